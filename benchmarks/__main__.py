@@ -1,4 +1,4 @@
-"""Runs every benchmark, each in its own process so that peak memory is its own; `make bench`."""
+"""Run every benchmark in its own process, so that each has its own peak memory; `make bench`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = (
 
 
 def main() -> int:
-    """Run the benchmarks named on the command line, all of them by default; the exit code of the first that fails."""
+    """Run the benchmarks named on the command line, by default all. Returns the exit code of the first that fails."""
     for name in sys.argv[1:] or NAMES:
         if not (Path(__file__).parent / f"{name}.py").is_file():
             print(f"There is no benchmark {name!r}; choose from {', '.join(NAMES)}.", file=sys.stderr)

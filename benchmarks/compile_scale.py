@@ -1,9 +1,9 @@
 """Build and compile large graphs: `python -m benchmarks.compile_scale [vertices]`.
 
-10 thousand, 100 thousand and 1 million vertices on 1,472 tiles, seeded: 20 compute sets one after another, each
-reading what the one before wrote; 50 vertex types; 1,000 different vector sizes (1 to 1,000 elements, log-uniform);
-30 % of edges have their data on another tile. Built in bulk and, beside it, one `addVertex` at a time; compiled with
-all reports. Each size runs in a process of its own, so that peak memory is its own. Writes docs/benchmarks.md.
+10 thousand, 100 thousand and 1 million vertices on 1,472 tiles, seeded: 20 compute sets, each of which reads what the
+one before wrote; 50 vertex types; 1,000 different vector sizes (1 to 1,000 elements, log-uniform); 30 % of edges have
+their data on another tile. Each graph is built in bulk and, for comparison, one `addVertex` at a time, and compiled
+with all reports. Each size has its own process and so its own peak memory. Writes docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def measure(count: int, *, one_by_one: bool) -> dict[str, float]:
 
 
 def remote_share(graph: Graph) -> float:
-    """Of all edges, those with some element on another tile than their vertex."""
+    """The share of edges with some element on another tile than their vertex."""
     ends, tile_of = graph.store.mapping_table()
     remote = total = 0
     for block in graph.store.blocks:
@@ -103,7 +103,7 @@ def remote_share(graph: Graph) -> float:
 
 
 def build(count: int, *, one_by_one: bool) -> tuple[Graph, Sequence]:
-    """The graph: layer l + 1's vertices read two vectors of layer l's output and write one of their own."""
+    """The graph: the vertices of layer l + 1 read two vectors of layer l's output and write one."""
     rng = np.random.default_rng(count)
     graph = Graph(IPUModel().createDevice().getTarget())
     tiles = graph.getTarget().getNumTiles()
@@ -129,8 +129,8 @@ def build(count: int, *, one_by_one: bool) -> tuple[Graph, Sequence]:
 
 
 def _neighbours(rng: np.random.Generator, start: Int64Array, length: Int64Array) -> Int64Array:
-    """Where each vertex reads: its own data, or, for 1.5 x 30 % of two inputs out of three edges, the data of a
-    random vertex that has at least as much."""
+    """What each vertex reads: its own data or, for 1.5 x 30 % of two inputs out of three edges, the data of a random
+    vertex that has at least as much."""
     n = len(start)
     by_length = np.argsort(length, kind="stable")
     first = np.searchsorted(length[by_length], length, side="left")
@@ -179,7 +179,7 @@ def _add_each(
 
 
 def _type(number: int) -> type[Vertex]:
-    """One of the vertex types: they differ in name and cost."""
+    """One of the vertex types, which differ in name and cost."""
 
     def compute(self: Any) -> None:
         self.y[:] = self.a + number * self.b

@@ -1,9 +1,9 @@
-"""C++ codelets against a loop written by hand with the same flags: `python -m benchmarks.cpp_codelets`.
+"""C++ codelets against a hand-written loop with the same compiler flags: `python -m benchmarks.cpp_codelets`.
 
-Both compute a triad on the same arrays: the engine as vertices of a compute set (rows of structs in the process of the
-codelets), the other as one program of C++ that calls the same kind of loop once a share, so that both read and write
-the same memory in the same order. Times are of processors, of both processes of the engine together. They take turns.
-Writes its table into docs/benchmarks.md; exit code 1 when the codelets take more than twice as long.
+Both compute a triad on the same arrays. The engine runs vertices of a compute set (rows of structs in the process of
+the codelets). The other side is one C++ program that calls the same kind of loop for each share, so both read and write
+the same memory in the same order. They run in turns; the time is processor time, for the engine of both its processes.
+Writes its table into docs/benchmarks.md; the exit code is 1 when the codelets take more than twice as long.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Repeat
 
 LIMIT = 2.0
-#: (vertices, elements of each): as many elements in few and in many vertices.
+#: (vertices, elements of each): about the same number of elements in few and in many vertices
 CASES = ((1472, 2_000), (8832, 340), (100_000, 30))
 REPEATS, ROUNDS = 60, 5
 FLAGS = "-O3"
@@ -101,7 +101,7 @@ def _by_hand(folder: Path) -> Path:
 
 
 def _measure(vertices: int, size: int, program: Path) -> tuple[float, float]:
-    """(seconds of the engine, seconds by hand): the best of some rounds, in turns."""
+    """(seconds of the engine, seconds of the hand-written loop): the best of several rounds, in turns."""
     engine = _engine(vertices, size)
     ours, other = [], []
     with engine:
@@ -139,7 +139,7 @@ def _engine(vertices: int, size: int) -> Engine:
 
 
 def _processor_seconds(engine: Engine) -> float:
-    """Of this process and that of the codelets."""
+    """Processor seconds of this process and that of the codelets."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     (arena,) = engine._core.memories
     runner = arena.session.ready()

@@ -1,9 +1,9 @@
 """Build and compile a deep network: `python -m benchmarks.deep_network`.
 
-200 layers on 1,472 tiles of the Mk2 IPU Model, 1,600 compute sets of vertices and 2.4 million vertices: each layer is a
-product of half-precision matrices by library (planned once, alike in all layers), a bias, a nonlinearity, a residual
-addition, a scaled addition and a decay, with one vertex on every tile, or several. Compiled with the graph profile.
-Processor time, peak memory of the process; copies between tiles have compute sets besides. Writes docs/benchmarks.md.
+200 layers on 1,472 tiles of the Mk2 IPU Model: 1,600 compute sets of vertices and 2.4 million vertices. A layer is a
+half-precision matrix product of the library (planned once for all layers), a bias, a nonlinearity, a residual addition,
+a scaled addition and a decay, with one or more vertices on every tile. The graph is compiled with the graph profile.
+Times are processor time; copies between tiles have further compute sets. Writes docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def build(graph: Graph, layers: int = LAYERS) -> Sequence:
 
 
 def main() -> int:
-    """Measure, print, write the section; exit code 1 beyond the limit."""
+    """Measure, print, write the section. Returns exit code 1 beyond the limit."""
     graph = Graph(IPUModel().createDevice())
     began = time.process_time()
     program = build(graph)

@@ -1,4 +1,4 @@
-"""Sections of docs/*.md that a command measures and writes, each between two marks."""
+"""Write measured sections into docs/*.md, each between two marks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def write_section(file: str, name: str, text: str) -> None:
-    """Replace what stands between the marks of `name` in docs/`file`, or add the section at the end."""
+    """Replace the text between the marks of `name` in docs/`file`, or add the section at the end."""
     path = DOCS / file
     begin, end = f"<!-- {name} begin -->", f"<!-- {name} end -->"
     whole = path.read_text("utf-8")

@@ -1,11 +1,10 @@
-"""Engine.run against the same maths in bare NumPy, inputs changing: `python -m benchmarks.engine_run`.
+"""Engine.run against the same maths in bare NumPy, with changing inputs: `python -m benchmarks.engine_run`.
 
 Three programs: the matmul chain, one epoch of the training example, and a chain of 24 element-wise library operations
-on 1 k, 1 M and 64 M floats (at 1 k fixed costs are all there is, so the limit is for the others). NumPy computes the
-same results from the same inputs with nothing around it; both take turns, so that whatever else the machine does falls
-on both. BLAS uses one thread on both sides: two spin against whatever else runs. Recording off and on; with it on,
-every run is kept. Fixed costs are stated apart: of a run that does nothing, and of one small step. Writes its table
-into docs/benchmarks.md.
+on 1 k, 1 M and 64 M floats (at 1 k only fixed costs remain, so the limit applies to the others). NumPy computes the
+same results from the same inputs. The two run in turns, so other load on the machine affects both. Both use one BLAS
+thread: two threads would spin against other load. Recording is off, then on with every run recorded. The fixed costs of
+an empty run and of one small step are measured separately. Writes its table into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ SIZES = (1_000, 1_000_000, 64_000_000)
 
 @dataclass(frozen=True)
 class Case:
-    """A program and its twin. `prepare(i)` hands the engine the inputs of round i (not timed; streams are part of the
-    run); `engine` and `numpy(i)` do the round; `check` compares the results of the last one."""
+    """A program and its NumPy twin. `prepare(i)` gives the engine the inputs of round i (not timed; streams are part of
+    the run). `engine` and `numpy(i)` do the round; `check` compares the results of the last round."""
 
     name: str
     prepare: Callable[[int], None]
@@ -49,7 +48,7 @@ class Case:
     numpy: Callable[[int], None]
     check: Callable[[], float]  #: largest relative difference
     rounds: int = ROUNDS
-    judged: bool = True  #: whether the limit holds for it
+    judged: bool = True  #: whether the limit applies
 
 
 def main() -> int:
@@ -80,7 +79,7 @@ def _options(recording: bool, folder: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of a case."""
+    """The measurements of a case."""
 
     case: Case
     recording: bool
@@ -90,8 +89,8 @@ class Row:
 
 
 def measure(case: Case, recording: bool) -> Row:
-    """Lower quartiles of rounds that alternate, after two of warming up; other work on the machine lengthens rounds, it
-    never shortens them."""
+    """Lower quartiles of alternating rounds, after two rounds of warm-up. Other load on the machine lengthens rounds
+    and never shortens them."""
     times: list[tuple[float, float]] = []
     for i in range(case.rounds + 2):
         case.prepare(i)
@@ -143,7 +142,7 @@ def matmul_case(options: dict[str, str]) -> Case:
 
 
 def training_case(options: dict[str, str]) -> Case:
-    """One epoch of 30 batches from streams; both sides go on training the same parameters."""
+    """One epoch of 30 batches from streams; both sides continue training the same parameters."""
     graph = Graph(IPUModel().createDevice())
     sizes = [train_mlp.SIDE**2, 128, 64, train_mlp.CLASSES]
     layers = train_mlp.parameters(graph, sizes, seed=3)
@@ -165,7 +164,7 @@ def training_case(options: dict[str, str]) -> Case:
 
 
 class PlainTraining:
-    """The training example in NumPy: what a person would write."""
+    """The training example as one would write it in NumPy."""
 
     def __init__(self, sizes: list[int], images: AnyArray, labels: AnyArray, rate: float = 0.2, seed: int = 3) -> None:
         rng = np.random.default_rng(seed)
@@ -209,7 +208,7 @@ class PlainTraining:
 
 
 def elementwise_case(elements: int, options: dict[str, str]) -> Case:
-    """24 operations on so many floats, alternating add, multiply, maximum and scaled add."""
+    """24 operations on this many floats, alternating add, multiply, maximum and scaled add."""
     graph = Graph(IPUModel().createDevice())
     a, b = (graph.addVariable(FLOAT, [elements], name) for name in "ab")
     for tensor in (a, b):
@@ -251,7 +250,7 @@ def elementwise_case(elements: int, options: dict[str, str]) -> Case:
 
 
 def fixed_costs(options: dict[str, str]) -> tuple[float, float]:
-    """Microseconds of a run that does nothing, and of one more small library step."""
+    """Microseconds of an empty run, and of one more small library step."""
 
     def timed(steps: int) -> float:
         graph = Graph(IPUModel().createDevice())
@@ -278,7 +277,7 @@ def _difference(a: AnyArray, b: AnyArray) -> float:
 
 
 def table(rows: list[Row], fixed: tuple[float, float], recorded: tuple[float, float]) -> list[str]:
-    """Markdown; `fixed` and `recorded` are fixed costs with recording off and on."""
+    """The table in Markdown; `fixed` and `recorded` are fixed costs with recording off and on."""
     load = os.getloadavg()[0]
     out = [
         "## Running a compiled program",

@@ -1,9 +1,8 @@
 """Estimate the cycles of a million vertices: `python -m benchmarks.estimate`.
 
 Two shapes on 1,472 tiles of the Mk2 IPU Model, seeded: one compute set of 1 M worker vertices of four PopLibs types,
-every one of its own size (their contexts are found by the first that is free); and 680 compute sets of 1,472
-MultiVertices, a layer each. Only the estimate is timed, as CPU time of one thread: the least of five rounds. Writes
-docs/benchmarks.md.
+each of its own size (each vertex goes to the first free worker); and 680 compute sets of 1,472 MultiVertices, one per
+layer. Only the estimate is timed, as CPU time of one thread: the least of five rounds. Writes docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def report() -> str:
 
 
 def measure(sets: list[list[VertexBlock]], machine: Machine) -> float:
-    """Milliseconds of CPU time to estimate every compute set."""
+    """Milliseconds of CPU time to estimate all compute sets."""
     types = {name: i for i, name in enumerate(dict.fromkeys(b.type.name for s in sets for b in s))}
     began = time.process_time()
     for index, blocks in enumerate(sets):
@@ -97,7 +96,7 @@ def _sizes(rng: np.random.Generator, n: int) -> Int64Array:
 
 
 def _block(type_: VertexType, tiles: UInt32Array, sizes: Int64Array, compute_set: int) -> VertexBlock:
-    """Vertices with one row each; where their elements lie does not matter here."""
+    """Vertices with one row each; the mapping of their elements does not matter here."""
     starts = np.zeros(len(tiles), np.int64)
     offsets = None if type_.kind == "multi" else np.arange(len(tiles) + 1, dtype=np.int64)
     edges = {field.name: FieldEdges(starts, sizes, offsets) for field in type_.fields}

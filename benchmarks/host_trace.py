@@ -1,8 +1,8 @@
 """The host tracer and the host timeline: `python -m benchmarks.host_trace`.
 
-Spans: what `with pvti.Tracepoint(channel, label)` adds to a loop on the traced thread, writing included, in a process
-of its own; the best of several rounds, because other programs may use the machine. Opening: a generated trace of ten
-million events (nested, twelve threads), from starting to read it to the overview and the first window, in a fresh
+Spans: the time that `with pvti.Tracepoint(channel, label)` adds to a loop on the traced thread, writing included, in
+its own process; the best of several rounds, because other programs may use the machine. Opening: a generated trace of
+ten million events (nested, twelve threads), from starting to read it to the overview and the first window, in a fresh
 process; and in Chromium from navigation to the last pixel. Writes its section into docs/benchmarks.md.
 """
 

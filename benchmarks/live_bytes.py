@@ -1,9 +1,9 @@
 """Liveness of a large program: `python -m benchmarks.live_bytes`.
 
-1,472 tiles, 5,000 liveness indices and 5 million allocations that are not always live, in the order in which the
-inventory lists them: bytes of each class of liveness on each tile, each tile's peak, and the curve of the device.
-Processor time, the best of five; the slow way beside it adds every allocation to every index at which it is live, for
-one tile in forty.
+1,472 tiles, 5,000 liveness indices and 5 million allocations that are not always live, in the order of the inventory:
+the bytes of each class of liveness on each tile, the peak of each tile, and the curve of the device. Times are
+processor time, the best of five. The slow twin adds every allocation at every index at which it is live, for one tile
+in forty.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from simulator.compiler.memory.liveness import LiveClasses
 TILES, INDICES, ALLOCATIONS = 1_472, 5_000, 5_000_000
 LIMIT = 0.200  # seconds
 ATTEMPTS = 5
-SLOW_TILES = 40  #: the slow way does one tile in so many
+SLOW_TILES = 40  #: the slow twin computes one tile in this many
 
 
 def main() -> int:
-    """Measure, print and write the table; exit code 1 beyond the limit or where the two ways differ."""
-    live, columns = made(np.random.default_rng(5))
+    """Measure, print and write the table. Returns exit code 1 beyond the limit or where the two ways differ."""
+    live, columns = random_allocations(np.random.default_rng(5))
     best, peak = 1e9, np.zeros(0, np.int64)
     for _ in range(ATTEMPTS):
         begin = time.process_time()
@@ -56,8 +56,8 @@ def main() -> int:
     return 0 if equal and best <= LIMIT else 1
 
 
-def made(rng: np.random.Generator) -> tuple[LiveClasses, tuple[Int64Array, Int64Array, Int64Array]]:
-    """Classes with one range each, and (class, tile, bytes) of every allocation."""
+def random_allocations(rng: np.random.Generator) -> tuple[LiveClasses, tuple[Int64Array, Int64Array, Int64Array]]:
+    """Classes with one range each, and (class, tile, bytes) of each allocation."""
     classes = ALLOCATIONS // TILES
     start = rng.integers(0, INDICES - 1, classes)
     end = np.minimum(start + rng.integers(1, 60, classes), INDICES)
@@ -68,7 +68,7 @@ def made(rng: np.random.Generator) -> tuple[LiveClasses, tuple[Int64Array, Int64
 
 
 def slow_peaks(live: LiveClasses, columns: tuple[Int64Array, Int64Array, Int64Array]) -> Int64Array:
-    """Peaks of every 40th tile, the obvious way."""
+    """The peaks of every 40th tile, computed the obvious way."""
     class_, tile, size = columns
     curves = {t: np.zeros(INDICES, np.int64) for t in range(0, TILES, SLOW_TILES)}
     for c, t, n in zip(class_.tolist(), tile.tolist(), size.tolist(), strict=True):

@@ -1,9 +1,9 @@
-"""Any liveness index, any tile of a report with 5 M lowered variables: `python -m benchmarks.liveness`.
+"""Any liveness index and any tile of a report with 5 M lowered variables: `python -m benchmarks.liveness`.
 
-Times the questions that the liveness and memory pages ask, each with its table or curve as the page receives it, over
-200 seeded random indices and tiles; the first question of a fresh process apart. Each figure is the best of three in a
-row, because other programs may use the machine; no answer is kept from one question to the next. The slow way is
-measured beside them: the same answer from every allocation of every tile. Writes its table into docs/benchmarks.md.
+Times the queries of the liveness and memory pages, each with its table or curve as the page receives it, over 200
+seeded random indices and tiles. The first query of a fresh process is timed separately. Each figure is the best of
+three in a row, because other programs may use the machine; no answer is cached. The slow twin computes the same answer
+from every allocation of every tile. Writes its table into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ASKED: dict[str, Ask] = {
 
 
 def main() -> None:
-    """Generate the report, ask, print and write the table."""
+    """Generate the report, time the queries, print and write the table."""
     if len(sys.argv) > 2:
         print(first_answer(Path(sys.argv[1]), list(ASKED)[int(sys.argv[2])]))
         return
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def report(path: Path) -> str:
-    """The section's text: a table with a row per question."""
+    """The section's text: a table with a row per query."""
     source = ReportSource(path)
     rng = np.random.default_rng(3)
     pairs = list(zip(rng.integers(0, INDICES, QUESTIONS), rng.integers(0, TILES, QUESTIONS), strict=True))
@@ -102,7 +102,7 @@ def report(path: Path) -> str:
 
 
 def pictures(paths: list[Path]) -> str:
-    """A table of the heat map: the first picture of a report just opened, then windows of it, each asked once."""
+    """A table of the heat map: the first picture of a freshly opened report, then windows of it, each once."""
     lines = [
         f"Tile x liveness heat map, at most {GRID[0]} x {GRID[1]} cells, each the exact maximum of its tiles "
         "and indices (`popvision.analysis.liveness.heat`). Milliseconds; the first picture reads "
@@ -148,7 +148,7 @@ def slow_live_bytes(source: ReportSource, index: int) -> int:
 
 
 def first_answer(path: Path, name: str) -> float:
-    """Seconds of one question to a source just opened."""
+    """Seconds of one query to a freshly opened source."""
     import pandas  # noqa: F401
 
     return _seconds(ASKED[name], ReportSource(path), INDICES // 2, TILES // 3)

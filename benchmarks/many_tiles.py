@@ -1,9 +1,9 @@
 """A graph on 128 IPUs: `python -m benchmarks.many_tiles [IPUs ...]`.
 
-188,416 tiles of the Mk2 IPU Model, 1 million vertices of 5 edges in four compute sets, something on every tile: a ring
-of cells, each of which reads itself, its two neighbours and one other cell, wherever that is, and writes the next
-layer's. Built in bulk, compiled with the graph profile, run, and compared with NumPy. Each size runs in a process of
-its own. Writes docs/benchmarks.md.
+188,416 tiles of the Mk2 IPU Model, 1 million vertices of 5 edges in four compute sets, with data on every tile. The
+graph is a ring of cells: each cell reads itself, its two neighbours and one other cell anywhere, and writes a cell of
+the next layer. It is built in bulk, compiled with the graph profile, run, and compared with NumPy. Each size has its
+own process. Writes docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Sequence
 
 IPUS, VERTICES, LAYERS, WIDTH = (8, 32, 128), 1_000_000, 4, 4
-#: of the cells, those whose fourth operand lies anywhere; the others read three cells further on
+#: share of cells whose fourth operand is anywhere; the others read the cell three further on
 ANYWHERE = 0.02
 
 
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def measure(ipus: int, vertices: int = VERTICES) -> dict[str, float]:
-    """Seconds of processor time to build, compile and run; MiB; whether the result is NumPy's."""
+    """Seconds of processor time to build, compile and run; MiB; whether the result equals NumPy's."""
     from simulator.poplar import compileGraph
 
     clock = time.process_time
@@ -116,14 +116,14 @@ def measure(ipus: int, vertices: int = VERTICES) -> dict[str, float]:
 
 
 def device_of(ipus: int) -> Any:
-    """A Mk2 model of so many IPUs."""
+    """A Mk2 model of this many IPUs."""
     model = IPUModel()
     model.numIPUs = ipus
     return model.createDevice()
 
 
 def build(ipus: int, cells: int) -> tuple[Graph, Sequence, Int64Array]:
-    """The graph, its program, and which other cell each reads."""
+    """The graph, its program, and the other cell that each cell reads."""
     rng = np.random.default_rng(cells)
     graph = Graph(device_of(ipus))
     tiles = graph.getTarget().getNumTiles()
@@ -153,7 +153,7 @@ def build(ipus: int, cells: int) -> tuple[Graph, Sequence, Int64Array]:
 
 
 def expected(cells: Float32Array, others: Int64Array) -> Float32Array:
-    """The same in NumPy."""
+    """The same result in NumPy."""
     for _ in range(LAYERS):
         near = cells + np.roll(cells, 1, axis=0) + np.roll(cells, -1, axis=0)
         cells = (near + cells[others]) * np.float32(0.25)

@@ -28,7 +28,7 @@ class Point(NamedTuple):
     total: float
     plan: tuple[int, ...]  #: swapped and the three splits of each product
     shares: tuple[int, ...]  #: positions per worker and groups per tile of each product
-    blocks: tuple[int, ...]  #: which operands are transposed in blocks of how many positions
+    blocks: tuple[int, ...]  #: for each operand the positions of a transposed block
 
 
 def measure(size: tuple[int, int, int, int]) -> Point:
@@ -57,8 +57,8 @@ def neighbour_table() -> tuple[list[str], bool]:
     lines = [
         "### Neighbouring sizes",
         "",
-        f"[{BASE[0]}, {BASE[1]}] x [{BASE[1]}, {BASE[2]}] x [{BASE[2]}, {BASE[3]}] takes {base.total:,.0f} cycles. One "
-        f"dimension changed; more than {100 * LIMIT:.0f} % needs a reason.",
+        f"[{BASE[0]}, {BASE[1]}] x [{BASE[1]}, {BASE[2]}] x [{BASE[2]}, {BASE[3]}] takes {base.total:,.0f} cycles. "
+        f"Each row changes one dimension; a change of more than {100 * LIMIT:.0f} % needs a reason.",
         "",
         "| size | cycles | change | reason |",
         "|---|---|---|---|",

@@ -1,4 +1,4 @@
-"""When a page has finished: the last change of its document, its canvases or its network before a second of quiet.
+"""The time at which a page is complete: the last change of its document, canvases or network before a second of quiet.
 
 Times are the page's own, in milliseconds since its navigation began.
 """
@@ -31,9 +31,9 @@ _WATCH = """() => {
 
 @dataclass(frozen=True)
 class Opening:
-    """`finished` in ms; `largest` = bytes of the largest reply that is no script, style, icon or font, and its path.
-    `requests` and the `received` bytes count what came over the network, `busy` is the processor time in ms of the
-    page's main thread since its navigation: it says the same on a machine that has other work too."""
+    """`finished` in ms; `largest` = bytes and path of the largest reply that is not a script, style, icon or font.
+    `requests` and the `received` bytes count network traffic. `busy` is the processor time in ms of the page's main
+    thread since its navigation, which other load on the machine does not change."""
 
     finished: float
     largest: int
@@ -65,7 +65,7 @@ class PageClock:
         return self._finished()
 
     def act(self, script: str) -> Opening:
-        """Run a script in the page; the time counts from its start."""
+        """Run a script in the page; the clock starts with it."""
         self._replies.clear()
         self._received.clear()
         begun = self._page.evaluate(f"() => {{ const begun = performance.now(); {script}; return begun; }}")

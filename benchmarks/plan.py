@@ -1,7 +1,7 @@
 """Planning products: `python -m benchmarks.plan`.
 
-The planner alone, in a process of its own for each size, so that nothing is remembered from before; 1,472 tiles of Mk2.
-CPU time of one thread. Writes docs/benchmarks.md.
+The planner alone, on 1,472 tiles of Mk2, with a fresh process for each size so that nothing is cached. CPU time of one
+thread. Writes docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECONDS = 1.0
 
 
 def main() -> int:
-    """Measure one size (child process) or all of them; exit code 1 beyond the limit."""
+    """Measure one size (child process) or all of them. Returns exit code 1 beyond the limit."""
     if len(sys.argv) > 1:
         print(json.dumps(measure(sys.argv[1], tuple(int(n) for n in sys.argv[2:]))))
         return 0

@@ -1,10 +1,11 @@
-"""What scripts ask of a large report through libpva's names: `python -m benchmarks.pva_access`.
+"""Scripts that read a large report through libpva's names: `python -m benchmarks.pva_access`.
 
 1,472 tiles, 31,000 liveness indices, 2,000 compute sets, 5 M lowered variables, 100,000 execution steps, 50,000
-programs, written by `popvision.formats.generate`. Each question is the loop that a client writes. A fresh process asks
-all of the limited ones in turn, so the first to need a column pays for reading it; processor time, the least of three
-processes, because other programs may use the machine. The second table asks other loops of that report and of one
-half as long in everything but tiles: a loop whose time more than doubles would be quadratic. Writes docs/benchmarks.md.
+programs, written by `popvision.formats.generate`. Each query is a loop as a client writes it. A fresh process runs all
+queries with limits in turn, so the first query that needs a column pays for reading it. Times are processor time, the
+least of three processes, because other programs may use the machine. The second table runs other loops on that report
+and on one half as long in everything but tiles: a loop whose time more than doubles would be quadratic. Writes
+docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def peak_variables(report: pva.Report) -> object:
     return [(variable.name, variable.size) for variable in peak.notAlwaysLiveMemory.variables]
 
 
-#: question -> (what asks it, seconds allowed)
+#: query -> (its function, limit in seconds)
 LIMITED: dict[str, tuple[Callable[[pva.Report], object], float]] = {
     "the list of every tile's memory": (tile_memory, 0.050),
     "the sum of `step.ipus[0].cycles` over all steps": (step_cycles, 1.0),
@@ -78,7 +79,7 @@ LIMITED: dict[str, tuple[Callable[[pva.Report], object], float]] = {
     "the highest liveness step and its variables": (peak_variables, 0.100),
 }
 
-#: Other loops: name -> (items, what is done with each). Long ones take an even part of the items.
+#: other loops: name -> (items, function of each); long loops take every n-th item
 LOOPS: dict[str, tuple[Callable[[pva.Report], Any], Callable[[Any], object]]] = {
     "children of every program": (lambda r: r.compilation.programs, lambda p: [c._id for c in p.children]),
     "exchange code of every 50th program": (
@@ -115,7 +116,7 @@ LOOPS: dict[str, tuple[Callable[[pva.Report], Any], Callable[[Any], object]]] = 
 
 
 def main() -> int:
-    """Measure, print and write the tables; exit code 1 beyond a limit. A child process is `one REPORT` or
+    """Measure, print and write the tables. Returns exit code 1 beyond a limit. A child process is `one REPORT` or
     `loops REPORT`."""
     if len(sys.argv) > 2:
         print(json.dumps({"one": limited, "loops": loops}[sys.argv[1]](Path(sys.argv[2]))))
@@ -133,7 +134,7 @@ def main() -> int:
 
 
 def limited(path: Path) -> dict[str, Any]:
-    """Seconds of each limited question, asked in turn of a report just opened, and what it holds."""
+    """Seconds of each limited query of a freshly opened report, and the sizes of the report."""
     times, began = {}, time.process_time()
     report = pva.openReport(path)
     times["open"] = time.process_time() - began
@@ -155,7 +156,7 @@ def limited(path: Path) -> dict[str, Any]:
 
 
 def loops(path: Path) -> dict[str, tuple[int, float]]:
-    """(items, seconds) of each other loop; what only its first item pays is paid before."""
+    """(items, seconds) of each other loop, without the one-off costs of its first item."""
     report, found = pva.openReport(path), {}
     for name, (items, ask) in LOOPS.items():
         listed = items(report)
@@ -168,7 +169,7 @@ def loops(path: Path) -> dict[str, tuple[int, float]]:
 
 
 def _limits(path: Path) -> tuple[str, list[str], bool]:
-    """What the report holds, the table of limits, and whether all were met."""
+    """The sizes of the report, the table of limits, and whether all were met."""
     found = [_child("one", path) for _ in range(ATTEMPTS)]
     limits = {"open": 0.100, **{name: limit for name, (_, limit) in LIMITED.items()}}
     lines = ["| question | ms | limit | within the limit |", "| --- | ---: | ---: | --- |"]
@@ -200,7 +201,7 @@ def _scaling(whole: Path, half: Path) -> list[str]:
 
 
 def _peak_memory() -> float:
-    """MB. Not ru_maxrss, which begins with that of the parent, who wrote the reports."""
+    """MB. ru_maxrss would start at the peak of the parent, which wrote the reports."""
     lines = Path("/proc/self/status").read_text().splitlines()
     (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
     return int(peak) * 1024 / 1e6

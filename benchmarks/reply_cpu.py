@@ -1,8 +1,9 @@
 """Processor time of each reply of a visit: `python -m benchmarks.reply_cpu FOLDER [--views ID ...] [--profile]`.
 
-For each page a new library and app answer a headless browser that opens the page and works on it as
-`benchmarks.report_pages` does. One thread of this process answers, so the time of a reply is this thread's own and
-says the same on a busy machine. Prints replies above `--slow` ms; `--profile` adds where their time went.
+For each page a new library and app serve a headless browser that opens the page and works on it like
+`benchmarks.report_pages`. One thread of this process answers, so the time of a reply is that thread's processor time,
+which other load on the machine does not change. Prints replies above `--slow` ms; `--profile` adds the functions that
+took the time.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _LINES = 22
 
 @dataclass(frozen=True)
 class Reply:
-    """`cpu` in ms of the thread that answered, `size` in bytes before any compression by the browser's choice."""
+    """`cpu` in ms of the thread that answered, `size` in bytes before compression."""
 
     name: str
     cpu: float
@@ -44,7 +45,7 @@ class Reply:
 
 
 class Clocked:
-    """A WSGI application that notes the processor time of its replies."""
+    """A WSGI application that records the processor time of its replies."""
 
     def __init__(self, answer: Callable[..., Iterable[bytes]], profiling: bool) -> None:
         self._answer, self._profiling = answer, profiling
@@ -97,7 +98,7 @@ def main() -> int:
 
 
 def visit(folder: Path, view: str, target: Path | None, profiling: bool) -> tuple[list[Reply], int]:
-    """The replies of a visit in turn and how many of them open the page."""
+    """The replies of a visit in order, and the number of those that open the page."""
     library = Library([folder] if target is None else [folder, target])
     keys = {Path(entry.path): entry.key for entry in library.entries() if not entry.is_sample}
     key = next(key for path, key in keys.items() if folder in (path, path.parent))

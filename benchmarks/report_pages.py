@@ -1,9 +1,9 @@
 """Every page of large reports: `python -m benchmarks.report_pages [--reports FOLDER] [--only NAME ...]`.
 
-Generates the reports named, by default the first of three: 20 and 100 million intervals on 1,472 tiles; 5,888 tiles
+Generates the named reports, by default the first of three: 20 and 100 million intervals on 1,472 tiles; 5,888 tiles
 with 31,000 execution steps; each with 2,000 compute sets, 31,000 liveness indices and 5 million lowered variables.
-Opens every page of each in headless Chromium with a new server, works on it, and has ten clients ask the same again.
-Writes its section of docs/benchmarks.md.
+Opens each page in headless Chromium with a new server, works on it, and lets ten clients repeat the requests. Writes
+its section of docs/benchmarks.md.
 
 The clock of a page runs from navigation to the last change before a second of quiet (benchmarks/page_clock.py).
 """
@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.document import write_section
 from benchmarks.page_clock import Opening, PageClock
-from benchmarks.replay import CLIENTS, Answered, Recorder, replay
+from benchmarks.replay import CLIENTS, Recorder, Reply, replay
 from benchmarks.viewer import Memory, Serving, memory_of, page_of, processor_time, serving
 from popvision.formats.generate.report import Size, generate
 from webapp.views import views_of
@@ -34,9 +34,9 @@ SIZES = {
     "5,888 tiles": Size(5_888 * 31_000, "repeat", 1_472, 4, **_REST, repeats=5, intervals_per_run=10**12),
 }
 FIRST_PAGE, REPLY_SIZE, REPLY_TIME = 1_500, 500_000, 100  #: ms, bytes, ms
-PAUSE = 1_000  #: ms between two actions of the one who works
+PAUSE = 1_000  #: ms between two actions of the user
 
-#: What somebody does on a page: patches of the selection, in turn. Keys that a page does not know change nothing.
+#: the actions of the user: changes of the selection, in turn; a page ignores keys that it does not know
 ACTIONS: dict[str, list[dict[str, str]]] = {
     "memory": [
         {"tiles": "3"},
@@ -63,14 +63,14 @@ ACTIONS: dict[str, list[dict[str, str]]] = {
 
 @dataclass
 class Measured:
-    """One page of one report."""
+    """The measurements of one page of one report."""
 
     report: str
     view: str
     first: Opening
     server: float  #: processor time in ms of the server for the first page
     actions: list[Opening]
-    answers: list[Answered]
+    answers: list[Reply]
     memory: Memory
 
 
@@ -126,11 +126,11 @@ def measure(name: str, folder: Path, view: str, open_only: bool = False) -> Meas
     return found
 
 
-def _replayed(server: Serving, recorder: Recorder) -> list[Answered]:
-    return replay(server.base, recorder.asked) if recorder.asked else []
+def _replayed(server: Serving, recorder: Recorder) -> list[Reply]:
+    return replay(server.base, recorder.requests) if recorder.requests else []
 
 
-def _p95(answers: list[Answered]) -> float:
+def _p95(answers: list[Reply]) -> float:
     return float(np.percentile([each.seconds for each in answers], 95)) * 1000 if answers else 0.0
 
 

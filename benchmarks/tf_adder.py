@@ -1,8 +1,8 @@
 """The published summary of a TensorFlow program on one Mk1 IPU beside ours: `python -m benchmarks.tf_adder`.
 
 The published report (published-numbers 6.2) lists 1,219 vertices in four compute sets: a poprand::SetSeedSupervisor on
-every tile, two ScaledAddSupervisor<float, float, true> and one BinaryOp1DSupervisor<ADD, float>. That list is the
-program here; what the framework did between them is not public, so only lines that the vertices determine can be
+every tile, two ScaledAddSupervisor<float, float, true> and one BinaryOp1DSupervisor<ADD, float>. The program here
+consists of these vertices. The framework's other work is not public, so only lines that the vertices determine can be
 exact: vertices, edges, instances, stacks, counters. The others are printed with their deviation.
 """
 
@@ -33,7 +33,7 @@ TILES = 1216
 class Line(NamedTuple):
     title: str
     published: int
-    exact: bool  #: the vertex list determines it
+    exact: bool  #: determined by the list of vertices
 
 
 LINES = [
@@ -144,7 +144,7 @@ def figures(source: ReportSource) -> dict[str, int]:
 
 
 def mk1() -> Target:
-    """One simulated Mk1 IPU, whatever the environment asks for."""
+    """One simulated Mk1 IPU, whatever the environment variables say."""
     return overridden(Target(TargetType.IPU, MK2, num_ipus=1, compile_ipu_code=True), {TARGET: MK1.name})
 
 
@@ -167,7 +167,7 @@ def table(ours: Mapping[str, int]) -> str:
 
 
 def main() -> int:
-    """Print the table; exit code 1 when a line that must be exact is off. (`make validate` writes it.)"""
+    """Print the table. Returns exit code 1 when a line that must be exact differs. (`make validate` writes it.)"""
     with tempfile.TemporaryDirectory() as folder:
         ours = measure(Path(folder), mk1())
     print(table(ours))

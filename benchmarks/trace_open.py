@@ -1,11 +1,11 @@
 """Open large reports in the execution trace: `python -m benchmarks.trace_open [--reports FOLDER] [--times N]`.
 
-Generates 20 and 100 million intervals on 1,472 tiles, with no two arrays equal and with a body repeated 27 times, opens
-each through `popvision view` in headless Chromium N times (a new server each time, no cache of any kind left by an
-earlier one), and holds keys down. Writes its section of docs/benchmarks.md.
+Generates 20 and 100 million intervals on 1,472 tiles, with all arrays distinct and with a body repeated 27 times. Opens
+each through `popvision view` in headless Chromium N times (a new server each time, without any cache of an earlier
+one), and holds keys down. Writes its section of docs/benchmarks.md.
 
 The clock of an opening runs from the navigation of a started browser to the last canvas pixel; the server is up and has
-not opened the report. After it the canvas is compared, pixel by pixel, with benchmarks.trace_picture.
+not opened the report. Then the canvas is compared, pixel by pixel, with benchmarks.trace_picture.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from popvision.formats.generate.report import Size, generate
 
 SIZES = ((20e6, 1.5, 300), (100e6, 2.5, 400))  #: intervals, limit in seconds, limit in MiB
 KINDS = ("distinct", "repeat")
-HOLD = 2.0  #: seconds that a key is held
+HOLD = 2.0  #: seconds for which a key is held
 FRAME_LIMIT, ANSWER_LIMIT, FILE_LIMIT = 20.0, 10.0, 75e6
 
 _WATCH = """() => { window.frames_ = []; let before = null;
@@ -50,7 +50,7 @@ _PIXELS = """() => { const t = popvision.execution.current, b = t.bands.list[0];
 
 @dataclass
 class Opening:
-    """One opening by a new server. Times in seconds, memory the highest of all server processes in MiB."""
+    """One opening by a new server. Times are in seconds; memory is the highest of all server processes in MiB."""
 
     serving: float
     seconds: float
@@ -58,9 +58,9 @@ class Opening:
 
 
 @dataclass
-class Held:
-    """While a key is held: frame intervals, and how long the server took for answers by the clock and in processor
-    time, all in ms."""
+class HeldKey:
+    """Measurements while a key is held, all in ms: frame intervals, and wall-clock and processor time of the server's
+    answers."""
 
     frames: list[float]
     answers: list[float]
@@ -69,19 +69,19 @@ class Held:
 
 @dataclass
 class Measured:
-    """All of one report."""
+    """The measurements of one report."""
 
     name: str
     limit: float
     memory_limit: int
     size: int
     openings: list[Opening]
-    held: dict[str, Held]
+    held: dict[str, HeldKey]
     equal: bool
 
 
 def main() -> int:
-    """Measure, print, write the section; 1 when a canvas differs from its reference."""
+    """Measure, print, write the section. Returns 1 when a canvas differs from its reference."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reports", type=Path, help="keep the generated reports here and use them again")
     parser.add_argument("--times", type=int, default=5, help="openings of each report")
@@ -105,7 +105,7 @@ def measure(folder: Path, intervals: float, kind: str, limits: list[float], time
         path.parent.mkdir(parents=True, exist_ok=True)
         generate(path, Size(intervals, kind))
     openings: list[Opening] = []
-    held: dict[str, Held] = {}
+    held: dict[str, HeldKey] = {}
     equal = False
     for turn in range(times):
         with serving(path.parent) as server, page_of() as page:
@@ -127,14 +127,15 @@ def open_trace(page: Page, address: str) -> float:
 
 
 def same_pixels(page: Page, path: Path) -> bool:
-    """Whether the picture of tiles on the canvas equals the reference, every pixel."""
+    """Whether the picture of tiles on the canvas equals the reference in every pixel."""
     pitch, width, height, rows, text = page.evaluate(_PIXELS)
     drawn = np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)[:, :, :3]
     return height == rows and np.array_equal(drawn, reference_picture(path, pitch, width, rows))
 
 
-def hold_keys(page: Page) -> dict[str, Held]:
-    """Hold + from the whole run to a small part of it, the arrow there and at a tenth of the run, and - back out."""
+def hold_keys(page: Page) -> dict[str, HeldKey]:
+    """Hold + from the whole run to a small part of it, the arrow key there and at a tenth of the run, and -
+    back out."""
     page.keyboard.press("f")
     found = {"zoom in (+)": hold(page, "+"), "move, deep in": hold(page, "d"), "zoom out (-)": hold(page, "-")}
     page.keyboard.press("f")
@@ -145,15 +146,15 @@ def hold_keys(page: Page) -> dict[str, Held]:
     return found | {"move, at a tenth": hold(page, "d")}
 
 
-def hold(page: Page, key: str) -> Held:
-    """Every frame and every answer while `key` is down."""
+def hold(page: Page, key: str) -> HeldKey:
+    """Record each frame and each answer while `key` is down."""
     page.wait_for_timeout(300)
     page.evaluate(_WATCH)
     page.keyboard.down(key)
     page.wait_for_timeout(HOLD * 1000)
     page.keyboard.up(key)
     frames, answers = page.evaluate(_READ)
-    return Held(frames, [each[0] for each in answers], [each[1] for each in answers])
+    return HeldKey(frames, [each[0] for each in answers], [each[1] for each in answers])
 
 
 def percentile(values: list[float], part: float) -> float:
@@ -195,7 +196,7 @@ def _opening_row(found: Measured) -> str:
     )
 
 
-def _held_row(name: str, key: str, held: Held) -> str:
+def _held_row(name: str, key: str, held: HeldKey) -> str:
     return (
         f"| {name} | {key} | {len(held.frames)} | {percentile(held.frames, 95):.1f} |"
         f" {percentile(held.frames, 100):.1f} | {FRAME_LIMIT:.0f} | {len(held.answers)} |"

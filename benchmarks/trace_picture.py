@@ -1,8 +1,8 @@
-"""The picture of tiles worked out a second way, to compare canvas pixels at sizes where a loop over cells takes hours.
+"""A reference picture of tiles, computed in a second way, for sizes where a loop over cells takes hours.
 
-For one tile and class the busy time before a moment is a function that grows inside the tile's intervals and is flat
-between them; a pixel is a difference of two of its values. webapp and the raster of popvision.analysis cut steps into
-columns instead; nothing of them is used here but the colours of tokens.css. All sums are exact integers.
+The busy time of one tile and class before a moment is a function that grows inside the tile's intervals and is flat
+between them; a pixel is the difference of two of its values. webapp and the raster of popvision.analysis cut steps into
+columns instead; this module shares only the colours of tokens.css with them. All sums are exact integers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BLOCK = 2_000  # steps read at once
 
 
 def reference_picture(path: Path, pitch: int, columns: int, rows: int) -> UInt8Array:
-    """Colours (rows, columns, 3) of IPU 0 from cycle 0 on, `pitch` / 1024 cycles to a column, light theme."""
+    """Colours (rows, columns, 3) of IPU 0 from cycle 0 on, `pitch` / 1024 cycles per column, light theme."""
     reader = ProfileReader(path)
     kinds = reader.steps().type
     begin, duration = _cells(reader)
@@ -51,7 +51,7 @@ def reference_picture(path: Path, pitch: int, columns: int, rows: int) -> UInt8A
 
 
 def _cells(reader: ProfileReader) -> tuple[Int64Array, UInt32Array]:
-    """Absolute begin and duration, (steps, tiles); a tile that takes no part has duration 0."""
+    """Absolute begin and duration, (steps, tiles); the duration is 0 for a tile that takes no part."""
     figures = reader.steps_on_ipu(0)
     count, tiles = len(figures.base), reader.target().tiles_per_ipu
     begin, duration = np.empty((count, tiles), np.int64), np.empty((count, tiles), np.uint32)

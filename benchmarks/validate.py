@@ -1,8 +1,8 @@
-"""Published figures of IPUs beside ours: `make validate`.
+"""Compare published figures of IPUs with ours: `make validate`.
 
-Runs every programme behind a published figure (`benchmarks.validation`), compares each with the bound that it must
-keep, and writes docs/validation.md. Exit code 1 when a bound is missed for a reason that `explanations` does not give,
-or when a neighbouring size jumps without one. `--quick` leaves out neighbouring sizes and sensitivities.
+Runs each program with a published figure (`benchmarks.validation`), compares each figure with its bound, and writes
+docs/validation.md. The exit code is 1 when a figure misses its bound without a reason in `explanations`, or when a
+neighbouring size jumps without one. `--quick` leaves out neighbouring sizes and sensitivities.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from benchmarks.validation.row import Group
 
 _HEAD = """# Validation
 
-What is published about IPUs, beside what our simulator says: simulated figures, never measured ones. `make validate`
-makes this page and fails when a bound is missed that is not explained here. Sources are sections of the collection of
-published figures that the code cites as published-numbers: 1 constants, 3 exchange and host, 4 throughput, 5 vertices
-on hardware, 6 reports, 7 cycle formulas of PopLibs. A verdict is *met* when the deviation is within the bound;
+Published figures of IPUs beside those of this simulator, which are simulated, never measured. `make validate` writes
+this page and fails when a figure misses its bound without an explanation here. Sources are sections of the collection
+of published figures that the code cites as published-numbers: 1 constants, 3 exchange and host, 4 throughput, 5
+vertices on hardware, 6 reports, 7 cycle formulas of PopLibs. A figure is *met* when its deviation is within the bound;
 *reported* figures have no bound.
 """
 
 
 def groups() -> tuple[list[Group], list[str]]:
-    """All rows of all programmes, explained, and the plans of the matmul chain as text."""
+    """All rows of all programs, explained, and the plans of the matmul chain as text."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         source, plans = matmul_chain.run_chain(root / "chain")
@@ -59,7 +59,7 @@ def groups() -> tuple[list[Group], list[str]]:
 
 
 def main() -> int:
-    """Print and write the page; exit code 1 when a miss has no explanation."""
+    """Print and write the page. Returns exit code 1 when a miss has no explanation."""
     found, plans = groups()
     lines = [_HEAD]
     for group in found:

@@ -1,4 +1,4 @@
-"""A viewer in a process of its own, a browser beside it, and what their processes hold in memory."""
+"""A viewer in its own process, a browser beside it, and the memory of their processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Serving:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Serving]:
-    """`popvision view` on a folder with one report, ended afterwards."""
+    """Run `popvision view` on a folder with one report, and end it afterwards."""
     key = next(entry.key for entry in Library([folder]).entries() if not entry.is_sample)
     began = time.perf_counter()
     command = [sys.executable, "-m", "popvision", "view", str(folder), "--no-browser"]
@@ -63,15 +63,15 @@ def page_of() -> Iterator[Page]:
 
 
 def processor_time(process: int) -> float:
-    """Milliseconds that a process has computed so far, all its threads."""
+    """Milliseconds of processor time of a process so far, over all its threads."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class Memory:
-    """MiB, all processes of one server added up: `own` is theirs alone or their share of it (PSS without mapped
-    files), `mapped` the share of mapped files, `peak` the highest resident size so far."""
+    """MiB, the sum over all processes of one server: `own` is private memory plus shares of shared memory (PSS without
+    mapped files), `mapped` the share of mapped files, `peak` the highest resident size so far."""
 
     own: float
     mapped: float
@@ -79,7 +79,7 @@ class Memory:
 
 
 def memory_of(process: int) -> Memory:
-    """Of a process and its children, from /proc; processes that ended meanwhile count as nothing."""
+    """The memory of a process and its children, from /proc; processes that have ended count as nothing."""
     own = mapped = peak = 0.0
     for status in Path("/proc").glob("[0-9]*/status"):
         try:

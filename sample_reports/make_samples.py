@@ -1,7 +1,7 @@
-"""Makes the reports of this folder again from the programs in examples/: `make samples`.
+"""Make the reports of this folder again from the programs in examples/: `make samples`.
 
-Each program runs in a child process with every report on; of what it writes, the files that the viewer shows are
-kept. Databases are repacked with small pages, because an SQLite page of a small table is mostly empty.
+Each program runs in a child process with all reports on; only the files that the viewer shows are kept. Databases are
+repacked with small pages, because an SQLite page of a small table is mostly empty.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SAMPLES = {
     "out_of_memory": Sample(["out_of_memory.py"], exit_code=1, tiles=368),
     "host_trace": Sample(["host_trace.py"], traced=True),
 }
-#: One recorded run of each program is enough to look at.
+#: one recorded run of each program suffices
 OPTIONS = {
     "autoReport.all": "true",
     "autoReport.outputSerializedGraph": "false",
@@ -53,7 +53,7 @@ LIMIT_BYTES = 8_000_000
 
 
 def make(name: str, into: Path) -> None:
-    """Run one program and keep what the viewer shows."""
+    """Run one program and keep the files that the viewer shows."""
     sample = SAMPLES[name]
     with tempfile.TemporaryDirectory() as scratch:
         environment = {k: v for k, v in os.environ.items() if k not in ("PVTI_OPTIONS", "POPLAR_ENGINE_OPTIONS")}
@@ -91,7 +91,8 @@ def repack(database: Path) -> None:
 
 
 def damage(source: Path, into: Path) -> None:
-    """A copy of a profile that stopped early: programs and memory by tile are whole, variables and the run are lost."""
+    """A copy of a profile that stopped early: programs and memory by tile are complete, variables and the run are
+    missing."""
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
     whole = source.read_bytes()
@@ -99,7 +100,7 @@ def damage(source: Path, into: Path) -> None:
 
 
 def main() -> None:
-    """Make every sample and check that together they stay small."""
+    """Make all samples and check that together they stay small."""
     for name in SAMPLES:
         make(name, HERE / name)
         print(f"{name}: {sum(f.stat().st_size for f in (HERE / name).iterdir()):,} B")

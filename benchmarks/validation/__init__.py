@@ -1,2 +1,2 @@
-"""Published figures beside ours: one module per published programme, each with `rows()`; `benchmarks.validate` runs
-them all."""
+"""Published figures beside ours: one module per published program, each with `rows()`;
+`benchmarks.validate` runs all."""

@@ -1,7 +1,7 @@
 """The 42 liveness indices of the published matmul chain beside ours.
 
-Heights were read from a plot (+- 0.5 MiB; published-numbers 6.1), the programs from the published tree. Ours ends with
-the program of the chain; eleven further indices of the published curve have no counterpart, and count as missed.
+Heights were read from a plot (+- 0.5 MiB; published-numbers 6.1), the programs from the published tree. Our report ends
+with the program of the chain; eleven further indices of the published curve have no counterpart and count as missed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Ours(NamedTuple):
 
 
 def measured(source: ReportSource) -> list[Ours]:
-    """Live bytes at each index of our report, always-live ones included."""
+    """Live bytes at each index of our report, including always-live bytes."""
     drawn, programs = curve(source), source.reader.programs()
     return [
         Ours(str(programs.type[int(p)]), str(programs.name[int(p)]), (float(size) + drawn.always_live) / MIB)
@@ -77,15 +77,15 @@ def measured(source: ReportSource) -> list[Ours]:
 
 
 def within(published: Published, mib: float) -> bool:
-    """Within 15 % or half a MiB of what was read."""
+    """Within 15 % or half a MiB of the published height."""
     return min(published.low * 0.85, published.low - 0.5) <= mib <= max(published.high * 1.15, published.high + 0.5)
 
 
 def paired(ours: list[Ours]) -> list[tuple[Published, Ours | None]]:
-    """Published indices with ours in the order of both, leaving out as few of either as possible: only programs of one
-    type are paired, rather those of like heights."""
+    """Published indices with ours, in the order of both, leaving out as few of either as possible. Only programs of one
+    type are paired, preferably of similar height."""
     n, m = len(INDICES), len(ours)
-    cost = [[0.0] * (m + 1) for _ in range(n + 1)]  # of what is left from published i and ours j on
+    cost = [[0.0] * (m + 1) for _ in range(n + 1)]  # cost of the rest from published i and ours j on
     for i in range(n, -1, -1):
         for j in range(m, -1, -1):
             if i == n or j == m:
@@ -115,7 +115,7 @@ def _pair(published: Published, ours: Ours) -> float:
 
 
 def groups(source: ReportSource) -> list[row.Group]:
-    """One row for each published index, and the peak. Of a range that was read, the nearer end is the published one."""
+    """One row for each published index, and the peak. Where the published height is a range, its nearer end counts."""
     ours = measured(source)
     bound, plot = row.within(15, 0.5, "MiB"), "6.1, plot"
     rows = [row.Row("peak", 57.1, max(each.mib for each in ours), "MiB", "6.1, memory page", bound)]

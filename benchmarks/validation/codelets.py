@@ -1,6 +1,6 @@
-"""Compiled C++ codelets (published-numbers 2, 4, 5.3): counted basic blocks against what hardware took for such code.
+"""Compiled C++ codelets (published-numbers 2, 4, 5.3): cycles from counted basic blocks beside hardware measurements.
 
-The counts are our guess at what a compiler for tiles makes of the source: see docs/vertex-costs.md.
+The counts guess the output of a compiler for tiles: see docs/vertex-costs.md.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from simulator.machine.targets import MK1
 from simulator.poplar import FLOAT, HALF, Graph, IPUModel
 
 SOURCE = Path(__file__).with_name("codelets.cpp")
-#: The STREAM figures are of one IPU of the first generation with all tiles and workers at work, GB/s.
+#: the STREAM figures, in GB/s, of one first-generation IPU with all tiles and workers busy
 STREAM = {"float": 3726, "half": 1488}
-#: Bytes of an element of the three arrays.
+#: bytes of one element of all three arrays
 MOVED = {"float": 12, "half": 6}
 LONG, SHORT = 6000, 600
 CLOSE = percent(10)
@@ -29,7 +29,7 @@ def groups() -> list[Group]:
     rows: list[Row] = []
     for name, type_ in (("float", FLOAT), ("half", HALF)):
         slots = _per_element(lambda n, name=name, type_=type_: _triad(graph, name, type_, n))
-        # Six workers issue one slot in six cycles each: a tile does 1 / slots elements a cycle.
+        # Each of six workers issues one slot in six cycles, so a tile computes 1 / slots elements a cycle.
         rate = MK1.tiles * MK1.clock_hz * MOVED[name] / slots / 1e9
         published = STREAM[name]
         per_element = MK1.tiles * MK1.clock_hz * MOVED[name] / (published * 1e9)
@@ -45,10 +45,10 @@ def groups() -> list[Group]:
     rows.append(Row("Gaussian blur, float, while computing, all tiles of Mk1", 1.76, rate, "TFLOP/s", "4", percent(15)))
     rows.append(Row("Gaussian blur, float: ceiling of its source", 2.00, rate, "TFLOP/s", "4", REPORTED))
     about = (
-        "Counted by running the codelets (`benchmarks/validation/codelets.cpp`) with counters in their basic blocks, "
-        "times the instruction table, none of which was fitted on these. The triads' published slots come from their "
-        "throughput, with launch and sync in it. The blur's source is not public: ours does its 11 operations for 40 "
-        "bytes."
+        "The codelets (`benchmarks/validation/codelets.cpp`) run with counters in their basic blocks; the counts are "
+        "multiplied by the instruction table, which was not fitted to these figures. The triads' published slots come "
+        "from their throughput, which includes launch and sync. The blur's source is not public: ours does its 11 "
+        "operations for 40 bytes."
     )
     return [Group("Compiled C++ codelets", about, rows)]
 

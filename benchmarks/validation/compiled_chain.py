@@ -1,6 +1,6 @@
-"""Figures of the matmul chain straight from the compiler and the clock, without a report: for many variants of it.
+"""Figures of the matmul chain directly from the compiler and the clock, without a report, for many variants of it.
 
-Imports of the simulator wait until a figure is asked for, so that a constant can be changed before.
+The simulator is imported only when figures are requested, so that a constant can be changed before.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 
 def figures(hardware: bool, shapes: Sequence[tuple[int, int]] | None = None) -> tuple[int, int]:
-    """(cycles of a run, bytes of all tiles with gaps left out) on Mk2; `shapes` of m1, m2, m3 if not the published."""
+    """(cycles of a run, bytes of all tiles excluding gaps) on Mk2; `shapes` of m1, m2, m3, by default the published
+    ones."""
     from benchmarks.validation.matmul_chain import SHAPES, build
     from simulator.base.options.compile import CompileSettings
     from simulator.base.target import Target

@@ -1,7 +1,7 @@
 """The published exchange of three tiles (published-numbers 3 and 6.3): an unstructured halo on Mk1.
 
-Workers receive 40, 36 and 40 bytes and send 32, 28 and 32, a word for both neighbours once. The published profile was
-taken on hardware, where exchanges have code; ours is the Mk1 IPU Model that compiles for the IPU.
+Workers receive 40, 36 and 40 bytes and send 32, 28 and 32; a word for both neighbours is sent once. The published
+profile was taken on hardware, where exchanges have code; ours uses the Mk1 IPU Model that compiles for the IPU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Sequence
 
-#: floats of each worker for its lower neighbour, for both, for the higher one
+#: floats that each worker sends to its lower neighbour, to both, to the higher one
 KINDS = {0: (2, 2, 4), 1: (3, 2, 2), 2: (3, 2, 3)}
 
 
@@ -34,7 +34,7 @@ class Halo(Vertex):
 
 
 def build(graph: Graph) -> Sequence:
-    """One compute set of three vertices, each reading its own floats and parts of the others'."""
+    """One compute set of three vertices; each reads its own floats and parts of the others'."""
     graph.addCodelets(Halo)
     data = {tile: graph.addVariable(FLOAT, [sum(parts)], f"worker{tile}") for tile, parts in KINDS.items()}
     lower = {t: data[t].slice(0, KINDS[t][0] + 2) for t in KINDS}

@@ -1,6 +1,6 @@
-"""Cycle formulas of published-numbers 7, written out again by hand, beside what compiled library calls cost.
+"""Cycle formulas of published-numbers 7, written out again by hand, beside the cycles of compiled library calls.
 
-Every row is one library call on one tile of the Mk2 IPU Model: L = ceil(n / u) * cpl for the ceil(N / 6) elements of a
+Each row is one library call on one tile of the Mk2 IPU Model: L = ceil(n / u) * cpl for the ceil(N / 6) elements of a
 worker, and the prologues of 7.1 to 7.4.
 """
 
@@ -27,7 +27,7 @@ BINARY = {
     "POWER": {"float": (312, 1), "half": (325, 1)},
     "REMAINDER": {"float": (133, 2), "half": (300, 4), "int": (292, 1)},
 }
-#: of one tensor
+#: the same for operations of one tensor
 UNARY = {
     "NEGATE": {"float": (2, 2), "half": (2, 4)},
     "SQRT": {"float": (10, 2), "half": (23, 4)},
@@ -76,8 +76,8 @@ def _unary(size: int) -> list[Row]:
 
 
 def _casts(size: int) -> list[Row]:
-    """12 + 6 (core + 18): 19 + 2 cycles for each 4 elements to half, 1 for each 2 to float, and a remainder of single
-    bits of the rest (1, and 2 more where it is set)."""
+    """12 + 6 (core + 18): 19 + 2 cycles for each 4 elements to half, 1 for each 2 to float, and a remainder for each
+    bit of the rest (1, and 2 more where it is set)."""
     share, rows = ceil(size / 6), []
     for source, target, width, cycles in (("float", "half", 4, 2), ("half", "float", 2, 1)):
         core = 19 + cycles * (share // width)

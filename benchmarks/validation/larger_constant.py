@@ -1,7 +1,7 @@
 """The matmul chain with one constant of the simulator 10 % larger: `python -m benchmarks.validation.larger_constant
 MODULE NAME` prints its figures as JSON.
 
-The constant is changed in the source as it is imported, so that everything derived from it changes too.
+The source is changed as it is imported, so everything derived from the constant changes too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MORE = 1.1
 
 
 def more(value: float) -> float:
-    """10 % more; of a whole number at least 1 more."""
+    """10 % more; for a whole number at least 1 more."""
     return max(value + 1, round(value * MORE)) if isinstance(value, int) else value * MORE
 
 
 class Larger(ast.NodeTransformer):
-    """Replaces the number that `name` stands for; `before` lists what was replaced."""
+    """Replaces the number assigned to `name`; `before` lists the replaced numbers."""
 
     def __init__(self, name: str) -> None:
         self.owner, _, key = name.replace("[", ".").rstrip("]").partition(".")

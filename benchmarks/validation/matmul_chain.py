@@ -27,7 +27,7 @@ LIVE_BYTES = Bound("15 % or 0.5 MiB", 0.15, 0.5 * MIB)
 
 class Span(NamedTuple):
     title: str
-    key: str  #: as `spans` names it
+    key: str  #: its key in `spans`
     published: float
     bound: Bound = CYCLES
 
@@ -104,8 +104,8 @@ def walk(source: ReportSource) -> list[tuple[str, str, int]]:
 
 
 def spans(steps: list[tuple[str, str, int]]) -> dict[str, float]:
-    """Cycles by what the published chart draws as one bar: an exchange before a compute set and its gathering are part
-    of that compute set's bar there."""
+    """Cycles of each bar of the published chart. An exchange and a PreArrange before a compute set belong to that
+    compute set's bar."""
     out: dict[str, float] = {"total": sum(cycles for _, _, cycles in steps)}
     for kind, name, cycles in steps:
         key = span_of(kind, name)
@@ -129,8 +129,8 @@ def span_of(kind: str, name: str) -> str:
 
 
 def shares(steps: list[tuple[str, str, int]], drawn: bool = True) -> dict[str, float]:
-    """Percent of the chart by the colour of its bars, where DoExchange steps before a compute set are drawn with it;
-    not `drawn`: by the phase of each step alone."""
+    """Percent of the chart by the colour of its bars, in which DoExchange steps before a compute set belong to it;
+    without `drawn`, by the phase of each step alone."""
     out = dict.fromkeys(SHARES, 0.0)
     for kind, name, cycles in steps:
         compute = kind == "OnTileExecute" or (drawn and any(part in name for part in ("Convolve/", "Reduce0/")))
@@ -143,7 +143,8 @@ def shares(steps: list[tuple[str, str, int]], drawn: bool = True) -> dict[str, f
 
 
 def tile_balances(source: ReportSource) -> tuple[float, float]:
-    """Percent, of compute steps: the mean tile by the longest tile of each step, and by the busiest tile of all."""
+    """Percent, over compute steps: the mean tile by the longest tile of each step, and by the busiest tile
+    of the run."""
     steps, on_ipu, programs = source.reader.steps(), source.reader.steps_on_ipu(0), source.reader.programs()
     cycles = [
         source.reader.array(int(on_ipu.cycles_array[step])).astype(np.int64)
@@ -168,13 +169,14 @@ def groups(source: ReportSource) -> list[Group]:
 
 
 _ABOUT = (
-    "FLOAT [800, 500] x [500, 400] x [400, 200] mapped linearly, Mk2 IPU Model. The chart draws an exchange before a "
-    "compute set in that compute set's bar, so shares and spans below do the same."
+    "FLOAT [800, 500] x [500, 400] x [400, 200] mapped linearly, Mk2 IPU Model. The chart includes an exchange before "
+    "a compute set in that compute set's bar; shares and spans below do the same."
 )
 
 
 def _share_argument(source: ReportSource) -> str:
-    """Why the published chart cannot count the exchange before Convolve as exchange, in figures of the plan."""
+    """The reason why the published chart cannot count the exchange before Convolve as exchange, in figures
+    of the plan."""
     programs = source.reader.programs()
     (row,) = (i for i, name in enumerate(programs.name) if name.endswith("m4/Conv_1/Convolve/ExchangePre"))
     part = source.reader.program_on_ipu(row, 0)
@@ -183,9 +185,9 @@ def _share_argument(source: ReportSource) -> str:
     received, total = int(part.rx.max()), SPANS[0].published
     shown = SHARES["exchange"] / 100 * total
     return (
-        f"It has to: by the plan of m4 (below) the busiest tile receives {received:,} B for Convolve, which takes "
-        f"{received // 8:,} cycles at the 8 B a cycle of two tiles that share a bus and all they receive, and "
-        f"{received // 4:,} at 4. All that the chart shows as exchange is {SHARES['exchange']:g} % of {total:,} = "
+        f"The figures show it: by the plan of m4 (below) the busiest tile receives {received:,} B for Convolve. That "
+        f"takes {received // 8:,} cycles at 8 B a cycle, where two tiles of a bus receive the same, and "
+        f"{received // 4:,} at 4 B. The exchange of the whole chart is only {SHARES['exchange']:g} % of {total:,} = "
         f"{shown:,.0f} cycles. So the published span of Convolve contains its exchange, and the published "
         f'{SHARES["compute"]:g} % count it as compute; the rows "by the phase of each step" count it as exchange.'
     )

@@ -1,7 +1,7 @@
 """Single vertices on tiles (published-numbers 5): library calls compiled for the model and for hardware.
 
-Published: net hardware cycles of one vertex, and PopLibs' estimate of it. Ours come from the compiled program: the
-IPU Model's figure is the estimate, simulated hardware adds the launch.
+Published: net hardware cycles of one vertex, and PopLibs' estimate of it. Ours come from the compiled program: the IPU
+Model gives the estimate, simulated hardware adds the launch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SIXES = (18, 24, 48, 96, 144, 192, 600, 1536)
 ADD = {10: (203, 285), 1024: (1733, 1815)}
 SCALED = {64: (279, 330), 128: (369, 422), 256: (567, 620), 512: (945, 998)}
 HARDWARE = cycles(16)
-#: the vertex that was measured: AMP on the operands as they are, weights loaded from interleaved memory
+#: options of the measured vertex: AMP, operands not swapped, weights loaded from interleaved memory
 AS_PUBLISHED = {
     "use128BitConvUnitLoad": "true",
     "planConstraints": '{"method": "AMP", "0": {"transform": {"swapOperands": false}}}',
@@ -61,7 +61,7 @@ def product(rows: int) -> Callable[[Graph], Sequence]:
 
 
 def addition(count: int) -> Callable[[Graph], Sequence]:
-    """c = a + b of so many floats."""
+    """c = a + b of this many floats."""
 
     def build(graph: Graph) -> Sequence:
         program = Sequence()
@@ -72,7 +72,7 @@ def addition(count: int) -> Callable[[Graph], Sequence]:
 
 
 def scaled(count: int) -> Callable[[Graph], Sequence]:
-    """a += 0.5 b of so many floats."""
+    """a += 0.5 b of this many floats."""
 
     def build(graph: Graph) -> Sequence:
         program = Sequence()
@@ -83,7 +83,7 @@ def scaled(count: int) -> Callable[[Graph], Sequence]:
 
 
 def variable(graph: Graph, dtype: Type, shape: list[int]) -> Tensor:
-    """On the only tile."""
+    """A variable on the only tile."""
     tensor = graph.addVariable(dtype, shape)
     graph.setTileMapping(tensor, 0)
     return tensor

@@ -10,7 +10,7 @@ _HEAD = ("| quantity | published | ours | deviation | bound | source | verdict |
 
 
 def section(group: Group) -> list[str]:
-    """One table in Markdown, with the explanations of what is missed below it."""
+    """One table in Markdown, followed by the explanations of its misses."""
     lines = [f"### {group.title}", ""]
     if group.about:
         lines += [group.about, ""]
@@ -37,11 +37,11 @@ def section(group: Group) -> list[str]:
 
 
 def verdicts(groups: list[Group]) -> list[str]:
-    """How many figures are met and missed, by programme."""
+    """The numbers of figures met and missed, by program."""
     lines = [
         "### Verdict",
         "",
-        "| programme | figures | met or equal | missed, explained | missed, not explained | reported only |",
+        "| program | figures | met or equal | missed, explained | missed, not explained | reported only |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     total: Counter[str] = Counter()

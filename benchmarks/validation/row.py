@@ -1,4 +1,4 @@
-"""One published figure beside ours, and the bound that the difference must keep."""
+"""One published figure beside ours, and the bound of the difference."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 class Bound:
     """The largest difference allowed: the greater of a share of the published figure and an absolute one."""
 
-    text: str  #: as the table shows it
+    text: str  #: text in the table
     relative: float = 0.0
     absolute: float = 0.0
-    judged: bool = True  #: False: the figure is reported, nothing is demanded
+    judged: bool = True  #: False: the figure is only reported
 
     def allows(self, published: float, ours: float | None) -> bool:
-        """Whether ours keeps the bound; a figure that we do not have never does."""
+        """Whether ours is within the bound; a missing figure never is."""
         return ours is not None and abs(ours - published) <= max(self.relative * abs(published), self.absolute) + 1e-9
 
 
@@ -24,7 +24,7 @@ REPORTED = Bound("none", judged=False)
 
 
 def percent(share: float) -> Bound:
-    """So many percent of the published figure."""
+    """This many percent of the published figure."""
     return Bound(f"{share:g} %", relative=share / 100)
 
 
@@ -45,8 +45,8 @@ def cycles(number: float) -> Bound:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a bound is missed, with the evidence. It holds while ours lies in `between`: a figure that moves further is
-    missed for another reason."""
+    """The reason of a missed bound, with the evidence. It holds while our figure is in the range `between`; outside it
+    the bound is missed for another reason."""
 
     text: str
     between: tuple[float, float]
@@ -54,7 +54,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Row:
-    """`published` and `ours` in `unit`; `ours` None = the program has nothing of the kind."""
+    """`published` and `ours` in `unit`; `ours` is None where our program has no such figure."""
 
     quantity: str
     published: float
@@ -79,7 +79,7 @@ class Row:
 
     @property
     def has_explanation(self) -> bool:
-        """Whether the miss is the one that was explained."""
+        """Whether the miss is the explained one."""
         if self.explained is None:
             return False
         low, high = self.explained.between
@@ -87,18 +87,18 @@ class Row:
 
     @property
     def failed(self) -> bool:
-        """A bound is missed and nothing explains it."""
+        """Whether a bound is missed without an explanation."""
         return self.verdict == "missed, not explained"
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows of one programme under a heading, with what a reader must know of them."""
+    """Rows of one program under a heading, with an introduction."""
 
     title: str
     about: str
     rows: list[Row]
 
     def explained(self, known: dict[str, Explanation]) -> Group:
-        """The same with explanations by the quantity they belong to."""
+        """The same group with explanations by quantity."""
         return replace(self, rows=[replace(row, explained=known.get(row.quantity, row.explained)) for row in self.rows])

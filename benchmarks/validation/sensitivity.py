@@ -1,4 +1,4 @@
-"""How much the matmul chain depends on each constant that has no public source: what 10 % more of it changes."""
+"""How much the matmul chain depends on each constant without a public source: the effect of a 10 % larger value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from simulator.machine.unsourced import UNSOURCED, Unsourced
 
-#: processes at once
+#: number of processes at once
 AT_ONCE = 2
 
 
@@ -21,10 +21,10 @@ def section() -> list[str]:
     lines = [
         "### Constants without a published source",
         "",
-        f"{len(UNSOURCED)} constants are fitted to published figures or guessed (`simulator/machine/unsourced.py`), "
-        f"{used} of them matter to the chain. Sensitivity: relative change of the chain's total cycles and of its "
-        "memory (gaps left out) when the constant is 10 % larger (whole numbers: by 1 at least), on the IPU Model and "
-        "on simulated hardware, where code and launches count. 0 = the figure does not move.",
+        f"{len(UNSOURCED)} constants are fitted to published figures or guessed (`simulator/machine/unsourced.py`); "
+        f"{used} of them affect the chain. Sensitivity: the relative change of the chain's total cycles and of its "
+        "memory excluding gaps when the constant is 10 % larger (whole numbers: by at least 1), on the IPU Model and "
+        "on simulated hardware, where code and launches count. 0 = no change.",
         "",
         "| constant | value | class | fitted to, or why | cycles, model | memory, model | cycles, hardware "
         "| memory, hardware |",
@@ -39,7 +39,7 @@ def section() -> list[str]:
 
 
 def _figures(constant: Unsourced | None) -> dict[str, list[float]]:
-    """Figures of the chain in a process of its own, where the constant is larger from the beginning."""
+    """Figures of the chain in a process of its own, in which the constant is larger from the start."""
     which = [] if constant is None else [constant.module, constant.name]
     command = [sys.executable, "-m", "benchmarks.validation.larger_constant", *which]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

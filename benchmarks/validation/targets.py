@@ -1,4 +1,4 @@
-"""Constants of the three chips (published-numbers 1), as programs see them: through the target of a model."""
+"""Constants of the three chips (published-numbers 1), read through the target of a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.machine.physical_tiles import bus_of_tiles
 from simulator.poplar import IPUModel
 
 CHIPS = ("ipu1", "ipu2", "ipu21")
-#: title -> unit, how our target says it, and the published figure of Mk1, Mk2 and Bow (None = not published)
+#: title -> (unit, getter of our target, published figure of Mk1, Mk2 and Bow; None = not published)
 FACTS: dict[str, tuple[str, Callable[[Target], float], tuple[float | None, ...]]] = {
     "tiles": ("", lambda t: t.getNumTiles(), (1216, 1472, 1472)),
     "memory per tile": ("B", lambda t: t.getBytesPerTile(), (256 * 1024, 638_976, 638_976)),
@@ -55,7 +55,7 @@ ROUNDED: dict[str, tuple[str, Callable[[Target], float], tuple[float | None, ...
 
 
 def groups() -> list[Group]:
-    """Every published constant of every chip."""
+    """All published constants of all chips."""
     rows = []
     for table, bound in ((FACTS, EXACT), (ROUNDED, percent(1))):
         for title, (unit, read, published) in table.items():

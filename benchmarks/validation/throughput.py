@@ -1,4 +1,4 @@
-"""Rates of whole programmes (published-numbers 4 and 7.4): AMP on all tiles of Bow, and stages of a reduction."""
+"""Rates of whole programs (published-numbers 4 and 7.4): AMP on all tiles of Bow, and stages of a reduction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def groups() -> list[Group]:
 
 
 def _stages(tiles: int) -> int:
-    """Compute sets of a sum of one float from each of so many tiles."""
+    """Compute sets of a sum of one float from each of this many tiles."""
     target = Target(TargetType.IPU_MODEL, tiles_per_ipu=tiles)
     graph, program = Graph(target), Sequence()
     data = graph.addVariable(FLOAT, [tiles, 1], "partials")

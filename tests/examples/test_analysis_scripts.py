@@ -1,5 +1,5 @@
-"""The scripts in examples/analysis run against sample reports and against training whose layers have names, and their
-numbers are those of the files."""
+"""The scripts in examples/analysis print numbers equal to those of the files, for sample reports and a training with
+named layers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPORTS = ("matmul_chain", "pipeline", "out_of_memory")
 
 @pytest.fixture
 def printed(monkeypatch, tmp_path, capsys):
-    """`printed(script, folder, *words)`: (lines, what its main returns)."""
+    """`printed(script, folder, *words)`: (lines, return value of its main)."""
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.chdir(tmp_path)
 

@@ -25,7 +25,7 @@ def run(command: list[str], folder: Path, **variables: str) -> subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,  # only against programs that hang: the machine may be busy
+        timeout=600,  # only stops programs that hang: the machine may be busy
     )
 
 

@@ -1,4 +1,4 @@
-"""The four examples of lightweight profiling print what the published ones print, with cycles of the simulator."""
+"""The four examples of lightweight profiling print the published lines, with cycles of the simulator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_example_1_nests_operations_in_stages(printed):
     assert all(cycles == end - begin for cycles, begin, end in numbers)
     for (stage, begin, end), (op, inner_begin, inner_end) in zip(numbers[::2], numbers[1::2], strict=True):
         assert begin < inner_begin < inner_end < end
-        # published: 3,681 before the second operation, and 73 after it, of which 66 and 65 are the record of its block
+        # published: 3,681 cycles before the second operation and 73 after it, of which 66 and 65 record its block
         assert (inner_begin - begin - (op - 8), end - inner_end) == (66, 73)
         assert stage == 2 * (op - 8) + 66 + 8 + 65 + 8
     starts = [begin for _, begin, _ in numbers[:10:2]]

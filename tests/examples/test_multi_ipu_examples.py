@@ -1,4 +1,4 @@
-"""The pipeline over two IPUs and the training in four replicas: results, and what their reports show."""
+"""The pipeline over two IPUs and the training in four replicas: their results and their reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _piped(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReportSource, floa
 
 
 def spans(source: ReportSource, ipu: int, words: str, type_: str) -> list[tuple[int, int]]:
-    """[begin, end) of the steps on an IPU of a type whose program's name begins with these words."""
+    """[begin, end) of the steps of a type on an IPU whose program's name begins with these words."""
     reader = source.reader
     steps, figures, names = reader.steps(), reader.steps_on_ipu(ipu), reader.programs().name
     rows = [
@@ -41,7 +41,7 @@ def spans(source: ReportSource, ipu: int, words: str, type_: str) -> list[tuple[
 
 
 def shared(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> int:
-    """Cycles in which something of both lists runs; the spans of a list do not overlap much."""
+    """Cycles in which steps of both lists run; the spans of one list hardly overlap."""
     return sum(max(0, min(b, d) - max(a, c)) for a, b in one for c, d in other)
 
 
@@ -53,13 +53,13 @@ def test_both_ipus_compute_at_once(piped: tuple[ReportSource, float]) -> None:
     trips = 6 + pipeline.DEPTH
     busy = [sum(end - begin for begin, end in each) for each in (first, second)]
     assert shared(first, second) > 0.5 * min(busy)
-    # One after the other, the stages alone would take longer than the pipeline's trip.
+    # Run one after the other, the stages alone would take longer than a trip of the pipeline.
     stages = [(max(e for _, e in part[:n]) - part[0][0]) for part in (first, second) for n in [len(part) // trips]]
     assert sum(stages) > cycles
 
 
 def test_no_exchange_beats_its_wires(piped: tuple[ReportSource, float]) -> None:
-    """Although other tiles hide most of them: the longest tile counts, read here from the stored arrays."""
+    """Most tiles are quicker, so check the longest tile, read from the stored arrays."""
     source, _ = piped
     m, r, rate = moved(source), ran(source), bandwidth(source)
     reader = source.reader

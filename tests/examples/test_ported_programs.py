@@ -1,4 +1,4 @@
-"""Programs ported from public ones: what they print, against numbers computed here."""
+"""Programs ported from public ones: their output against numbers computed here."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_tutorial_5_says_which_result_is_wrong(example, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     module = importlib.import_module("tut5_matrix_vector")
     matrix, vector = np.float32([[1e8, 1, -1e8], [1, 2, 3]]), np.ones(3, np.float32)
-    assert module.checkResult(matrix, vector, np.float32([0, 6])) == 0  # 1 is lost beside 1e8
+    assert module.checkResult(matrix, vector, np.float32([0, 6])) == 0  # adding 1 to 1e8 changes nothing in float
     assert module.checkResult(matrix, vector, np.float32([1, 6])) == 1
     assert printed(capsys)[-1] == "ERROR: output 0: expected=0, actual=1"
 

@@ -1,4 +1,4 @@
-"""The regression demo learns as PyTorch does: losses step by step."""
+"""The losses of the regression demo equal PyTorch's, step by step."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_committed_losses_are_what_torch_computes(demo):
 
 
 def test_losses_follow_from_the_definition(demo):
-    """Gradient descent written out in float64, for whoever has no torch."""
+    """Gradient descent written out in float64, for machines without torch."""
     images, labels = demo.images_and_labels()
     weights, biases = (values.astype(np.float64) for values in demo.initial(images.shape[1]))
     for image, label, committed in zip(images[:50], labels[:50], COMMITTED, strict=True):

@@ -1,4 +1,4 @@
-"""The published figures that public rules reach stay reached: `make validate` without other sizes."""
+"""Published figures that are met stay met: `make validate` without other sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_miss_is_explained(found: list[Group]) -> None:
 
 
 def test_no_explanation_outlives_its_miss(found: list[Group]) -> None:
-    """One that belongs to a figure which is met, or to no figure, says something that is not so."""
+    """An explanation of a figure that is met, or of an unknown figure, is wrong."""
     from benchmarks.validation.explanations import EXPLAINED
 
     missed = {row.quantity for group in found for row in group.rows if row.verdict == "missed"}

@@ -1,4 +1,4 @@
-"""Small graphs for library tests, and running them both ways."""
+"""Small graphs for library tests, run by vertices and by kernels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def linear(graph: Graph, type_: Type, shape: list[int], name: str = "t") -> Tens
 def both_ways(
     build: Callable[[Graph, Sequence], tuple[dict[str, tuple[Tensor, Any]], Tensor]], tiles: int = 8
 ) -> tuple[Any, Any]:
-    """Build a program once and run it by vertices and by kernels; (result of vertices, result of kernels).
+    """Build a program once and run it by vertices and by kernels; returns (result of vertices, result of kernels).
 
     `build` returns ({name: (tensor, values)}, output)."""
     graph, program = small_graph(tiles), Sequence()
@@ -46,7 +46,7 @@ def both_ways(
 
 
 def run_engine(build: Callable[[Graph, Sequence], tuple[dict[str, tuple[Tensor, Any]], Tensor]]) -> Any:
-    """Build a program as for `both_ways`, on four tiles, and run it in an engine; the result."""
+    """Build a program as for `both_ways` on four tiles and run it in an engine; returns the result."""
     model = IPUModel()
     model.tilesPerIPU = 4
     device = model.createDevice()

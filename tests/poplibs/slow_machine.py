@@ -1,7 +1,7 @@
-"""A slow, obvious machine: runs a program vertex by vertex on one flat memory, in Python loops.
+"""A slow, obvious machine: it runs a program vertex by vertex on one flat memory, in Python loops.
 
-It knows nothing of kernels, tiles' clocks or compilation; tests compare it with the whole-array kernels and with NumPy.
-It also refuses what a tile could not do: two vertices of a compute set that touch what one of them writes."""
+It has no kernels, clocks of tiles or compilation; tests compare it with the whole-array kernels and with NumPy. It also
+refuses what no tile can do: two vertices of a compute set that access memory which one of them writes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SlowMachine:
         return self.graph.store.variables.type[int(self.graph.store.variable_of(np.array([element]))[0])]
 
     def _memory_of(self, tensor: Tensor) -> Any:
-        """The memory of the tensor's variables, as the type that the tensor reinterprets them as."""
+        """The memory of the tensor's variables, in the type to which the tensor reinterprets them."""
         starts = tensor.regions()[0]
         held = self._type(int(starts[0])) if len(starts) else tensor.elementType()
         return self.memory.setdefault(held, np.zeros(0, held.dtype)).view(tensor.elementType().dtype)
@@ -86,7 +86,7 @@ class SlowMachine:
         elif isinstance(program, Execute):
             self._execute(program.compute_set)
         elif isinstance(program, WriteUndef):
-            self.write(program.tensor, np.full(program.tensor.shape(), 77))  # whatever it reads is wrong
+            self.write(program.tensor, np.full(program.tensor.shape(), 77))  # whoever reads this gets a wrong value
         else:
             raise AssertionError(f"the slow machine cannot run {program!r}")
 

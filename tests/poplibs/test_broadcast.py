@@ -1,4 +1,4 @@
-"""Operators with a broadcast operand: which vertices PopLibs' rules place, and what they compute."""
+"""Operators with a broadcast operand: the vertices that PopLibs' rules place, and their results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def placed(type_: Type, shape: list[int], other: list[int], name: str = "add", i
         (HALF, [12, 16], [16], "div", "BroadcastVectorInner1D"),
         (HALF, [12, 6], [6], "add", "BinaryOp1D"),  # no whole vectors of halves
         (HALF, [12, 6], [6], "div", "BroadcastVectorInner1D"),
-        (HALF, [12, 16], [16], "max", "BinaryOp1D"),  # no such vertex
+        (HALF, [12, 16], [16], "max", "BinaryOp1D"),  # there is no such vertex
         (FLOAT, [12, 16], [16], "add", "BinaryOp1D"),  # BinaryOp is vectorised
         (FLOAT, [12, 16], [16], "div", "BroadcastVectorInner1D"),
         (FLOAT, [12, 11], [12, 1], "add", "BroadcastVectorOuterByRow1D"),  # 11 < 6 * 2
@@ -65,8 +65,8 @@ def test_a_broadcast_first_operand_changes_places_where_that_is_the_same() -> No
 
 
 def test_rows_cut_by_the_mapping_take_a_scalar_each() -> None:
-    """32 floats of rows of 10 on a tile: 10, 10, 10 and 2 of four elements of the vector: worker vertices over rows,
-    since four MultiVertices take 6 * (20 + 2) + 11 or so each."""
+    """A tile has 32 floats of rows of 10: 10, 10, 10 and 2 elements with four elements of the vector. It takes worker
+    vertices over rows, because four MultiVertices take about 6 * (20 + 2) + 11 each."""
     graph, program = small_graph(2), Sequence()
     a, b = on_tile(graph, FLOAT, [64, 10], 1, "a"), on_tile(graph, FLOAT, [64, 1], 1, "b")
     graph.setTileMapping(a.flatten().slice(0, 32, 0), 0)
@@ -79,7 +79,7 @@ def test_rows_cut_by_the_mapping_take_a_scalar_each() -> None:
 
 
 def test_the_vector_comes_once_and_every_worker_reads_it() -> None:
-    """Two column blocks in one run: each block's part of the vector is a MultiVertex of its own; three are rows."""
+    """Two column blocks in one run: each block's part of the vector has its own MultiVertex; three become rows."""
     for blocks, kind in ((2, "BroadcastVectorInner1DInPlace"), (3, "BroadcastVectorInner2DInPlace")):
         graph, program = small_graph(2), Sequence()
         stored = on_tile(graph, HALF, [blocks, 9, 8], 0, "stored")
@@ -92,7 +92,7 @@ def test_the_vector_comes_once_and_every_worker_reads_it() -> None:
             assert block.edges["in2"].lengths.tolist() == [8, 8]
             assert block.values["dataBlockCountPacked"].tolist() == [(9 // 6) << 3 | 3] * 2
         else:
-            # 27 rows of 8: five a worker, so 5, (4, 1), 5, (3, 2), 5, 2
+            # 27 rows of 8: five per worker, so 5, (4, 1), 5, (3, 2), 5, 2
             assert block.edges["out"].lengths.tolist() == [40, 32, 8, 40, 24, 16, 40, 16]
             offsets = block.edges["out"].offsets
             assert offsets is not None

@@ -1,4 +1,4 @@
-"""Patterns of a broadcast operand along runs, beside a slow scan of one element after the other."""
+"""Patterns of a broadcast operand along runs, against a slow scan of one element after the other."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_same_patterns_as_a_slow_scan(runs: list[list[int]]) -> None:
 def test_shortcuts_never_disagree_with_the_patterns(
     columns: int, rows: int, tiles: int, op: str, data: st.DataObject
 ) -> None:
-    """Where regions say that a tile takes the general vertex, reading all elements says so too."""
+    """Where regions say that a tile takes the general vertex, reading all elements gives the same answer."""
     graph = small_graph(tiles)
     type_ = data.draw(st.sampled_from([FLOAT, HALF]))
     out, vector = linear(graph, type_, [rows, columns], "out"), linear(graph, type_, [columns], "vector")

@@ -1,4 +1,4 @@
-"""Debug records: what a library makes belongs to the call, the call to the user's line."""
+"""Debug records: what a library makes belongs to its call, and the call to the user's line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_unnamed_operations_still_have_names() -> None:
 
 
 def test_copies_of_an_operation_are_recorded_below_it() -> None:
-    """Else their cycles and exchanged bytes would belong to no operation."""
+    """Otherwise their cycles and exchanged bytes would belong to no operation."""
     graph, program = small_graph(16), Sequence()
     a, b = linear(graph, FLOAT, [30, 40], "a"), linear(graph, FLOAT, [40, 20], "b")
     out = linear(graph, FLOAT, [30, 20], "out")

@@ -1,4 +1,4 @@
-"""popops element by element: every operator by vertices, by kernel and in NumPy."""
+"""popops element by element: each operator by vertices, by its kernel and in NumPy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every operator of popops that works element by element, in the types that it takes, against NumPy.
+"""Every element-wise operator of popops, in all its types, against NumPy.
 
-One program for each type; a test keeps the table of references whole."""
+There is one program for each type; a test keeps the table of references complete."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ REFERENCE: dict[str, tuple[Callable[..., Any], tuple[Type, ...]]] = {
     "clamp": (lambda a, low, high: np.minimum(np.maximum(a, low), high), (FLOAT, HALF, INT)),
 }
 COMPARISONS = (np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal)
-#: whose domain asks for it, between 0 and 1
+#: operators whose domain is 0 to 1
 SMALL = ("asin", "log", "log1p", "rsqrt", "inv", "sqrt", "pow", "varianceToInvStdDev", "invStdDevToVariance", "tan")
 
 
 def operators() -> set[str]:
-    """Public functions of popops whose parameters begin as those of operators do."""
+    """Public functions of popops with the first parameters of an operator."""
     found = set()
     for name, function in vars(popops).items():
         if not name.startswith("_") and inspect.isfunction(function):

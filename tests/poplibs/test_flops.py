@@ -56,7 +56,7 @@ def test_every_library_vertex_says_its_operations(tmp_path: Path) -> None:
     assert of("mask") == elements
     assert of("rest") == 3 * elements
     assert of("product") >= 2 * 24 * 40 * 16
-    # 24 sums of 16 squares in two stages: four groups of four, 2 for each but the first, then 3 additions
+    # 24 sums of 16 squares in two stages: four groups of four, 2 flops for each but the first, then 3 additions
     assert of("squares") == 24 * 4 * 3 * 2 + 24 * 3
 
 

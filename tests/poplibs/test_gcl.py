@@ -20,7 +20,7 @@ COMBINED = {
 
 
 def reduced(replicas, op, n=100, in_place=True):
-    """(given [replicas, n], what each replica holds afterwards, the program)."""
+    """(given [replicas, n], values of each replica afterwards, the program)."""
     target = model(tiles=4, ipus=replicas)
     graph = Graph(target, replicas)
     data = graph.addVariable(FLOAT, [n], "data")
@@ -51,7 +51,7 @@ def reduced(replicas, op, n=100, in_place=True):
 def test_every_replica_gets_the_combination_of_all(op, replicas):
     given, found, _ = reduced(replicas, op, in_place=replicas != 2)
     assert np.allclose(found, COMBINED[op](given.astype(np.float64)), rtol=1e-5, atol=1e-6)
-    assert all(np.array_equal(found[0], other) for other in found)  # to the last bit
+    assert all(np.array_equal(found[0], other) for other in found)  # equal to the last bit
 
 
 def test_partners_swap_in_log2_rounds():
@@ -67,7 +67,7 @@ def test_other_numbers_go_along_a_tree_and_back():
 
 
 def moved(replicas, function, given):
-    """What each replica gets of `function(graph, data, prog)`."""
+    """The values that each replica gets from `function(graph, data, prog)`."""
     target = model(tiles=4, ipus=replicas)
     graph, program = Graph(target, replicas), Sequence()
     type_ = BOOL if given.dtype == np.bool_ else FLOAT

@@ -1,4 +1,4 @@
-"""Every family of operations compiled and run by the engine, on the model and on simulated hardware."""
+"""Each family of operations, compiled and run by the engine on the model and on simulated hardware."""
 
 from __future__ import annotations
 

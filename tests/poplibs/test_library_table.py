@@ -17,12 +17,12 @@ NAMED = set(re.findall(r"`([\w.]+)`", TEXT))
 PLACES = {"P/": "tests/poplibs/", "R/": "tests/runtime/address_accurate/test_address_accurate_"}
 LIBRARIES = (popops, poplin, popnn, poprand, poputil, gcl)
 ROOMS = (popnn.bn, popnn.gn, popnn.ln, popnn.in_, popnn.lstm, popnn.pooling)
-#: of the simulator itself, or a form of what the table names
+#: functions of the simulator itself, or forms of what the table names
 OWN = {"addCodelets", "reference"}
 
 
 def public(module: ModuleType, own_only: bool) -> set[str]:
-    """Names in Poplar's spelling; of a room those that it defines."""
+    """Names in Poplar's spelling; of a room only those that it defines."""
     found = set()
     for name, function in vars(module).items():
         spelled = re.fullmatch(r"[a-z][a-zA-Z0-9]*", name) and inspect.isfunction(function)

@@ -1,4 +1,4 @@
-"""popnn: losses with their gradients, accuracy, largest and smallest of rows, by vertices, by kernel and in NumPy."""
+"""popnn: losses with their gradients, accuracy, extremes of rows, by vertices, by the kernel and in NumPy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.poplibs.slow_machine import SlowMachine
 RNG = np.random.default_rng(31)
 LABELS = np.array([3, 0, MASKED_LABEL_CODE, 4, 1], np.uint32)
 PROBABILITIES = RNG.dirichlet(np.ones(5), 5)
-PROBABILITIES[3, 4] = 0  # an impossible class that happens
+PROBABILITIES[3, 4] = 0  # a class of probability 0 that occurs
 
 
 class Case:
@@ -86,7 +86,7 @@ def test_cross_entropy_of_scaled_outputs(type_: Any, label_type: Any) -> None:
     for by_rows, deltas, count in found:
         np.testing.assert_allclose(by_rows, loss, rtol=1e-5 if type_ is FLOAT else 2e-3, atol=1e-3)
         np.testing.assert_allclose(deltas, 3 * kept * (p - one_hot()), atol=1e-5 if type_ is FLOAT else 4e-3)
-        assert count == 10 + hits  # it is added to
+        assert count == 10 + hits  # the count is added to its old value
 
 
 def test_every_form_and_the_sum_of_squares() -> None:
@@ -117,7 +117,7 @@ def test_every_form_and_the_sum_of_squares() -> None:
     st.integers(0, 100),
 )
 def test_largest_and_smallest_of_rows(rows: int, columns: int, type_: Any, tiles: int, seed: int) -> None:
-    """Few different values, so that the first of equals must be found."""
+    """Few different values, so that the first of equal elements must win."""
     values = np.random.default_rng(seed).integers(0 if type_ is UNSIGNED_INT else -9, 9, (rows, columns))
     values = values.astype(type_.dtype)
     graph, program = small_graph(tiles), Sequence()
@@ -140,8 +140,8 @@ def test_largest_and_smallest_of_rows(rows: int, columns: int, type_: Any, tiles
 
 
 def test_rows_are_cut_over_tiles_as_poplibs_cuts_them() -> None:
-    """Two rows of 500 on 1,472 tiles: at least 192 elements a tile, so six tiles from the last on; 166 or 167 elements
-    each, cut again where the row ends; workers take 32 at least. The rest of each row in one more vertex."""
+    """Two rows of 500 on 1,472 tiles: at least 192 elements a tile, so the last six tiles with 166 or 167 elements
+    each, cut again at the end of a row. Each worker takes at least 32. One more vertex reduces each row."""
     graph, program = Graph(IPUModel().createDevice()), Sequence()
     t = graph.addVariable(FLOAT, [2, 500], "t")
     graph.setTileMapping(t, 0)

@@ -24,7 +24,7 @@ def sigmoid(x: Any) -> Any:
 
 
 class Reference:
-    """Values of a small layer, rounded to the type they are given in."""
+    """Values of a small layer, rounded to the type of its tensors."""
 
     def __init__(self, dtype: Any, order: Any) -> None:
         rng = np.random.default_rng(3)
@@ -56,7 +56,7 @@ class Reference:
         return {k: v.astype(np.float64) for k, v in self.values.items()}
 
     def slopes(self, full: bool, name: str) -> Any:
-        """Of the sum of outputs times `slope` and of the last cell state times `last`: central differences."""
+        """Central differences of the sum of outputs times `slope` and of the last cell state times `last`."""
         values = self.double()
 
         def total() -> float:
@@ -78,7 +78,7 @@ class Reference:
 def layer(
     reference: Reference, type_: Any, full: bool, order: Any, options: Any = None, inference: bool = False
 ) -> Any:
-    """A build function for `both_ways`, whose result is everything the layer gives, flat; and their shapes."""
+    """A build function for `both_ways` whose result is all results of the layer, flattened; and their shapes."""
     shapes: list[list[int]] = []
 
     def build(graph: Graph, prog: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:

@@ -1,4 +1,4 @@
-"""popops.map: expressions by vertices, by kernel and in NumPy; which of them become one vertex and what it costs."""
+"""popops.map: expressions by vertices, by the kernel and in NumPy; which of them become one vertex, and its cost."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_vector_broadcasts_can_be_left_out() -> None:
 
 
 def test_generated_vertices_cost_what_poplibs_says() -> None:
-    """One run a tile: 20 + operators (n // v + n mod v) for each operand, in whole sixths; rows: 13 + the same."""
+    """One run per tile: 20 + operators (n // v + n mod v) for each operand, in whole sixths; rows: 13 + the same."""
     graph, program = small_graph(2), Sequence()
     a, b = (graph.addVariable(FLOAT, [2, 41], n) for n in "ab")
     for t in (a, b):
@@ -156,7 +156,7 @@ def test_generated_vertices_cost_what_poplibs_says() -> None:
     cost = multi.type.costs(multi, {"in1": np.array([41]), "in2": np.array([41]), "out": np.array([41])}, None)
     assert cost.cycles.tolist() == [-(-(20 + 2 * 2 * (20 + 1)) // 6) * 6]
     assert cost.flops.tolist() == [82]
-    assert worker.type.kind == "multi"  # one run of each row is left on each tile
+    assert worker.type.kind == "multi"  # each tile has one run of each row
     rows = linear(graph, FLOAT, [9, 10]).transpose().slice(2, 7, 0)
     popops.mapInPlace(graph, (_1 + 1) * 2, [rows], program)
     last = graph.store.blocks[-1]

@@ -1,4 +1,4 @@
-"""popnn.pooling: results by vertices, by kernel and written out; gradients; cycles by the published formula."""
+"""popnn.pooling: results by vertices, by the kernel and written out; gradients; cycles by the published formula."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.poplibs.programs import both_ways, linear, small_graph
 
 
 def windows(x: Any, params: PoolParams) -> Any:
-    """(b, c, output index, slices of the input that its window covers) of every output."""
+    """(b, c, output index, slices of its window in the input) of each output."""
     for b, c in np.ndindex(*x.shape[:2]):
         for out in combinations(*(range(n) for n in params.getOutputFieldShape())):
             places = zip(
@@ -118,7 +118,7 @@ def test_gradient_of_the_largest_divided_among_equals(tiles: int) -> None:
 
 
 def test_counts_names_and_groups_of_channels() -> None:
-    """3 x 3 windows on 4 x 4, stride 1, padding 1: 16 windows of 9 less the edges, (3 * 4 - 2) ** 2."""
+    """3 x 3 windows on 4 x 4, stride 1, padding 1: 16 windows of 9 less the padding, (3 * 4 - 2) ** 2."""
     params = PoolParams(PoolingType.AVG, [4, 4], [3, 3], [1, 1], [1, 1], [1, 1], 8, 2, FLOAT)
     graph, program = small_graph(8), Sequence()
     assert (pooling.getFwdFlops(params), pooling.getBwdFlops(params)) == (16 * (100 + 16), 16 * (100 + 16))
@@ -127,7 +127,7 @@ def test_counts_names_and_groups_of_channels() -> None:
     assert (pooling.asString(PoolingType.AVG), params.getNumFieldDims()) == ("avg", 2)
     assert pooling.getOutputFieldShape(params) == [4, 4]
     slope = linear(graph, FLOAT, [2, 8, 4, 4])
-    for wanted, side in ((4, 4), (8, 8), (5, 2)):  # five channels are no whole vectors: as they lie
+    for wanted, side in ((4, 4), (8, 8), (5, 2)):  # five channels are not whole vectors, so the layout stays
         out = pooling.poolInputGradient(
             graph, params, fwdChansPerGroup=wanted, pooledGradient=slope, prog=program, debugContext="back"
         )
@@ -141,7 +141,7 @@ def test_counts_names_and_groups_of_channels() -> None:
 
 
 def test_cycles_by_hand() -> None:
-    """One tile, 12 rows of 4 positions, 2 x 2 window, 8 floats: two rows a worker, four items each, four vectors.
+    """One tile, 12 rows of 4 positions, 2 x 2 window, 8 floats: two rows per worker, four items each, four vectors.
 
     7 + 6 worker + 6 (published 7.6): inner rpt 4 + 3 n, work item 20, row 13."""
     from simulator.poplibs.poplin.planning.sliding_work import Box

@@ -1,4 +1,4 @@
-"""popnn: functions, their gradients and the loss, by vertices, by kernel and against slow formulas."""
+"""popnn: functions, their gradients and the loss, by vertices, by the kernel and against slow formulas."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_logarithm_of_softmax(in_place: bool) -> None:
 
 
 def test_gradient_of_softmax() -> None:
-    """Of outputs y and their gradient g: the product of the Jacobian diag(y) - y y' with g, row by row."""
+    """For outputs y and their gradient g: the product of the Jacobian diag(y) - y y' with g, row by row."""
     y = special.softmax(VALUES, -1)
     g = np.random.default_rng(9).normal(size=y.shape)
     exact = [(np.diag(a) - np.outer(a, a)) @ b for a, b in zip(y, g, strict=True)]

@@ -1,4 +1,4 @@
-"""poprand: distributions against SciPy, what the numbers depend on, dropout, seeds, costs."""
+"""poprand: distributions against SciPy, dependence on seed and place, dropout, seeds, costs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DRAWS: dict[str, tuple[Draw, tuple[float, ...], Any]] = {
 def drawn(
     build: Callable[[Graph, Sequence, Tensor], Tensor], shape: list[int], tiles: int = 8, kernels: bool = True
 ) -> Any:
-    """A result of `build(graph, program, seed)` for the seed (11, 22)."""
+    """The result of `build(graph, program, seed)` for the seed (11, 22)."""
     graph, program = small_graph(tiles), Sequence()
     seed = linear(graph, UNSIGNED_INT, [2], "seed")
     out = build(graph, program, seed)
@@ -53,7 +53,7 @@ def test_distributions(name: str, type_: Any) -> None:
 
     found = drawn(build, [40, 50])
     assert found.dtype == type_.dtype
-    # Kolmogorov and Smirnov at 2,000 numbers: a bound that the wrong distribution misses by far.
+    # Kolmogorov-Smirnov distance of 2,000 numbers: a wrong distribution misses this bound by far.
     assert stats.kstest(found.reshape(-1).astype(np.float64), expected.cdf).statistic < 0.04
     low, high = expected.support()
     assert found.min() >= low
@@ -89,7 +89,7 @@ def test_vertices_draw_what_the_kernel_draws(name: str, seeded: bool) -> None:
 
     def build(graph: Graph, program: Sequence, seed: Tensor) -> Tensor:
         whole = linear(graph, FLOAT, [9, 10])
-        graph.setTileMapping(whole[4], 0)  # tile 0 holds runs that do not follow each other
+        graph.setTileMapping(whole[4], 0)  # tile 0 holds runs that are not consecutive
         function(graph, seed if seeded else None, 5, whole[1:3], FLOAT, *parameters, program)
         return function(graph, seed if seeded else None, 5, whole.transpose(), FLOAT, *parameters, program)
 
@@ -156,7 +156,7 @@ def test_generators_are_seeded_saved_and_put_back() -> None:
         outs = [draw()]
         saved = poprand.getHwSeeds(graph, program)
         outs += [draw()]
-        poprand.uniform(graph, seed, 9, r, FLOAT, 0, 1, program)  # leaves the generators as they were
+        poprand.uniform(graph, seed, 9, r, FLOAT, 0, 1, program)  # does not change the generators
         outs += [draw()]
         poprand.setHwSeeds(graph, saved, program)
         outs += [draw(), draw()]

@@ -1,4 +1,4 @@
-"""poputil beside linear mapping: copies between IPUs, use tracking, splitting of regions, names, broadcasting."""
+"""poputil except linear mapping: copies between IPUs, use tracking, splitting of regions, names, broadcasting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Casts to, from and between QUARTER, with the metadata of each tensor: by kernels, by vertices, on bytes of tiles."""
+"""Casts to, from and between QUARTER with the metadata of each tensor: by kernels, by vertices, on the
+bytes of tiles."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ WAYS = [{}, {"debug.runtimeVerify": "true"}, {"popvision.addressAccurate": "true
 
 
 def coded(values: np.ndarray, metadata: QuarterMetadata) -> np.ndarray:
-    """The numbers nearest to `values` that the format holds, of two the one with the even byte: looked for in all."""
+    """The numbers of the format nearest to `values`, of two the one with the even byte, by searching all."""
     table = np.asarray(convertFromDeviceType(QUARTER, metadata, np.arange(256, dtype=np.uint8)), np.float64)
     even_first = [byte for odd in (0, 1) for byte in range(odd, 256, 2) if np.isfinite(table[byte])]
     nearest = np.abs(values[:, None].astype(np.float64) - table[even_first]).argmin(1)

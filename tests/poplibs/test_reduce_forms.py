@@ -1,4 +1,4 @@
-"""Reductions that scale, update, write to given tensors or run side by side, and which vertices they take."""
+"""Reductions that scale, update, write to given tensors or run side by side, and their vertices."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def kinds(graph: Graph) -> list[str]:
 
 
 def test_the_layout_chooses_the_vertex() -> None:
-    """One tile, so that every operand is where it is used."""
+    """One tile, so that each operand is on the tile that uses it."""
     graph, program = small_graph(1), Sequence()
     t = graph.addVariable(FLOAT, [12, 10], "t")
     for view, dims, kind in (

@@ -1,4 +1,4 @@
-"""Scaled addition in all forms, casts of all types, fills, one-hot rows and counting: vertices, kernels, NumPy."""
+"""Scaled addition in all forms, casts of all types, fills, one-hot rows and iota: vertices, kernels, NumPy."""
 
 from __future__ import annotations
 

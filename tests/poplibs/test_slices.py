@@ -21,7 +21,7 @@ SHAPE = (6, 5, 4)
 
 
 def wrapped(values: Any, offsets: list[int], dims: list[int], sizes: list[int]) -> Any:
-    """NumPy's slice; offsets beyond the end count as 0, what lies beyond the end comes from the beginning."""
+    """NumPy's slice; offsets beyond the end count as 0, and slices that cross the end wrap to the beginning."""
     for offset, dim, size in zip(offsets, dims, sizes, strict=True):
         first = offset if offset < values.shape[dim] else 0
         values = values.take((first + np.arange(size)) % values.shape[dim], dim)

@@ -70,7 +70,7 @@ def test_top_k_with_values_and_places(order: SortOrder) -> None:
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("order", list(SortOrder))
 def test_equal_elements_stay_in_their_order(order: SortOrder, largest: bool) -> None:
-    """As a stable sort of whole rows in the order asked for, of which the first or the last are taken."""
+    """Like a stable sort of whole rows in the given order, of which the first or the last elements are taken."""
     keys = np.random.default_rng(5).integers(0, 4, (3, 13)).astype(np.float32)
     params = TopKParams(6, largest, order, stableSort=True)
     turned = order is (SortOrder.ASCENDING if largest else SortOrder.DESCENDING)

@@ -1,4 +1,4 @@
-"""Vertices of one name in one graph that are made for other groups of channels or another kernel keep their costs."""
+"""Vertices with the same name but other groups of channels or another kernel keep their own costs within one graph."""
 
 from __future__ import annotations
 
@@ -48,4 +48,4 @@ def test_costs_of_one_graph_are_those_of_separate_graphs(make: Callable[..., Non
         apart |= costs(make, [size])
     assert together == apart
     names = [name for blocks in together.values() for name, _ in blocks if "ConvPartial" in name]
-    assert len(set(names)) < len(names) == len(sizes)  # else nothing was shown
+    assert len(set(names)) < len(names) == len(sizes)  # otherwise the test shows nothing

@@ -1,4 +1,4 @@
-"""poplin.convolution: results by vertices, by kernel and in SciPy; gradients; the plan; the steps it is built of."""
+"""poplin.convolution: results of vertices, of the kernel and of SciPy; gradients; the plan; its steps."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def params_of(
 
 
 def by_scipy(x: Any, w: Any, params: ConvParams) -> Any:
-    """[batch, channels, field] by [groups, out, in, kernel], in float64, with every transform written out."""
+    """[batch, channels, field] by [groups, out, in, kernel], in float64, with each transform written out."""
     t, k, o = params.inputTransform, params.kernelTransform, params.outputTransform
     dims = params.getNumFieldDims()
 
@@ -69,7 +69,7 @@ def by_scipy(x: Any, w: Any, params: ConvParams) -> Any:
     out = np.zeros((x.shape[0], w.shape[0] * outputs, *params.getOutputFieldShape()))
     acts, weights = spread(x, t), spread(w, k)
     for b, g, u in np.ndindex(x.shape[0], w.shape[0], outputs):
-        # The channels are one more dimension, in which there is one place only.
+        # The channels are one more dimension, with a single place.
         total = signal.correlate(acts[b, g * inputs : (g + 1) * inputs], weights[g, u], "valid", "direct")[0]
         cut = zip(o.truncationLower, o.truncationUpper, total.shape, strict=True)
         total = total[tuple(slice(a, n - c) for a, c, n in cut)][tuple(slice(None, None, s) for s in o.stride)]
@@ -170,7 +170,7 @@ def test_any_convolution_on_any_number_of_tiles(
 def test_boxes_with_halos(
     method: str, type_: Any, channels: tuple[int, int], groups: int, tiles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The vertices that slide over a kernel: strides, odd sizes, uneven padding, dilation, input channels split."""
+    """Vertices that slide over a kernel: strides, odd sizes, uneven padding, dilation, split input channels."""
     monkeypatch.setattr(plan_lookup, "plan_convolution", partial(plan_convolution, form="sliding"))
     options = {"planConstraints": {"method": method}}
     for stride, dilation, input_dilation in (
@@ -219,13 +219,13 @@ def test_gradients_through_flips_cuts_and_padded_outputs(flips: tuple[bool, ...]
 
 
 def gradients_agree(params: ConvParams) -> None:
-    """sum(slope * convolution) is bilinear, so that one difference gives its gradient but for rounding."""
+    """sum(slope * convolution) is bilinear, so one difference equals its gradient except for rounding."""
     x, w = (v.astype(np.float64) for v in operands(params))
     outputs = (params.batchSize, params.getNumOutputChans(), *params.getOutputFieldShape())
     slope = np.random.default_rng(5).normal(size=outputs)
 
     def differences(grad: Any, first: bool) -> None:
-        """Along random directions, in which every element has its part."""
+        """Along random directions, which involve all elements."""
         for direction in np.random.default_rng(6).normal(size=(4, *grad.shape)):
             moved = by_scipy(direction, w, params) if first else by_scipy(x, direction, params)
             np.testing.assert_allclose((grad * direction).sum(), (slope * moved).sum(), atol=1e-3)
@@ -274,9 +274,10 @@ def test_updates_move_weights_and_biases() -> None:
 def test_cycles_of_a_convolution_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """One tile, 3 x 3 kernel, six rows of five positions, 16 floats in (two groups), 16 out (one group of units).
 
-    T = 109 + 54 + 6 * 9 + (17 out + 6 (out - 1) + 1) + 1 + 16 + in (14 + out (14 + I)) (published 7.5), each kernel
-    position: weight load 16 units * 8 floats * 4 B / 8 = 64, supervisor 18, six workers with one row of five: 17 + 3 +
-    45 + 8 * 2 - 9."""
+        T = 109 + 54 + 6 * 9 + (17 out + 6 (out - 1) + 1) + 1 + 16 + in (14 + out (14 + I)) (published 7.5)
+
+    For each kernel position I is the sum of: weight load 16 units * 8 floats * 4 B / 8 = 64, supervisor 18, six workers
+    with one row of five: 17 + 3 + 45 + 8 * 2 - 9."""
     monkeypatch.setattr(plan_lookup, "plan_convolution", partial(plan_convolution, form="sliding"))
     params = params_of(FLOAT, 1, [8, 7], [3, 3], (16, 16))
     options = {"planConstraints": {"method": "AMP"}}
@@ -310,7 +311,7 @@ def test_steps_carry_poplibs_names(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1, 16), st.integers(1, 40), st.integers(1, 4), st.sampled_from([1, 3]), st.booleans())
 def test_cycles_grow_with_work(rows: int, width: int, groups: int, kernel: int, half: bool) -> None:
-    """Of one vertex, with channels, positions and kernel positions."""
+    """Cycles of one vertex, over channels, positions and kernel positions."""
     method = Method("AMP", "float", 1, 16 if half else 8, 16, 16)
 
     def cycles(rows: int, width: int, groups: int, kernel: int) -> int:

@@ -1,4 +1,4 @@
-"""poplin.matMul: results by vertices, by kernel and in NumPy; the plan; the steps it is built of."""
+"""poplin.matMul: results of vertices, of the kernel and of NumPy; the plan; its steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def product(m: int, k: int, n: int, type_: Any, tiles: int, turned: str = "") ->
     a_values, b_values = rng.normal(size=(m, k)).astype(type_.dtype), rng.normal(size=(k, n)).astype(type_.dtype)
 
     def operand(graph: Graph, shape: tuple[int, int], name: str) -> tuple[Tensor, Tensor]:
-        """(stored variable, view): stored the other way round when `turned` names the operand."""
+        """(stored variable, view): stored transposed when `turned` names the operand."""
         stored = linear(graph, type_, list(shape[::-1] if name in turned else shape), name)
         return stored, stored.transpose() if name in turned else stored
 
@@ -105,7 +105,7 @@ def test_steps_carry_poplibs_names() -> None:
     assert {
         f"m5/Conv_1/{n}" for n in ("preRegroup", "partialTranspose", "actsRearranged", "weightsRearranged")
     } <= names
-    # m1's channels lie next to each other: it is used as it is.
+    # m1's channels are adjacent, so it is used in place.
     assert "m4/Conv_1/weightsRearranged" not in names
     worklists = [
         n

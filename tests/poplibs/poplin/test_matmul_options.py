@@ -1,4 +1,5 @@
-"""Products under options: every method, passes, kinds of reduction and groups give NumPy's results; plans are told."""
+"""Products under options: each method, passes, kinds of reduction and groups give NumPy's results; plans
+are printed."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def constrained(method: str = "", **partition: Any) -> dict[str, str]:
 
 
 def check(size: Size, type_: Any, tiles: int, options: dict[str, str], out_type: Any = None) -> None:
-    """Both ways of running a grouped product against NumPy."""
+    """Compare both ways of running a grouped product with NumPy."""
     groups, m, k, n = size
     rng = np.random.default_rng(8)
     left, right = (rng.normal(size=s).astype(type_.dtype) for s in ((groups, m, k), (groups, k, n)))

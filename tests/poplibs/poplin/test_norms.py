@@ -30,7 +30,7 @@ CLOSE = {FLOAT: {"rtol": 1e-4, "atol": 2e-5}, HALF: {"rtol": 2e-2, "atol": 1e-2}
 
 
 def grouped(x: Any, kind: str, strided: bool = False) -> Any:
-    """[groups, elements]: what each statistic is made of."""
+    """[groups, elements]: the elements of each statistic."""
     n, c = x.shape[:2]
     if kind == "bn":
         return np.moveaxis(x, 1, 0).reshape(c, -1)
@@ -75,7 +75,7 @@ def test_statistics(kind: str, unbiased: bool, stable: bool, shape: tuple[int, .
     rows = grouped(values.astype(np.float64), kind)
     scale = rows.shape[1] / (rows.shape[1] - 1) if unbiased else 1
     mean = rows.mean(1)
-    # Without the stable algorithm the square of the mean, rounded as it is kept, is taken from the mean square.
+    # The unstable algorithm subtracts the square of the rounded mean from the mean square.
     kept = mean.astype(type_.dtype).astype(np.float64)
     variance = rows.var(1) if stable or type_ is FLOAT else (rows**2).mean(1) - kept**2
     with np.errstate(all="ignore"):
@@ -94,7 +94,7 @@ def test_statistics(kind: str, unbiased: bool, stable: bool, shape: tuple[int, .
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", ["bn", "gn", "ln", "in"])
 def test_layers_and_their_gradients(kind: str, shape: tuple[int, ...], strided: bool) -> None:
-    """Forward, both forms of both gradients, and the parameters moved along them."""
+    """Forward, both forms of both gradients, and the parameter update."""
     if (strided and kind != "gn") or (kind == "in" and len(shape) == 2):
         return
     options = {"options": {"groupNormStridedChannelGrouping": "true"}} if strided else {}

@@ -1,4 +1,4 @@
-"""The planner: the published plans, a slow twin of its search in plain loops, laws, methods, options it honours."""
+"""The planner: the published plans, a slow twin of its search in plain loops, laws, methods, options."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def test_the_published_plans_are_found() -> None:
     assert (m4.swapped, m4.field_split, m4.in_split, m4.out_split, m4.tiles) == (True, 4, 7, 50, 1400)
     assert (m5.swapped, m5.field_split, m5.in_split, m5.out_split, m5.tiles) == (True, 3, 9, 50, 1350)
     assert (m4.method.name, m4.method.units, m4.method.in_group) == ("AMP", 16, 8)
-    # 500 channels are padded to 504: operands of 576 and 1,152 B a tile are rearranged, 5/4 of a cycle per 4 bytes;
-    # results in groups of 16 where the next product reads 8 are regrouped at 8 bytes a cycle, 5/4 of it again.
+    # 500 channels are padded to 504: operands of 576 and 1,152 B a tile are rearranged at 5/4 cycles per 4 bytes;
+    # results in groups of 16 are regrouped for the next product, which reads 8, at 8 bytes a cycle, 5/4 of that.
     assert m4.term("transform_copy") == 180 + 360 + ceil(ceil(800 * 400 * 4 / 1400) * 5 / 32)
     assert m4.term("transform_exchange") == 144 + 288
-    # 100 rows x 72 channels, of which 1 / 50 lies there already; 8 bytes a cycle, for the out split is even.
+    # 100 rows x 72 channels, 1 / 50 of which is on the tile already; 8 bytes a cycle because the out split is even.
     assert m4.term("input_exchange") == (7200 - 144) * 4 / 8
     assert m4.term("weights_exchange") == (1152 - 288)
     assert m4.total == sum(cycles for _, cycles in m4.terms)
@@ -161,9 +161,9 @@ def test_what_does_not_fit_is_done_in_passes() -> None:
 @pytest.mark.parametrize(
     ("dtype", "size", "groups", "tiles", "method"),
     [
-        ("half", (1, 4096, 4096), 1, 1472, "HMAC"),  # a vector is not padded to 8 columns of AMP
+        ("half", (1, 4096, 4096), 1, 1472, "HMAC"),  # HMAC needs no padding to 8 columns as AMP does
         ("float", (17, 1, 17), 1, 16, "OUTER_PRODUCT"),
-        ("half", (17, 7, 1), 8, 16, "VMAC"),  # many groups, one output channel each
+        ("half", (17, 7, 1), 8, 16, "VMAC"),  # many groups with one output channel each
         ("half", (512, 1024, 4096), 1, 1472, "AMP"),
         ("float", (128, 64, 128), 96, 1472, "AMP"),
     ],
@@ -178,7 +178,7 @@ def test_each_method_is_chosen_for_its_shapes(
 
 def test_a_large_outer_product_of_floats_is_left_to_amp() -> None:
     """PopLibs' planner offers OuterProduct groups of one vector, two floats, on which its vertex takes the slow path:
-    10 + 2 x 2 cycles a position. AMP multiplies eight channels of which seven are zero, and still takes a quarter."""
+    10 + 2 x 2 cycles a position. AMP multiplies eight channels, seven of them zero, and still takes a quarter."""
     free = plan_matmul("float", 4096, 1, 4096, MK2)
     outer = plan_matmul("float", 4096, 1, 4096, MK2, constraints=Constraints(method="OUTER_PRODUCT"))
     positions, groups = ceil(4096 / outer.field_split), ceil(4096 / 2 / outer.out_split)
@@ -190,7 +190,7 @@ def test_a_large_outer_product_of_floats_is_left_to_amp() -> None:
 def test_amp_needs_units_of_the_chip() -> None:
     mk1 = Machine(1216, 262_144, units_half=8, units_float=8)
     assert plan_matmul("half", 512, 512, 512, mk1).method.units == 8
-    # Units that take floats make no half partial sums.
+    # Units for floats produce no half partial sums.
     assert plan_matmul("float", 512, 512, 512, MK2, partials="half").method.partials == "float"
     assert plan_matmul("half", 512, 512, 512, MK2, partials="half").method.partials == "half"
 
@@ -215,8 +215,8 @@ def test_wide_weight_loads_and_fast_reduction_are_cheaper() -> None:
 
 
 def test_large_products_use_the_units_well() -> None:
-    """Published: 334.94 of 348.6 TFLOP/s of AMP alone; a whole product keeps more than half of the peak. GC2's float
-    products of 18.9 of 31.1 TFLOP/s are not far from what its plan says."""
+    """Published: 334.94 of 348.6 TFLOP/s of AMP alone; a whole product reaches more than half of the peak. GC2's float
+    products reach 18.9 of 31.1 TFLOP/s, close to the plan's estimate."""
     half = plan_matmul("half", 4096, 4096, 4096, MK2)
     assert 0.5 <= 4096**3 / (64 * 1472 * half.total) <= 1
     gc2 = Machine(1216, 262_144, units_half=8, units_float=8)

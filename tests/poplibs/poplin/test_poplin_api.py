@@ -1,4 +1,4 @@
-"""poplin beyond plain products: overloads, products into and added to tensors, arranged operands, plans made ahead."""
+"""poplin beyond plain products: overloads, products into and added to tensors, arranged operands, preplanning."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_forms_of_matmul_and_of_its_operands() -> None:
         poplin.createMatMulInputLHS(graph, inputType=HALF, aShape=[4, 16], bShape=[16, 8]),
     ):
         assert (made.shape(), made.elementType()) == ([4, 16], HALF)
-    assert cache.size() == 2  # the plan of the product into FLOAT again
+    assert cache.size() == 2  # the plan of the product into FLOAT is reused
     assert poplin.createMatMulGroupedInputRHS(graph, HALF, HALF, [3, 4, 16], [3, 16, 8], "r").shape() == [3, 16, 8]
     stack = linear(graph, FLOAT, [2, 3, 4])
     assert poplin.transposeGroupedMatrix(stack) == stack.dimShuffle([0, 2, 1])
@@ -170,7 +170,7 @@ def test_planning_ahead_leaves_nothing_to_plan(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_flops_and_costs_of_a_convolution() -> None:
-    """5 x 5 field, 3 x 3 kernel, padding 1: 25 windows of 9, less what reaches over the edge: (3 * 5 - 2) ** 2."""
+    """5 x 5 field, 3 x 3 kernel, padding 1: 25 windows of 9, less the products with padding: (3 * 5 - 2) ** 2."""
     params = ConvParams(HALF, 2, [5, 5], [3, 3], 4, 6, 3, poplin.InputTransform([], [], [], [1, 1], [1, 1], []))
     flops = 2 * 3 * 2 * 4 * 6 * 13**2
     assert poplin.getFwdFlops(params) == poplin.getBwdFlops(params) == poplin.getWuFlops(params) == flops
