@@ -22,7 +22,7 @@ from simulator.compiler.checks.verify import verify_exchanges, verify_layout
 from simulator.compiler.cost.estimates import estimate_all
 from simulator.compiler.cost.instrumentation import needs_sync
 from simulator.compiler.exchange.exchange_optimisation import aim_exchanges
-from simulator.compiler.executable import Arrangements, CompiledGraph, GraphSource, Lowered
+from simulator.compiler.compiled_graph import Arrangements, CompiledGraph, GraphSource, Lowered
 from simulator.compiler.lowering.element_map import ElementMap, element_map
 from simulator.compiler.lowering.external_variables import place_externals
 from simulator.compiler.lowering.function_buffers import settle

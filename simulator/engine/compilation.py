@@ -23,7 +23,7 @@ from simulator.base.options.table import RUNTIME_TABLE
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.target import TargetType
 from simulator.compiler.compile import PHASES, compile_graph
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.lowering.program_visits import all_programs
 from simulator.engine.executable import Executable
 from simulator.engine.host_memory import check_host_memory

@@ -6,7 +6,7 @@ from typing import IO
 
 from simulator.base.errors import poplar_error
 from simulator.base.target import Target
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.engine.options import EngineOptions
 from simulator.runtime.values.numeric_plan import NumericPlan
 

@@ -16,7 +16,7 @@ from popvision.formats.errors import FormatError
 from simulator.base.errors import file_load_error, poplar_error
 from simulator.base.target import Target
 from simulator.codelets.vertex import vertex_type
-from simulator.compiler.executable import CompiledGraph, GraphSource
+from simulator.compiler.compiled_graph import CompiledGraph, GraphSource
 from simulator.engine.options import EngineOptions
 from simulator.engine.value_codec import Decoder, Encoder, Node, NotAnExecutableError
 from simulator.graph.program import Execute, LibraryGroup, Program

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 from simulator.base.errors import invalid_option, missing_graph_profile, profiling_disabled
 from simulator.base.target import TargetType
 from simulator.base.text_output import checked_stream
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.engine.options import EngineOptions
 from simulator.engine.state import EngineState
 

@@ -18,7 +18,7 @@ from popvision.formats.debug_info import write_debug_info
 from popvision.formats.profile.model import RunRecord, TileBlocks
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.pva import Report, openReport
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.engine.options import EngineOptions
 from simulator.runtime.recording.report_folder import PROFILE_NAME, debug_contexts
 from simulator.runtime.recording.report_meta import report_meta

@@ -25,7 +25,7 @@ from simulator.base.errors import (
 from simulator.base.options.run import RunSettings, RuntimeSettings
 from simulator.base.quarter import QuarterMetadata
 from simulator.codelets.float_state import FloatState, running
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.machine import Machine
 from simulator.runtime.address_accurate.plan import AddressPlan
 from simulator.runtime.clock.device_clock import DeviceClock

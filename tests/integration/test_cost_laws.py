@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.machine.cycles import elementwise, scaled
 from simulator.machine.targets import BOW, CHIPS, MK1, MK2, Chip
 from simulator.poplar import FLOAT, HALF, Graph, TargetType

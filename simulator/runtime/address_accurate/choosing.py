@@ -13,7 +13,7 @@ from simulator.runtime.address_accurate.words import Words
 from simulator.runtime.values.choices import decision, ending
 
 if TYPE_CHECKING:
-    from simulator.compiler.executable import Lowered
+    from simulator.compiler.compiled_graph import Lowered
     from simulator.runtime.host.host_side import HostSide
 
 Action = Callable[[], None]

@@ -15,7 +15,7 @@ from simulator.base.errors import poplar_error, stream_connection_error
 from simulator.base.options.run import RunSettings
 from simulator.base.quarter import QuarterMetadata
 from simulator.codelets.printing import CodeletPrints, Workers
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.lowering.program_visits import Place
 from simulator.graph.program import PrintTensorFmt, Program
 from simulator.runtime.host.host_buffers import memory_of

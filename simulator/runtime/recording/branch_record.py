@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from popvision.formats.profile.model import BranchRecord
-from simulator.compiler.executable import Lowered
+from simulator.compiler.compiled_graph import Lowered
 from simulator.runtime.clock.data_choices import DataChoices
 
 #: Row of the lowered program -> (how often it is entered, trips in all).

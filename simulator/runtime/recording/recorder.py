@@ -12,7 +12,7 @@ import numpy as np
 
 from popvision.formats.profile.model import BranchRecord, RunRecord, TileBlocks
 from simulator.arrays import Int64Array
-from simulator.compiler.executable import Lowered
+from simulator.compiler.compiled_graph import Lowered
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.device_clock import DeviceClock
 from simulator.runtime.clock.run_time import RunTime

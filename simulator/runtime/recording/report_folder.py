@@ -25,7 +25,7 @@ from popvision.formats.profile.writer import ProfileWriter
 from popvision.formats.serialized_graph import write_serialized_graph
 from simulator.base.errors import poplar_error
 from simulator.base.options.report import ARCHIVE_NAME, ReportSettings
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.runtime.recording.archive_images import archive_images
 from simulator.runtime.recording.report_meta import report_meta
 from simulator.runtime.recording.source_texts import source_texts

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 
 #: The API level that is followed; our own version stands where an SDK has its build hash.
 API_LEVEL = "3.4.0"

@@ -6,7 +6,7 @@ import numpy as np
 
 from simulator.arrays import BoolArray
 from simulator.base.errors import ErrorLocation, poplar_error, unknown_vertex_type
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 
 
 class ErrorLocations:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from simulator.base.errors import ErrorCode, ErrorInfo, ErrorLocation, poplar_error, raised_for
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.lowering.program_visits import Place
 from simulator.graph.program import Program
 from simulator.runtime.watching.error_locations import ErrorLocations

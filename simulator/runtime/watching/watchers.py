@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from simulator.base.options.run import RunSettings
-from simulator.compiler.executable import CompiledGraph
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.runtime.values.arena import ArenaLayout
 from simulator.runtime.watching.edge_trace import EdgeTrace
 from simulator.runtime.watching.float_errors import FloatErrors
