@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.document import write_section
 from popvision.arrays import Int64Array
-from simulator.compiler.memory.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
+from simulator.compiler.memory.columns import bytes_of_classes, peak_by_tile, sums_by_position
 from simulator.compiler.memory.liveness import LiveClasses
 
 TILES, INDICES, ALLOCATIONS = 1_472, 5_000, 5_000_000

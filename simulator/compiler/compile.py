@@ -18,30 +18,28 @@ from simulator.compiler.checks.constraints import check_constraints
 from simulator.compiler.checks.divergence import check_divergence
 from simulator.compiler.checks.external_exchange import check_external_exchange
 from simulator.compiler.checks.unfinished import check_graph, check_programs
-from simulator.compiler.checks.verify import verify_exchanges, verify_layout
-from simulator.compiler.cost.estimates import estimate_all
-from simulator.compiler.cost.instrumentation import needs_sync
-from simulator.compiler.exchange.exchange_optimisation import aim_exchanges
-from simulator.compiler.compiled_graph import Arrangements, CompiledGraph, GraphSource, Lowered
-from simulator.compiler.lowering.element_map import ElementMap, element_map
+from simulator.compiler.compiled_graph import Arrangements, CompiledGraph, GraphSource, LoweredPrograms
+from simulator.compiler.cost.estimate import estimate_all, needs_sync
+from simulator.compiler.exchange.plan import optimise_exchanges
+from simulator.compiler.ir.element_map import ElementMap, element_map
+from simulator.compiler.ir.static_order import static_order
 from simulator.compiler.lowering.external_variables import place_externals
-from simulator.compiler.lowering.function_buffers import settle
 from simulator.compiler.lowering.items import Items
 from simulator.compiler.lowering.late_values import settle_late_values
 from simulator.compiler.lowering.lower import Lowering
-from simulator.compiler.lowering.serialized import serialized_graph
-from simulator.compiler.lowering.static_order import static_order
 from simulator.compiler.machine import Machine, machine_of
 from simulator.compiler.memory import overhead_memory
 from simulator.compiler.memory.allocation_parts import parts_of
 from simulator.compiler.memory.columns import MemoryReport, memory_report
-from simulator.compiler.memory.control_code import control_code
 from simulator.compiler.memory.element_needs import copied_pairs, interleaved_variables, needs_of
 from simulator.compiler.memory.inventory import Inventory
 from simulator.compiler.memory.liveness import live_classes
-from simulator.compiler.memory.overlays import Overlays, add_overlays
+from simulator.compiler.memory.overhead_memory import control_code
+from simulator.compiler.memory.overlays import Overlays, add_overlays, fill_function_copies
 from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import Reported, compilation_of
+from simulator.compiler.serialized import serialized_graph
+from simulator.compiler.verify import verify_exchanges, verify_layout
 from simulator.machine.memory_map import FETCH_AHEAD
 
 if TYPE_CHECKING:
@@ -106,10 +104,10 @@ class _Compiler:
         blocks = block_settings(self.settings)
         lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group, blocks=blocks)
         self._phase("lowerGlobally", lambda: lowering.lower(self.programs, selected=not self.settings.module))
-        aim_exchanges(lowering.table, self.settings.exchange_optimisation)
+        optimise_exchanges(lowering.table, self.settings.exchange_optimisation)
         control = control_code(lowering.table, self.machine, self.settings.limit_vertex_state)
-        overlays = settle(
-            lowering.pending, lowering.table, control, self.store.settled_blocks, lowering.packets, self.machine
+        overlays = fill_function_copies(
+            lowering.function_copies, lowering.table, control, self.store.settled_blocks, lowering.packets, self.machine
         )
         estimates = self._phase(
             "estimate", lambda: estimate_all(self.store, items, self.machine, self.settings, _channel)
@@ -125,10 +123,12 @@ class _Compiler:
             estimates[cs].cycles if cs >= 0 else work.cycles
             for cs, work in zip(lowering.table.compute_set, lowering.table.work, strict=True)
         ]
-        reported = Reported(self.store, items, lowering.table, cycles, estimates, memory, self.settings, self.machine)
+        reported = Reported(
+            self.store, items, lowering.table, cycles, control, estimates, memory, self.settings, self.machine
+        )
         table = lowering.table
         compilation = self._phase("report", lambda: over_replicas(compilation_of(reported), self.machine, table))
-        lowered = Lowered(
+        lowered = LoweredPrograms(
             lowering.table,
             cycles,
             lowering.branches,

@@ -13,8 +13,8 @@ from popvision.formats.profile.model import Compilation
 from popvision.formats.serialized_graph import SerializedGraph
 from simulator.arrays import Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
-from simulator.compiler.lowering.program_table import ProgramTable
-from simulator.compiler.lowering.program_visits import Place
+from simulator.compiler.ir.program_table import ProgramTable
+from simulator.compiler.ir.program_visits import Place
 from simulator.compiler.machine import Machine
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Lowered:
+class LoweredPrograms:
     """The lowered programs for the modelled clock. `branches[i]` is the row of program i, then of the host copies."""
 
     table: ProgramTable
@@ -73,7 +73,7 @@ class CompiledGraph:
 
     compilation: Compilation
     machine: Machine
-    lowered: Lowered
+    lowered: LoweredPrograms
     num_programs: int
     debug_infos: list[dict[str, Any]]
     source: GraphSource

@@ -9,11 +9,18 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.target import IpuLinkTopology, Target, TargetType
-from simulator.compiler.exchange.latency import Stage
 from simulator.machine.host_exchange import HostLink, host_link
 from simulator.machine.links import Links
 from simulator.machine.physical_tiles import Places, bus_of_tiles, places
 from simulator.machine.sync import round_trip
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the tiles of the device lie, and by how many cycles each leaves a sync before the last one."""
+
+    places: Places
+    lead: Int64Array
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from popvision.formats.profile import model
 from simulator.arrays import IntegerArray
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.machine import Machine
 
 

@@ -12,12 +12,11 @@ from simulator.arrays import Int64Array
 from simulator.base.options.compile import CompileSettings
 from simulator.compiler.cost.estimate import ComputeEstimate
 from simulator.compiler.exchange.terms import program_terms
+from simulator.compiler.ir.program_table import ProgramTable, Work
 from simulator.compiler.lowering.items import Items
-from simulator.compiler.lowering.program_table import ProgramTable, Work
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory import overhead_memory
 from simulator.compiler.memory.columns import MemoryReport
-from simulator.compiler.memory.control_code import control_code
 from simulator.compiler.memory.program_variables import program_variables
 from simulator.compiler.memory.vertex_memory import state_bytes
 from simulator.graph.store import GraphStore
@@ -33,6 +32,7 @@ class Reported:
     items: Items
     table: ProgramTable
     cycles: Sequence[Int64Array | None]  #: per lowered program
+    control: Sequence[Int64Array | None]  #: bytes of control code per lowered program
     estimates: Sequence[ComputeEstimate]  #: per compute set
     memory: MemoryReport | None
     settings: CompileSettings
@@ -111,9 +111,8 @@ def _vertex_types(r: Reported) -> model.VertexTypes:
 
 
 def _programs_on_ipus(r: Reported) -> Iterator[model.ProgramOnIpu]:
-    control = control_code(r.table, r.machine, r.settings.limit_vertex_state)
     for row, work in enumerate(r.table.work):
-        columns = (r.cycles[row], _received(work), _sent(work), _exchange_code(work, r.machine), control[row])
+        columns = (r.cycles[row], _received(work), _sent(work), _exchange_code(work, r.machine), r.control[row])
         if all(c is None for c in columns):
             continue
         for ipu in range(r.machine.num_ipus):

@@ -24,7 +24,7 @@ from simulator.base.overloads import Overloads, Parameter, instance_of, other_th
 from simulator.base.target import TargetType
 from simulator.compiler.compile import PHASES, compile_graph
 from simulator.compiler.compiled_graph import CompiledGraph
-from simulator.compiler.lowering.program_visits import all_programs
+from simulator.compiler.ir.program_visits import all_programs
 from simulator.engine.executable import Executable
 from simulator.engine.host_memory import check_host_memory
 from simulator.engine.lowered_dump import dump_lowered_variables

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simulator.base.errors import stream_memory_allocation_error
+from simulator.compiler.ir.program_visits import all_programs
 from simulator.compiler.lowering.lower_host import elements_at_a_time
-from simulator.compiler.lowering.program_visits import all_programs
 from simulator.graph.objects import DataStream, RemoteBuffer
 from simulator.graph.program import Copy, Program
 from simulator.graph.store import GraphStore

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 from simulator.graph.programs.base import Program
 
 if TYPE_CHECKING:
-    from simulator.compiler.lowering.program_table import ProgramTable
+    from simulator.compiler.ir.program_table import ProgramTable
     from simulator.programming.graph import Graph
 
 

@@ -26,15 +26,15 @@ CYCLES_PER_RUN = 3
 SOURCE = "guess: exchange code from a table, simulator/machine/exchange_code.py"
 
 
-def for_goal(
-    goal: str, code: Int64Array, cycles: Int64Array, runs_received: Int64Array
+def optimised_exchange(
+    target: str, code: Int64Array, cycles: Int64Array, runs_received: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     """Code bytes and cycles per tile of an exchange whose straight form has `code` and `cycles`."""
-    if goal == "cycles":
+    if target == "cycles":
         return code, cycles
     saved = (CODE_PER_RUN_RECEIVED - ENTRY_BYTES) * runs_received - LOOP_BYTES
     longer = cycles + CYCLES_PER_RUN * runs_received
     looped = (saved > 0) & (cycles > 0)
-    if goal == "balanced":
+    if target == "balanced":
         looped &= longer <= cycles.max(initial=0)
     return np.where(looped, code - saved, code), np.where(looped, longer, cycles)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.codelets.vertex import Input, Output, Vector, Vertex, vertex_type
+from simulator.compiler.ir.element_map import element_map
 from simulator.compiler.lowering.arrange import arrange_compute_set
 from simulator.compiler.lowering.arrange_copies import arrange_copy
-from simulator.compiler.lowering.element_map import element_map
 from simulator.graph.vertices import FieldEdges, VertexBlock
 from simulator.poplar import FLOAT
 

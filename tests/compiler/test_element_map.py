@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.compiler.lowering.element_map import element_map, union_in_groups
+from simulator.compiler.ir.element_map import element_map
+from simulator.compiler.ir.grouping import union_in_groups
 
 
 def two_variables():

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.compiler.exchange.exchange import broadcast, plan_exchange
-from simulator.compiler.lowering.arrange import Transfer
+from simulator.compiler.exchange.plan import broadcast, plan_exchange
+from simulator.compiler.ir.transfers import Transfer
 from simulator.machine.exchange import exchange_code_bytes, exchange_cycles
 
 ONE_IPU = np.zeros(4, np.int64)

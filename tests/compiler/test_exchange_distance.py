@@ -12,8 +12,8 @@ from popvision.formats.profile import ProfileReader
 from popvision.pva import openReport
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.compiler.compile import compile_graph
-from simulator.compiler.exchange.exchange import broadcast, plan_exchange
-from simulator.compiler.lowering.arrange import Transfer
+from simulator.compiler.exchange.plan import broadcast, plan_exchange
+from simulator.compiler.ir.transfers import Transfer
 from simulator.compiler.machine import machine_of
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel, concat
 from simulator.poplar.program import Copy, Execute, Sequence

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simulator.compiler.exchange import exchange
+from simulator.compiler.exchange import plan
 from simulator.compiler.lowering import arrange, items
 from simulator.compiler.memory import columns
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel, poplar_error
@@ -77,13 +77,13 @@ def dropped_copy(monkeypatch):
 
 
 def dropped_message(monkeypatch):
-    whole = exchange._figures
+    whole = plan.exchange_figures
 
     def planted(transfer, tiles, time):
         made = whole(transfer, tiles, time)
         return made and replace(made, size=made.size // 2)
 
-    monkeypatch.setattr(exchange, "_figures", planted)
+    monkeypatch.setattr(plan, "exchange_figures", planted)
 
 
 def one_address(monkeypatch):

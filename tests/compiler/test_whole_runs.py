@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.compiler.exchange import exchange
-from simulator.compiler.exchange.grouped_sums import sums_by_key
-from simulator.compiler.exchange.whole_runs import whole_runs
-from simulator.compiler.lowering.arrange import Transfer
+from simulator.compiler.exchange import multicast
+from simulator.compiler.exchange.multicast import whole_runs
+from simulator.compiler.ir.grouping import sums_by_key
+from simulator.compiler.ir.transfers import Transfer
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.integers(3, 6), st.integers(0, 9), st.integers(1, 3)), min_size=1, max_size=12
@@ -26,10 +26,10 @@ def test_one_sort_says_the_same(rows: list[tuple[int, int, int, int]]) -> None:
     for s, d, at, n in zip(src, dst, transfer.start, transfer.length, strict=True):
         for element in range(at, at + n):
             elements[s, d, element] = elements.get((s, d, element), 0) + 1
-    sender, size, sendings = exchange._sent(transfer)
-    apart = exchange._stretches(transfer)
-    assert sorted(zip(*exchange._sent_once(apart), strict=True)) == sorted(zip(sender, size, strict=True))
-    slow = exchange._by_receivers(apart)
+    sender, size, sendings = multicast.sent_runs(transfer)
+    apart = multicast.stretches_of(transfer)
+    assert sorted(zip(*multicast.sent_once(apart), strict=True)) == sorted(zip(sender, size, strict=True))
+    slow = multicast.bytes_by_receivers(apart)
     for name in ("src", "receivers", "size"):
         assert np.array_equal(getattr(slow, name), getattr(sendings, name))
     if max(elements.values()) > 1:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from popvision.formats.profile.model import COMMON, OVERFLOW
 from simulator.compiler.blocks.recording import BlockRecording, RecordedProgram
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.ir.program_table import ProgramTable
 from simulator.machine.block_records import capacity
 from simulator.poplar import INT
 from simulator.poplar.program import Block, Call, Copy, Repeat, Sequence, Switch

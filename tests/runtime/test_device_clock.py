@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from popvision.formats.profile.model import PHASE_OF_TYPE
 from simulator.compiler.compile import compile_graph
-from simulator.compiler.lowering.program_table import ProgramTable, Work
+from simulator.compiler.ir.program_table import ProgramTable, Work
 from simulator.compiler.machine import machine_of
 from simulator.poplar import FLOAT, Graph
 from simulator.poplar.program import Copy, Repeat

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from simulator.arrays import Int64Array
 from simulator.compiler.blocks.selection import FLUSH, BlockSettings
-from simulator.compiler.lowering.host_copies import HostCopy
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.exchange.host_copies import HostCopy
+from simulator.compiler.ir.program_table import ProgramTable
 
 Copying = Callable[[int], None]
 """Appends a copy to the host below a program; what it moves is settled later."""

@@ -15,8 +15,8 @@ import numpy as np
 from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.blocks.flushes import flush_parts
 from simulator.compiler.blocks.selection import BlockSettings
-from simulator.compiler.lowering.busy_tiles import BusyTiles
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.ir.busy_tiles import BusyTiles
+from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.machine import Machine
 from simulator.machine import block_records
 

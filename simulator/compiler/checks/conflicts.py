@@ -15,7 +15,7 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.errors import graph_cycle_error
-from simulator.compiler.lowering.element_map import union_in_groups
+from simulator.compiler.ir.grouping import union_in_groups
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from simulator.arrays import BoolArray
 from simulator.base.errors import graph_object_creation_error
 
 if TYPE_CHECKING:
@@ -35,12 +32,3 @@ def check_external_exchange(store: GraphStore, tiles_per_ipu: int, tiles_per_con
                     f"Tiles {senders[ipu, context]} and {tile} both send the XREQ packet of exchange block context "
                     f"{context} on IPU {ipu} (the second in compute set '{name}'); let one tile send it everywhere."
                 )
-
-
-def tiles_of(store: GraphStore, compute_set: int, tiles: int) -> BoolArray:
-    """Which tiles have vertices of a compute set."""
-    out = np.zeros(tiles, np.bool_)
-    for block in store.blocks:
-        if block.compute_set == compute_set:
-            out[block.tiles] = True
-    return out

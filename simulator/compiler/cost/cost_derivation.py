@@ -14,7 +14,7 @@ import numpy as np
 
 from popvision.formats.profile.model import CostTerm
 from simulator.arrays import Int64Array, UInt32Array
-from simulator.compiler.cost.elements import elements_of_vertex
+from simulator.graph.vertices import FieldEdges
 from simulator.machine import footprint, launch
 
 if TYPE_CHECKING:
@@ -126,3 +126,13 @@ def _launches(
 
 def _launch(costed: CostedBlock, row: int) -> int:
     return 0 if costed.launch is None else int(costed.launch[row])
+
+
+def elements_of_vertex(edges: FieldEdges, vertex: int) -> int:
+    """Elements connected to one field of one vertex."""
+    if edges.offsets is None:
+        return int(edges.lengths[vertex])
+    first, last = int(edges.offsets[vertex]), int(edges.offsets[vertex + 1])
+    if edges.row_offsets is not None:
+        first, last = int(edges.row_offsets[first]), int(edges.row_offsets[last])
+    return int(edges.lengths[first:last].sum())

@@ -7,25 +7,32 @@ exists on hardware only; published model figures are the estimates themselves. S
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from popvision import pvti
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, CostTerm, VertexLanes
 from simulator.arrays import Int64Array, UInt8Array
+from simulator.base.options.compile import CompileSettings
 from simulator.compiler.cost.cost_derivation import CostedBlock, derivation
-from simulator.compiler.cost.elements import Elements
-from simulator.compiler.cost.workers import schedule
-from simulator.compiler.lowering.arrange import LocalCopy
+from simulator.compiler.cost.workers import schedule, shuffled_workers
+from simulator.compiler.ir.transfers import LocalCopy
+from simulator.compiler.lowering.items import Items
 from simulator.compiler.machine import Machine
+from simulator.compiler.threads import on_threads
+from simulator.graph.store import GraphStore
 from simulator.graph.vertices import BlockCosts, VertexBlock, segment_sums
 from simulator.machine import footprint, launch, local_copy
 
 T = TypeVar("T", bound=np.generic)
 
+
+READ_TWICE = 45
+_SOURCE = "exact: two successive counter reads (published-numbers)"
 
 #: VertexLanes.worker of vertices that do not run on one worker.
 NO_WORKER = 255
@@ -240,3 +247,74 @@ def _rows_of_tile(columns: _Columns, worker: UInt8Array, tile: int) -> tuple[int
             found.append((block, vertex, int(worker[row])))
             row += 1
     return tile, found
+
+
+def estimate_all(
+    store: GraphStore, items: Items, machine: Machine, settings: CompileSettings, channel: pvti.TraceChannel
+) -> list[ComputeEstimate]:
+    """The graph's own compute sets, then local copies; in their order, however many threads work."""
+    blocks: dict[int, list[VertexBlock]] = {}
+    types: dict[str, int] = {}
+    for block in store.blocks:
+        blocks.setdefault(block.compute_set, []).append(block)
+        types.setdefault(block.type.name, len(types))
+    level = settings.compute_level
+    own = len(store.compute_set_names)
+    serialised = level == "vertex"
+
+    def estimate(index: int) -> ComputeEstimate:
+        with pvti.Tracepoint(channel, "poplar::core::estimateComputeSet"):
+            return estimate_compute_set(index, blocks.get(index, []), types, machine, serialised)
+
+    estimates = on_threads(estimate, range(own), settings.compilation_threads)
+    rate = local_copy.copy_rate(machine.target.getMemcpyBytesPerCycle(), settings.multi_access_copies)
+    estimates += [estimate_local_copy(own + i, copy, rate) for i, copy in enumerate(items.local_copies)]
+    if not settings.deterministic_workers:
+        random = np.random.default_rng()
+        for one in estimates:
+            one.lanes = shuffled_workers(one.lanes, random)
+    return [instrumented(one, i, level, machine) for i, one in enumerate(estimates)]
+
+
+class Elements(Mapping[str, Int64Array]):
+    """Elements per vertex of each edge field of a block; a field is counted the first time it is asked for."""
+
+    def __init__(self, block: VertexBlock) -> None:
+        self._block = block
+        self._counted: dict[str, Int64Array] = {}
+
+    def __getitem__(self, field: str) -> Int64Array:
+        if field not in self._counted:
+            self._counted[field] = self._block.edges[field].elements_per_vertex(len(self._block))
+        return self._counted[field]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._block.edges)
+
+    def __len__(self) -> int:
+        return len(self._block.edges)
+
+
+def needs_sync(level: str, machine: Machine) -> bool:
+    """Whether a sync follows each compute set."""
+    return machine.hardware and level in ("ipu", "device")
+
+
+def instrumented(estimate: ComputeEstimate, index: int, level: str, machine: Machine) -> ComputeEstimate:
+    """The estimate of compute set `index` with what its counters cost."""
+    if not level or not machine.hardware:
+        return estimate
+    reads = (estimate.cycles > 0).astype(np.int64)
+    if level == "vertex" and estimate.vertices:
+        reads = np.zeros(machine.tiles, np.int64)
+        for row in estimate.vertices:
+            reads[machine.tiles_of(row.ipu)] += row.count
+    name = f"computeSet:{index}"
+
+    def explain(tile: int) -> list[CostTerm]:
+        if not reads[tile]:
+            return estimate.explain(tile)
+        reading = CostTerm(name, "+ reading the cycle counters", READ_TWICE * int(reads[tile]), _SOURCE)
+        return [*estimate.explain(tile), reading]
+
+    return replace(estimate, cycles=estimate.cycles + READ_TWICE * reads, explain=explain)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from popvision.formats.profile.model import VertexLanes
 from simulator.arrays import AnyArray, Int64Array, UInt8Array
+from simulator.machine.cycles.rounding import WORKERS
 
 #: Below this many tiles with about equally many vertices, going tile by tile is faster than one vertex of all tiles at
 #: a time.
@@ -102,3 +105,16 @@ def _one_tile(cycles: Int64Array, contexts: int) -> tuple[UInt8Array, int]:
         heapq.heapreplace(heap, (total + cost, context))
         chosen.append(context)
     return np.array(chosen, np.uint8), max(heap)[0]
+
+
+def shuffled_workers(lanes: list[VertexLanes], random: np.random.Generator) -> list[VertexLanes]:
+    """Lanes in which each tile's workers have changed their turns. Who shares a worker with whom stays, so that no
+    cycles change."""
+    free = []
+    for lane in lanes:
+        turn = random.integers(0, WORKERS, len(lane.tile_offsets) - 1)
+        by_vertex = np.repeat(turn, np.diff(lane.tile_offsets))
+        on_worker = lane.worker < WORKERS
+        worker = np.where(on_worker, (lane.worker + by_vertex) % WORKERS, lane.worker)
+        free.append(replace(lane, worker=worker.astype(lane.worker.dtype)))
+    return free

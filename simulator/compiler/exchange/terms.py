@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from popvision.formats.profile.model import CostTerm
-from simulator.compiler.exchange.exchange import Exchange
-from simulator.compiler.lowering.program_table import Work
+from simulator.compiler.ir.exchanges import Exchange
+from simulator.compiler.ir.program_table import Work
 from simulator.compiler.machine import Machine
 from simulator.machine import exchange as fabric
 from simulator.machine import exchange_code, links

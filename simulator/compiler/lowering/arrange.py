@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
-from simulator.compiler.lowering.accesses import Accesses, Elements, elements_of
-from simulator.compiler.lowering.element_map import ElementMap, Pieces, union_in_groups
+from simulator.compiler.ir.accesses import Accesses, Elements, elements_of
+from simulator.compiler.ir.element_map import ElementMap, Pieces
+from simulator.compiler.ir.grouping import union_in_groups
+from simulator.compiler.ir.transfers import EMPTY_TRANSFER, LocalCopy, Transfer
 
 if TYPE_CHECKING:
     from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock
@@ -35,42 +37,6 @@ REPEATS_OF_A_BROADCAST = 2
 
 Unmapped = Callable[[int, int], Exception]
 """(variable, element within it) -> the exception to raise for an element without a tile"""
-
-
-@dataclass(frozen=True)
-class Transfer:
-    """Runs that cross from tile to tile: row i moves `length[i]` elements of `item_bytes[i]`, from element `start[i]`
-    of the element space (the same element sent to several tiles is one multicast)."""
-
-    src: Int64Array
-    dst: Int64Array
-    start: Int64Array
-    length: Int64Array
-    item_bytes: Int64Array
-
-    def __len__(self) -> int:
-        return len(self.src)
-
-    @property
-    def bytes(self) -> Int64Array:
-        return np.asarray(self.length * self.item_bytes, dtype=np.int64)
-
-
-EMPTY_TRANSFER = Transfer(_NONE, _NONE, _NONE, _NONE, _NONE)
-
-
-@dataclass(frozen=True)
-class LocalCopy:
-    """A copy within tiles, all arrays one entry per tile: bytes moved, contiguous runs, bytes of the buffer it fills
-    or empties (0 for a copy between variables), bytes of constants that it writes (None = none)."""
-
-    moved: Int64Array
-    runs: Int64Array
-    buffer: Int64Array
-    filled: Int64Array | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.runs.any()) or (self.filled is not None and bool(self.filled.any()))
 
 
 @dataclass(frozen=True)

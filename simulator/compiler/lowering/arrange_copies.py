@@ -22,9 +22,10 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
-from simulator.compiler.lowering.accesses import Accesses, elements_of
-from simulator.compiler.lowering.arrange import LocalCopy, Transfer, Unmapped, check_mapped
-from simulator.compiler.lowering.element_map import ElementMap
+from simulator.compiler.ir.accesses import Accesses, elements_of
+from simulator.compiler.ir.element_map import ElementMap
+from simulator.compiler.ir.transfers import LocalCopy, Transfer
+from simulator.compiler.lowering.arrange import Unmapped, check_mapped
 from simulator.machine import exchange as fabric
 
 
@@ -36,7 +37,7 @@ class Runs:
     to: Int64Array
 
     def take(self, keep: BoolArray) -> Runs:
-        return Runs(_rows(self.transfer, keep), self.to[keep])
+        return Runs(self.transfer.take(keep), self.to[keep])
 
 
 #: Most bytes of its own that a tile sends to itself. Fitted: 544 ride and 768 do not, see the module text.
@@ -71,9 +72,9 @@ def arrange_copy(
     fill = np.zeros(len(every), np.bool_) if fills is None else fills[variable]
     far = (every.src != every.dst) & ~fill
     near = ~far & ~fill
-    tile, size = _merged(_rows(every, near), to[near])
+    tile, size = _merged(every.take(near), to[near])
     inside = far & (ipu_of_tile[every.src] == ipu_of_tile[every.dst])
-    riding = _riding(_rows(every, inside), tile, size, every.dst[fill], ipu_of_tile)
+    riding = _riding(every.take(inside), tile, size, every.dst[fill], ipu_of_tile)
     far |= near & riding[every.dst]
     on_tile = ~riding[tile]
     moved = _per_tile(tile[on_tile], size[on_tile], tiles)
@@ -119,11 +120,6 @@ def _paired(
     from_row, to_row = src.row[s], dst.row[d]
     runs = Transfer(emap.tile[from_row], emap.tile[to_row], start, end - begin, emap.item_bytes[from_row])
     return runs, to, emap.variable[from_row]
-
-
-def _rows(transfer: Transfer, keep: BoolArray) -> Transfer:
-    columns = (transfer.src, transfer.dst, transfer.start, transfer.length, transfer.item_bytes)
-    return Transfer(*(column[keep] for column in columns))
 
 
 def _merged(runs: Transfer, to: Int64Array) -> tuple[Int64Array, Int64Array]:

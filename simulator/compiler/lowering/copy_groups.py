@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base import regions
-from simulator.compiler.lowering.element_map import ElementMap
+from simulator.compiler.ir.element_map import ElementMap
 from simulator.graph import program as host
 
 #: More variables than this in one name are replaced by an ellipsis.

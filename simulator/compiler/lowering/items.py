@@ -13,34 +13,21 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.errors import invalid_tile_mapping
-from simulator.compiler.exchange.exchange import Exchanges, plan_between_replicas, plan_exchange
-from simulator.compiler.exchange.packet_copies import packet_copy
+from simulator.compiler.exchange.plan import packet_copy, plan_between_replicas, plan_exchange
+from simulator.compiler.ir.accesses import Accesses, Elements, Moves, moves_of
+from simulator.compiler.ir.element_map import ElementMap, Pieces
+from simulator.compiler.ir.exchanges import Exchanges
+from simulator.compiler.ir.program_table import Buffer, Packets
+from simulator.compiler.ir.transfers import LocalCopy, Transfer
 from simulator.compiler.lowering import copy_groups
-from simulator.compiler.lowering.accesses import Accesses, Elements, Moves, moves_of
-from simulator.compiler.lowering.arrange import (
-    ComputeArrangement,
-    LocalCopy,
-    Transfer,
-    arrange_compute_set,
-    check_mapped,
-)
+from simulator.compiler.lowering.arrange import ComputeArrangement, arrange_compute_set, check_mapped
 from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs, arrange_copy, paired_runs
-from simulator.compiler.lowering.element_map import ElementMap, Pieces
-from simulator.compiler.lowering.program_table import Buffer
 from simulator.compiler.machine import Machine
 
 if TYPE_CHECKING:
-    from simulator.compiler.lowering.sent_words import SentWords
+    from simulator.compiler.ir.program_table import SentWords
     from simulator.graph.store import GraphStore
     from simulator.graph.vertices import VertexBlock
-
-
-@dataclass(frozen=True)
-class Packets:
-    """What comes before an exchange between IPUs: `copy` fills packet `buffers`. -1 = there is no such exchange."""
-
-    copy: int
-    buffers: tuple[int, ...]
 
 
 @dataclass

@@ -24,21 +24,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.arrays import Int64Array
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base.errors import poplar_error
 from simulator.compiler.blocks.flushes import BlockFlushes
 from simulator.compiler.blocks.recording import buffer_tiles
 from simulator.compiler.blocks.selection import BlockSettings
-from simulator.compiler.checks.external_exchange import tiles_of
-from simulator.compiler.exchange.exchange import broadcast
-from simulator.compiler.lowering import copy_groups, function_buffers
-from simulator.compiler.lowering.accesses import Accesses, Moves, elements_of
-from simulator.compiler.lowering.items import Items, Packets
+from simulator.compiler.exchange.plan import broadcast
+from simulator.compiler.ir.accesses import Accesses, Moves, elements_of
+from simulator.compiler.ir.program_table import FUNCTION, Packets, Work
+from simulator.compiler.ir.program_visits import Place, ProgramVisits
+from simulator.compiler.lowering import copy_groups
+from simulator.compiler.lowering.function_buffers import FunctionCopy, lower_function_copy
+from simulator.compiler.lowering.items import Items
 from simulator.compiler.lowering.lower_choices import ChoiceLowering, named_sequence
 from simulator.compiler.lowering.lower_host import HostLowering
 from simulator.compiler.lowering.lower_steps import Steps
-from simulator.compiler.lowering.program_table import FUNCTION, Work
-from simulator.compiler.lowering.program_visits import Place, ProgramVisits
 from simulator.compiler.lowering.sync_domains import SyncDomains, sync_domains
 from simulator.compiler.machine import Machine
 from simulator.graph import program as host
@@ -79,7 +79,7 @@ class Lowering:
         self._store = store
         self._host_group = host_group  #: sync group of host copies
         self._functions: list[int] = []
-        self.pending: list[function_buffers.Pending] = []  #: copies of function buffers
+        self.function_copies: list[FunctionCopy] = []  #: copies of function buffers
         self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
         self.spans: dict[Place, tuple[int, int]] = {}  #: rows [first, end) that each program became
         self.block_buffers: Int64Array = np.empty(0, np.int64)  #: tiles that record blocks
@@ -222,7 +222,7 @@ class Lowering:
             gathering = Work(buffers=before, accesses=Accesses(reads=item.gathered))
             self._steps.on_tile(parent, item.gather, gathering, debug_id)
         if self._store.external_sets.get(index):
-            self._steps.sync(parent, debug_id, "", tiles_of(self._store, index, self._steps.machine.tiles))
+            self._steps.sync(parent, debug_id, "", self._tiles_of(index))
         self._steps.on_tile(parent, index, Work(buffers=before + after, accesses=item.accesses), debug_id)
         outgoing = Work(buffers=after, code=first)
         self._steps.exchange(
@@ -234,6 +234,14 @@ class Lowering:
         item.placed = True
         if program.consensus is not None:
             self._choices.consensus(parent, program.consensus, self._debug_id(program))
+
+    def _tiles_of(self, compute_set: int) -> BoolArray:
+        """The tiles with vertices of a compute set."""
+        flags = np.zeros(self._steps.machine.tiles, np.bool_)
+        for block in self._store.blocks:
+            if block.compute_set == compute_set:
+                flags[block.tiles] = True
+        return flags
 
     def _copy(self, parent: int, copies: list[host.Copy]) -> None:
         item = self._steps.items.copy(copies)
@@ -276,11 +284,11 @@ class Lowering:
 
     def _function_copy(self, parent: int, copy: host.Copy) -> None:
         debug_id = self._debug_id(copy)
-        lowered = function_buffers.lowered(
+        copied = lower_function_copy(
             copy, self.table, parent, self._steps.items, self._steps.machine, self._host_group, debug_id
         )
-        self.pending.append(lowered)
-        if lowered.local is None or self._steps.sync_after_compute:
+        self.function_copies.append(copied)
+        if copied.local is None or self._steps.sync_after_compute:
             self._steps.barrier(parent, debug_id, "", None)
 
     def _broadcast_switch(self, root: int) -> None:

@@ -20,10 +20,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simulator.compiler.lowering.accesses import Accesses, elements_of
+from simulator.compiler.ir.accesses import Accesses, elements_of
+from simulator.compiler.ir.program_table import Work
 from simulator.compiler.lowering.lower_host import HostLowering
 from simulator.compiler.lowering.lower_steps import Steps
-from simulator.compiler.lowering.program_table import Work
 from simulator.compiler.lowering.sent_words import sent_words
 from simulator.graph import program as host
 from simulator.graph.tensor import Tensor

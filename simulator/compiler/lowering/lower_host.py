@@ -19,11 +19,11 @@ from simulator.arrays import Int64Array
 from simulator.base.types import NO_LIMIT
 from simulator.compiler.blocks import flushes
 from simulator.compiler.blocks.selection import FLUSH
-from simulator.compiler.lowering.accesses import Accesses, Elements, elements_of
+from simulator.compiler.exchange.host_copies import HostCopy, bytes_copy, control_copy, host_copy
+from simulator.compiler.ir.accesses import Accesses, Elements, elements_of
+from simulator.compiler.ir.program_table import Part, Work
 from simulator.compiler.lowering.copy_groups import regions_of
-from simulator.compiler.lowering.host_copies import HostCopy, bytes_copy, control_copy, host_copy
 from simulator.compiler.lowering.lower_steps import Steps
-from simulator.compiler.lowering.program_table import Part, Work
 from simulator.compiler.lowering.sent_words import sent_words
 from simulator.graph import program as host
 from simulator.graph.objects import DataStream, RemoteBuffer

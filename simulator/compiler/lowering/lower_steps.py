@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
-from simulator.compiler.exchange.exchange import Exchange, Exchanges
-from simulator.compiler.lowering.accesses import Moves
-from simulator.compiler.lowering.items import Items, Packets
-from simulator.compiler.lowering.program_table import ProgramTable, Work
+from simulator.compiler.ir.accesses import Moves
+from simulator.compiler.ir.exchanges import Exchange, Exchanges
+from simulator.compiler.ir.program_table import Packets, ProgramTable, Work
+from simulator.compiler.lowering.items import Items
 from simulator.compiler.lowering.sync_domains import SyncDomains, covers
 from simulator.compiler.machine import Machine
 from simulator.machine.packets import packets as packet_counts

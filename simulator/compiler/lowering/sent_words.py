@@ -6,43 +6,23 @@ They are sent as whole words into message buffers. Each word goes to every tile 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.compiler.exchange.exchange import Exchanges, plan_exchange
-from simulator.compiler.lowering.accesses import Elements, Moves, elements_of
-from simulator.compiler.lowering.arrange import Transfer
+from simulator.compiler.exchange.plan import plan_exchange
+from simulator.compiler.ir.accesses import Elements, elements_of
+from simulator.compiler.ir.program_table import SentWords
+from simulator.compiler.ir.transfers import Transfer
 
 if TYPE_CHECKING:
-    from simulator.compiler.lowering.items import Items, Packets
+    from simulator.compiler.lowering.items import Items
     from simulator.graph.tensor import Tensor
 
 
 #: The smallest message (poplar-model 1.1: what tiles store at once).
 WORD_BYTES = 4
-
-
-@dataclass
-class SentWords:
-    """How the elements of a small tensor reach other tiles. `exchange` moves nothing where none needs them."""
-
-    label: str
-    elements: Elements
-    exchange: Exchanges
-    moves: Moves
-    packets: Packets
-    buffers: tuple[int, ...]  #: of the tiles that they go to, in the order of `rows`
-    rows: Transfer
-    item_bytes: int  #: of an element, which takes a word on the way
-    placed: bool = False
-
-    def first_use(self) -> bool:
-        """Whether this is the first program that sends them, so that its code counts here."""
-        first, self.placed = not self.placed, True
-        return first
 
 
 def sent_words(items: Items, tensor: Tensor, receivers: Int64Array, what: str) -> SentWords:

@@ -20,7 +20,7 @@ from simulator.graph import program as host
 from simulator.graph.tensor import Tensor
 
 if TYPE_CHECKING:
-    from simulator.compiler.lowering.element_map import ElementMap
+    from simulator.compiler.ir.element_map import ElementMap
     from simulator.graph.store import GraphStore
 
 

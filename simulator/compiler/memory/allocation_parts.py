@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simulator.arrays import AnyArray, BoolArray, Int64Array
-from simulator.compiler.lowering.element_map import ElementMap
+from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.memory.inventory import Allocations, Inventory
 from simulator.compiler.memory.liveness import LiveClasses
 

@@ -11,13 +11,11 @@ import numpy as np
 from popvision.formats.profile import model
 from simulator.arrays import Int64Array, IntegerArray
 from simulator.base.options.compile import CompileSettings
-from simulator.compiler.lowering.static_order import StaticOrder
+from simulator.compiler.ir.static_order import StaticOrder
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory.allocation_parts import Parts, divided
 from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations, Inventory
-from simulator.compiler.memory.layout import CODE_CATEGORIES, lay_out
-from simulator.compiler.memory.layout_needs import Needs, check_fixed
-from simulator.compiler.memory.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
+from simulator.compiler.memory.layout import CODE_CATEGORIES, Needs, check_fixed, lay_out
 from simulator.compiler.memory.liveness import LiveClasses
 from simulator.compiler.memory.overlap import Coverage, coverage
 from simulator.machine.memory_map import FETCH_AHEAD
@@ -174,3 +172,42 @@ def _lowered_batch(
 
 def _sum(key: Int64Array, value: Int64Array, n: int) -> Int64Array:
     return np.bincount(key, weights=value, minlength=n).astype(np.int64)
+
+
+def bytes_of_classes(class_: Int64Array, tile: Int64Array, size: Int64Array, n_classes: int, tiles: int) -> Int64Array:
+    """Bytes of each class on each tile, (classes, tiles)."""
+    place = class_ * tiles
+    place += tile
+    total = np.zeros(n_classes * tiles, np.int64)
+    np.add.at(total, place, size)
+    return total.reshape(n_classes, tiles)
+
+
+def sums_by_position(bytes_: Int64Array, classes: LiveClasses, positions: int) -> Int64Array:
+    """Bytes live at each position; `bytes_` has a row per class and a few columns: (positions, columns)."""
+    owner = np.repeat(np.arange(len(classes)), np.diff(classes.offsets))
+    change = np.zeros((positions + 1, bytes_.shape[1]), np.int64)
+    np.add.at(change, classes.starts, bytes_[owner])
+    np.subtract.at(change, classes.ends, bytes_[owner])
+    return np.asarray(np.cumsum(change[:-1], axis=0), dtype=np.int64)
+
+
+def peak_by_tile(bytes_: Int64Array, classes: LiveClasses) -> Int64Array:
+    """Each tile's largest sum of live bytes over all positions; `bytes_` is (classes, tiles).
+
+    One sum per tile goes along the positions; it can only be largest after ranges have begun."""
+    tiles = bytes_.shape[1]
+    now, peak = np.zeros(tiles, np.int64), np.zeros(tiles, np.int64)
+    owner = np.repeat(np.arange(len(classes)), np.diff(classes.offsets))
+    by_start, by_end = (np.argsort(at, kind="stable") for at in (classes.starts, classes.ends))
+    ended = 0
+    ends, dying = classes.ends[by_end].tolist(), owner[by_end].tolist()
+    starts, born = classes.starts[by_start].tolist(), owner[by_start].tolist()
+    for i, (start, row) in enumerate(zip(starts, born, strict=True)):
+        while ended < len(ends) and ends[ended] <= start:
+            now -= bytes_[dying[ended]]
+            ended += 1
+        now += bytes_[row]
+        if i + 1 == len(starts) or starts[i + 1] > start:
+            np.maximum(peak, now, out=peak)
+    return peak

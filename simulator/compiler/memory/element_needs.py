@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
-from simulator.compiler.lowering.accesses import variables_in
-from simulator.compiler.lowering.element_map import ElementMap, Pieces
-from simulator.compiler.lowering.program_table import ProgramTable
-from simulator.compiler.memory.layout import ALIGNMENT
-from simulator.compiler.memory.layout_needs import Needs
+from simulator.compiler.ir.accesses import variables_in
+from simulator.compiler.ir.element_map import ElementMap, Pieces
+from simulator.compiler.ir.program_table import ProgramTable
+from simulator.compiler.memory.layout import ALIGNMENT, Needs
 
 if TYPE_CHECKING:
     from simulator.graph.vertices import FieldEdges, VertexBlock

@@ -13,8 +13,8 @@ import numpy as np
 
 from popvision.formats.profile.model import CATEGORIES, CostTerm, Variables
 from simulator.arrays import AnyArray, BoolArray, Int64Array
-from simulator.compiler.lowering.element_map import ElementMap
-from simulator.compiler.lowering.program_table import Buffer
+from simulator.compiler.ir.element_map import ElementMap
+from simulator.compiler.ir.program_table import Buffer
 from simulator.compiler.memory.liveness import ALWAYS, NEVER, LiveClasses
 
 CATEGORY_NUMBER = {name: number for number, name in enumerate(CATEGORIES)}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.arrays import Int64Array, UInt64Array
-from simulator.compiler.lowering.accesses import Elements
+from simulator.compiler.ir.accesses import Elements
 
 
 @dataclass(frozen=True)

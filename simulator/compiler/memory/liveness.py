@@ -9,7 +9,7 @@ always live (poplar-model 6.2: variables "not fully rewritten each run"); so are
 values and those the host reads or writes. Ranges are half-open. A variable that no program touches is never live and
 takes no memory; elements that none touches, of a variable that some do, live as long as any other of it.
 
-Where data choose the way: `simulator.compiler.memory.branch_liveness`.
+Where data choose the way: `simulator.compiler.memory.live_events`.
 
 A function's code is the same at every call, and so is what its programs find live: a variable of a function that is
 live at a program of its body in one call is live there in all calls (poplar-model 6.2). An overlay of a function (see
@@ -27,11 +27,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
-from simulator.compiler.lowering.accesses import Elements
-from simulator.compiler.lowering.program_table import ProgramTable
-from simulator.compiler.lowering.static_order import StaticOrder
-from simulator.compiler.memory.branch_liveness import BranchEvents
-from simulator.compiler.memory.live_events import KILL, LATER, READ, UNDEFINED, Events
+from simulator.compiler.ir.accesses import Elements
+from simulator.compiler.ir.program_table import ProgramTable
+from simulator.compiler.ir.static_order import StaticOrder
+from simulator.compiler.memory.live_events import KILL, LATER, READ, UNDEFINED, BranchEvents, Events
 from simulator.compiler.memory.live_units import Units, units_of
 
 if TYPE_CHECKING:

@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.compiler.lowering.program_table import ProgramTable
-from simulator.compiler.lowering.static_order import StaticOrder
+from simulator.base.types import FunctionBufferMappingType
+from simulator.compiler.exchange.host_copies import HostCopy, bytes_copy
+from simulator.compiler.ir.program_table import ProgramTable
+from simulator.compiler.ir.static_order import StaticOrder
+from simulator.compiler.lowering.function_buffers import FunctionCopy
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory.inventory import Inventory
 from simulator.compiler.memory.vertex_memory import vertex_memory
+from simulator.graph.objects import Function, FunctionBuffer
 
 if TYPE_CHECKING:
     from simulator.graph.vertices import VertexBlock
@@ -80,7 +84,56 @@ class Overlays:
                 yield users[row], position, False
 
 
-def overlay_of(
+def fill_function_copies(
+    pending: Sequence[FunctionCopy],
+    table: ProgramTable,
+    control: Sequence[Int64Array | None],
+    blocks: Sequence[VertexBlock],
+    packets: Int64Array,
+    machine: Machine,
+) -> Overlays:
+    """Fill in what the copies move; `packets` (host packets per tile) grows by theirs. `control` = bytes of control
+    code of every program."""
+    called = list(dict.fromkeys(p.function for p in pending if p.function in table.function_roots))
+    if not called:
+        return Overlays()
+    overlays = [_overlay_of(function, table, control, blocks, machine) for function in called]
+    loads, saves = {}, {}
+    for copy in pending:
+        if copy.function not in called:
+            continue  # never called: there is no code to move
+        number = called.index(copy.function)
+        _fill(copy, overlays[number], table, packets, machine)
+        moving = copy.row + 1 if copy.local is None else copy.row
+        if isinstance(copy.copy.destination, Function):
+            loads[moving] = number
+        elif isinstance(copy.copy.source, Function):
+            saves[moving] = number
+    return Overlays(overlays, _stored(pending, called), loads, saves)
+
+
+def _stored(pending: Sequence[FunctionCopy], called: Sequence[int]) -> frozenset[int]:
+    """Overlays with a LOCAL buffer, which keeps a copy on the tiles."""
+    ends = [end for p in pending if p.function in called for end in (p.copy.source, p.copy.destination)]
+    local = [e for e in ends if isinstance(e, FunctionBuffer) and e.mapping is FunctionBufferMappingType.LOCAL]
+    return frozenset(called.index(e.function) for e in local)
+
+
+def _fill(pending: FunctionCopy, overlay: Overlay, table: ProgramTable, packets: Int64Array, machine: Machine) -> None:
+    if pending.local is not None:
+        pending.local.moved[:] = overlay.bytes
+        pending.local.runs[:] = (overlay.code > 0).astype(np.int64) + (overlay.data > 0)
+        return
+    out = isinstance(pending.copy.destination, FunctionBuffer)
+    figures: HostCopy = bytes_copy(overlay.bytes, not out, machine)
+    begin, mid, end = (table.work[pending.row + part] for part in range(3))
+    begin.host_wait = figures.host_wait
+    mid.cycles, mid.rx, mid.tx, mid.host_code = figures.mid_cycles, figures.rx, figures.tx, figures.code
+    end.cycles = figures.end_cycles
+    packets += figures.packets
+
+
+def _overlay_of(
     function: int,
     table: ProgramTable,
     control: Sequence[Int64Array | None],
@@ -111,6 +164,15 @@ def overlay_of(
     return Overlay(function, frozenset(rows), exchanges, compute_sets, code, data)
 
 
+def _below(table: ProgramTable, root: int) -> set[int]:
+    rows, pending = set(), [root]
+    while pending:
+        row = pending.pop()
+        rows.add(row)
+        pending += table.children[row]
+    return rows
+
+
 def add_overlays(inventory: Inventory, overlays: Overlays, of_overlay: Int64Array) -> None:
     """The places of overlays, live as `of_overlay` says, and the stored copies of LOCAL buffers."""
     for number, overlay in enumerate(overlays.overlays):
@@ -120,12 +182,3 @@ def add_overlays(inventory: Inventory, overlays: Overlays, of_overlay: Int64Arra
                 inventory.add_shared(category, name, size, int(of_overlay[number]))
             if number in overlays.stored:
                 inventory.add_own(category, f"{name} buffer", size)
-
-
-def _below(table: ProgramTable, root: int) -> set[int]:
-    rows, pending = set(), [root]
-    while pending:
-        row = pending.pop()
-        rows.add(row)
-        pending += table.children[row]
-    return rows

@@ -8,8 +8,8 @@ import numpy as np
 
 from popvision.formats.profile import model
 from simulator.arrays import BoolArray, Int64Array
-from simulator.compiler.lowering.accesses import variables_in
-from simulator.compiler.lowering.program_table import ProgramTable, Work
+from simulator.compiler.ir.accesses import variables_in
+from simulator.compiler.ir.program_table import ProgramTable, Work
 from simulator.compiler.memory.columns import MemoryReport
 
 

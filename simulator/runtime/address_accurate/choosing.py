@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from simulator.compiler.lowering.sent_words import SentWords
+from simulator.compiler.ir.program_table import SentWords
 from simulator.graph import program as host
 from simulator.runtime.address_accurate.compute_parts import Replica
 from simulator.runtime.address_accurate.transfers import AddressedTensor, ReplicaMemory, addressed
@@ -13,7 +13,7 @@ from simulator.runtime.address_accurate.words import Words
 from simulator.runtime.values.choices import decision, ending
 
 if TYPE_CHECKING:
-    from simulator.compiler.compiled_graph import Lowered
+    from simulator.compiler.compiled_graph import LoweredPrograms
     from simulator.runtime.host.host_side import HostSide
 
 Action = Callable[[], None]
@@ -23,7 +23,7 @@ class Choosing:
     """Actions of the programs that choose or end the run. `chosen`: what each of them chose last, by row."""
 
     def __init__(
-        self, lowered: Lowered, replicas: Sequence[Replica], memories: Sequence[ReplicaMemory], side: HostSide
+        self, lowered: LoweredPrograms, replicas: Sequence[Replica], memories: Sequence[ReplicaMemory], side: HostSide
     ) -> None:
         self.chosen: dict[int, int] = {}
         self._lowered, self._replicas, self._memories, self._side = lowered, replicas, memories, side

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.arrays import Int64Array
+from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.lowering.arrange import Operands
-from simulator.compiler.lowering.element_map import ElementMap
 from simulator.compiler.lowering.items import ComputeItem, Items
 from simulator.runtime.address_accurate.claims import Claims
 from simulator.runtime.address_accurate.moves import Moved, buffer_address

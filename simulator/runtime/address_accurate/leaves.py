@@ -9,10 +9,11 @@ import numpy as np
 
 from simulator.arrays import Int64Array, UInt8Array
 from simulator.codelets.printing import places_of
-from simulator.compiler.exchange.exchange import Exchange, Exchanges
-from simulator.compiler.lowering.accesses import Elements
+from simulator.compiler.ir.accesses import Elements
+from simulator.compiler.ir.exchanges import Exchange, Exchanges
+from simulator.compiler.ir.program_table import Packets
 from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs
-from simulator.compiler.lowering.items import ComputeItem, CopyItem, Packets
+from simulator.compiler.lowering.items import ComputeItem, CopyItem
 from simulator.graph import program as host
 from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.codelet_code import CodeletCode
@@ -25,8 +26,9 @@ from simulator.runtime.address_accurate.transfers import HostTransfers, addresse
 from simulator.runtime.address_accurate.vertices import run_vertices, vertices_of
 
 if TYPE_CHECKING:
-    from simulator.compiler.lowering.program_table import ProgramTable, Work
-    from simulator.runtime.address_accurate.facts import AddressFacts
+    from simulator.compiler.compiled_graph import Arrangements
+    from simulator.compiler.ir.program_table import ProgramTable, Work
+    from simulator.graph.store import GraphStore
 
 
 Action = Callable[[], None]
@@ -37,7 +39,8 @@ class Leaves:
 
     def __init__(
         self,
-        facts: AddressFacts,
+        store: GraphStore,
+        arrangements: Arrangements,
         table: ProgramTable,
         replicas: Sequence[Replica],
         memory: TileMemory,
@@ -48,10 +51,11 @@ class Leaves:
     ) -> None:
         self._code, self._verify = code, verify
         self.choosing = choosing
-        self._facts, self._table, self._replicas = facts, table, replicas
+        self._store, self._programs = store, arrangements.programs
+        self._table, self._replicas = table, replicas
         self._memory, self._host = memory, host_side
-        self._items = facts.items
-        self._ipu_of_tile = facts.items.machine.ipu_of_tile
+        self._items = arrangements.items
+        self._ipu_of_tile = self._items.machine.ipu_of_tile
         self._made: dict[int, Action | None] = {}
         self._on_tile: dict[int, Action] = {}  #: by compute set
         self._denied: dict[int, set[int]] = {}  #: by compute set: replicas in which a compute() returned false
@@ -74,14 +78,14 @@ class Leaves:
         if type_ == "OnTileExecute":
             return self._on_tile.get(self._table.compute_set[row])
         if type_ == "StreamCopyMid":
-            program = self._facts.programs.get(self._table.debug_id[row])
+            program = self._programs.get(self._table.debug_id[row])
             if not isinstance(program, host.Copy | host.PrintTensor | host.Call):
                 return None
             return self._host.action(program, work.part)
         if type_ in ("If", "Switch", "SetLocalConsensusFromVar", "Abort", "AbortOnCondition"):
-            return self.choosing.action(row, self._facts.programs.get(self._table.debug_id[row]), work.words)
+            return self.choosing.action(row, self._programs.get(self._table.debug_id[row]), work.words)
         if type_ == "GetGlobalConsensus":
-            return self._agreed(self._facts.programs.get(self._table.debug_id[row]))
+            return self._agreed(self._programs.get(self._table.debug_id[row]))
         if type_ == "WriteUndef" and work.undefined is not None:
             return self._undefined(work.undefined)
         return None
@@ -134,7 +138,7 @@ class Leaves:
     def _enter_compute(self, compute_set: int, item: ComputeItem) -> None:
         inputs = [inputs_of(replica, item) for replica in self._replicas]
         outputs = [outputs_of(replica, item) for replica in self._replicas]
-        store = self._facts.store
+        store = self._store
         name = store.compute_set_names[compute_set]
         blocks = [block for block in store.settled_blocks if block.compute_set == compute_set]
         vertices = [
@@ -198,8 +202,8 @@ class Leaves:
 
     def _filling(self, runs: Runs, replica: Replica) -> tuple[Int64Array, UInt8Array]:
         """(addresses, bytes) of what tiles write themselves: constants of one value."""
-        v, rows = self._facts.store.variables, runs.transfer
-        variables = self._facts.store.variable_of(rows.start)
+        v, rows = self._store.variables, runs.transfer
+        variables = self._store.variable_of(rows.start)
         one = {i: np.ravel(v.constant[i])[:1].view(np.uint8) for i in np.unique(variables).tolist()}
         contents = [np.tile(one[i], n) for i, n in zip(variables.tolist(), rows.length.tolist(), strict=True)]
         addresses = bytes_from(self._sent(runs, replica).target, rows.bytes)

@@ -9,8 +9,9 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.errors import poplar_error
-from simulator.compiler.lowering.arrange import Transfer
-from simulator.compiler.lowering.element_map import ElementMap, union_in_groups
+from simulator.compiler.ir.element_map import ElementMap
+from simulator.compiler.ir.grouping import union_in_groups
+from simulator.compiler.ir.transfers import Transfer
 from simulator.runtime.address_accurate.claims import NOWHERE, Claims
 from simulator.runtime.address_accurate.slots import Slots, bytes_from, stacked
 

@@ -12,7 +12,6 @@ from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.claims import claims_of
 from simulator.runtime.address_accurate.codelet_code import CodeletCode
 from simulator.runtime.address_accurate.compute_parts import Replica
-from simulator.runtime.address_accurate.facts import AddressFacts
 from simulator.runtime.address_accurate.leaves import Leaves
 from simulator.runtime.address_accurate.slots import variable_slots
 from simulator.runtime.address_accurate.tile_memory import TileMemory
@@ -36,15 +35,15 @@ class AddressPlan:
 
     Raises poplar_error where the report's addresses, liveness and messages do not agree with what the programs need."""
 
-    def __init__(self, compiled: CompiledGraph, kept: Arrangements, plan: NumericPlan) -> None:
+    def __init__(self, compiled: CompiledGraph, arrangements: Arrangements, plan: NumericPlan) -> None:
         m = compiled.machine
-        store, items = compiled.source.store, kept.items
-        facts = AddressFacts(store, items, kept.programs, kept.part_of)
-        self._facts, self._lowered, self._programs = facts, compiled.lowered, compiled.num_programs
+        store, items = compiled.source.store, arrangements.items
+        self._store, self._arrangements = store, arrangements
+        self._lowered, self._programs = compiled.lowered, compiled.num_programs
         self._claims = claims_of(
             compiled.compilation,
             len(items.numels) + len(items.buffers),
-            facts.part_of,
+            arrangements.part_of,
             m.bytes_per_tile,
             m.device_tiles,
         )
@@ -68,7 +67,7 @@ class AddressPlan:
 
     def variable(self, variable: int) -> AddressedTensor:
         """Where a whole variable lies, flat."""
-        columns = self._facts.store.variables
+        columns = self._store.variables
         start, count = np.array([columns.base[variable]]), columns.numel[variable]
         dtype = columns.type[variable].dtype
         return addressed_elements(start, np.array([count]), (count,), dtype, self._replicas)
@@ -89,7 +88,9 @@ class AddressPlan:
         table = self._lowered.table
         choosing = Choosing(self._lowered, self._replicas, memories, side)
         code = CodeletCode(self._codelets, side.print_codelet)
-        leaves = Leaves(self._facts, table, self._replicas, memory, host_side, choosing, code, side.verify)
+        leaves = Leaves(
+            self._store, self._arrangements, table, self._replicas, memory, host_side, choosing, code, side.verify
+        )
         branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory, side.at_row)
 
         def guarded(action: Callable[[], None]) -> Callable[[], None]:
@@ -103,7 +104,7 @@ class AddressPlan:
 
     def _initial(self, replica: int) -> Iterator[tuple[int, AnyArray]]:
         """(first element, values) of constants and initial values."""
-        v = self._facts.store.variables
+        v = self._store.variables
         for base, constant, initial in zip(v.base, v.constant, v.initial, strict=True):
             if constant is not None:
                 yield base, np.ravel(constant)

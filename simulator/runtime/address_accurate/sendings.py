@@ -8,8 +8,8 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.errors import poplar_error
-from simulator.compiler.lowering.arrange import Transfer
-from simulator.compiler.lowering.element_map import ElementMap
+from simulator.compiler.ir.element_map import ElementMap
+from simulator.compiler.ir.transfers import Transfer
 from simulator.runtime.address_accurate.claims import Claims
 from simulator.runtime.address_accurate.moves import Moved, packets_of, rows_of
 from simulator.runtime.address_accurate.slots import Slots, bytes_from

@@ -7,7 +7,7 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.errors import poplar_error
-from simulator.compiler.lowering.element_map import ElementMap
+from simulator.compiler.ir.element_map import ElementMap
 from simulator.runtime.address_accurate.claims import NOWHERE, Claims
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import numpy_type
-from simulator.compiler.lowering.program_table import Part
+from simulator.compiler.ir.program_table import Part
 from simulator.graph import program as host
 from simulator.runtime.address_accurate.compute_parts import Replica
 from simulator.runtime.address_accurate.tile_memory import TileMemory

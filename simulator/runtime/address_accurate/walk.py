@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simulator.base.errors import poplar_error
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.ir.program_table import ProgramTable
 from simulator.runtime.address_accurate.claims import Claims, dead_at, living_at
 from simulator.runtime.address_accurate.leaves import Leaves
 from simulator.runtime.address_accurate.tile_memory import POISON, TileMemory

@@ -9,8 +9,9 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.errors import poplar_error
-from simulator.compiler.exchange.exchange import Exchange
-from simulator.compiler.lowering.sent_words import WORD_BYTES, SentWords
+from simulator.compiler.ir.exchanges import Exchange
+from simulator.compiler.ir.program_table import SentWords
+from simulator.compiler.lowering.sent_words import WORD_BYTES
 from simulator.runtime.address_accurate.compute_parts import Replica
 from simulator.runtime.address_accurate.moves import buffer_address
 from simulator.runtime.address_accurate.slots import stacked

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.ir.program_table import ProgramTable
 from simulator.runtime.clock.data_choices import DataChoices
 from simulator.runtime.clock.segments import Parts, Segment, State
 

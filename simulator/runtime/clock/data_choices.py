@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.ir.program_table import ProgramTable
 
 #: Program types that choose by data.
 CHOOSING = ("If", "Switch", "RepeatWhile")

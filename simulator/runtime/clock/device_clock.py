@@ -21,8 +21,8 @@ import numpy as np
 from popvision.formats.profile.model import PHASE_OF_TYPE, StepOnIpu
 from simulator.arrays import BoolArray, Int64Array, IntegerArray
 from simulator.compiler.blocks.recording import BlockRecording
-from simulator.compiler.lowering.busy_tiles import BusyTiles
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.ir.busy_tiles import BusyTiles
+from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.barriers import external_barrier, internal_barrier
 from simulator.runtime.clock.block_marks import BlockMarks

@@ -16,7 +16,7 @@ from simulator.base.options.run import RunSettings
 from simulator.base.quarter import QuarterMetadata
 from simulator.codelets.printing import CodeletPrints, Workers
 from simulator.compiler.compiled_graph import CompiledGraph
-from simulator.compiler.lowering.program_visits import Place
+from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import PrintTensorFmt, Program
 from simulator.runtime.host.host_buffers import memory_of
 from simulator.runtime.host.host_functions import HostFunctions

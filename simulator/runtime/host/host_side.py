@@ -7,7 +7,7 @@ from typing import Protocol
 
 from simulator.arrays import AnyArray
 from simulator.codelets.printing import VertexPlaces
-from simulator.compiler.lowering.program_visits import Place as ProgramPlace
+from simulator.compiler.ir.program_visits import Place as ProgramPlace
 from simulator.graph import program as host
 from simulator.runtime.values.arena import Arena
 

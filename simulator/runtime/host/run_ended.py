@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.compiler.lowering.program_visits import Place
+from simulator.compiler.ir.program_visits import Place
 
 
 class RunEndedError(Exception):

@@ -16,7 +16,7 @@ import numpy as np
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, TileBlocks
 from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.ir.program_table import ProgramTable
 from simulator.machine.block_records import capacity
 from simulator.runtime.clock.segments import Marks
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from popvision.formats.profile.model import BranchRecord
-from simulator.compiler.compiled_graph import Lowered
+from simulator.compiler.compiled_graph import LoweredPrograms
 from simulator.runtime.clock.data_choices import DataChoices
 
 #: Row of the lowered program -> (how often it is entered, trips in all).
 Counts = dict[int, tuple[int, int]]
 
 
-def branch_record(lowered: Lowered, program_index: int, choices: Sequence[int] = ()) -> BranchRecord:
+def branch_record(lowered: LoweredPrograms, program_index: int, choices: Sequence[int] = ()) -> BranchRecord:
     """The record of a run of one program: its loops, what chooses in it with the branches taken, the same of functions
     it calls, and the switch that chose the program. `choices`: what data decided in the run, in order."""
     counts = _Counting(lowered, lowered.branches[program_index], iter(choices)).of(0)
@@ -30,7 +30,7 @@ def branch_record(lowered: Lowered, program_index: int, choices: Sequence[int] =
 class _Counting:
     """Counts one run of one branch of the root switch."""
 
-    def __init__(self, lowered: Lowered, branch: int, choices: Iterator[int]) -> None:
+    def __init__(self, lowered: LoweredPrograms, branch: int, choices: Iterator[int]) -> None:
         self._lowered, self._branch, self._choices = lowered, branch, choices
         self._data = DataChoices(lowered.table, lowered.function_roots, branch)
         self._known: dict[int, Counts] = {}  #: of programs that are always the same

@@ -12,7 +12,7 @@ import numpy as np
 
 from popvision.formats.profile.model import BranchRecord, RunRecord, TileBlocks
 from simulator.arrays import Int64Array
-from simulator.compiler.compiled_graph import Lowered
+from simulator.compiler.compiled_graph import LoweredPrograms
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.device_clock import DeviceClock
 from simulator.runtime.clock.run_time import RunTime
@@ -23,7 +23,7 @@ from simulator.runtime.recording.branch_record import branch_record
 class Recorder:
     """Records up to `runs_kept` runs of each program. `records` holds them all until `reset`."""
 
-    def __init__(self, lowered: Lowered, machine: Machine, runs_kept: int) -> None:
+    def __init__(self, lowered: LoweredPrograms, machine: Machine, runs_kept: int) -> None:
         self.records: list[RunRecord] = []
         self.block_records: list[list[TileBlocks]] = []  #: of runs of which nothing else is recorded
         self.cycles = 0  #: length of all recorded runs
@@ -136,7 +136,7 @@ class Recorder:
         return known[1]
 
 
-def _bytes_by_program(lowered: Lowered, machine: Machine) -> tuple[Int64Array, Int64Array]:
+def _bytes_by_program(lowered: LoweredPrograms, machine: Machine) -> tuple[Int64Array, Int64Array]:
     """Bytes received and sent by each lowered program, (programs, ipus of all replicas)."""
     received = np.zeros((len(lowered.table), machine.num_ipus), np.int64)
     sent = np.zeros_like(received)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from simulator.compiler.lowering.program_visits import Place
+from simulator.compiler.ir.program_visits import Place
 from simulator.graph import program as host
 from simulator.runtime.host.print_tensor import printed
 from simulator.runtime.host.run_ended import RunEndedError

@@ -15,8 +15,8 @@ import numpy as np
 from simulator.base.errors import poplar_error
 from simulator.codelets.compiled.library import linked_codelets
 from simulator.codelets.printing import places_of
-from simulator.compiler.lowering.program_visits import Place as ProgramPlace
-from simulator.compiler.lowering.program_visits import ProgramVisits
+from simulator.compiler.ir.program_visits import Place as ProgramPlace
+from simulator.compiler.ir.program_visits import ProgramVisits
 from simulator.graph import program as host
 from simulator.runtime.host.host_side import Action, HostSide, Leaf, Step
 from simulator.runtime.values import control_steps, quarter_steps, transfer_steps

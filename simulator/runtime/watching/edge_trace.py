@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from simulator.compiler.lowering.program_visits import Place
+from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import Copy, CrossReplicaCopy, Execute, PrintTensorFmt, Program
 from simulator.graph.tensor import Tensor
 from simulator.runtime.host.print_tensor import printed

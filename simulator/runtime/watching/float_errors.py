@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from simulator.base.errors import ErrorCode, ErrorInfo, ErrorLocation, application_runtime_error
 from simulator.compiler.compiled_graph import CompiledGraph
-from simulator.compiler.lowering.program_visits import Place
+from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import Execute, LibraryGroup, Program
 from simulator.runtime.watching.watch import Action
 

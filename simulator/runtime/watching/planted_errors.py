@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from simulator.base.errors import ErrorCode, ErrorInfo, ErrorLocation, poplar_error, raised_for
 from simulator.compiler.compiled_graph import CompiledGraph
-from simulator.compiler.lowering.program_visits import Place
+from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import Program
 from simulator.runtime.watching.error_locations import ErrorLocations
 from simulator.runtime.watching.watch import Action

@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.arrays import BoolArray
 from simulator.base.errors import ErrorCode, ErrorInfo, application_runtime_error
-from simulator.compiler.lowering.program_visits import Place
+from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import Execute, Program
 from simulator.runtime.values.arena import Arena, ArenaLayout
 from simulator.runtime.values.compute_set_edges import edges_of

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations
-from simulator.compiler.memory.layout import ALIGNMENT, lay_out
-from simulator.compiler.memory.layout_needs import Needs
+from simulator.compiler.memory.layout import ALIGNMENT, Needs, lay_out
 from simulator.compiler.memory.liveness import LiveClasses
 from simulator.compiler.memory.overlap import coverage
 

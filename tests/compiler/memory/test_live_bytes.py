@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.compiler.memory.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
+from simulator.compiler.memory.columns import bytes_of_classes, peak_by_tile, sums_by_position
 from simulator.compiler.memory.liveness import LiveClasses
 
 INDICES, TILES = 7, 3

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.compiler.lowering.accesses import Accesses, elements_of
-from simulator.compiler.lowering.program_table import ProgramTable, Work
-from simulator.compiler.lowering.static_order import static_order
+from simulator.compiler.ir.accesses import Accesses, elements_of
+from simulator.compiler.ir.program_table import ProgramTable, Work
+from simulator.compiler.ir.static_order import static_order
 from simulator.compiler.memory.liveness import ALWAYS, NEVER, live_classes
 
 NUMEL = 4

@@ -9,7 +9,7 @@ from simulator.base.options.compile import CompileSettings
 from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
 from simulator.engine.devices.what_if import overridden
-from simulator.machine.exchange_code import for_goal
+from simulator.machine.exchange_code import optimised_exchange
 from simulator.machine.targets import MK2
 from simulator.poplar import FLOAT, Engine, Graph, TargetType, graph_memory_allocation_error
 from simulator.poplar.program import Copy, Execute, Sequence
@@ -59,15 +59,18 @@ def test_goals_of_exchange_code(tiles):
     runs, words = (np.array(column) for column in zip(*tiles, strict=True))
     code, cycles = 20 + 12 * runs, np.where(runs > 0, 60 + words, 0)
     small = 20 + 24 + 4 * runs
-    got_code, got_cycles = for_goal("memory", code, cycles, runs)
+    got_code, got_cycles = optimised_exchange("memory", code, cycles, runs)
     looped = (small < code) & (runs > 0)
     assert got_code.tolist() == np.where(looped, small, code).tolist()
     assert got_cycles.tolist() == np.where(looped, cycles + 3 * runs, cycles).tolist()
-    middle_code, middle_cycles = for_goal("balanced", code, cycles, runs)
+    middle_code, middle_cycles = optimised_exchange("balanced", code, cycles, runs)
     assert middle_cycles.max() == cycles.max()
     assert (got_code <= middle_code).all()
     assert (middle_code <= code).all()
-    assert [column.tolist() for column in for_goal("cycles", code, cycles, runs)] == [code.tolist(), cycles.tolist()]
+    assert [column.tolist() for column in optimised_exchange("cycles", code, cycles, runs)] == [
+        code.tolist(),
+        cycles.tolist(),
+    ]
 
 
 def test_multi_access_copies_are_faster_and_need_elements_apart():

@@ -395,7 +395,7 @@ def test_large_targets_and_cpus_are_refused(monkeypatch):
     with pytest.raises(invalid_option, match="at most 64 tiles"):
         Engine(graph, Sequence())
     Engine(graph, Sequence(), {"popvision.addressAccurate": "false"}).close()
-    with pytest.raises(invalid_option, match="which a CPU has not"):
+    with pytest.raises(invalid_option, match="a CPU has no tiles with addresses"):
         Engine(Graph(Device.createCPUDevice()), Sequence())
 
 

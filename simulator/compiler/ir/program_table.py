@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from popvision.formats.profile import model
 from simulator.arrays import BoolArray, Int64Array
-from simulator.compiler.exchange.exchange import Exchange
-from simulator.compiler.lowering.accesses import Accesses, Elements
-
-if TYPE_CHECKING:
-    from simulator.compiler.lowering.sent_words import SentWords
-
+from simulator.compiler.ir.accesses import Accesses, Elements, Moves
+from simulator.compiler.ir.exchanges import Exchange, Exchanges
+from simulator.compiler.ir.transfers import Transfer
 
 CONTROL, FUNCTION = "control", "function"
 
@@ -27,6 +23,34 @@ class Buffer:
     category: str
     bytes: Int64Array  #: per tile of the device
     debug_id: int = -1  #: record of the compute set that needs it
+
+
+@dataclass(frozen=True)
+class Packets:
+    """What comes before an exchange between IPUs: `copy` fills packet `buffers`. -1 = there is no such exchange."""
+
+    copy: int
+    buffers: tuple[int, ...]
+
+
+@dataclass
+class SentWords:
+    """How the elements of a small tensor reach other tiles. `exchange` moves nothing where none needs them."""
+
+    label: str
+    elements: Elements
+    exchange: Exchanges
+    moves: Moves
+    packets: Packets
+    buffers: tuple[int, ...]  #: of the tiles that they go to, in the order of `rows`
+    rows: Transfer
+    item_bytes: int  #: of an element, which takes a word on the way
+    placed: bool = False
+
+    def first_use(self) -> bool:
+        """Whether this is the first program that sends them, so that its code counts here."""
+        first, self.placed = not self.placed, True
+        return first
 
 
 @dataclass(frozen=True)

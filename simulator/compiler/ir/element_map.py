@@ -73,24 +73,6 @@ class Pieces:
         return Pieces(self.region[index], self.start[index], self.length[index], self.row[index])
 
 
-def union_in_groups(
-    group: Int64Array, start: Int64Array, length: Int64Array, span: int
-) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Merge intervals that overlap or touch within the same group: (group, start, length) of the disjoint union,
-    sorted. `span` exceeds every end; groups are non-negative."""
-    if len(start) == 0:
-        return group, start, length
-    position = group * (span + 1) + start
-    order = np.argsort(position, kind="stable")
-    begin = position[order]
-    reach = np.maximum.accumulate(begin + length[order])
-    fresh = np.concatenate([[True], begin[1:] > reach[:-1]])
-    head = np.flatnonzero(fresh)
-    tail = np.concatenate([head[1:] - 1, [len(begin) - 1]])
-    merged = begin[head]
-    return merged // (span + 1), merged % (span + 1), reach[tail] - merged
-
-
 def element_map(
     bases: Int64Array, numels: Int64Array, item_bytes: Int64Array, ends: Int64Array, tiles: Int64Array
 ) -> ElementMap:

@@ -15,10 +15,12 @@ import numpy as np
 from popvision.formats.profile import model
 from simulator.base import regions
 from simulator.base.errors import poplar_error
-from simulator.compiler.exchange.exchange import Exchanges
-from simulator.compiler.lowering.arrange import ComputeArrangement, Transfer
+from simulator.compiler.ir.element_map import ElementMap
+from simulator.compiler.ir.exchanges import Exchanges
+from simulator.compiler.ir.grouping import union_in_groups
+from simulator.compiler.ir.transfers import Transfer
+from simulator.compiler.lowering.arrange import ComputeArrangement
 from simulator.compiler.lowering.arrange_copies import CopyArrangement
-from simulator.compiler.lowering.element_map import ElementMap, union_in_groups
 from simulator.compiler.lowering.items import Items
 from simulator.compiler.memory.layout import ALIGNMENT, CODE_CATEGORIES
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.compiler.lowering.element_map import ElementMap, Pieces
+from simulator.compiler.ir.element_map import ElementMap, Pieces
 from simulator.compiler.machine import Machine
 from simulator.machine import host_exchange as link
 

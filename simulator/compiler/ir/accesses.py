@@ -12,7 +12,7 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.regions import distinct
-from simulator.compiler.lowering.element_map import union_in_groups
+from simulator.compiler.ir.grouping import union_in_groups
 
 Elements = tuple[Int64Array, Int64Array]
 """(starts, lengths)"""

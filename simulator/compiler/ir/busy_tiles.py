@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
-from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.machine import Machine
 
 

@@ -1,0 +1,1 @@
+"""Intermediate representation: the element map, transfers and lowered programs that all passes share."""

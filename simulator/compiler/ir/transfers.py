@@ -1,0 +1,54 @@
+"""Transfers between tiles and copies within tiles, as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.arrays import BoolArray, Int64Array
+
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Runs that cross from tile to tile: row i moves `length[i]` elements of `item_bytes[i]`, from element `start[i]`
+    of the element space (the same element sent to several tiles is one multicast)."""
+
+    src: Int64Array
+    dst: Int64Array
+    start: Int64Array
+    length: Int64Array
+    item_bytes: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def take(self, rows: BoolArray) -> Transfer:
+        """The rows that a flag is set for."""
+        if rows.all():
+            return self
+        columns = (self.src, self.dst, self.start, self.length, self.item_bytes)
+        return Transfer(*(column[rows] for column in columns))
+
+    @property
+    def bytes(self) -> Int64Array:
+        return np.asarray(self.length * self.item_bytes, dtype=np.int64)
+
+
+EMPTY_TRANSFER = Transfer(_NONE, _NONE, _NONE, _NONE, _NONE)
+
+
+@dataclass(frozen=True)
+class LocalCopy:
+    """A copy within tiles, all arrays one entry per tile: bytes moved, contiguous runs, bytes of the buffer it fills
+    or empties (0 for a copy between variables), bytes of constants that it writes (None = none)."""
+
+    moved: Int64Array
+    runs: Int64Array
+    buffer: Int64Array
+    filled: Int64Array | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.runs.any()) or (self.filled is not None and bool(self.filled.any()))
