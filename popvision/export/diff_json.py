@@ -1,4 +1,4 @@
-"""A comparison as one JSON document: the answers of `popvision diff`, for programs."""
+"""A comparison as one JSON document, for `popvision diff --json`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-#: Grows when a key changes its meaning or goes.
+#: Changes when a key changes its meaning or is removed.
 FORMAT_VERSION = "1.0"
 
 
 def diff_document(diff: ReportDiff, outcomes: list[Outcome], most: int) -> dict[str, Any]:
-    """Lists of rows hold the `most` largest (0 = all); their full lengths stand beside them. null = not known, or no
+    """Lists of rows hold the `most` largest (0 = all), with their full lengths beside them. null = unknown, or no
     relative change because the source is 0."""
     return {
         "format": "popvision.diff",

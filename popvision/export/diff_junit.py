@@ -1,4 +1,4 @@
-"""Limits of a comparison as JUnit XML: one test case per limit, so that a CI server shows each."""
+"""The limits of a comparison as JUnit XML, one test case per limit, for CI servers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from popvision.analysis.compare.limits import Outcome
 from popvision.analysis.compare.report_diff import ReportDiff
 from popvision.export.diff_rows import outcome_line
 
-#: What XML 1.0 cannot hold.
+#: Characters that XML 1.0 forbids.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def diff_junit(diff: ReportDiff, outcomes: list[Outcome]) -> str:
-    """The whole document. A limit that could not be checked is an error, a broken one a failure."""
+    """The document. A limit that could not be checked is an error, a broken limit a failure."""
     problems = sum(bool(outcome.problem) for outcome in outcomes)
     counts = {
         "tests": str(len(outcomes)),

@@ -1,4 +1,4 @@
-"""A comparison as Markdown, for a pull request's comment. Names are text: nothing in them is markup."""
+"""A comparison as Markdown, for a comment on a pull request. Names are escaped."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u206
 
 
 def diff_markdown(diff: ReportDiff, outcomes: list[Outcome], most: int) -> str:
-    """The whole document."""
-    lines = [f"## {text(diff.source.label)} → {text(diff.target.label)}", ""]
+    """The document."""
+    lines = [f"## {escaped(diff.source.label)} → {escaped(diff.target.label)}", ""]
     if outcomes:
         broken = sum(outcome.broken for outcome in outcomes)
         lines += [f"**{broken} of {len(outcomes)} limits broken**" if broken else "**All limits hold**", ""]
         lines += ["| | Limit | Measured |", "| --- | --- | --- |"]
         lines += [
-            f"| {'broken' if each.broken else 'ok'} | {text(each.limit.text)} | {text(outcome_line(each))} |"
+            f"| {'broken' if each.broken else 'ok'} | {escaped(each.limit.text)} | {escaped(outcome_line(each))} |"
             for each in outcomes
         ]
         lines.append("")
     lines += [steps_line(diff), ""]
-    lines += [line for note in diff.notes for line in (f"> {text(note)}", "")]
+    lines += [line for note in diff.notes for line in (f"> {escaped(note)}", "")]
     for table in diff_tables(diff, most):
         lines += _table(table)
     lines.append("Difference = target - source.")
     return "\n".join(lines) + "\n"
 
 
-def text(name: str) -> str:
-    """A name as Markdown that shows it and nothing else."""
+def escaped(name: str) -> str:
+    """The name with all Markdown and HTML escaped."""
     return _SPECIAL.sub(r"\\\1", html.escape(_CONTROL.sub("\ufffd", name), quote=False))
 
 
@@ -44,5 +44,5 @@ def _table(table: TextTable) -> list[str]:
         lines += [table.note, ""]
     lines.append("| " + " | ".join(table.columns) + " |")
     lines.append("| " + " | ".join("---:" if name in table.numbers else "---" for name in table.columns) + " |")
-    lines += ["| " + " | ".join(text(cell) for cell in row) + " |" for row in table.rows]
+    lines += ["| " + " | ".join(escaped(cell) for cell in row) + " |" for row in table.rows]
     return [*lines, ""]

@@ -1,4 +1,4 @@
-"""Figures of a comparison as text, the same in every output: binary units by their names, signs always shown."""
+"""Figures of a comparison as text, the same in every output, with binary units and signs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from popvision.analysis.compare.report_diff import Figure
 
-#: A figure that a report does not hold.
+#: Stands for a figure that a report does not hold.
 UNKNOWN = "\u2013"
 
 
@@ -32,7 +32,7 @@ def difference_text(value: float | None, kind: str) -> str:
 
 
 def relative_text(figure: Figure) -> str:
-    """The change as a part of the source; "" where there is none, "from 0" where the source was 0."""
+    """The change as a percentage of the source; "" when unknown, "from 0" when the source is 0."""
     share = figure.relative
     if share is None or figure.metric.kind == "percent":
         return ""

@@ -14,7 +14,7 @@ from popvision.export.diff_numbers import UNKNOWN, difference_text, relative_tex
 
 @dataclass(frozen=True)
 class TextTable:
-    """`numbers`: titles of the columns that are aligned right. `tone` of each row: -1 less, 0, 1 more."""
+    """`numbers` are the titles of the columns that align right; `tone` of each row is -1 for less, 0, or 1 for more."""
 
     title: str
     note: str
@@ -28,16 +28,16 @@ _NUMBERS = ("Source", "Target", "Difference", "Change")
 
 
 def diff_tables(diff: ReportDiff, most: int, *, everything: bool = False) -> list[TextTable]:
-    """Headline figures (those that differ, or all), settings, and of every kind the `most` largest changes (0 = all),
+    """Main figures (those that differ, or all), settings, and of each kind the `most` largest changes (0 = all),
     renames and unmatched rows. Empty tables are left out."""
-    tables = [_figures(diff, everything), _settings(diff)]
+    tables = [_figure_table(diff, everything), _settings_table(diff)]
     for changes in diff.changes:
-        tables += [_changed(changes, most), _renamed(changes, most), _unmatched(changes, most)]
+        tables += [_changed_table(changes, most), _renamed_table(changes, most), _unmatched_table(changes, most)]
     return [table for table in tables if table.rows]
 
 
 def steps_line(diff: ReportDiff) -> str:
-    """How many execution steps belong together."""
+    """Numbers of matched and unmatched execution steps."""
     if diff.steps is None:
         return "Execution steps: not recorded in both reports."
     steps = diff.steps
@@ -48,7 +48,7 @@ def steps_line(diff: ReportDiff) -> str:
 
 
 def outcome_line(outcome: Outcome) -> str:
-    """One limit, and what was measured."""
+    """A limit and the measured figure."""
     figure, kind = outcome.figure, outcome.figure.metric.kind
     change = f" ({relative_text(figure)})" if relative_text(figure) else ""
     measured = (
@@ -58,12 +58,12 @@ def outcome_line(outcome: Outcome) -> str:
     return f"{measured}; {outcome.problem}" if outcome.problem else measured
 
 
-def _figures(diff: ReportDiff, everything: bool) -> TextTable:
+def _figure_table(diff: ReportDiff, everything: bool) -> TextTable:
     shown = [each for each in diff.figures if each.difference or (everything and _known(each)) or _one_sided(each)]
     rows = [_figure_row(each) for each in shown]
     same = sum(1 for each in diff.figures if each.difference == 0)
     unknown = sum(1 for each in diff.figures if not _known(each))
-    note = f"{same} other figures are the same, {unknown} are in neither report"
+    note = f"{same} other figures are equal, {unknown} are in neither report"
     return TextTable("Figures", note, ("Figure", *_NUMBERS), rows, _NUMBERS, tuple(_tone(e.difference) for e in shown))
 
 
@@ -85,7 +85,7 @@ def _figure_row(figure: Figure) -> tuple[str, ...]:
     return (figure.metric.title, *texts, relative_text(figure))
 
 
-def _settings(diff: ReportDiff) -> TextTable:
+def _settings_table(diff: ReportDiff) -> TextTable:
     rows = [
         (
             each.group,
@@ -98,7 +98,7 @@ def _settings(diff: ReportDiff) -> TextTable:
     return TextTable("Options, machine and versions that differ", "", ("Of", "Name", "Source", "Target"), rows)
 
 
-def _changed(changes: Changes, most: int) -> TextTable:
+def _changed_table(changes: Changes, most: int) -> TextTable:
     found = changes.changed
     shown = found if most == 0 else found.head(most)
     rows = [
@@ -115,7 +115,7 @@ def _changed(changes: Changes, most: int) -> TextTable:
     return TextTable(f"Changed {changes.what}", _shown(changes, len(rows), len(found)), columns, rows, _NUMBERS, tones)
 
 
-def _renamed(changes: Changes, most: int) -> TextTable:
+def _renamed_table(changes: Changes, most: int) -> TextTable:
     found = changes.renamed
     rows = [
         (row["name_source"], row["name_target"])
@@ -125,7 +125,7 @@ def _renamed(changes: Changes, most: int) -> TextTable:
     return TextTable(f"Renamed {changes.what}", note, ("Source", "Target"), rows)
 
 
-def _unmatched(changes: Changes, most: int) -> TextTable:
+def _unmatched_table(changes: Changes, most: int) -> TextTable:
     rows: list[tuple[str, ...]] = []
     found = (("only source", changes.only_source, "value_source"), ("only target", changes.only_target, "value_target"))
     for where, frame, column in found:

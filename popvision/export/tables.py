@@ -1,6 +1,6 @@
-"""The tables that can be exported: one function each, from a report to named columns of equal length.
+"""The tables for export, one function each: named columns of equal length.
 
-Bytes and device cycles throughout; ids are those that the viewer and libpva show.
+Sizes are bytes, times device cycles; ids are those of the viewer and libpva.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Table = dict[str, Column]
 
 
 def intervals(source: ReportSource) -> Table:
-    """Tiles in each phase over time: the rows of `reportIntervals`."""
+    """Numbers of tiles in each phase over time: the rows of `reportIntervals`."""
     table = interval_table(source)
     return {
         "begin_cycle": table.begin,
@@ -31,7 +31,7 @@ def intervals(source: ReportSource) -> Table:
 
 
 def tiles(source: ReportSource) -> Table:
-    """Memory of every tile in bytes; one column per category that holds anything."""
+    """Memory of every tile, with a column per category in use."""
     target, memory = source.reader.target(), source.reader.tile_memory()
     if memory is None:
         return {}
@@ -54,7 +54,7 @@ def tiles(source: ReportSource) -> Table:
 
 
 def steps(source: ReportSource) -> Table:
-    """Every execution step on every IPU, in the order they ran."""
+    """Every execution step on every IPU, in execution order."""
     reader = source.reader
     rows, programs = reader.steps(), reader.programs()
     ipus, n = reader.target().num_ipus, len(rows.program)
@@ -97,7 +97,7 @@ def steps(source: ReportSource) -> Table:
 
 
 def liveness(source: ReportSource) -> Table:
-    """Bytes live at each liveness index over one replica, and not-always-live bytes of each IPU."""
+    """Live bytes of one replica and not-always-live bytes of each IPU at each liveness index."""
     reader = source.reader
     rows, memory, programs = reader.liveness(), reader.tile_memory(), reader.programs()
     if rows is None:

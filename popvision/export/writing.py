@@ -1,4 +1,4 @@
-"""Columns to CSV or JSON text, in chunks; a file appears under its name only when it is whole."""
+"""Write columns as CSV or JSON, in chunks. A file gets its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _rows(table: Table) -> Iterator[list[tuple[Any, ...]]]:
 
 
 def write_csv(table: Table, provenance: str, stream: IO[str]) -> None:
-    """A comment line that says where the figures come from, a header, and the rows; no text is a formula (cells.py)."""
+    """Write a comment line with the provenance, a header and the rows, with formulas escaped (cells.py)."""
     stream.write(f"# {safe_comment(provenance)}\n")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(safe_cell(name) for name in table)
@@ -43,7 +43,7 @@ def _is_number(column: Column) -> bool:
 
 
 def write_json(table: Table, provenance: str, stream: IO[str]) -> None:
-    """An object with `provenance`, `columns` and `rows` (a list of lists)."""
+    """Write an object with `provenance`, `columns` and `rows` (a list of lists)."""
     stream.write(f'{{"provenance": {json.dumps(provenance)}, "columns": {json.dumps(list(table))}, "rows": [')
     separator = "\n"
     for rows in _rows(table):
@@ -57,16 +57,16 @@ WRITERS: dict[str, Callable[[Table, str, IO[str]], None]] = {"csv": write_csv, "
 
 
 def write_file(path: Path, write: Callable[[IO[str]], None]) -> None:
-    """Write through a temporary file beside `path`, so that a failed export leaves nothing that looks whole.
+    """Write a temporary file beside `path` and rename it, so that a failed export leaves no file that looks complete.
 
     Raises FormatError when the file cannot be written."""
     try:
-        _write_whole(path, write)
+        _write_and_rename(path, write)
     except OSError as error:
         raise FormatError(f"cannot write {path}: {error.strerror or error}; give another path or free space.") from None
 
 
-def _write_whole(path: Path, write: Callable[[IO[str]], None]) -> None:
+def _write_and_rename(path: Path, write: Callable[[IO[str]], None]) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or Path())
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:

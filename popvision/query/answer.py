@@ -1,4 +1,4 @@
-"""What a query gives, and how much it may take."""
+"""The answer of a query, and the limits on its time and size."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from popvision.formats.errors import FormatError
 
 @dataclass(frozen=True)
 class Limits:
-    """`seconds` of wall time; `rows` that are returned, `skip` rows before them;
-    `text`: characters and bytes of blobs in all of them; `heap`: bytes that SQLite may take in
-    this process, sorting included (0 = no limit; the process keeps a limit once it has one)."""
+    """The most `seconds` of wall time; `rows` to return after skipping `skip` rows; the most `text` (characters and
+    bytes of blobs) in all rows; the most `heap` bytes that SQLite may use in this process, sorting included (0 = no
+    limit; a limit stays for the rest of the process)."""
 
     seconds: float = 30.0
     rows: int = 1_000
@@ -26,35 +26,31 @@ class Limits:
 
 @dataclass(frozen=True)
 class Answer:
-    """`rows` under `columns`; `more`: there are further rows. Cells are int, float, str or None; a blob is its size as
-    text, an infinite float is None."""
+    """`rows` under `columns`; `more` = there are further rows. Cells are int, float, str or None; a blob becomes its
+    size as text, an infinite float None."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
     more: bool
 
 
-def gathered(rows: Iterator[tuple[Any, ...]], limits: Limits) -> tuple[list[tuple[Any, ...]], bool]:
-    """(plain rows behind `limits.skip`, whether there are more). Raises FormatError above `limits.text`."""
+def take_rows(rows: Iterator[tuple[Any, ...]], limits: Limits) -> tuple[list[tuple[Any, ...]], bool]:
+    """(rows after `limits.skip`, whether there are more). Raises FormatError above `limits.text`."""
     next(islice(rows, limits.skip, limits.skip), None)
-    found: list[tuple[Any, ...]] = []
-    held = 0
+    taken: list[tuple[Any, ...]] = []
+    size = 0
     for row in rows:
-        if len(found) == limits.rows:
-            return found, True
-        held += sum(len(cell) for cell in row if isinstance(cell, (str, bytes)))
-        if held > limits.text:
-            raise FormatError(f"The answer holds more than {limits.text:,} characters of text; ask for fewer or less.")
-        found.append(plain(row))
-    return found, False
+        if len(taken) == limits.rows:
+            return taken, True
+        size += sum(len(cell) for cell in row if isinstance(cell, (str, bytes)))
+        if size > limits.text:
+            raise FormatError(f"The answer has more than {limits.text:,} characters; select fewer rows or columns.")
+        taken.append(tuple(map(_json_cell, row)))
+    return taken, False
 
 
-def plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The row with cells that JSON can hold."""
-    return tuple(_cell(cell) for cell in row)
-
-
-def _cell(cell: Any) -> Any:
+def _json_cell(cell: Any) -> Any:
+    """The cell as JSON can hold it."""
     if isinstance(cell, (bytes, bytearray, memoryview)):
         return f"<{len(cell):,} bytes>"
     if isinstance(cell, float) and not math.isfinite(cell):

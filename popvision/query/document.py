@@ -1,6 +1,6 @@
-"""docs/query.md: the part that lists views and functions, written from the views themselves.
+"""Write the list of views in docs/query.md from the views themselves.
 
-`python -m popvision.query.document docs/query.md` puts it behind the line "## Views"."""
+`python -m popvision.query.document docs/query.md` replaces everything after the line "## Views"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MARK = "## Views"
 
 
 def views_text() -> str:
-    """The heading and a table per view."""
+    """The heading, and a table per view."""
     return "\n".join([MARK, "", *(line for each in VIEWS.values() for line in _view_lines(each))])
 
 
@@ -26,15 +26,15 @@ def _view_lines(view: View) -> list[str]:
 
 
 def _coded(text: str) -> str:
-    filter_, _, rest = text.partition(" (")
-    return f"`{filter_}` ({rest}"
+    condition, _, remark = text.partition(" (")
+    return f"`{condition}` ({remark}"
 
 
-def written(text: str) -> str:
-    """The document with the part behind MARK written anew."""
+def with_views(text: str) -> str:
+    """The document with a new list of views."""
     return text[: text.index(MARK)] + views_text()
 
 
 if __name__ == "__main__":
     document = Path(sys.argv[1])
-    document.write_text(written(document.read_text(encoding="utf-8")), encoding="utf-8")
+    document.write_text(with_views(document.read_text(encoding="utf-8")), encoding="utf-8")

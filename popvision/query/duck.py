@@ -1,7 +1,7 @@
-"""The same queries in DuckDB, where it is installed: for aggregates over many rows and for its SQL.
+"""The same queries in DuckDB, if it is installed: for aggregates over many rows, and for its dialect.
 
-The views and tables that a query names are read through SQLite, within the same limits, and handed to an in-memory
-DuckDB that can reach neither files nor the network."""
+SQLite reads the views and tables that the query names, within the same limits; an in-memory DuckDB without access to
+files or the network runs the query on them."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from popvision.formats.errors import FormatError
-from popvision.query.answer import Answer, Limits, gathered
+from popvision.query.answer import Answer, Limits, take_rows
 from popvision.query.guard import check_statement
 from popvision.query.run import run_query
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-#: Rows of one view that are handed over.
+#: The most rows of one view.
 MOST_ROWS = 5_000_000
 
-#: Rows fetched together: each may hold much text.
-_AT_ONCE = 100
+#: Rows fetched at once; each may hold much text.
+_BATCH = 100
 
 _CONFIG = {"enable_external_access": "false", "memory_limit": "1GB", "temp_directory": "", "threads": "2"}
 
 
 def run_duckdb(source: ReportSource, sql: str, limits: Limits = Limits()) -> Answer:  # noqa: B008
-    """As `run.run_query`. FormatError also when DuckDB is not installed."""
+    """Like `run.run_query`. Raises FormatError also when DuckDB is not installed."""
     try:
         duckdb = importlib.import_module("duckdb")
     except ImportError:
-        raise FormatError("DuckDB is not installed: pip install 'popvision[sql]', or leave --engine out.") from None
+        raise FormatError("DuckDB is not installed: pip install 'popvision[sql]', or omit --engine.") from None
     check_statement(sql)
     ends = time.monotonic() + limits.seconds
     with duckdb.connect(":memory:", config=_CONFIG) as db:
         try:
-            for name in _named(duckdb, db, sql):
+            for name in _tables_in(duckdb, db, sql):
                 db.register(name, _table(source, name, max(0.1, ends - time.monotonic())))
             db.execute("SET lock_configuration=true")
             return _run(db, sql, limits, max(0.1, ends - time.monotonic()))
@@ -51,13 +51,13 @@ def run_duckdb(source: ReportSource, sql: str, limits: Limits = Limits()) -> Ans
             raise FormatError(f"The query cannot be run by DuckDB: {text}.") from None
 
 
-def _named(duckdb: Any, db: Any, sql: str) -> list[str]:
-    """Tables that the one statement names; FormatError when it is several, or does anything but select."""
+def _tables_in(duckdb: Any, db: Any, sql: str) -> list[str]:
+    """The tables that the statement names. Raises FormatError for several statements and for anything but a SELECT."""
     statements = db.extract_statements(sql)
     if len(statements) != 1:
         raise FormatError(f"Give one statement at a time, not {len(statements)}.")
     if statements[0].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
-        raise FormatError(f"Queries only read: {statements[0].type.name} is no SELECT.")
+        raise FormatError(f"Queries only read: {statements[0].type.name} is not a SELECT.")
     names = db.get_table_names(sql)
     return sorted(name for name in names if name.replace("_", "").isalnum())
 
@@ -65,10 +65,12 @@ def _named(duckdb: Any, db: Any, sql: str) -> list[str]:
 def _table(source: ReportSource, name: str, seconds: float) -> Any:
     import pandas as pd
 
-    found = run_query(source, f'SELECT * FROM "{name}"', Limits(seconds=seconds, rows=MOST_ROWS))
-    if found.more:
-        raise FormatError(f"{name} has more than {MOST_ROWS:,} rows in this report; leave --engine out for it.")
-    return pd.DataFrame(found.rows, columns=found.columns)
+    answer = run_query(source, f'SELECT * FROM "{name}"', Limits(seconds=seconds, rows=MOST_ROWS))
+    if answer.more:
+        raise FormatError(
+            f"{name} has more than {MOST_ROWS:,} rows in this report; omit --engine to query it in SQLite."
+        )
+    return pd.DataFrame(answer.rows, columns=answer.columns)
 
 
 def _run(db: Any, sql: str, limits: Limits, seconds: float) -> Answer:
@@ -76,12 +78,12 @@ def _run(db: Any, sql: str, limits: Limits, seconds: float) -> Answer:
     stop.start()
     try:
         cursor = db.execute(sql)
-        rows, more = gathered(_each(cursor), limits)
+        rows, more = take_rows(_each(cursor), limits)
     finally:
         stop.cancel()
     return Answer([name for name, *_ in cursor.description or ()], rows, more)
 
 
 def _each(cursor: Any) -> Iterator[tuple[Any, ...]]:
-    while batch := cursor.fetchmany(_AT_ONCE):
+    while batch := cursor.fetchmany(_BATCH):
         yield from batch

@@ -1,4 +1,4 @@
-"""Views of what ran: runs, steps, cycles of tiles."""
+"""Views of recorded execution: runs, steps, cycles of tiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXECUTION = (
         "runs",
         """
         run | id | | number of the run
-        name | name | | text given to Engine.run
+        name | name | | name passed to Engine.run
         program_index | program_index | | control program that ran
         first_step | first_step | | its first execution step
         steps | n_steps | | its execution steps
@@ -34,9 +34,9 @@ EXECUTION = (
         run | s.run | | run
         program | s.program | | program
         type | k.name | | its type
-        phase | phase_of(k.name) | | compute, exchange, global exchange, host, sync, NULL for types that take no time
+        phase | phase_of(k.name) | | compute, exchange, global exchange, host or sync; NULL for types that take no time
         name | p.name | | its debug name
-        compute_set | s.compute_set | | what it executes, -1 where nothing
+        compute_set | s.compute_set | | its compute set, -1 for none
         step_cycles | i.cycles | cycles | length of the step on the IPU; lengths add up to the total
         begin_cycle | i.cycles_base + i.all_cycles_from_min | cycles | first begin over its tiles
         end_cycle | i.cycles_base + i.all_cycles_to_max | cycles | last end over its tiles
@@ -46,13 +46,13 @@ EXECUTION = (
         data_in_bytes | i.data_in | bytes | received
         data_out_bytes | i.data_out | bytes | sent
         tile_balance | i.tile_balance | 0 to 1 | mean / maximum of cycles over all tiles
-        active_tile_balance | i.active_tile_balance | 0 to 1 | the same over tiles that take part
+        active_tile_balance | i.active_tile_balance | 0 to 1 | mean / maximum of cycles over tiles that take part
         cycles_array | i.cycles_array | | array id for array_value(cycles_array, tile on the IPU)
         """,
     ),
     view(
         "program_cycles",
-        "Steps, cycles and bytes of each program on each IPU over all recorded runs.",
+        "Steps, cycles and bytes of each program on each IPU, over all recorded runs.",
         """
         (SELECT s.program, i.ipu, count(*) AS n, sum(i.cycles) AS c, sum(i.tile_cycles) AS t, sum(i.data_in) AS a,
         sum(i.data_out) AS b FROM steps s JOIN steps_by_ipu i ON i.step_id = s.id GROUP BY 1, 2) g
@@ -63,15 +63,15 @@ EXECUTION = (
         type | k.name | | its type
         name | p.name | | its debug name
         executions | g.n | | execution steps of its own
-        self_cycles | g.c | cycles | lengths of its own steps added up
-        tile_cycles | g.t | cycles | the same summed over tiles
+        self_cycles | g.c | cycles | sum of the lengths of its own steps
+        tile_cycles | g.t | cycles | cycles of its own steps summed over tiles
         data_in_bytes | g.a | bytes | received
         data_out_bytes | g.b | bytes | sent
         """,
     ),
     view(
         "phase_cycles",
-        "Tile cycles by phase and IPU over all recorded runs; the tail of a run on each tile counts as sync.",
+        "Tile cycles by phase and IPU, over all recorded runs; the tail of a run on each tile counts as sync.",
         """
         (SELECT i.ipu, phase_of(k.name) AS phase, sum(i.tile_cycles) AS c FROM steps s
         JOIN steps_by_ipu i ON i.step_id = s.id JOIN programs p ON p.id = s.program
@@ -86,7 +86,7 @@ EXECUTION = (
     ),
     view(
         "cycles_by_tile",
-        "What each tile did in each execution step; cycles 0 = it takes no part.",
+        "Begin and cycles of each tile in each execution step; 0 cycles = the tile takes no part.",
         """
         steps_by_ipu i, json_each(array_rows(i.start_array, i.cycles_array)) j""",
         """
@@ -94,13 +94,13 @@ EXECUTION = (
         ipu | i.ipu | | IPU
         tile | i.ipu * tiles_per_ipu() + j.key | | tile
         begin_cycle | i.cycles_base + (j.value ->> 0) | cycles | since the first recorded run began
-        cycles | j.value ->> 1 | cycles | how long
+        cycles | j.value ->> 1 | cycles | duration
         """,
         fast="step between A and B (one tile of many steps: array_value on execution_steps.cycles_array)",
     ),
     view(
         "block_list",
-        "Blocks that lightweight profiling recorded, of each tile that records.",
+        "Blocks that lightweight profiling recorded on its tiles.",
         """
         blocks b, json_each(array_rows(b.program_array, b.kind_array, b.start_array, b.end_array)) j
         LEFT JOIN programs p ON p.id = j.value ->> 0""",

@@ -1,8 +1,7 @@
-"""SQL functions over what a report stores as arrays: one array at a time, checksums verified.
+"""SQL functions over the arrays of a report. They read one array at a time and verify its checksum.
 
-`array_json(id)` and `array_rows(id, ...)` give JSON text for json_each, so a view expands only the arrays of those rows
-that a query reaches. An id below 0 ("zero or not known on every tile") gives NULL. Arrays that were read are kept, up
-to 64 MB."""
+`array_json(id)` and `array_rows(id, ...)` give JSON text for json_each, so that a view expands only the arrays of rows
+that a query reaches. A negative id ("zero or unknown on every tile") gives NULL. A cache holds 64 MB of arrays."""
 
 from __future__ import annotations
 
@@ -26,23 +25,21 @@ if TYPE_CHECKING:
 #: Kind of a block of lightweight profiling -> its name.
 BLOCK_KINDS = {COMMON: "common", OVERFLOW: "overflow", FLUSH: "flush", STREAM_COPY: "stream copy"}
 
-_KEPT_BYTES = 64 << 20
+_CACHE_BYTES = 64 << 20
 
 
 class ArrayFunctions:
-    """The functions of one session. `problem` is the exception that one of them met: SQLite itself passes on only that
-    there was one."""
+    """The functions of one session. `problem` is the exception of a failed function, which SQLite does not pass on."""
 
     def __init__(self, source: ReportSource, arrays: sqlite3.Connection) -> None:
         self.problem: FormatError | NotRecordedError | None = None
         self._source = source
         self._db = arrays
-        self._arrays: BoundedCache[int, AnyArray] = BoundedCache(_KEPT_BYTES)
+        self._arrays: BoundedCache[int, AnyArray] = BoundedCache(_CACHE_BYTES)
 
     def add_to(self, db: sqlite3.Connection) -> None:
-        """Register all of them with a connection."""
-        facts = self._facts()
-        for name, value in facts.items():
+        """Register all functions with a connection."""
+        for name, value in self._target_constants().items():
             db.create_function(name, 0, lambda value=value: value, deterministic=True)
         db.create_function("phase_of", 1, PHASE_OF_TYPE.get, deterministic=True)
         db.create_function("block_kind", 1, BLOCK_KINDS.get, deterministic=True)
@@ -54,17 +51,17 @@ class ArrayFunctions:
             "array_nonzero": (1, lambda id: self._figure(id, lambda values: int(np.count_nonzero(values)))),
             "array_length": (1, lambda id: self._figure(id, len)),
             "array_value": (2, self._value),
-            "lowered_rows": (1, self._lowered),
-            "live_range_rows": (0, self._ranges),
-            "live_variable_rows": (1, self._live),
+            "lowered_rows": (1, self._lowered_variables),
+            "live_range_rows": (0, self._live_ranges),
+            "live_variable_rows": (1, self._live_variables),
             "operation_rows": (0, self._operations),
             "operation_programs": (0, self._operation_programs),
         }
         for name, (count, function) in functions.items():
-            db.create_function(name, count, self._noting(function), deterministic=True)
+            db.create_function(name, count, self._recording_problems(function), deterministic=True)
 
-    def _facts(self) -> dict[str, Any]:
-        """Constants of the target; None (NULL) in reports that do not say."""
+    def _target_constants(self) -> dict[str, Any]:
+        """Constants of the target by name of function; None (NULL) when the report lacks them."""
         try:
             target = self._source.reader.target()
         except (FormatError, NotRecordedError):
@@ -83,7 +80,7 @@ class ArrayFunctions:
             "always_live_bytes": always,
         }
 
-    def _noting(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _recording_problems(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def called(*arguments: Any) -> Any:
             try:
                 return function(*arguments)
@@ -104,10 +101,10 @@ class ArrayFunctions:
 
     def _rows(self, *ids: Any) -> str | None:
         columns = [self._array(id) for id in ids]
-        held = [column for column in columns if column is not None]
-        if not held:
+        sizes = [len(column) for column in columns if column is not None]
+        if not sizes:
             return None
-        size = min(len(column) for column in held)
+        size = min(sizes)
         lists = [[None] * size if column is None else column[:size].tolist() for column in columns]
         return json.dumps(list(zip(*lists, strict=True)))
 
@@ -119,14 +116,14 @@ class ArrayFunctions:
         values = self._array(id)
         return int(values[at]) if values is not None and isinstance(at, int) and 0 <= at < len(values) else None
 
-    def _lowered(self, tile: Any) -> str | None:
+    def _lowered_variables(self, tile: Any) -> str | None:
         low = self._source.reader.lowered_tile(tile) if isinstance(tile, int) else None
         if low is None:
             return None
         columns = (low.bytes, low.address, low.category, low.region, low.variable, low.eq_class, low.name)
         return json.dumps(list(zip(*(np.asarray(each).tolist() for each in columns), strict=True)))
 
-    def _ranges(self) -> str | None:
+    def _live_ranges(self) -> str | None:
         classes = self._source.reader.eq_classes()
         if classes is None:
             return None
@@ -150,7 +147,7 @@ class ArrayFunctions:
         rows = np.flatnonzero(context >= 0)
         return json.dumps(np.stack([rows, context[rows]], axis=1).tolist())
 
-    def _live(self, index: Any) -> str | None:
+    def _live_variables(self, index: Any) -> str | None:
         from popvision.analysis.liveness.curve import live_classes
         from popvision.analysis.memory.lowered import variables
 

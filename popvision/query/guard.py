@@ -1,4 +1,4 @@
-"""What SQL may do here: read. Everything else is refused before it runs."""
+"""Allow only SQL that reads; refuse everything else before it runs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from popvision.formats.errors import FormatError
 #: Reading, selecting, calling a function, recursion of WITH RECURSIVE.
 _ALLOWED = {sqlite3.SQLITE_READ, sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
-#: Functions that reach beyond the database; and those whose one call can run for a minute, which no clock interrupts.
+#: Functions that reach beyond the database, and functions of which one call can run for a minute without interruption.
 _FORBIDDEN = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "printf", "format"}
 
-#: What a statement that only reads begins with.
+#: The beginning of a statement that only reads.
 _READS = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(select|with|values|explain)\b", re.IGNORECASE | re.DOTALL)
 
-#: (limit, value): nothing is attached, and no text, statement or pattern grows until memory is full.
+#: (limit, value): nothing can be attached, and no text, statement or pattern can fill the memory.
 _LIMITS = (
     (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
     (sqlite3.SQLITE_LIMIT_LENGTH, 64 << 20),
@@ -27,16 +27,16 @@ _LIMITS = (
 
 
 def check_statement(sql: str) -> None:
-    """Raises FormatError unless the text begins like a statement that reads."""
+    """Raise FormatError unless the text begins like a statement that reads."""
     if not sql.strip():
         raise FormatError("The query is empty; give a SELECT, such as 'select * from tiles limit 5'.")
     if not _READS.match(sql):
         word = sql.split()[0][:40]
-        raise FormatError(f"Queries only read: {word!r} is no SELECT, WITH, VALUES or EXPLAIN.")
+        raise FormatError(f"Queries only read: {word!r} is not SELECT, WITH, VALUES or EXPLAIN.")
 
 
 def lock(db: sqlite3.Connection) -> None:
-    """From here on the connection reads and does nothing else."""
+    """Restrict the connection to reading."""
     for limit, value in _LIMITS:
         db.setlimit(limit, value)
     db.execute("PRAGMA query_only=ON")

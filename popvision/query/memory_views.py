@@ -1,4 +1,4 @@
-"""Views of the report as a whole, its tiles, memory and liveness."""
+"""Views of the report, its tiles, memory and liveness."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _FACT = "(SELECT value FROM meta WHERE key = 'target')"
 MEMORY = (
     view(
         "report_facts",
-        "What the report says of itself, a row per fact.",
+        "Facts that the report records, a row per fact.",
         "meta",
         """
         name | key | | name of the fact
@@ -32,17 +32,17 @@ MEMORY = (
     ),
     view(
         "tiles",
-        "A row per tile of all IPUs: how much memory it uses.",
+        "Memory of each tile of all IPUs.",
         "memory_by_tile",
         """
         tile | tile | | tile, counted over all IPUs
         ipu | tile / tiles_per_ipu() | | its IPU
         capacity_bytes | bytes_per_tile() | bytes | memory of the tile
         including_gaps_bytes | total | bytes | highest used address
-        excluding_gaps_bytes | excluding_gaps | bytes | bytes used, a shared address once
+        excluding_gaps_bytes | excluding_gaps | bytes | bytes in use, a shared address once
         gaps_bytes | total - excluding_gaps | bytes | unused bytes below the highest used address
         always_live_bytes | always_live | bytes | bytes of always-live variables
-        not_always_live_bytes | not_always_live | bytes | most not-always-live bytes of this tile at any liveness index
+        not_always_live_bytes | not_always_live | bytes | maximum of not-always-live bytes over liveness indices
         overflowed_bytes | overflowed | bytes | bytes beyond the tile's memory
         """,
     ),
@@ -58,7 +58,7 @@ MEMORY = (
         category | c.name | | memory category, for example vertexCode
         region | r.name | | nonInterleaved, interleaved or overflowed
         overlapped | m.overlapped | | 1 = another allocation uses these addresses too
-        category_bytes | v.value | bytes | bytes of it on the tile
+        category_bytes | v.value | bytes | bytes of the category on the tile
         """,
     ),
     view(
@@ -73,12 +73,12 @@ MEMORY = (
         region | r.name | | nonInterleaved, interleaved or overflowed
         overlapped | t.overlapped | | 1 = another allocation uses these addresses too
         total_bytes | t.size | bytes | sum over all tiles
-        largest_tile_bytes | t.most | bytes | on the tile that has most of it
+        largest_tile_bytes | t.most | bytes | on the tile with most
         """,
     ),
     view(
         "tile_variables",
-        "What each tile holds by category and name; rows of the file, so sums over all tiles are quick.",
+        "Contents of each tile by category and name; stored as rows, so that sums over all tiles are quick.",
         """
         vars_info v JOIN var_categories c ON c.id = v.category JOIN vars_string_table s ON s.id = v.name""",
         """
@@ -86,25 +86,25 @@ MEMORY = (
         ipu | v.tile / tiles_per_ipu() | | its IPU
         category | c.name | | memory category
         name | s.string | | name of the variable
-        size_bytes | v.size_bytes | bytes | bytes of it on the tile
+        size_bytes | v.size_bytes | bytes | bytes of the variable on the tile
         """,
     ),
     view(
         "graph_variables",
-        "Variables before lowering, pseudo-variables such as vertexCode among them.",
+        "Variables before lowering, pseudo-variables such as vertexCode included.",
         "variables v",
         """
         variable | v.id | | number of the variable
         name | v.name | | its debug name
         total_bytes | v.bytes | bytes | over all tiles
         always_live | v.always_live | | 1 = live at every liveness index
-        eq_class | v.eq_class | | its class in live_ranges, -1 where none
-        debug_id | v.debug_id | | its debug context, -1 where none
+        eq_class | v.eq_class | | its class in live_ranges, -1 for none
+        debug_id | v.debug_id | | its debug context, -1 for none
         """,
     ),
     view(
         "lowered_variables",
-        "Allocations of the tiles, by address.",
+        "Allocations of each tile, by address.",
         """
         lowered_by_tile t, json_each(lowered_rows(t.tile)) j
         LEFT JOIN vars_string_table s ON s.id = j.value ->> 6
@@ -113,28 +113,28 @@ MEMORY = (
         id | t.first_id + j.key | | id of the allocation
         tile | t.tile | | tile
         name | s.string | | name of the allocation
-        variable | j.value ->> 4 | | row of graph_variables, -1 where none
+        variable | j.value ->> 4 | | row of graph_variables, -1 for none
         category | c.name | | memory category
         region | r.name | | region of the memory
         address_bytes | j.value ->> 1 | bytes | offset from the beginning of the tile's memory
         size_bytes | j.value ->> 0 | bytes | size
         eq_class | j.value ->> 5 | | class in live_ranges, -1 = always live
         """,
-        fast="tile = N (a tile takes some 50 ms; all tiles of a large report minutes: use tile_variables)",
+        fast="tile = N (a tile takes about 50 ms; all tiles of a large report take minutes: use tile_variables)",
     ),
     view(
         "live_ranges",
-        "When an equivalence class is live.",
+        "Ranges of liveness indices at which each equivalence class is live.",
         "json_each(live_range_rows()) j",
         """
         eq_class | j.value ->> 0 | | class of graph_variables and lowered_variables
-        begin_index | j.value ->> 1 | | first liveness index at which it is live
-        end_index | j.value ->> 2 | | the liveness index after the last
+        begin_index | j.value ->> 1 | | first liveness index of the range
+        end_index | j.value ->> 2 | | the liveness index after the last one
         """,
     ),
     view(
         "live_variables",
-        "Variables that are live at a liveness index, always-live ones left out.",
+        "Variables live at each liveness index, without always-live variables.",
         """
         liveness l, json_each(live_variable_rows(l.liveness_index)) j JOIN variables v ON v.id = j.value""",
         """
@@ -155,8 +155,8 @@ MEMORY = (
         program | l.program | | program there
         type | k.name | | its type
         name | p.name | | its name
-        not_always_live_bytes | l.bytes | bytes | live there but not always
-        live_bytes | l.bytes + always_live_bytes() | bytes | with the always-live ones
+        not_always_live_bytes | l.bytes | bytes | not-always-live bytes there
+        live_bytes | l.bytes + always_live_bytes() | bytes | all live bytes there
         """,
     ),
     view(
@@ -166,7 +166,7 @@ MEMORY = (
         """
         ipu | i.ipu | | IPU
         liveness_index | v.key | | position in the static order of the program
-        not_always_live_bytes | v.value | bytes | live there but not always, on this IPU
+        not_always_live_bytes | v.value | bytes | not-always-live bytes of this IPU there
         """,
     ),
 )

@@ -1,4 +1,4 @@
-"""Views of programs, compute sets, vertices and exchanges: what was compiled."""
+"""Views of the compiled program: programs, compute sets, vertices and exchanges."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ PROGRAMS = (
         type | k.name | | libpva's Program.Type
         name | p.name | | debug name
         owner | p.owner | | "control" or "function"
-        compute_set | p.compute_set | | what it executes, -1 where nothing
-        repeat_count | p.repeat_count | | trips of a Repeat, 0 elsewhere
-        debug_id | p.debug_id | | debug context, -1 where none
+        compute_set | p.compute_set | | its compute set, -1 for none
+        repeat_count | p.repeat_count | | trips of a Repeat, 0 for other types
+        debug_id | p.debug_id | | debug context, -1 for none
         """,
     ),
     view(
         "program_edges",
-        "Which program stands in which; a program may stand in several.",
+        "Parents and children in the program tree; a program may have several parents.",
         """
         program_children c JOIN programs p ON p.id = c.child JOIN program_types k ON k.id = p.type""",
         """
-        parent | c.program | | the program that holds it
-        position | c.pos | | its place there
-        child | c.child | | the program
-        type | k.name | | its type
-        name | p.name | | its name
+        parent | c.program | | parent program
+        position | c.pos | | position among the children of the parent
+        child | c.child | | child program
+        type | k.name | | type of the child
+        name | p.name | | name of the child
         """,
     ),
     view(
         "program_tiles",
-        "What the report holds of a program on each tile; NULL = zero or not known on every tile.",
+        "Figures of each program on each tile; NULL = zero or unknown on every tile.",
         """
         program_by_ipu b,
         json_each(array_rows(b.cycles_array, b.rx_array, b.tx_array, b.exchange_code_array, b.control_code_array)) j
@@ -48,7 +48,7 @@ PROGRAMS = (
         received_bytes | j.value ->> 1 | bytes | of one execution
         sent_bytes | j.value ->> 2 | bytes | of one execution, a multicast once
         exchange_code_bytes | j.value ->> 3 | bytes | code of the exchange
-        control_code_bytes | j.value ->> 4 | bytes | control code, children left out
+        control_code_bytes | j.value ->> 4 | bytes | control code, without children
         """,
         fast="program = N",
     ),
@@ -62,9 +62,9 @@ PROGRAMS = (
         compute_set | s.compute_set | | number
         name | s.name | | debug name
         instances | coalesce(v.n, 0) | | vertices over all tiles
-        thread_cycles | coalesce(v.c, 0) | cycles | estimates added up over all vertices, each in its own thread
-        flops | nullif(s.flops, -1) | flops | floating point operations of one execution, NULL where not known
-        debug_id | s.debug_id | | debug context, -1 where none
+        thread_cycles | coalesce(v.c, 0) | cycles | sum of the estimates of all vertices, each in its own thread
+        flops | nullif(s.flops, -1) | flops | floating point operations of one execution, NULL when unknown
+        debug_id | s.debug_id | | debug context, -1 for none
         """,
     ),
     view(
@@ -79,11 +79,11 @@ PROGRAMS = (
         kind | t.kind | | worker, supervisor or multi
         ipu | v.ipu | | IPU
         instances | array_sum(v.count_array) | | vertices over its tiles
-        tiles | array_nonzero(v.count_array) | | tiles that have one
-        thread_cycles | array_sum(v.cycles_array) | cycles | estimates added up over instances
+        tiles | array_nonzero(v.count_array) | | tiles with an instance
+        thread_cycles | array_sum(v.cycles_array) | cycles | sum of the estimates of all instances
         state_bytes | t.state_bytes | bytes | state of one instance
-        flops | nullif(v.flops, -1) | flops | of one execution, NULL where not known
-        provenance | v.provenance | | exact, fitted, guess or unknown: where the estimate comes from
+        flops | nullif(v.flops, -1) | flops | of one execution, NULL when unknown
+        provenance | v.provenance | | provenance of the estimate: exact, fitted, guess or unknown
         """,
     ),
     view(
@@ -97,7 +97,7 @@ PROGRAMS = (
         vertex_type | t.name | | name of the vertex type
         tile | v.ipu * tiles_per_ipu() + j.key | | tile
         instances | j.value ->> 0 | | vertices on the tile
-        thread_cycles | j.value ->> 1 | cycles | their estimates added up
+        thread_cycles | j.value ->> 1 | cycles | sum of their estimates
         """,
         fast="compute_set = N",
     ),
@@ -122,7 +122,7 @@ PROGRAMS = (
     ),
     view(
         "exchange_messages",
-        "Who sends to whom in one execution of an exchange program.",
+        "Messages of one execution of an exchange program.",
         """
         messages m, json_each(array_rows(m.src_array, m.dst_array, m.bytes_array)) j""",
         """
@@ -136,40 +136,40 @@ PROGRAMS = (
     ),
     view(
         "cost_term_list",
-        "Terms behind the figures of a program or compute set (popvision explain).",
+        "Terms of the figures of programs and compute sets (popvision explain).",
         "cost_terms",
         """
         object | object | | "program:12", "computeSet:3" ...
-        term | term | | "+ " and "- " are added and subtracted, the rest are facts
-        value | value | | cycles or bytes for additions, as the text says for facts
+        term | term | | terms with "+ " are added, with "- " subtracted; others are facts
+        value | value | | cycles or bytes of a term; of a fact as its text says
         source | source | | provenance and formula
         """,
     ),
     view(
         "operation_list",
-        "Calls of PopLibs (else of the most frequent layer), most cycles first; they add up to the report's totals.",
+        "Calls of PopLibs (else of the most frequent layer), most cycles first; rows add up to the report's totals.",
         "json_each(operation_rows()) j",
         """
         name | j.value ->> '$.name' |  | name of the operation, (not attributed) for the rest
         context | j.value ->> '$.context' |  | id of its debug context, NULL for the rest
         total_cycles | j.value ->> '$.cycles' | cycles | steps of its programs over all runs, IPUs added up
         code_bytes | j.value ->> '$.code' | bytes | exchange, control and vertex code
-        flops | j.value ->> '$.flops' | flops | of all executions, NULL where not known
+        flops | j.value ->> '$.flops' | flops | of all executions, NULL when unknown
         received_bytes | j.value ->> '$.received' | bytes | over all runs
         sent_bytes | j.value ->> '$.sent' | bytes | over all runs
         always_live_bytes | j.value ->> '$.always_live' | bytes | of variables made under it, one replica
-        not_always_live_bytes | j.value ->> '$.not_always_live' | bytes | the same of variables live at times
-        peak_live_bytes | j.value ->> '$.live_at_peak' | bytes | of those, live at the report's peak
+        not_always_live_bytes | j.value ->> '$.not_always_live' | bytes | bytes of variables live at times, one replica
+        peak_live_bytes | j.value ->> '$.live_at_peak' | bytes | of these, live at the report's peak
         programs | j.value ->> '$.programs' |  | programs of its own
         compute_sets | j.value ->> '$.compute_sets' |  | compute sets of its own
         variables | j.value ->> '$.variables' |  | variables of its own
         first_index | j.value ->> '$.first_index' |  | first liveness index of its programs
-        last_index | j.value ->> '$.last_index' |  | last one, inclusive
+        last_index | j.value ->> '$.last_index' |  | last liveness index, inclusive
         """,
     ),
     view(
         "operation_members",
-        "Which program belongs to which operation.",
+        "Programs of each operation.",
         "json_each(operation_programs()) j JOIN programs p ON p.id = j.value ->> 0",
         """
         context | j.value ->> 1 | | id of the operation's debug context

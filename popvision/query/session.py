@@ -19,13 +19,13 @@ from popvision.query.views import VIEWS
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-#: Virtual machine instructions of SQLite between two looks at the clock.
+#: Instructions of SQLite's virtual machine between two checks of the clock.
 _INSTRUCTIONS = 20_000
 
 
 @dataclass
 class Session:
-    """`absent`: view -> why this report cannot answer it."""
+    """`absent`: view -> why this report cannot provide it."""
 
     db: sqlite3.Connection
     functions: ArrayFunctions
@@ -34,7 +34,7 @@ class Session:
 
 @contextlib.contextmanager
 def open_session(source: ReportSource, sql: str, limits: Limits) -> Iterator[Session]:
-    """The connection is read-only, in one read transaction, has the views whose names occur in `sql`, and ends every
+    """A read-only connection in one read transaction, with the views whose names occur in `sql`. It interrupts every
     statement after `limits.seconds`."""
     file = SqliteFile(source.reader.path, "profile.pop")
     with file.connect() as db, file.connect() as arrays:
@@ -44,15 +44,15 @@ def open_session(source: ReportSource, sql: str, limits: Limits) -> Iterator[Ses
             db.execute("PRAGMA temp_store=MEMORY")
         functions = ArrayFunctions(source, arrays)
         functions.add_to(db)
-        absent = {name: reason for name in VIEWS if name in sql.lower() and (reason := _make(db, name))}
+        absent = {name: reason for name in VIEWS if name in sql.lower() and (reason := _create_view(db, name))}
         lock(db)
         ends = time.monotonic() + limits.seconds
         db.set_progress_handler(lambda: time.monotonic() > ends, _INSTRUCTIONS)
         yield Session(db, functions, absent)
 
 
-def _make(db: sqlite3.Connection, name: str) -> str:
-    """Makes a view; why that is not possible in this file, "" when it was."""
+def _create_view(db: sqlite3.Connection, name: str) -> str:
+    """Create a view. Returns why this file cannot provide it, "" on success."""
     db.execute(f"CREATE TEMP VIEW {name} AS {VIEWS[name].select}")
     try:
         db.execute(f"SELECT * FROM {name} LIMIT 0")
@@ -62,8 +62,10 @@ def _make(db: sqlite3.Connection, name: str) -> str:
     return ""
 
 
-def sentence(error: sqlite3.Error, session: Session, seconds: float, spent: float) -> FormatError | NotRecordedError:
-    """What went wrong, for who wrote the query."""
+def explain_error(
+    error: sqlite3.Error, session: Session, seconds: float, spent: float
+) -> FormatError | NotRecordedError:
+    """The exception to raise for an error of SQLite, one sentence for the author of the query."""
     text = str(error).rstrip(".")
     if session.functions.problem is not None:
         return session.functions.problem
@@ -76,7 +78,7 @@ def sentence(error: sqlite3.Error, session: Session, seconds: float, spent: floa
         return FormatError(f"Queries only read, and only this report: {text}.")
     missing = text.removeprefix("no such table: ").removeprefix("temp.")
     if missing in session.absent:
-        return NotRecordedError(f"This report cannot answer the view {missing}: {session.absent[missing]}.")
+        return NotRecordedError(f"This report cannot provide the view {missing}: {session.absent[missing]}.")
     if text.startswith("no such table"):
         return FormatError(f"{text[0].upper()}{text[1:]}; the views are {', '.join(VIEWS)}.")
     return FormatError(f"The query cannot be run: {text}.")

@@ -1,4 +1,4 @@
-"""A documented view: its columns with units, and the SELECT behind it."""
+"""A documented view: its columns with units, and its SELECT."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """`sql` is the expression over the view's tables; `unit` "" for ids, names and counts."""
+    """`sql` is an expression over the view's tables; `unit` is "" for ids, names and counts."""
 
     name: str
     sql: str
@@ -17,8 +17,7 @@ class Column:
 
 @dataclass(frozen=True)
 class View:
-    """`source` is what stands behind FROM. `fast`: which filter keeps it fast on large reports, "" where none is
-    needed."""
+    """`source` is the FROM clause. `fast` is the filter that keeps the view fast on large reports, "" for none."""
 
     name: str
     about: str
@@ -28,11 +27,11 @@ class View:
 
     @property
     def select(self) -> str:
-        """The query that the view stands for."""
+        """The view as a SELECT."""
         return f"SELECT {', '.join(f'{each.sql} AS {each.name}' for each in self.columns)} FROM {self.source}"
 
 
 def view(name: str, about: str, source: str, columns: str, fast: str = "") -> View:
-    """A view from a text with one line per column: "name | expression | unit | meaning"."""
+    """Parse a view; `columns` has a line per column: "name | expression | unit | meaning"."""
     rows = [[part.strip() for part in line.split("|", 3)] for line in columns.strip().splitlines()]
     return View(name, about, tuple(Column(*row) for row in rows), " ".join(source.split()), fast)

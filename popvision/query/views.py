@@ -1,4 +1,4 @@
-"""Every view, in the order in which docs/query.md lists them."""
+"""All views, in the order of docs/query.md."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from popvision.query.memory_views import MEMORY
 from popvision.query.program_views import PROGRAMS
 from popvision.query.view import View
 
-#: View by name. No name is that of a table of the file (formats/profile/schema.py): those stay as they are.
+#: View by name. No view has the name of a table of the file (formats/profile/schema.py): tables stay readable.
 VIEWS: dict[str, View] = {each.name: each for each in (*MEMORY, *PROGRAMS, *EXECUTION)}

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from popvision.cli import group
-from popvision.export.diff_markdown import text
+from popvision.export.diff_markdown import escaped
 from tests.cli.called import popvision
 from tests.planted import LOOKUP, WORST_TILE, planted
 
@@ -101,7 +101,7 @@ def test_markdown(folder: Path, tmp_path: Path) -> None:
     assert diff(folder, "--markdown", str(path), "--fail-on", "cycles>+2%").exit_code == 0
     document = path.read_text()
     assert "**All limits hold**" in document
-    assert f"| {text(LOOKUP)} |" in document
+    assert f"| {escaped(LOOKUP)} |" in document
     assert diff(folder, "--markdown", "-").stdout == document.replace(
         document[document.index("**All") : document.index("Execution steps")], ""
     )

@@ -63,7 +63,7 @@ def test_hostile_names_neither_move_the_cursor_nor_become_formulas(tmp_path: Pat
 
 def test_views_are_listed(folder: Path) -> None:
     text = popvision("query", folder, "--views").stdout
-    assert "cycles_by_tile: What each tile did in each execution step" in text
+    assert "cycles_by_tile: Begin and cycles of each tile in each execution step" in text
     facts = {each["view"]: each for each in json.loads(popvision("query", folder, "--views", "--json").stdout)}
     assert {"name": "gaps_bytes", "unit": "bytes"}.items() <= facts["tiles"]["columns"][5].items()
 
@@ -94,4 +94,4 @@ def test_a_view_that_is_not_recorded(tmp_path: Path) -> None:
     db.close()
     done = popvision("query", tmp_path, "select * from cycles_by_tile")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "cannot answer the view cycles_by_tile" in done.stderr
+    assert "cannot provide the view cycles_by_tile" in done.stderr

@@ -16,7 +16,7 @@ from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.schema import TABLES
 from popvision.opened.report import OpenedReport
 from popvision.query import VIEWS, Limits, run_query
-from popvision.query.document import written
+from popvision.query.document import with_views
 from tests.reports import write_tiny
 from tests.samples import SAMPLES
 
@@ -42,7 +42,7 @@ def rows(source: ReportSource, sql: str) -> list[tuple[Any, ...]]:
 
 def test_the_document_lists_every_view_and_column() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
-    assert written(text) == text, "python -m popvision.query.document docs/query.md"
+    assert with_views(text) == text, "python -m popvision.query.document docs/query.md"
 
 
 def test_no_view_hides_a_table_of_the_file() -> None:
