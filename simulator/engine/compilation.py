@@ -25,9 +25,9 @@ from simulator.base.target import TargetType
 from simulator.compiler.compile import PHASES, compile_graph
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.ir.program_visits import all_programs
+from simulator.engine.dumps import dump_lowered_variables, save_vertex_graph
 from simulator.engine.executable import Executable
 from simulator.engine.host_memory import check_host_memory
-from simulator.engine.lowered_dump import dump_lowered_variables
 from simulator.engine.module import Module
 from simulator.engine.options import EngineOptions, resolve
 from simulator.engine.progress import progress_thread
@@ -191,7 +191,8 @@ def _compile(
     if target.getTargetType() is not TargetType.CPU:
         check_host_memory(graph.store, programs, extended=options.compile.extended_memory)
     settings = replace(options.compile, module=module, preallocations=dict(places.parts))
-    _save_vertex_graph(graph, programs, options)
+    if options.report.vertex_graph is not None:
+        save_vertex_graph(options.report.vertex_graph, graph, programs)
     with progress_thread(progress) as report:
         compiled = compile_graph(graph.store, target, programs, settings, _compiler_progress(report))
         plan = _plan_values(compiled, settings.step_by_step)
@@ -237,21 +238,6 @@ def _refuse_streams(store: GraphStore, program: Program) -> None:
             )
 
 
-def _save_vertex_graph(graph: Graph, programs: list[Program], options: EngineOptions) -> None:
-    """target.saveOutputVertexGraph: the vertex graph of these programs in dot format."""
-    path = options.report.vertex_graph
-    if path is None:
-        return
-    try:
-        with path.open("w") as file:
-            graph.outputVertexGraph(file, programs)
-    except OSError as error:
-        raise poplar_error(
-            f"The vertex graph cannot be written to {path} ({error.strerror or error}); give "
-            "target.saveOutputVertexGraph another path."
-        ) from None
-
-
 def _tolerated(options: EngineOptions) -> bool:
     """Only an explicit debug.allowOutOfMemory lets a program that does not fit pass; the one implied by a graph
     profile is there to save the profile before the error."""
@@ -259,11 +245,11 @@ def _tolerated(options: EngineOptions) -> bool:
 
 
 def _refuse(executable: Executable) -> None:
-    compiled, options = executable._compiled, executable._options
+    compiled, options = executable.compiled, executable.options
     message = compiled.out_of_memory
     if not options.report.output_graph_profile:
         raise graph_memory_allocation_error(f"{message} Set autoReport.outputGraphProfile to see where.")
-    folder = ReportFolder(options.report, executable._name, options.facts())
+    folder = ReportFolder(options.report, executable.name, options.facts())
     try:
         folder.write_compilation(compiled)
     except poplar_error as error:

@@ -1,4 +1,4 @@
-"""Engine: loads compiled programs onto a device and runs them. Its parts have modules of their own."""
+"""Engine: loads compiled programs onto a device and runs them."""
 
 from __future__ import annotations
 
@@ -8,35 +8,49 @@ import sys
 import time
 import weakref
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
-from typing import IO, Any, overload
+from typing import IO, TYPE_CHECKING, Any, TextIO, overload
 
 from popvision import pvti
-from simulator.base.errors import graph_memory_allocation_error, invalid_option, poplar_error
+from simulator.base.errors import ErrorCode, ErrorLocation, invalid_option, poplar_error, stream_connection_error
 from simulator.base.options.flags import OptionFlags
 from simulator.base.options.table import RUNTIME_TABLE
-from simulator.base.target import Target, TargetType
+from simulator.base.quarter import QuarterMetadata
+from simulator.base.target import TargetType
+from simulator.base.text_output import checked_stream
+from simulator.engine.buffer_arguments import buffer_argument, callback_arguments
 from simulator.engine.compilation import ProgressFunc, compile_for_engine
 from simulator.engine.devices.device import Device
 from simulator.engine.executable import Executable
-from simulator.engine.host_data import HostDataMethods
-from simulator.engine.options import EngineOptions, resolve
-from simulator.engine.profiles import ProfileMethods
-from simulator.engine.runtime_options import RuntimeOptions, runtime_settings, runtime_values
-from simulator.engine.simulated_errors import SimulatedErrorMethods
-from simulator.engine.timer_time_point import TimerTimePoint, timing_report
+from simulator.engine.options import EngineOptions, RuntimeLayers, RuntimeOptions, resolve
+from simulator.engine.prepared_device import PreparedDevice
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Program
 from simulator.programming.graph import Graph
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.recording.report_folder import ReportFolder
+from simulator.runtime.watching.error_locations import error_locations
 
-__all__ = ["Engine", "TimerTimePoint"]
+if TYPE_CHECKING:
+    from popvision.pva import Report
+    from simulator.engine.profiles import EngineProfile
 
 _channel = pvti.channel("Poplar Runtime")
 
 
-class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
+@dataclass(frozen=True)
+class TimerTimePoint:
+    """A moment on both clocks: host nanoseconds and device cycles since loading. `TimerTimePoint()` is the beginning of
+    both; get another one from `Engine.getTimeStamp()`."""
+
+    host_ns: int = 0
+    device_cycles: int = 0
+    clock_hz: float = 0.0  #: of the device; 0 where there is no model of its time
+
+
+class Engine:
     """`Engine(graph, program or programs, options, progress, debugContext)` or `Engine(executable, options)`.
 
     `progressCallBack(done, maximum)` is called from one thread of its own while the graph is compiled. The name of the
@@ -81,44 +95,44 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
         source = graph if exe is None else exe
         programs = progs if prog is None else prog
         if isinstance(source, Executable):
-            self._start(source, _options_of(source, opt if programs is None else programs))
+            self.executable = source
+            self._options = _options_for(source, opt if programs is None else programs)
         elif isinstance(source, Graph):
-            compiled = compile_for_engine(source, programs, opt, progressCallBack, debugContext)
-            self._start(compiled, compiled._options)
+            self.executable = compile_for_engine(source, programs, opt, progressCallBack, debugContext)
+            self._options = self.executable.options
         else:
             raise poplar_error(f"An engine needs a graph and programs, or an executable; got {source!r}.")
-        self._compiled = self._executable._compiled
-        self._set_runtime(None)
-        self._device: Device | None = None
-        self._loaded_after = -1  #: resets of the device when the engine was loaded
+        compiled, target = self.executable.compiled, self.executable.target
+        self.core = EngineCore(compiled, self.executable.plan, self._options.run_settings(target, os.environ))
+        self._runtime = RuntimeLayers(self._options.values, target)
+        self._prepared = PreparedDevice(compiled, target)
         self._folder: ReportFolder | None = None
         report = self._options.report
         if report.writes_report or report.writes_archive:
-            self._folder = ReportFolder(report, self._executable._name, self._options.facts())
-            self._folder.write_compilation(self._compiled)
-        self._finish = weakref.finalize(self, _close_unasked, self._folder, self._core)
+            self._folder = ReportFolder(report, self.executable.name, self._options.facts())
+            self._folder.write_compilation(compiled)
+        self._finish = weakref.finalize(self, _close_unasked, self._folder, self.core)
 
     def prepare(self, device: Device, runOptions: RuntimeOptions | None = None) -> None:
         """Configure a device for `deploy`; the runtime options hold for all runs until the next `prepare`. Raises
         poplar_error for a device of another kind or one not attached, graph_memory_allocation_error where the program
         does not fit."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::prepare"):
-            self._check_device(device)
-            self._set_runtime(runOptions)
-            self._device = device
+            self._prepared.prepare(device)
+            self._runtime.prepare(runOptions)
 
     def deploy(self) -> None:
         """Load the program onto the prepared device. Raises poplar_error where none is prepared."""
-        if self._device is None:
+        if self._prepared.device is None:
             raise poplar_error("The device is not prepared; call prepare(device) before deploy().")
         with pvti.Tracepoint(pvti.tracePoplar, "Prepare IPU Executable"):
-            self._core.load()
-        self._loaded_after = self._device.condition.resets
+            self.core.load()
+        self._prepared.note_loaded()
 
     def load(self, device: Device | None = None) -> None:
         """`prepare` and `deploy`; without a device onto the one of the last time. All variables get their first values
         again. Raises poplar_error where there was no last time."""
-        target = device or self._device
+        target = device or self._prepared.device
         if target is None:
             raise poplar_error("The engine was never loaded; call load(device) with a device the first time.")
         self.prepare(target)
@@ -139,39 +153,40 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
 
         Raises poplar_error before loading, for an unknown number, and on a device that was stopped, reset or detached
         since loading; runtime_error where the program ends itself or meets an error."""
-        self._check_ready()
-        settings = self._runtime_settings
-        if options is not None:
-            settings = runtime_settings(runtime_values(self._runtime, options), self._executable.getTarget())
+        if not self.core.loaded:
+            raise poplar_error("The engine is not loaded; call load(device) before run().")
+        self._prepared.check_ready()
+        settings = self._runtime.settings(options)
         try:
             index = operator.index(prog)
         except TypeError:
             raise poplar_error(f"There is no program {prog!r}; programs have numbers, from 0 on.") from None
-        record = self._core.run(index, debugName, settings)
+        record = self.core.run(index, debugName, settings)
         if record is not None and self._folder is not None:
             self._folder.append_run(record)
-        elif self._core.last_blocks and self._folder is not None:
-            self._folder.append_blocks(self._core.last_blocks)
+        elif self.core.last_blocks and self._folder is not None:
+            self._folder.append_blocks(self.core.last_blocks)
 
     def stop(self) -> None:
         """Stop a running program from another thread or a callback: `run` returns where the program would synchronise
         with the host next; one that never does runs to its end. The device is left undefined: no program runs on it
         before `Device.reset` and `load`. Raises poplar_error before the engine is loaded."""
-        if self._device is None or not self._core.loaded:
+        device = self._prepared.device
+        if device is None or not self.core.loaded:
             raise poplar_error("The engine is not loaded, so there is nothing to stop; call load(device) first.")
-        self._device.condition.undefined = True
-        self._core.ask_to_stop()
+        device.condition.undefined = True
+        self.core.ask_to_stop()
 
     def close(self) -> None:
         """Finish the reports and give the memory of all tensors back; profiles can still be asked for. Idempotent; a
         closed engine can be loaded again, without further reports."""
         if self._finish.detach() is not None:
-            _close(self._folder, self._core)
-        self._core.unload()
+            _close(self._folder, self.core)
+        self.core.unload()
 
     def serializeExecutable(self, out: IO[bytes]) -> None:
         """Write the engine's executable to a binary file object, for `Executable.deserialize`."""
-        self._executable.serialize(out)
+        self.executable.serialize(out)
 
     def getEngineOptions(self) -> OptionFlags:
         """The options the engine was made with, those of the environment included."""
@@ -179,13 +194,219 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
 
     def getTimeStamp(self) -> TimerTimePoint:
         """This moment on the host's and the device's clock."""
-        clock_hz = 0.0 if self._kind is TargetType.CPU else self._compiled.machine.clock_hz
-        return TimerTimePoint(time.perf_counter_ns(), self._core.device_cycles, clock_hz)
+        on_cpu = self.executable.target.type is TargetType.CPU
+        clock_hz = 0.0 if on_cpu else self.executable.compiled.machine.clock_hz
+        return TimerTimePoint(time.perf_counter_ns(), self.core.device_cycles, clock_hz)
 
     @staticmethod
     def reportTiming(start: TimerTimePoint, end: TimerTimePoint) -> str:
         """One line: host time and simulated device time between two moments."""
-        return timing_report(start, end)
+        host = f"Host: {(end.host_ns - start.host_ns) / 1e9:.6f} s"
+        if not end.clock_hz:
+            return host
+        cycles = end.device_cycles - start.device_cycles
+        return f"{host}; device (simulated): {cycles:,} cycles, {cycles / end.clock_hz:.9f} s"
+
+    # ---- tensors -----------------------------------------------------------------------------------------------
+
+    @overload
+    def readTensor(self, handle: str, buf: Any, bufEnd: Any = None, /) -> None: ...
+    @overload
+    def readTensor(self, handle: str, metadata: QuarterMetadata, buf: Any, bufEnd: Any = None, /) -> None: ...
+    @overload
+    def readTensor(self, handle: str, buffer: Any) -> None: ...
+    def readTensor(self, handle: str, *arguments: Any, **named: Any) -> None:
+        """Copy the tensor marked by createHostRead into a buffer: an ndarray or other memory, or its begin and end.
+        The buffer gets the tensor of each replica, one after the other. Of a QUARTER tensor it gets the encoded bytes,
+        and `metadata`, which comes first, gets the tensor's metadata.
+
+        Raises stream_connection_error for an unknown handle, another size or another type, and poplar_error before the
+        engine is loaded."""
+        metadata, buffer = buffer_argument(f"Tensor '{handle}'", arguments, named)
+        self.core.read(handle, buffer, metadata)
+
+    @overload
+    def writeTensor(self, handle: str, buf: Any, bufEnd: Any = None, /) -> None: ...
+    @overload
+    def writeTensor(self, handle: str, metadata: QuarterMetadata, buf: Any, bufEnd: Any = None, /) -> None: ...
+    @overload
+    def writeTensor(self, handle: str, buffer: Any) -> None: ...
+    def writeTensor(self, handle: str, *arguments: Any, **named: Any) -> None:
+        """Copy a buffer, or what is between its begin and end, into the tensor marked by createHostWrite; it holds the
+        tensor of each replica, one after the other. For a QUARTER tensor it holds the encoded bytes, and `metadata`
+        comes first. Raises as readTensor does."""
+        metadata, buffer = buffer_argument(f"Tensor '{handle}'", arguments, named)
+        self.core.write(handle, buffer, metadata)
+
+    # ---- streams -----------------------------------------------------------------------------------------------
+
+    @overload
+    def connectStream(self, handle: str, begin: Any, end: Any, /) -> None: ...
+    @overload
+    def connectStream(self, handle: str, metadata: list[QuarterMetadata], begin: Any, end: Any = None, /) -> None: ...
+    @overload
+    def connectStream(self, handle: str, buffer: Any) -> None: ...
+    @overload
+    def connectStream(self, handle: str, p: Any) -> None: ...
+    def connectStream(self, handle: str, *arguments: Any, **named: Any) -> None:
+        """Connect a stream to memory that each transfer advances through, wrapping at its end: a buffer, or its begin
+        and end (two ctypes pointers, or an array and a view of its end). Memory of one transfer, or a ctypes pointer
+        alone, is a fixed location. Replicas share the memory and take turns at each transfer, in order. A stream of
+        QUARTER takes a list of QuarterMetadata first, one for each replica, read or written with each transfer.
+
+        Raises stream_connection_error for an unknown handle, memory of another type, and less than one transfer."""
+        metadata, buffer = buffer_argument(f"Stream '{handle}'", arguments, named, pointers=True)
+        self.core.connect_stream(handle, metadata, *buffer)
+
+    @overload
+    def connectStreamToCallback(self, handle: str, f: Any) -> None: ...
+    @overload
+    def connectStreamToCallback(self, handle: str, index: int, f: Any) -> None: ...
+    def connectStreamToCallback(self, handle: str, *arguments: Any, **named: Any) -> None:
+        """Connect a stream to a callback (`stream_callback`): that of replica `index`, or those of all
+        replicas. It is called with the transfer's memory, an ndarray valid during the call; that of a stream of QUARTER
+        with the metadata in front.
+
+        Raises stream_connection_error for an unknown handle or replica, and for what cannot be called;
+        tensor_metadata_error for a callback with metadata where the type has none, and the other way round."""
+        callback, index = callback_arguments(handle, arguments, named)
+        self.core.connect_callback(handle, callback, index)
+
+    def connectHostFunction(self, handle: str, index: int, f: Any) -> None:
+        """Give a host function its code in replica `index`: a function or HostCallback taking (inputs, outputs), two
+        lists of flat ndarrays, one per argument and valid during the call; it fills the outputs.
+
+        Raises stream_connection_error for an unknown handle or replica, and for what cannot be called."""
+        self.core.host_functions.connect(handle, index, f)
+
+    def listStreams(self) -> list[str]:
+        """Handles, each with "+" (host writes) or "-" (host reads) behind it."""
+        return self.core.list_streams()
+
+    # ---- remote buffers ----------------------------------------------------------------------------------------
+
+    @overload
+    def copyFromRemoteBuffer(self, handle: str, w: Any, repeatIndex: int, replicationIndex: int = 0) -> None: ...
+    @overload
+    def copyFromRemoteBuffer(self, handle: str, buffer: Any, repeatIndex: int, replicationIndex: int = 0) -> None: ...
+    def copyFromRemoteBuffer(  # type: ignore[misc]
+        self, handle: str, w: Any = None, repeatIndex: int = 0, replicationIndex: int = 0, *, buffer: Any = None
+    ) -> None:
+        """Copy row `repeatIndex` of a replica's remote buffer into a buffer of exactly its size; zeros where nothing
+        was written to it since the engine was loaded.
+
+        Raises stream_connection_error for an unknown handle, row or replica, another size or another type."""
+        self._check_remote_memory(handle)
+        self.core.remote.to_host(handle, w if buffer is None else buffer, repeatIndex, replicationIndex)
+
+    @overload
+    def copyToRemoteBuffer(self, w: Any, handle: str, repeatIndex: int, replicationIndex: int = 0) -> None: ...
+    @overload
+    def copyToRemoteBuffer(self, buffer: Any, handle: str, repeatIndex: int, replicationIndex: int = 0) -> None: ...
+    def copyToRemoteBuffer(  # type: ignore[misc]
+        self, w: Any = None, handle: str = "", repeatIndex: int = 0, replicationIndex: int = 0, *, buffer: Any = None
+    ) -> None:
+        """Copy a buffer of exactly its size into row `repeatIndex` of a replica's remote buffer. Raises as
+        copyFromRemoteBuffer does."""
+        self._check_remote_memory(handle)
+        self.core.remote.from_host(handle, w if buffer is None else buffer, repeatIndex, replicationIndex)
+
+    def _check_remote_memory(self, handle: str) -> None:
+        if not self.core.loaded:
+            raise stream_connection_error(
+                f"Remote buffer '{handle}' holds nothing before the engine is loaded; call load(device)."
+            )
+
+    # ---- what is printed ---------------------------------------------------------------------------------------
+
+    def setPrintStream(self, stream: TextIO) -> None:
+        """Where printf of C and C++ codelets and print of Python codelets go, labelled by tile and worker; standard
+        error before."""
+        self.core.codelet_prints.stream = checked_stream(stream, "setPrintStream")
+
+    def setPrintTensorStream(self, stream: TextIO) -> None:
+        """Where PrintTensor writes; standard error before."""
+        self.core.print_stream = checked_stream(stream, "setPrintTensorStream")
+
+    # ---- profiles ----------------------------------------------------------------------------------------------
+
+    def enableExecutionProfiling(self) -> None:
+        """Record runs from now on, where the target can."""
+        self.core.recording = self._options.records_runs(self.executable.target)
+
+    def disableExecutionProfiling(self) -> None:
+        """Do not record further runs."""
+        self.core.recording = False
+
+    def resetExecutionProfile(self) -> None:
+        """Forget the runs recorded so far. What a report file holds already stays there."""
+        self.core.recorder.reset()
+
+    def getReport(self, reportExecution: bool = True) -> Report:
+        """The profile as libpva shows it, as of now.
+
+        Raises missing_graph_profile for CPU targets and when neither autoReport.outputGraphProfile nor
+        debug.retainDebugInformation nor a filter of lightweight profiling was given."""
+        return self._profile.report(reportExecution)
+
+    def printProfileSummary(self, outputStream: IO[str], opt: Mapping[str, Any] | None = None) -> None:
+        """Write the summary of graph and execution. Options, all "false" at first: colours, showVarStorage,
+        showOptimizations, showExecutionSteps, showPerIpuMemoryUsage. Raises invalid_option for others, and
+        profiling_disabled for CPU targets."""
+        self._profile.print_summary(outputStream, opt or {})
+
+    def reportIntervals(self, outputStream: IO[str]) -> None:
+        """Write a CSV of how many tiles compute, exchange and sync over time, in cycles. Raises profiling_disabled
+        where the target records nothing."""
+        self._profile.print_intervals(outputStream)
+
+    @cached_property
+    def _profile(self) -> EngineProfile:
+        from simulator.engine.profiles import EngineProfile  # loading the reader of reports takes 0.1 s
+
+        return EngineProfile(self.executable, self._options, self.core.recorder)
+
+    # ---- simulated errors --------------------------------------------------------------------------------------
+
+    def insertSimulatedError(self, error: ErrorCode, location: ErrorLocation) -> None:
+        """Let the program fail with `error` when it comes to `location`: then `run` stops and raises runtime_error,
+        whose `errors` name code and location and are marked `isSimulated`. Several errors may be planted; a run
+        reports those of the first program that fails.
+
+        Raises poplar_error before the engine is loaded, for ErrorCode.NONE, for a location of another engine's
+        program, and for one where an error is simulated already."""
+        if not self.core.loaded:
+            raise poplar_error("The engine is not loaded; call load(device) before insertSimulatedError.")
+        self.core.planted.insert(error, location)
+        self.core.bind()
+
+    def eraseSimulatedError(self, location: ErrorLocation) -> None:
+        """Undo one insertSimulatedError. Raises poplar_error where no error is simulated."""
+        self.core.planted.erase(location)
+        self.core.bind()
+
+    def clearSimulatedErrors(self) -> None:
+        """Undo all insertSimulatedError calls; load() then brings the program to its beginning."""
+        self.core.planted.clear()
+        self.core.bind()
+
+    @overload
+    def getSimulatedErrorLocations(self, programId: int, tile: int = ~0) -> list[ErrorLocation]: ...
+    @overload
+    def getSimulatedErrorLocations(self, vertexName: str, tile: int = ~0) -> list[ErrorLocation]: ...
+    def getSimulatedErrorLocations(  # type: ignore[misc]
+        self, program: int | str | None = None, tile: int = ~0, *, programId: int | None = None, vertexName: str = ""
+    ) -> list[ErrorLocation]:
+        """Where a program, or the code of a vertex type, can fail: one location for each tile it is on, or that of
+        `tile`, which is empty where the tile does not have it.
+
+        `programId` is the number in the programs table of profile.pop, `_id` in pva and Id on the Program Tree page.
+        For a program that runs vertices that is the place which launches them; `vertexName` gives their own code.
+        Raises poplar_error for an id or a tile there is not, unknown_vertex_type for a name."""
+        wanted = program if program is not None else programId if programId is not None else vertexName
+        return error_locations(self.executable.compiled, wanted, tile)
+
+    # ---- loading and closing -----------------------------------------------------------------------------------
 
     def __enter__(self) -> Engine:
         return self
@@ -195,44 +416,11 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
     ) -> None:
         self.close()
 
-    def _set_runtime(self, options: RuntimeOptions | None) -> None:
-        """Runtime options of the runs to come; `run` may give others for one run."""
-        self._runtime = runtime_values(self._options.values, options)
-        self._runtime_settings = runtime_settings(self._runtime, self._executable.getTarget())
 
-    def _check_device(self, device: Any) -> None:
-        if not isinstance(device, Device):
-            raise poplar_error(f"{device!r} is not a device; make one with IPUModel().createDevice().")
-        target, mine = device.getTarget(), self._executable.getTarget()
-        if _kind_of(target) != _kind_of(mine):
-            raise poplar_error(
-                f"The program was compiled for {_described(mine)}, but the device is {_described(target)}; "
-                "compile the graph for this device's target."
-            )
-        _check_attached(device)
-        if self._compiled.out_of_memory and self._kind is TargetType.IPU:
-            raise graph_memory_allocation_error(self._compiled.out_of_memory)
-
-    def _check_ready(self) -> None:
-        if self._device is None or not self._core.loaded:
-            raise poplar_error("The engine is not loaded; call load(device) before run().")
-        _check_attached(self._device)
-        condition = self._device.condition
-        if condition.undefined:
-            raise poplar_error(
-                f"Device {self._device.getId()} was stopped by Engine.stop() and is undefined; call device.reset() and "
-                "load(device) before run()."
-            )
-        if condition.resets != self._loaded_after:
-            raise poplar_error(
-                f"Device {self._device.getId()} was reset after the engine was loaded; call load(device) before run()."
-            )
-
-
-def _options_of(executable: Executable, given: Mapping[str, Any] | None) -> EngineOptions:
+def _options_for(executable: Executable, given: Mapping[str, Any] | None) -> EngineOptions:
     """The options of an engine made from an executable: as it was compiled, but for those that only matter at run
     time. Raises `invalid_option` naming the first one that differs."""
-    compiled = executable._options
+    compiled = executable.options
     if given is None:
         return compiled
     now = resolve(given, os.environ, executable.getTarget())
@@ -243,19 +431,6 @@ def _options_of(executable: Executable, given: Mapping[str, Any] | None) -> Engi
                 f"'{compiled.values[name]}'; give both the same options."
             )
     return now
-
-
-def _check_attached(device: Device) -> None:
-    if device.getTarget().getTargetType() is TargetType.IPU and not device.isAttached():
-        raise poplar_error(f"Device {device.getId()} is not attached; call device.attach() first.")
-
-
-def _kind_of(target: Target) -> tuple[TargetType, int, int, str]:
-    return target.getTargetType(), target.getNumIPUs(), target.getTilesPerIPU(), target.getTargetArchString()
-
-
-def _described(target: Target) -> str:
-    return f"{target.getNumTiles()} tiles of {target.getTargetArchString()} ({target.getTargetType().value})"
 
 
 def _close(folder: ReportFolder | None, core: EngineCore) -> None:

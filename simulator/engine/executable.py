@@ -7,10 +7,9 @@ from typing import IO
 from simulator.base.errors import poplar_error
 from simulator.base.target import Target
 from simulator.compiler.compiled_graph import CompiledGraph
+from simulator.engine.executable_file import from_file, to_bytes
 from simulator.engine.options import EngineOptions
 from simulator.runtime.values.numeric_plan import NumericPlan
-
-__all__ = ["Executable"]
 
 
 class Executable:
@@ -19,24 +18,22 @@ class Executable:
     def __init__(
         self, compiled: CompiledGraph, plan: NumericPlan, options: EngineOptions, name: str, target: Target
     ) -> None:
-        self._compiled = compiled
-        self._plan = plan  #: one for all engines
-        self._target = target
-        self._options = options
-        self._name = name
+        self.compiled = compiled
+        self.plan = plan  #: of values, shared by all engines
+        self.options = options  #: it was compiled with
+        self.name = name  #: of the engine, "" for none
+        self.target = target
 
     def getTarget(self) -> Target:
         """The target it was compiled for, with the IPUs of all replicas."""
-        return self._target
+        return self.target
 
     def serialize(self, out: IO[bytes]) -> None:
         """Write it to a binary file object, in a form of the simulator's own (Cap'n Proto). Any target will do.
 
         Raises poplar_error for what cannot be saved: codelets in Python that are not at the top of a module, and
         executables compiled with debug.trace, debug.runtimeVerify or popvision.addressAccurate."""
-        from simulator.engine.executable_file import to_bytes
-
-        data = to_bytes(self._compiled, self._options, self._name, self._target)
+        data = to_bytes(self.compiled, self.options, self.name, self.target)
         try:
             out.write(data)
         except TypeError:
@@ -47,9 +44,7 @@ class Executable:
         """Read what `serialize` wrote; `checkPackageHash` refuses files of another version of the simulator.
 
         Raises file_load_error for anything else, and poplar_error for codelets in Python that have changed since."""
-        from simulator.engine.executable_file import from_file
-
         return Executable(*from_file(in_, checkPackageHash))
 
     def __repr__(self) -> str:
-        return f"Executable({self._compiled.num_programs} programs)"
+        return f"Executable({self.compiled.num_programs} programs)"

@@ -14,10 +14,11 @@ from typing import IO, Any
 
 from simulator.base.errors import poplar_error, stream_connection_error, symbol_error
 from simulator.base.options.run import RunSettings
-from simulator.base.target import Target, TargetType
+from simulator.base.target import Target
 from simulator.base.types import Type
 from simulator.engine.devices.device import Device
 from simulator.engine.executable import Executable
+from simulator.engine.prepared_device import check_attached
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.host.host_buffers import memory_of
 
@@ -26,19 +27,19 @@ class Module:
     """The code of one program for each tile. It cannot be given to an Engine."""
 
     def __init__(self, executable: Executable) -> None:
-        self._executable = executable
+        self.executable = executable
 
     def getTarget(self) -> Target:
         """The target that it was compiled for."""
-        return self._executable.getTarget()
+        return self.executable.getTarget()
 
     def getSymbols(self) -> list[str]:
         """The symbols of its external variables."""
-        return list(_externals(self._executable).values())
+        return list(_externals(self.executable).values())
 
     def serialize(self, out: IO[bytes]) -> None:
         """Write it to a binary file object. Raises poplar_error for a program that cannot be saved."""
-        self._executable.serialize(out)
+        self.executable.serialize(out)
 
     @staticmethod
     def deserialize(in_: IO[bytes]) -> Module:
@@ -53,8 +54,8 @@ class ModuleRuntime:
     """Loads a module's code and branches to it on every tile. Between runs, external variables belong to the caller."""
 
     def __init__(self, module: Module) -> None:
-        self._executable = module._executable
-        self._core = EngineCore(self._executable._compiled, self._executable._plan, RunSettings(recording=False))
+        self._executable = module.executable
+        self._core = EngineCore(self._executable.compiled, self._executable.plan, RunSettings(recording=False))
 
     def load(self, device: Device) -> None:
         """Load the code. Raises poplar_error for a device that it was not compiled for."""
@@ -64,8 +65,7 @@ class ModuleRuntime:
                 f"The module was compiled for {mine.getNumTiles()} tiles of {mine.getTargetArchString()}, the device "
                 f"has {target.getNumTiles()} of {target.getTargetArchString()}; compile it for this device's target."
             )
-        if target.getTargetType() is TargetType.IPU and not device.isAttached():
-            raise poplar_error(f"Device {device.getId()} is not attached; call device.attach() first.")
+        check_attached(device)
         self._core.load()
 
     def run(self) -> int:
@@ -102,11 +102,11 @@ class ModuleRuntime:
             raise poplar_error(f"The module is not loaded; call load(device) before '{symbol}' is read or written.")
         for variable, name in _externals(self._executable).items():
             if name == symbol:
-                store = self._executable._compiled.source.store
+                store = self._executable.compiled.source.store
                 return self._core.variable_place(variable), store.variables.type[variable]
         known = ", ".join(_externals(self._executable).values()) or "none"
         raise symbol_error(f"The module has no external variable '{symbol}'; its symbols are: {known}.")
 
 
 def _externals(executable: Executable) -> dict[int, str]:
-    return executable._compiled.source.store.variables.external
+    return executable.compiled.source.store.variables.external

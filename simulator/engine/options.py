@@ -1,10 +1,12 @@
-"""EngineOptions: the settings of one engine, from the options that a program and POPLAR_ENGINE_OPTIONS give.
+"""EngineOptions and RuntimeOptions: from what a program and the environment give to settings.
 
-The environment variable wins over the program. Names, defaults and what implies what stand in simulator.base.options.
+POPLAR_ENGINE_OPTIONS and POPLAR_RUNTIME_OPTIONS win over the program. The options themselves, with defaults and
+implications, stand in simulator.base.options.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,12 +15,13 @@ from simulator.base.options.compile import CompileSettings
 from simulator.base.options.flags import OptionFlags, from_environment
 from simulator.base.options.option import OptionValues
 from simulator.base.options.report import ReportSettings
-from simulator.base.options.run import RunSettings
+from simulator.base.options.run import RunSettings, RuntimeSettings
 from simulator.base.options.settings import check, fill, notice_without_effect
-from simulator.base.options.table import ENGINE_TABLE
+from simulator.base.options.table import ENGINE_TABLE, RUNTIME_TABLE
 from simulator.base.target import Target, TargetType
 
-VARIABLE = "POPLAR_ENGINE_OPTIONS"
+ENGINE_VARIABLE = "POPLAR_ENGINE_OPTIONS"
+RUNTIME_VARIABLE = "POPLAR_RUNTIME_OPTIONS"
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,21 @@ class EngineOptions:
     compile: CompileSettings
     run: RunSettings
     report: ReportSettings
+
+    def records_runs(self, target: Target) -> bool:
+        """Whether a target can record runs: models always, hardware when compute is instrumented."""
+        if target.type is TargetType.IPU:
+            return bool(self.compile.compute_level)
+        return target.type is TargetType.IPU_MODEL
+
+    def run_settings(self, target: Target, environment: Mapping[str, str]) -> RunSettings:
+        """What an engine acts on while programs run: the options of runs, and what follows from the others."""
+        return replace(
+            self.run,
+            recording=self.records_runs(target),
+            blocks_of_all=self.compile.records_blocks and not self.report.output_execution_profile,
+            measured_host=environment.get("POPVISION_HOST_CLOCK") == "measured",
+        )
 
     def facts(self) -> dict[str, Any]:
         """What a report says about the options."""
@@ -45,7 +63,7 @@ class EngineOptions:
 def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], target: Target) -> EngineOptions:
     """Settings for a target. Raises `invalid_option` naming option and value, or the environment variable."""
     given = OptionFlags(options or {})
-    given.update(from_environment(environment, VARIABLE))
+    given.update(from_environment(environment, ENGINE_VARIABLE))
     check(given, ENGINE_TABLE, "an engine option")
     notice_without_effect(given, ENGINE_TABLE)
     values = OptionValues(ENGINE_TABLE, given, target, environment)
@@ -69,3 +87,52 @@ def _compile_settings(values: OptionValues, run: RunSettings, report: ReportSett
         serialized_graph=report.output_serialized_graph,
         step_by_step=run.trace or run.verify,
     )
+
+
+class RuntimeOptions:
+    """Checked runtime options, `given` as strings, for `Engine.prepare` and `Engine.run`. Raises `invalid_option` for
+    an unknown name or a malformed value, of the environment variable too."""
+
+    def __init__(self, flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> None:
+        given = OptionFlags(flags or {})
+        given.update(from_environment(os.environ if environment is None else environment, RUNTIME_VARIABLE))
+        check(given, RUNTIME_TABLE, "a runtime option")
+        self.given = dict(given)
+        self.values = {name: given.get(name, option.default) for name, option in RUNTIME_TABLE.items()}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuntimeOptions) and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted(self.values.items())))
+
+    def __repr__(self) -> str:
+        return f"RuntimeOptions({self.given})"
+
+
+class RuntimeLayers:
+    """The runtime options in force, later ones first: POPLAR_RUNTIME_OPTIONS, the RuntimeOptions given to `run`, those
+    given to `prepare`, the engine's own options, the defaults."""
+
+    def __init__(self, engine_values: Mapping[str, str], target: Target) -> None:
+        self._engine_values, self._target = engine_values, target
+        self.prepare(None)
+
+    def prepare(self, options: RuntimeOptions | Mapping[str, Any] | None) -> None:
+        """Options of all runs to come. Raises `invalid_option` for those that do not go together."""
+        self._prepared = self._texts(self._engine_values, options)
+        self._settings = self._settings_of(self._prepared)
+
+    def settings(self, options: RuntimeOptions | Mapping[str, Any] | None) -> RuntimeSettings:
+        """Those of one run, which `options` hold for. Raises `invalid_option` for those that do not go together."""
+        return self._settings if options is None else self._settings_of(self._texts(self._prepared, options))
+
+    def _texts(self, below: Mapping[str, str], options: RuntimeOptions | Mapping[str, Any] | None) -> dict[str, str]:
+        """Every runtime option: as `options` give it (flags become RuntimeOptions, as they do in C++), else as `below`,
+        which may hold other options too."""
+        if not isinstance(options, RuntimeOptions):
+            options = RuntimeOptions(options)
+        return {name: below.get(name, option.default) for name, option in RUNTIME_TABLE.items()} | options.given
+
+    def _settings_of(self, texts: Mapping[str, str]) -> RuntimeSettings:
+        return fill(RuntimeSettings, OptionValues(RUNTIME_TABLE, texts, self._target, {}))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.engine.program_dump import dumpProgram
+from typing import TYPE_CHECKING, Any
+
 from simulator.graph.program import (
     Abort,
     AbortOnCondition,
@@ -30,6 +31,9 @@ from simulator.graph.program import (
     SyncType,
     WriteUndef,
 )
+
+if TYPE_CHECKING:
+    from simulator.engine.dumps import dumpProgram
 
 __all__ = [
     "Abort",
@@ -59,3 +63,11 @@ __all__ = [
     "WriteUndef",
     "dumpProgram",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "dumpProgram":
+        from simulator.engine import dumps  # loads the compiler, which building a graph does not need
+
+        return dumps.dumpProgram
+    raise AttributeError(f"module 'simulator.poplar.program' has no attribute '{name}'")

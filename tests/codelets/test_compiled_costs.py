@@ -150,9 +150,9 @@ def test_code_sizes_are_shown_as_not_known() -> None:
     bench.graph.addCodelets(Path(__file__).parent / "sums.cpp")
     bench.vertex("SumVertex", {"in": bench.tensor("in", FLOAT, [1, 2]), "out": bench.tensor("out", FLOAT, 0)})
     with bench.engine(None, {"debug.retainDebugInformation": "true"}) as engine:
-        types = engine._compiled.compilation.vertex_types
+        types = engine.executable.compiled.compilation.vertex_types
         at = types.name.index("SumVertex")
         assert types.state_bytes[at] == 12  # a span of 8 bytes and a pointer
         assert "vertexCode" not in {
-            row.category for row in engine._compiled.compilation.category_memory if row.bytes.any()
+            row.category for row in engine.executable.compiled.compilation.category_memory if row.bytes.any()
         }

@@ -78,7 +78,10 @@ def test_constraints_keep_operands_in_memory_elements_apart(tmp_path) -> None:
     bench.graph.addCodelets(io.StringIO(CODE))
     reports = {"autoReport.outputLoweredVars": "true", "autoReport.directory": str(tmp_path)}
     with bench.engine(None, reports) as engine:
-        tile, names = engine._compiled.compilation.lowered[0], engine._compiled.compilation.lowered_names
+        tile, names = (
+            engine.executable.compiled.compilation.lowered[0],
+            engine.executable.compiled.compilation.lowered_names,
+        )
     at = {names[int(n)]: int(a) // (16 * 1024) for n, a in zip(tile.name, tile.address, strict=True)}
     assert at["in"] != at["out"]
     same = Bench()
@@ -106,9 +109,12 @@ def test_regions_apart(tmp_path) -> None:
     bench.graph.setPerfEstimate(bench.vertex("Far", fields), 1)
     reports = {"autoReport.outputLoweredVars": "true", "autoReport.directory": str(tmp_path)}
     with bench.engine(None, reports) as engine:
-        tile, names = engine._compiled.compilation.lowered[0], engine._compiled.compilation.lowered_names
+        tile, names = (
+            engine.executable.compiled.compilation.lowered[0],
+            engine.executable.compiled.compilation.lowered_names,
+        )
         at = {names[int(n)]: int(a) for n, a in zip(tile.name, tile.address, strict=True)}
-        assert at["a"] < engine._compiled.machine.region_split <= at["b"]
+        assert at["a"] < engine.executable.compiled.machine.region_split <= at["b"]
     both = source.replace("Vector<float>>", "Vector<float, VectorLayout::SPAN, 8, true>>").replace("Far", "Both")
     with pytest.raises(memory_elem_constraints_error, match="both fields must be in interleaved memory"):
         bench.graph.addCodelets(io.StringIO(both))

@@ -105,7 +105,7 @@ def test_memory_of_an_engine_goes_when_the_engine_goes(device):
     graph.setTileMapping(x, 0)
     engine = Engine(graph, PrintTensor(x))
     engine.load(device)
-    arena = weakref.ref(engine._core.memories[0])
+    arena = weakref.ref(engine.core.memories[0])
     gc.disable()
     try:
         del engine

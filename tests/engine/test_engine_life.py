@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from simulator.engine.timer_time_point import TimerTimePoint
+from simulator.engine.engine import TimerTimePoint
 from simulator.poplar import (
     FLOAT,
     INT,
@@ -269,7 +269,7 @@ def test_every_form_of_compileGraph_and_the_constructor():
         engine = Engine(executable, options)
         engine.load(device)
         engine.run(1)
-        assert executable._name == "a name"
+        assert executable.name == "a name"
     assert len(calls) >= 4
     one = Engine(graph=graph, prog=programs[1])
     one.loadAndRun(device)

@@ -407,7 +407,7 @@ def test_tiles_of_external_exchange_vertices_are_synchronised_first() -> None:
     for tile in (0, 2):
         external(graph, cs, tile, tile == 2)
     engine = Engine(graph, Execute(cs))
-    compilation = engine._compiled.compilation
+    compilation = engine.executable.compiled.compilation
     rows = [row for row, name in enumerate(compilation.programs.name) if name == "io"]
     assert len(rows) == 1
     assert compilation.programs.type[rows[0] - 1] == "Sync"

@@ -50,7 +50,7 @@ def results(
     numels = {handle: tensor.numElements() for _, handle, tensor in graph.store.host_copies}
     replicas = graph.store.replicas
     with Engine(graph, programs, options) as engine:
-        for row in engine._compiled.compilation.compute_set_vertices:  # no vertex is free
+        for row in engine.executable.compiled.compilation.compute_set_vertices:  # no vertex is free
             assert (row.cycles[row.count > 0] >= row.count[row.count > 0]).all(), graph.store.blocks[row.vertex_type]
         engine.load(device)
         connect(engine)

@@ -22,7 +22,7 @@ def mapped(graph, type_, shape, name, tile=0) -> Tensor:
 
 def host_nodes(engine) -> list[tuple[str, int]]:
     """(name, bytes moved) of every StreamCopyMid of the program."""
-    table = engine._core.compiled.lowered.table
+    table = engine.core.compiled.lowered.table
     found = []
     for row, type_ in enumerate(table.type):
         if type_ == "StreamCopyMid" and table.name[row]:
@@ -77,7 +77,7 @@ def test_rows_of_a_remote_buffer(options):
             engine.readTensor("one", found[-1])
         assert np.array_equal(found, [np.zeros(3), values[1], values[0]])
         assert host_nodes(engine)[:2] == [("rows", 24), ("rows", 12)]
-        sent = [row for row, name in enumerate(engine._core.compiled.lowered.table.name) if "offsetBroadcast" in name]
+        sent = [row for row, name in enumerate(engine.core.compiled.lowered.table.name) if "offsetBroadcast" in name]
         assert len(sent) == 2
         engine.writeTensor("offset", np.array([4], np.int32))
         with pytest.raises(application_runtime_error, match=r"'rows'.*4"):
@@ -127,7 +127,7 @@ def figures(program_of) -> tuple[int, int, int]:
         code = [
             sum(getattr(each, name).total for each in memory) for name in ("internalExchangeCode", "hostExchangeCode")
         ]
-        return code[0], code[1], engine._core.device_cycles
+        return code[0], code[1], engine.core.device_cycles
 
 
 def test_a_copy_that_is_not_outlined_has_code_of_its_own_at_each_use():

@@ -46,7 +46,7 @@ def by_engine(device: Any, graph: Graph, program: Sequence, start: State, option
             for number in range(VECTORS):
                 found.append(np.zeros(LENGTH, np.int32))
                 engine.readTensor(f"end{number}", found[-1])
-        return [found, list(engine._core.recorder.records)]
+        return [found, list(engine.core.recorder.records)]
 
 
 @settings(max_examples=8, deadline=None)

@@ -60,7 +60,7 @@ def compiled():
     program.programs.insert(0, Copy(start, builder.vectors[0]))
     program.add(Copy(builder.vectors[2], end))
     assert isinstance(graph, Graph)
-    return compileGraph(graph, program, ACCURATE)._compiled
+    return compileGraph(graph, program, ACCURATE).compiled
 
 
 @pytest.mark.parametrize(("side", "by"), [("ends", -1), ("starts", 1)])

@@ -153,8 +153,8 @@ def programs(engine: Engine) -> dict[str, list[Any]]:
 
 def steps(engine: Engine) -> list[str]:
     """Types and names of the last run's steps below the root switch."""
-    record = engine._core.recorder.records[-1]
-    table = engine._core.compiled.lowered.table
+    record = engine.core.recorder.records[-1]
+    table = engine.core.compiled.lowered.table
     first = table.children[table.type.index("OnEveryTileSwitch")][0]
     return [f"{table.type[row]} {table.name[row]}".strip() for row in record.program.tolist() if row > first]
 
@@ -169,10 +169,10 @@ def test_what_an_if_becomes():
         "DoExchange copy1_switchControlBroadcast1/ExchangePre",
         "OnTileExecute copy2_Copy_<const>_to_result/OnTileCopy-0",
     ]
-    work = engine._core.compiled.lowered.table.work
+    work = engine.core.compiled.lowered.table.work
     (sent,) = [
         w.exchange
-        for w, name in zip(work, engine._core.compiled.lowered.table.name, strict=True)
+        for w, name in zip(work, engine.core.compiled.lowered.table.name, strict=True)
         if "copy1_switchControl" in name
     ]
     assert (sent.tx.tolist(), sent.rx.tolist()) == ([0, 4, 0, 0], [4, 0, 4, 4])  # a word, from the tile of the flag
@@ -202,10 +202,10 @@ def test_branch_records_follow_the_run():
     _, _, engine = bench.run(Sequence(loop, choice))
     engine.writeTensor("x", np.array([8], np.int32))
     engine.run()
-    table = engine._core.compiled.lowered.table
+    table = engine.core.compiled.lowered.table
     rows = {type_: table.type.index(type_) for type_ in ("RepeatWhile", "If", "Switch", "Repeat")}
     found = []
-    for record in engine._core.recorder.records:
+    for record in engine.core.recorder.records:
         counts = zip(*(column.tolist() for column in vars(record.branches).values()), strict=True)
         found.append({row: (entered, trips) for row, entered, trips in counts})
     then, other = table.children[rows["If"]]
@@ -231,7 +231,7 @@ def test_abort_on_condition(options):
         bench.run(program, flag=True, **spelled(options))
     (error,) = caught.value.errors
     assert (error.code, error.isSimulated) == (ErrorCode.TRAP, False)
-    types = Engine(bench.graph, program)._core.compiled.lowered.table.type
+    types = Engine(bench.graph, program).core.compiled.lowered.table.type
     assert types[error.location.program] == "AbortOnCondition"
 
 
@@ -256,8 +256,8 @@ def test_a_function_that_chooses_is_counted_at_each_call():
     bench = Bench()
     function = bench.graph.addFunction(RepeatWhileTrue(bench.count(3), bench.flag, Sequence()))
     _, _, engine = bench.run(Sequence(Call(function), Repeat(2, Call(function))))
-    record = engine._core.recorder.records[0]
-    row = engine._core.compiled.lowered.table.type.index("RepeatWhile")
+    record = engine.core.recorder.records[0]
+    row = engine.core.compiled.lowered.table.type.index("RepeatWhile")
     (at,) = np.flatnonzero(record.branches.program == row)
     assert (record.branches.entered[at], record.branches.trips[at]) == (3, 2)
 
@@ -265,9 +265,9 @@ def test_a_function_that_chooses_is_counted_at_each_call():
 def test_a_long_loop_is_timed_as_its_trips():
     bench = Bench()
     x, _, engine = bench.run(RepeatWhileTrue(bench.count(20_000), bench.flag, Sequence()))
-    few = bench.run(RepeatWhileTrue(bench.count(10), bench.flag, Sequence()))[2]._core.recorder.records[0]
-    more = bench.run(RepeatWhileTrue(bench.count(20), bench.flag, Sequence()))[2]._core.recorder.records[0]
-    record = engine._core.recorder.records[0]
+    few = bench.run(RepeatWhileTrue(bench.count(10), bench.flag, Sequence()))[2].core.recorder.records[0]
+    more = bench.run(RepeatWhileTrue(bench.count(20), bench.flag, Sequence()))[2].core.recorder.records[0]
+    record = engine.core.recorder.records[0]
     assert x == 20_000
     assert record.cycles - more.cycles == (more.cycles - few.cycles) // 10 * (20_000 - 20)
 
@@ -309,7 +309,7 @@ def test_trips_that_choose_alike_are_timed_once(outer, monkeypatch):
             patch.setattr(chosen_time, "_LONGEST_TRIP", longest)
             patch.setattr(DeviceClock, "_in_order", lambda *given: worked_out.append(1) or in_order(*given))
             engine = bench.run(loop)[2]
-        return engine._core.recorder.records[0], len(worked_out)
+        return engine.core.recorder.records[0], len(worked_out)
 
     (kept, few), (whole, many) = record(64), record(-1)
     assert 4 * few < many

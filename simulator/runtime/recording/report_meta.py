@@ -7,26 +7,15 @@ import platform
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
+from simulator.base.version import versionString
 from simulator.compiler.compiled_graph import CompiledGraph
-
-#: The API level that is followed; our own version stands where an SDK has its build hash.
-API_LEVEL = "3.4.0"
 
 #: Version of the cost and memory model; grows when figures change.
 MODEL_VERSION = "1"
-
-
-def popvision_version() -> str:
-    """The version of the installed package."""
-    try:
-        return version("popvision")
-    except PackageNotFoundError:
-        return "0+unknown"
 
 
 def host_facts() -> dict[str, str]:
@@ -47,7 +36,7 @@ def report_meta(
     target, what_if = executable.compilation.target, executable.machine.target.overrides
     changed = {"whatIf": " ".join(what_if)} if what_if else {}
     return {
-        "poplarVersion": f"{API_LEVEL} (popvision {popvision_version()})",
+        "poplarVersion": versionString(),
         "modelVersion": MODEL_VERSION,
         "simulated": True,
         **option_facts,

@@ -103,3 +103,17 @@ class ErrorLocations:
         if not 0 <= tile < len(there):
             raise poplar_error(f"There is no tile {tile}; the device has {len(there)}, 0 to {len(there) - 1}.")
         return [tile] if there[tile] else []
+
+
+#: What Poplar's default argument ~0 is, as a signed and as an unsigned number.
+_ALL_TILES = (~0, 0xFFFFFFFF)
+
+
+def error_locations(executable: CompiledGraph, program_or_vertex: int | str, tile: int) -> list[ErrorLocation]:
+    """Those of a program's id or a vertex type's name, on all tiles for Poplar's ~0. Raises poplar_error for an id or a
+    tile that there is not, unknown_vertex_type for a name."""
+    locations = ErrorLocations(executable)
+    wanted = None if tile in _ALL_TILES else tile
+    if isinstance(program_or_vertex, str):
+        return locations.of_vertex(program_or_vertex, wanted)
+    return locations.of_program(int(program_or_vertex), wanted)

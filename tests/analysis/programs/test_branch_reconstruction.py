@@ -20,7 +20,7 @@ def report(bench, program, folder, x=0, control="true"):
         engine.load(bench.device)
         engine.writeTensor("x", np.array([x], np.int32))
         engine.run()
-        return ReportSource(folder / "profile.pop"), list(engine._core.choices)
+        return ReportSource(folder / "profile.pop"), list(engine.core.choices)
 
 
 def played(source, choices):

@@ -26,7 +26,7 @@ def source(request, tmp_path):
         for x in (0, 6):
             engine.writeTensor("x", np.array([x], np.int32))
             engine.run()
-        recorded = engine._core.compiled.lowered.control_flow
+        recorded = engine.core.compiled.lowered.control_flow
     return ReportSource(tmp_path / "profile.pop"), recorded
 
 

@@ -168,5 +168,5 @@ def test_engine_options_reach_the_compiler(option, value, program):
         graph.createHostRead("b", b)
         source = a.transpose() if program == "DoExchange" else a
         with Engine(graph, Sequence(Copy(source, b)), options) as engine:
-            spent.append(figures(engine._compiled.compilation, program)[0])
+            spent.append(figures(engine.executable.compiled.compilation, program)[0])
     assert spent[1] > spent[0]

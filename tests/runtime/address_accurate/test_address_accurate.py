@@ -211,7 +211,7 @@ def outcome(compiled, bench):
 def planted():
     """(compiled chain, bench, right product)"""
     bench = chain()
-    compiled = compileGraph(bench.graph, [bench.program], ACCURATE)._compiled
+    compiled = compileGraph(bench.graph, [bench.program], ACCURATE).compiled
     right = bench.run(False)["product"]
     np.testing.assert_allclose(outcome(compiled, bench), right, rtol=1e-6)
     return compiled, bench, right
@@ -329,7 +329,7 @@ def rearranged(request):
     doubled = popops.add(bench.graph, a, a, bench.program, "doubled")
     bench.program.add(Sequence(Copy(given_, state), blend(bench, doubled, b, state, total, "blend")))
     bench.take(popops.add(bench.graph, state, total.reshape([5, 1]), bench.program, "sum"), "product")
-    compiled = compileGraph(bench.graph, [bench.program], ACCURATE)._compiled
+    compiled = compileGraph(bench.graph, [bench.program], ACCURATE).compiled
     return compiled, bench, bench.run(False)["product"]
 
 

@@ -1,0 +1,70 @@
+"""PreparedDevice: the device that an engine is prepared for, and whether programs may run on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.base.errors import graph_memory_allocation_error, poplar_error
+from simulator.base.target import Target, TargetType
+from simulator.compiler.compiled_graph import CompiledGraph
+from simulator.engine.devices.device import Device
+
+
+class PreparedDevice:
+    """The device of an engine whose graph was compiled for `target`."""
+
+    def __init__(self, compiled: CompiledGraph, target: Target) -> None:
+        self._compiled, self._target = compiled, target
+        self.device: Device | None = None
+        self._resets = -1  #: of the device, when the program was loaded
+
+    def prepare(self, device: Any) -> None:
+        """Take a device. Raises poplar_error for one of another kind or one not attached, graph_memory_allocation_error
+        where the program does not fit."""
+        if not isinstance(device, Device):
+            raise poplar_error(f"{device!r} is not a device; make one with IPUModel().createDevice().")
+        target = device.getTarget()
+        if _machine_of(target) != _machine_of(self._target):
+            raise poplar_error(
+                f"The program was compiled for {_described(self._target)}, but the device is {_described(target)}; "
+                "compile the graph for this device's target."
+            )
+        check_attached(device)
+        if self._compiled.out_of_memory and self._target.type is TargetType.IPU:
+            raise graph_memory_allocation_error(self._compiled.out_of_memory)
+        self.device = device
+
+    def note_loaded(self) -> None:
+        """The program was loaded onto the device just now."""
+        assert self.device is not None
+        self._resets = self.device.condition.resets
+
+    def check_ready(self) -> None:
+        """Raise poplar_error where the device was stopped, reset or detached since the program was loaded."""
+        assert self.device is not None
+        check_attached(self.device)
+        condition = self.device.condition
+        if condition.undefined:
+            raise poplar_error(
+                f"Device {self.device.getId()} was stopped by Engine.stop() and is undefined; call device.reset() and "
+                "load(device) before run()."
+            )
+        if condition.resets != self._resets:
+            raise poplar_error(
+                f"Device {self.device.getId()} was reset after the engine was loaded; call load(device) before run()."
+            )
+
+
+def check_attached(device: Device) -> None:
+    """Raise poplar_error for simulated hardware that is not attached."""
+    if device.getTarget().type is TargetType.IPU and not device.isAttached():
+        raise poplar_error(f"Device {device.getId()} is not attached; call device.attach() first.")
+
+
+def _machine_of(target: Target) -> tuple[TargetType, int, int, str]:
+    """What a program is compiled for: a device with another one cannot run it."""
+    return target.type, target.getNumIPUs(), target.getTilesPerIPU(), target.getTargetArchString()
+
+
+def _described(target: Target) -> str:
+    return f"{target.getNumTiles()} tiles of {target.getTargetArchString()} ({target.type.value})"
