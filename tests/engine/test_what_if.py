@@ -163,4 +163,4 @@ def test_the_command_hands_constants_to_the_program(tmp_path) -> None:
     for wrong in ("speed=3", "minIPUSyncDelay", "minIPUSyncDelay="):
         done = subprocess.run([*command, "--set", wrong, str(program)], capture_output=True, text=True, check=False)
         assert done.returncode == 2
-        assert f"--set {wrong} is not NAME=VALUE with one of the names numIPUs," in " ".join(done.stderr.split())
+        assert f"--set {wrong} is not NAME=VALUE; NAME is one of numIPUs," in " ".join(done.stderr.split())
