@@ -99,8 +99,8 @@ def _settings_table(diff: ReportDiff) -> TextTable:
 
 
 def _changed_table(changes: Changes, most: int) -> TextTable:
-    found = changes.changed
-    shown = found if most == 0 else found.head(most)
+    changed = changes.changed
+    shown = changed if most == 0 else changed.head(most)
     rows = [
         (
             _label(row),
@@ -112,32 +112,34 @@ def _changed_table(changes: Changes, most: int) -> TextTable:
     ]
     columns = ("Name", *_NUMBERS[:3])
     tones = tuple(_tone(each) for each in shown["difference"])
-    return TextTable(f"Changed {changes.what}", _shown(changes, len(rows), len(found)), columns, rows, _NUMBERS, tones)
+    return TextTable(
+        f"Changed {changes.what}", _count_note(changes, len(rows), len(changed)), columns, rows, _NUMBERS, tones
+    )
 
 
 def _renamed_table(changes: Changes, most: int) -> TextTable:
-    found = changes.renamed
+    renamed = changes.renamed
     rows = [
         (row["name_source"], row["name_target"])
-        for row in (found if most == 0 else found.head(most)).to_dict("records")
+        for row in (renamed if most == 0 else renamed.head(most)).to_dict("records")
     ]
-    note = "matched by order; " + _shown(changes, len(rows), len(found))
+    note = "matched by order; " + _count_note(changes, len(rows), len(renamed))
     return TextTable(f"Renamed {changes.what}", note, ("Source", "Target"), rows)
 
 
 def _unmatched_table(changes: Changes, most: int) -> TextTable:
     rows: list[tuple[str, ...]] = []
-    found = (("only source", changes.only_source, "value_source"), ("only target", changes.only_target, "value_target"))
-    for where, frame, column in found:
+    sides = (("only source", changes.only_source, "value_source"), ("only target", changes.only_target, "value_target"))
+    for where, frame, column in sides:
         for row in (frame if most == 0 else frame.head(most)).to_dict("records"):
             rows.append((where, _label(row), value_text(row[column], changes.kind)))
-    total = sum(len(frame) for _, frame, _ in found)
-    note = _shown(changes, len(rows), total)
+    total = sum(len(frame) for _, frame, _ in sides)
+    note = _count_note(changes, len(rows), total)
     return TextTable(f"Unmatched {changes.what}", note, ("Where", "Name", "Value"), rows, ("Value",))
 
 
-def _shown(changes: Changes, shown: int, found: int) -> str:
-    return f"{changes.about}; {f'{shown:,} of {found:,}' if shown < found else f'{found:,}'}"
+def _count_note(changes: Changes, shown: int, total: int) -> str:
+    return f"{changes.about}; {f'{shown:,} of {total:,}' if shown < total else f'{total:,}'}"
 
 
 def _label(row: Mapping[Any, Any]) -> str:

@@ -10,7 +10,7 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\
 
 def printable(text: str) -> str:
     r"""The text with unsafe characters as escape sequences, such as "\x1b"."""
-    return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+    return _UNSAFE.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
 
 
 def clipped(text: str, most: int) -> str:

@@ -139,24 +139,24 @@ class OpenedTrace(Opened[TraceSource]):
 
     def heatmaps(self) -> pd.DataFrame:
         """A row per heat map: heatmap (its number), name, unit, bins, columns (recorded histograms)."""
-        found = self.source.heatmaps
+        heatmaps = self.source.heatmaps
         return frame(
             {
-                "heatmap": np.arange(len(found)),
-                "name": [row.name for row, *_ in found],
-                "unit": [row.unit for row, *_ in found],
-                "bins": [len(row.edges) - 1 for row, *_ in found],
-                "columns": [len(times) for _, times, _ in found],
+                "heatmap": np.arange(len(heatmaps)),
+                "name": [row.name for row, *_ in heatmaps],
+                "unit": [row.unit for row, *_ in heatmaps],
+                "bins": [len(row.edges) - 1 for row, *_ in heatmaps],
+                "columns": [len(times) for _, times, _ in heatmaps],
             },
             self._provenance(),
         )
 
     def heatmap(self, number: int) -> tuple[Float64Array, Float64Array, UInt32Array]:
         """(time_us of each column, bin edges, quantities[column, underflow + bins + overflow])."""
-        found = self.source.heatmaps
-        if not 0 <= number < len(found):
-            raise NoSuchError(f"{self.path.name}: heat map {number} does not exist: this trace has {len(found)}.")
-        row, times, quantities = found[number]
+        heatmaps = self.source.heatmaps
+        if not 0 <= number < len(heatmaps):
+            raise NoSuchError(f"{self.path.name}: heat map {number} does not exist: this trace has {len(heatmaps)}.")
+        row, times, quantities = heatmaps[number]
         return (times - self.source.begin) / _US, np.asarray(row.edges, np.float64), quantities
 
     def _threads(self, thread: int | None) -> list[tuple[int, TraceThread]]:

@@ -88,22 +88,23 @@ class Allocations:
     def locate(self, row: int) -> tuple[int, int]:
         """(tile, row on that tile) of a row."""
         tiles, first, _ = self._counts
-        number = int(np.searchsorted(first, row, side="right")) - 1
-        return int(tiles[number]), row - int(first[number])
+        position = int(np.searchsorted(first, row, side="right")) - 1
+        return int(tiles[position]), row - int(first[position])
 
     def on_tile(self, tile: int) -> TileAllocations | None:
         """The allocations of a tile; None where nothing was recorded."""
         return self._tiles.get(tile, lambda: self._read_around(tile))
 
     def _read_around(self, tile: int) -> TileAllocations | None:
-        found = None
+        """Read a tile, and cache the tiles that were read ahead with it."""
+        requested = None
         for lowered in self._read(tile):
             allocations = TileAllocations(self, lowered)
             if lowered.tile == tile:
-                found = allocations
+                requested = allocations
             else:
                 self._tiles.put(lowered.tile, allocations)
-        return found
+        return requested
 
     def _read(self, tile: int) -> Iterator[model.LoweredTile]:
         """Read a tile. When a script reads tile after tile, the next tiles are read with it and come first."""

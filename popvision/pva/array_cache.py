@@ -34,9 +34,9 @@ class ArrayCache:
             return None
         return self._arrays.get(identity, lambda: self._read(identity, column[row : row + AHEAD].tolist()))
 
-    def _read(self, wanted: int, next_ids: Sequence[int]) -> AnyArray:
-        missing = sorted({wanted, *(each for each in next_ids if each >= 0 and each not in self._arrays)})
-        found = dict(zip(missing, self._reader().arrays(missing, narrow=True), strict=True))
-        for identity, values in found.items():
+    def _read(self, requested: int, next_ids: Sequence[int]) -> AnyArray:
+        missing = sorted({requested, *(each for each in next_ids if each >= 0 and each not in self._arrays)})
+        arrays = dict(zip(missing, self._reader().arrays(missing, narrow=True), strict=True))
+        for identity, values in arrays.items():
             self._arrays.put(identity, values)
-        return found[wanted]
+        return arrays[requested]

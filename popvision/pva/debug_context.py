@@ -75,8 +75,10 @@ class DebugContext:
             ids = json.loads(ids) if isinstance(ids, str) else ids
         except ValueError:
             ids = []
-        found = [DebugContext(self._columns, id) for id in ids if isinstance(id, int)] if isinstance(ids, list) else []
-        return PrintedList(found, self._columns.printing)
+        contexts = (
+            [DebugContext(self._columns, id) for id in ids if isinstance(id, int)] if isinstance(ids, list) else []
+        )
+        return PrintedList(contexts, self._columns.printing)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DebugContext) and self._number == other._number and self._columns is other._columns

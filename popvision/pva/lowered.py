@@ -39,8 +39,8 @@ class EquivalenceClass:
     @property
     def steps(self) -> list[Interval]:
         """Ranges of liveness indices, ascending."""
-        found = [Interval(*pair) for pair in self._columns.allocations.intervals_of(self.id)]
-        return PrintedList(found, self._columns.printing)
+        intervals = [Interval(*pair) for pair in self._columns.allocations.intervals_of(self.id)]
+        return PrintedList(intervals, self._columns.printing)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EquivalenceClass) and self.id == other.id and self._columns is other._columns
@@ -204,9 +204,9 @@ class BriefVars(ListView[BriefVar]):
     def _brief(self, row: int) -> BriefVar:
         columns = self._columns
         tile, at = columns.allocations.locate(row)
-        found = columns.allocations.on_recorded_tile(tile)
-        eq_class = EquivalenceClass(columns, found.columns.at("eq_class", at))
-        return BriefVar(found.lowered.first_id + at, found.columns.at("bytes", at), tile, eq_class)
+        allocations = columns.allocations.on_recorded_tile(tile)
+        eq_class = EquivalenceClass(columns, allocations.columns.at("eq_class", at))
+        return BriefVar(allocations.lowered.first_id + at, allocations.columns.at("bytes", at), tile, eq_class)
 
     def __iter__(self) -> Iterator[BriefVar]:
         classes: dict[int, EquivalenceClass] = {}
@@ -235,10 +235,10 @@ class LoweredVariables:
     def forTile(self, tile: int) -> ListView[LoweredVar]:
         """Full records of one tile, by address. Raises IndexError for a tile that is not there."""
         columns = self._columns
-        found = columns.allocations.on_tile(columns.check_tile(tile))
-        if found is None:
+        allocations = columns.allocations.on_tile(columns.check_tile(tile))
+        if allocations is None:
             return ListView(0, nothing, columns.printing, errors.LOWERED_VARIABLES)
-        return ListView(len(found.lowered.bytes), partial(LoweredVar, columns, found), columns.printing)
+        return ListView(len(allocations.lowered.bytes), partial(LoweredVar, columns, allocations), columns.printing)
 
     def __repr__(self) -> str:
         return f"LoweredVariables({len(self._columns.allocations)} allocations)"

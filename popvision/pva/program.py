@@ -64,8 +64,8 @@ class Program:
     def debugContexts(self) -> list[DebugContext]:
         """The debug context of this program; empty without a debug file."""
         id = int(self._columns.programs.debug_id[self._id])
-        found = [DebugContext(self._columns, id)] if id in self._columns.source.debug else []
-        return PrintedList(found, self._columns.printing)
+        contexts = [DebugContext(self._columns, id)] if id in self._columns.source.debug else []
+        return PrintedList(contexts, self._columns.printing)
 
     def accept(self, visitor: ProgramVisitor) -> None:
         """Call `visitor.visit<Type>(self)`; children are not visited."""

@@ -93,13 +93,13 @@ def _check_debug(path: Path, run_id: str) -> None:
     try:
         with path.open("rb") as file:
             head = file.read(512)
-        found = run_id_of(path)
+        debug_run_id = run_id_of(path)
     except OSError as error:
         raise FormatError(f"cannot open {path}: {error.strerror or error}.") from None
     if FORMAT.encode() not in head:
         raise FormatError(f"{path} is not debug information; give the debug.cbor or debug.json of the report.")
-    if run_id and found and found != run_id:
+    if run_id and debug_run_id and debug_run_id != run_id:
         raise FormatError(
-            f"{path} was written by another run ({found}) than the profile ({run_id}): give the debug information that "
-            "was written with it, or leave it out."
+            f"{path} was written by another run ({debug_run_id}) than the profile ({run_id}); give the debug file "
+            "of the same run, or none."
         )

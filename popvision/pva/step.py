@@ -128,8 +128,8 @@ class ExecutionStep:
     def computeSets(self) -> list[ComputeSet]:
         """The compute set that ran, with its cycles on each tile; empty for other programs."""
         compute_set = self._columns.step_compute_sets[self._step]
-        found = [ComputeSet(self._columns, compute_set, self._step)] if compute_set >= 0 else []
-        return PrintedList(found, self._columns.printing)
+        compute_sets = [ComputeSet(self._columns, compute_set, self._step)] if compute_set >= 0 else []
+        return PrintedList(compute_sets, self._columns.printing)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExecutionStep) and self._step == other._step and self._columns is other._columns

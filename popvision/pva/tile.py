@@ -172,12 +172,12 @@ class TileMemory:
         """Vertex types with instances on this tile."""
         columns = self._columns
         count = columns.vertices.count_of_types[:, self._tile]
-        found = []
+        vertices = []
         for row in np.flatnonzero(count).tolist():
             kind = vertex_type(columns, row)
             code = max(0, int(columns.vertices.types.code_bytes[row]))
-            found.append(TileVertex(kind, code, int(count[row]) * kind.size))
-        return PrintedList(found, columns.printing)
+            vertices.append(TileVertex(kind, code, int(count[row]) * kind.size))
+        return PrintedList(vertices, columns.printing)
 
     def __repr__(self) -> str:
         return f"TileMemory(tile {self._tile}, {self.total})"

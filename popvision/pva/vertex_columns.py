@@ -35,11 +35,11 @@ class VertexColumns:
     @cached_property
     def by_set(self) -> dict[int, dict[int, list[int]]]:
         """Compute set -> vertex type -> rows of the table, one per IPU."""
-        found: dict[int, dict[int, list[int]]] = {}
+        rows: dict[int, dict[int, list[int]]] = {}
         keys = (self._rows[name].tolist() for name in ("compute_set", "vertex_type"))
         for row, (compute_set, vertex_type) in enumerate(zip(*keys, strict=True)):
-            found.setdefault(compute_set, {}).setdefault(vertex_type, []).append(row)
-        return found
+            rows.setdefault(compute_set, {}).setdefault(vertex_type, []).append(row)
+        return rows
 
     def count_by_tile(self, rows: list[int]) -> list[int]:
         """Instances of these rows on each tile of the target."""
@@ -63,9 +63,9 @@ class VertexColumns:
     def count_of_types(self) -> Int64Array:
         """Instances of each type (row) on each tile (column)."""
         tiles = self._target.tiles_per_ipu
-        found = np.zeros((len(self.types.name), self._target.num_tiles), np.int64)
+        instances = np.zeros((len(self.types.name), self._target.num_tiles), np.int64)
         _, vertex_type, ipu, counts = self._reader().compute_set_counts()
         for kind, number, count in zip(vertex_type.tolist(), ipu.tolist(), counts, strict=True):
             if len(count):
-                found[kind, number * tiles : (number + 1) * tiles] += count
-        return found
+                instances[kind, number * tiles : (number + 1) * tiles] += count
+        return instances

@@ -70,8 +70,8 @@ class ComputeSet:
     def vertices(self) -> list[VertexInstances]:
         """One entry per vertex type in the set."""
         by_type = self._columns.vertices.by_set.get(self._id, {})
-        found = [VertexInstances(self._columns, row, rows) for row, rows in by_type.items()]
-        return PrintedList(found, self._columns.printing)
+        instances = [VertexInstances(self._columns, row, rows) for row, rows in by_type.items()]
+        return PrintedList(instances, self._columns.printing)
 
     @property
     def estimatedCyclesByTile(self) -> list[int]:

@@ -81,9 +81,9 @@ def _subclass(original: type, channels: tuple[tuple[str, TraceChannel], ...]) ->
         _CHANNELS: dict(channels),
     }
     for name, channel in channels:
-        found = getattr_static(original, name)
-        wrap = type(found) if isinstance(found, staticmethod | classmethod) else None
-        function = found.__func__ if wrap else getattr(original, name)
+        method = getattr_static(original, name)
+        wrap = type(method) if isinstance(method, staticmethod | classmethod) else None
+        function = method.__func__ if wrap else getattr(original, name)
         traced = _traced(function, _label(original, name), channel)
         body[name] = wrap(traced) if wrap else traced
     return type(original.__name__, (original,), body)

@@ -142,8 +142,8 @@ class ArrayFunctions:
     def _operation_programs(self) -> str:
         from popvision.analysis.operations.owners import owners
 
-        found = owners(self._source)
-        context = np.asarray(found.context, np.int64)[np.asarray(found.program, np.int64)]
+        table = owners(self._source)
+        context = np.asarray(table.context, np.int64)[np.asarray(table.program, np.int64)]
         rows = np.flatnonzero(context >= 0)
         return json.dumps(np.stack([rows, context[rows]], axis=1).tolist())
 
