@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.validation.row import EXACT, REPORTED, Bound, Group, Row, percent, points, within
 from popvision.analysis.liveness.variables import always_live_table
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Sequence
@@ -259,6 +260,6 @@ def _counter_bytes(source: ReportSource) -> tuple[float, float]:
 
 def _always_live_rows(source: ReportSource) -> list[Row]:
     ours: dict[str, float] = {}
-    for _, row in always_live_table(source).iterrows():
+    for _, row in viewer_frame(always_live_table(source)).iterrows():
         ours[row["Variable"]] = ours.get(row["Variable"], 0) + float(row["Bytes"])
     return [Row(name, size, ours.get(name), "B", "6.1, liveness page", BYTES) for name, size in ALWAYS_LIVE.items()]

@@ -15,6 +15,7 @@ from popvision.analysis.liveness.peaks import peaks
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import eq_classes
 from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.opened.frames import report_frame, report_table
 
@@ -64,9 +65,7 @@ def live_variables(source: ReportSource, index: int, ipu: int | None = None, til
     count = len(curve(source, where).program)
     if not 0 <= index < count:
         raise ValueError(f"liveness index {index} does not exist: this report has indices 0 to {count - 1}")
-    table = live_table(source, [index], where)
-    names = {"Variable": "name", "Id": "variable", "Live": "live", f"Index {index}": "size_bytes"}
-    return report_table(source, table.rename(columns=names), liveness_index=index)
+    return report_table(source, opened_frame(live_table(source, [index], where)), liveness_index=index)
 
 
 def peak_variables(source: ReportSource, ipu: int | None = None, tile: int | None = None) -> pd.DataFrame:
@@ -76,8 +75,7 @@ def peak_variables(source: ReportSource, ipu: int | None = None, tile: int | Non
 
 def always_live_variables(source: ReportSource, ipu: int | None = None, tile: int | None = None) -> pd.DataFrame:
     """Always-live variables, largest first: name, variable (-1 for none), size_bytes within the scope."""
-    table = always_live_table(source, scope_of(ipu, tile))
-    return report_table(source, table.rename(columns={"Variable": "name", "Id": "variable", "Bytes": "size_bytes"}))
+    return report_table(source, opened_frame(always_live_table(source, scope_of(ipu, tile))))
 
 
 def live_ranges(source: ReportSource) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ KINDS: dict[Unit, str] = {
     "count": "integer",
     "mean_count": "decimal",
     "bytes": "bytes",
+    "bytes_change": "signed_bytes",
     "cycles": "cycles",
     "mean_cycles": "decimal",
     "flops": "integer",
@@ -38,19 +40,21 @@ _NARROW = 105
 #: What a page says of the column of a figure: `width`, `flex`, `sort`, `hide`.
 Layout = Mapping[str, Mapping[str, Any]]
 
+HIDE: Mapping[str, Any] = {"hide": True}
 
-def figure_columns(table: Table, layout: Layout | None = None) -> list[Column]:
+
+def figure_columns(table: Table, layout: Layout | None = None, places: Mapping[str, str] | None = None) -> list[Column]:
     """A column for each figure, by id in the order of `layout` where it names any, then in the table's.
 
     Figures with several places stand below one heading; figures of two reports come as source, target, difference and
-    change. Raises UnknownFigureError for a figure that the catalogue lacks."""
-    layout = layout or {}
+    change. `places` are other words for places. Raises UnknownFigureError for a figure that the catalogue lacks."""
+    layout, places = layout or {}, places or {}
     ids = [*layout, *dict.fromkeys(figure.id for figure in table)]
     order = {id: at for at, id in reversed(list(enumerate(ids)))}
     columns: list[Column] = []
     for figure in sorted(table, key=lambda each: order[each.id]):
         if figure.side == "source":
-            columns += _compared(table, figure)
+            columns += _compared(table, figure, places.get(figure.place, figure.place))
         elif figure.side != "target":
             columns.append(_column(table, figure, layout.get(figure.id, {})))
     return columns
@@ -73,13 +77,15 @@ def _column(table: Table, figure: Figure, layout: Mapping[str, Any]) -> Column:
         options = {"width": _WIDTHS.get(figure.unit, 120)} | dict(layout)
         if "flex" in options:
             options.pop("width")
-        return Column(field, placed(entry.title, figure.place), kind, help=entry.hint, **options)
+        return Column(field, placed(entry.title, _spoken(figure.place)), kind, help=entry.hint, **options)
     places = _places(table, figure.id)
     if figure.side == "change":
         return _change(field, entry.title, kind, figure.place, places[0])
     if len(places) == 1:
-        return Column(field, f"{entry.title} on {figure.place}", kind, help=entry.hint, width=170)
-    return Column(field, figure.place, kind, help=entry.hint, width=_NARROW, group=entry.title)
+        preposition = "at" if figure.place.startswith("index") else "on"
+        title = f"{entry.title} {preposition} {_spoken(figure.place)}"
+        return Column(field, title, kind, help=entry.hint, width=170)
+    return Column(field, _spoken(figure.place), kind, help=entry.hint, width=_NARROW, group=entry.title)
 
 
 def _change(field: str, title: str, kind: str, place: str, first: str) -> Column:
@@ -88,12 +94,20 @@ def _change(field: str, title: str, kind: str, place: str, first: str) -> Column
     return Column(field, heading, SIGNED_KINDS[kind], help=text, width=_NARROW, group=title)
 
 
+def _spoken(place: str) -> str:
+    """A place with its numbers as the viewer writes them: "1234 - 7" becomes "1,234 − 7"."""
+    return re.sub(r"\d{4,}", lambda found: f"{int(found[0]):,}", place).replace(" - ", " − ")
+
+
 def _number(place: str) -> str:
     return place.removeprefix("tile ").removeprefix("IPU ")
 
 
-def _compared(table: Table, figure: Figure) -> list[Column]:
+def _compared(table: Table, figure: Figure, place: str) -> list[Column]:
     entry = figure_title(table.id, figure.id)
-    title = placed(entry.title, figure.place) if len(_places(table, figure.id)) > 1 else placed(entry.title, "")
+    has_many = "{place}" in entry.title or len(_places(table, figure.id)) > 1
+    title = placed(entry.title, _spoken(place) if has_many else "")
     field = field_of(table, figure).removesuffix("_source")
-    return difference_columns(field, entry.title, KINDS[figure.unit], group=title, help=entry.hint)
+    help = f"{entry.hint}." if entry.hint else ""
+    name = entry.title.replace(" {place}", "")
+    return difference_columns(field, name, KINDS[figure.unit], group=title, help=help)

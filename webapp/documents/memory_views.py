@@ -11,7 +11,7 @@ from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table
 from popvision.analysis.memory.usage import breakdown, memory_by_tile
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.figure_titles import viewer_frame
+from popvision.analysis.report.figure_titles import opened_frame, viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError, held
 from popvision.analysis.summary.facts import headline, run_rows, summarise
 from webapp.documents.confidential import Names
@@ -195,19 +195,18 @@ def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
     if state.graph != "curve":
         instead = f"The page shows {CURVES[state.graph].lower()}; this file shows the curve of {place} instead."
         blocks.insert(1, Note(instead))
-    column = f"Index {index}"
     wanted: list[Any] = [
-        (f"Live at index {index:,}, not always live", lambda: live_table(source, [index], state.where), column),
-        ("Always live", lambda: always_live_table(source, state.where), "Bytes"),
+        (f"Live at index {index:,}, not always live", lambda: live_table(source, [index], state.where)),
+        ("Always live", lambda: always_live_table(source, state.where)),
     ]
-    for title, read, size in wanted:
-        fields = [
-            Field("Variable", "Variable", "variable"),
-            Field("Id", "Id", "integer"),
-            Field(size, "Bytes", "bytes"),
-        ]
+    fields = [
+        Field("name", "Variable", "variable"),
+        Field("variable", "Id", "integer"),
+        Field("size_bytes", "Bytes", "bytes"),
+    ]
+    for title, read in wanted:
         try:
-            blocks.append(frame_table(title, read(), fields))
+            blocks.append(frame_table(title, opened_frame(read()), fields))
         except NotRecordedError as problem:
             blocks.append(Note(str(problem)))
     return blocks

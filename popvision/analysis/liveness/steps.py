@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import liveness
+from popvision.analysis.report.figure import Figure, Table, Unit
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, Programs
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
@@ -68,32 +67,30 @@ def indices_of_program(source: ReportSource, program: int) -> Int64Array:
     return np.flatnonzero(np.asarray(liveness(source).program) == program)
 
 
-def vertices_table(source: ReportSource, indices: Sequence[int], tiles: range) -> pd.DataFrame:
-    """Vertices of the compute sets at `indices` on `tiles`, a row per type: Vertex type, Kind, then per index Instances
-    and State bytes, and from the second index on the signed change of state. Raises as `program_at`."""
-    import pandas as pd
-
+def vertices_table(source: ReportSource, indices: Sequence[int], tiles: range) -> Table:
+    """Vertices of the compute sets at `indices` on `tiles`, a row per type: name, kind, then instances and state_bytes
+    at each "index i", and from the second index on state_change_bytes at "i - first". Raises as `program_at`."""
     types = source.reader.vertex_types()
     each = np.asarray(types.state_bytes, dtype=np.int64)
     counts = [_per_type(_groups(source, index), "count", tiles, source, len(types.name)) for index in indices]
     present = np.flatnonzero(np.any(counts, axis=0)) if counts else np.empty(0, dtype=np.int64)
-    table: dict[str, object] = {
-        "Vertex type": [types.name[i] for i in present],
-        "Kind": [types.kind[i] for i in present],
-    }
+    table = [
+        Figure("name", "text", [types.name[i] for i in present]),
+        Figure("kind", "text", [types.kind[i] for i in present]),
+    ]
     state = [count[present] * each[present] for count in counts]
     for index, count, size in zip(indices, counts, state, strict=True):
-        table[f"Instances, index {index}"] = count[present]
-        table[f"State, index {index}"] = size
+        table.append(Figure("instances", "count", count[present], f"index {index}"))
+        table.append(Figure("state_bytes", "bytes", size, f"index {index}"))
     for index, size in zip(indices[1:], state[1:], strict=True):
-        table[f"Change of state {index} - {indices[0]}"] = size - state[0]
-    return pd.DataFrame(table)
+        table.append(Figure("state_change_bytes", "bytes_change", size - state[0], f"{index} - {indices[0]}"))
+    return Table("live_vertices", table)
 
 
-def cycles_table(source: ReportSource, indices: Sequence[int], tiles: range) -> pd.DataFrame:
-    """Cycle estimates on `tiles`, a row per index: Index, Program (Id), Step, Maximum, Mean, Minimum (cycles over the
-    tiles), Tile (that has the maximum), Balance (0..1), Time us (maximum / clock) and Basis (the least certain
-    provenance of its vertices, "" where it has none). Figures are missing where the report has no estimate."""
+def cycles_table(source: ReportSource, indices: Sequence[int], tiles: range) -> Table:
+    """Cycle estimates on `tiles`, a row per index: liveness_index, program, step, longest_cycles, mean_cycles,
+    shortest_cycles (over the tiles), longest_tile, balance, device_us (longest / clock) and provenance (the least
+    certain of its vertices, "" where it has none). Figures are missing where the report has no estimate."""
     import pandas as pd
 
     clock = target_of(source).clock_hz
@@ -101,25 +98,39 @@ def cycles_table(source: ReportSource, indices: Sequence[int], tiles: range) -> 
     for index in indices:
         program = program_at(source, index)
         cycles = _cycles(source, program, tiles)
-        row: dict[str, object] = {"Index": index, "Program": program, "Step": program_label(source, program)}
+        row: dict[str, object] = {"liveness_index": index, "program": program, "step": program_label(source, program)}
         if cycles is not None:
             longest = int(cycles.max())
             row |= {
-                "Maximum": longest,
-                "Mean": float(cycles.mean()),
-                "Minimum": int(cycles.min()),
-                "Tile": tiles.start + int(cycles.argmax()),
-                "Balance": float(cycles.mean()) / longest if longest else 1.0,
-                "Time us": longest / clock * 1e6 if clock > 0 else np.nan,
+                "longest_cycles": longest,
+                "mean_cycles": float(cycles.mean()),
+                "shortest_cycles": int(cycles.min()),
+                "longest_tile": tiles.start + int(cycles.argmax()),
+                "balance": float(cycles.mean()) / longest if longest else 1.0,
+                "device_us": longest / clock * 1e6 if clock > 0 else np.nan,
             }
-        rows.append(row | {"Basis": _basis(_groups(source, index))})
-    columns = ["Index", "Program", "Step", "Maximum", "Mean", "Minimum", "Tile", "Balance", "Time us", "Basis"]
-    return pd.DataFrame(rows, columns=columns)
+        rows.append(row | {"provenance": _least_certain(_groups(source, index))})
+    frame = pd.DataFrame(rows, columns=list(_ESTIMATES))
+    return Table("cycle_estimates", [Figure(id, unit, frame[id]) for id, unit in _ESTIMATES.items()])
 
 
-def flops_table(source: ReportSource, indices: Sequence[int]) -> pd.DataFrame:
-    """Floating point operations of one execution over all tiles: a Total row, then a row per vertex type, a column
-    per index. A missing figure means that the report does not know it, not that it is zero."""
+_ESTIMATES: dict[str, Unit] = {
+    "liveness_index": "id",
+    "program": "id",
+    "step": "text",
+    "longest_cycles": "cycles",
+    "mean_cycles": "mean_cycles",
+    "shortest_cycles": "cycles",
+    "longest_tile": "id",
+    "balance": "share",
+    "device_us": "microseconds",
+    "provenance": "text",
+}
+
+
+def flops_table(source: ReportSource, indices: Sequence[int]) -> Table:
+    """Floating point operations of one execution over all tiles: name ("Total" first, then each vertex type) and flops
+    at each "index i". A missing figure means that the report does not know it, not that it is zero."""
     import pandas as pd
 
     types = source.reader.vertex_types()
@@ -136,11 +147,11 @@ def flops_table(source: ReportSource, indices: Sequence[int]) -> pd.DataFrame:
             sums[group.vertex_type] = None if before is None or group.flops < 0 else before + group.flops
         per_type.append(sums)
     present = sorted({kind for sums in per_type for kind in sums})
-    table: dict[str, object] = {"Vertex type": ["Total", *(types.name[kind] for kind in present)]}
+    table = [Figure("name", "text", ["Total", *(types.name[kind] for kind in present)])]
     for index, total, sums in zip(indices, totals, per_type, strict=True):
         column = [total, *(sums.get(kind, 0) for kind in present)]
-        table[f"FLOP, index {index}"] = pd.array(column, dtype="Int64")
-    return pd.DataFrame(table)
+        table.append(Figure("flops", "flops", pd.array(column, dtype="Int64"), f"index {index}"))
+    return Table("flop_estimates", table)
 
 
 def _groups(source: ReportSource, index: int) -> list[ComputeSetVertices]:
@@ -176,5 +187,5 @@ def _cycles(source: ReportSource, program: int, tiles: range) -> Int64Array | No
     return np.concatenate(parts).astype(np.int64) if known else None
 
 
-def _basis(groups: list[ComputeSetVertices]) -> str:
+def _least_certain(groups: list[ComputeSetVertices]) -> str:
     return max((group.provenance for group in groups), key=PROVENANCE.index, default="")

@@ -8,27 +8,25 @@ import numpy as np
 
 from popvision.analysis.liveness.curve import Where, curve
 from popvision.analysis.liveness.steps import matching_indices, program_names
+from popvision.analysis.report.figure import Figure, Table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
-def curve_table(source: ReportSource, where: Where = Where(), text: str = "") -> pd.DataFrame:  # noqa: B008
-    """Index, Program (its Id), Step, Not always live, Total (bytes, always live included), in order of the indices.
+def curve_table(source: ReportSource, where: Where = Where(), text: str = "") -> Table:  # noqa: B008
+    """liveness_index, program, step, not_always_live_bytes, live_bytes (always live included), in order of the indices.
     With `text` only steps whose type or name contains it. Raises as `liveness.curve`."""
-    import pandas as pd
-
     line = curve(source, where)
     index = matching_indices(source, text) if text.strip() else np.arange(len(line.program))
     live = line.not_always_live[index]
-    return pd.DataFrame(
-        {
-            "Index": index,
-            "Program": line.program[index],
-            "Step": program_names(source, line.program[index]),
-            "Not always live": live,
-            "Total": live + line.always_live,
-        }
+    return Table(
+        "liveness_curve",
+        [
+            Figure("liveness_index", "id", index),
+            Figure("program", "id", line.program[index]),
+            Figure("step", "text", program_names(source, line.program[index])),
+            Figure("not_always_live_bytes", "bytes", live),
+            Figure("live_bytes", "bytes", live + line.always_live),
+        ],
     )

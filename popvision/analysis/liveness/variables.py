@@ -17,13 +17,12 @@ import numpy.typing as npt
 from popvision.analysis.liveness.curve import Where, class_rows, live_classes
 from popvision.analysis.memory.lowered import eq_classes, lifetime_text, lowered_names, lowered_tile, variables
 from popvision.analysis.memory.lowered_sums import add_equal, allocation_sums
+from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import LoweredTile, Variables
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
@@ -41,27 +40,30 @@ class Group:
         return Group(self.variable[rows], self.name[rows], self.eq_class[rows], self.bytes[rows])
 
 
-def always_live_table(source: ReportSource, where: Where = Where()) -> pd.DataFrame:  # noqa: B008
-    """Always-live variables of `where`, largest first: Variable, Id (-1 where none), Bytes.
+def always_live_table(source: ReportSource, where: Where = Where()) -> Table:  # noqa: B008
+    """Always-live variables of `where`, largest first: name, variable (its id, -1 where none), size_bytes.
 
     Raises NotRecordedError when the report holds no variables.
     """
-    import pandas as pd
-
     rows = scope(source, where)
     rows = _merged(rows.take(rows.eq_class < 0))
     order = np.lexsort((rows.name, rows.variable, -rows.bytes))
     rows = rows.take(order)
-    return pd.DataFrame({"Variable": names_of(source, rows), "Id": rows.variable, "Bytes": rows.bytes})
+    return Table(
+        "always_live_variables",
+        [
+            Figure("name", "text", names_of(source, rows)),
+            Figure("variable", "id", rows.variable),
+            Figure("size_bytes", "bytes", rows.bytes),
+        ],
+    )
 
 
-def live_table(source: ReportSource, indices: Sequence[int], where: Where = Where()) -> pd.DataFrame:  # noqa: B008
-    """Not-always-live variables of `where` that are live at any of `indices`: Variable, Id, Live (liveness indices),
-    "Index i" bytes per index (0 where it is not live there) and, from the second index on, "Change i - first" with its
-    sign. Largest first by the first index, then by the others. Raises as `always_live_table`.
+def live_table(source: ReportSource, indices: Sequence[int], where: Where = Where()) -> Table:  # noqa: B008
+    """Not-always-live variables of `where` that are live at any of `indices`: name, variable (its id), live (liveness
+    indices), size_bytes at each index "i" (0 where it is not live there) and, from the second index on, change_bytes at
+    "i - first". Largest first by the first index, then by the others. Raises as `always_live_table`.
     """
-    import pandas as pd
-
     rows = scope(source, where)
     classes = [live_classes(source, index) for index in indices]
     wanted = np.unique(np.concatenate(classes)) if classes else np.empty(0, dtype=np.int64)
@@ -71,16 +73,16 @@ def live_table(source: ReportSource, indices: Sequence[int], where: Where = Wher
     rows, live = rows.take(order), [column[order] for column in live]
     ranges = eq_classes(source)
     texts = {c: lifetime_text(ranges, c) for c in np.unique(rows.eq_class).tolist()}
-    table: dict[str, object] = {
-        "Variable": names_of(source, rows),
-        "Id": rows.variable,
-        "Live": [texts[c] for c in rows.eq_class.tolist()],
-    }
+    table = [
+        Figure("name", "text", names_of(source, rows)),
+        Figure("variable", "id", rows.variable),
+        Figure("live", "text", [texts[c] for c in rows.eq_class.tolist()]),
+    ]
     for index, column in zip(indices, live, strict=True):
-        table[f"Index {index}"] = column
+        table.append(Figure("size_bytes", "bytes", column, str(index)))
     for index, column in zip(indices[1:], live[1:], strict=True):
-        table[f"Change {index} - {indices[0]}"] = column - live[0]
-    return pd.DataFrame(table)
+        table.append(Figure("change_bytes", "bytes_change", column - live[0], f"{index} - {indices[0]}"))
+    return Table("live_variables", table)
 
 
 def lifetime(source: ReportSource, variable: int) -> list[tuple[int, int]] | None:

@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from popvision.arrays import AnyArray
+from popvision.arrays import AnyArray, BoolArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: "id" numbers something (a tile, a program, a liveness index), "count" counts; "mean_..." may be a fraction; "share"
-#: is a part of a whole, 0 to 1; "ratio" one figure divided by another.
+#: is a part of a whole, 0 to 1; "ratio" one figure divided by another; "bytes_change" a difference with its sign.
 Unit: TypeAlias = Literal[
     "text",
     "id",
     "count",
     "mean_count",
     "bytes",
+    "bytes_change",
     "cycles",
     "mean_cycles",
     "flops",
@@ -106,9 +107,9 @@ class Table:
         """Ids of the figures that have places, in order."""
         return list(dict.fromkeys(figure.id for figure in self.figures if figure.place))
 
-    def take(self, rows: slice) -> Table:
-        """Some of the rows."""
-        return Table(self.id, [replace(each, values=each.values[rows]) for each in self.figures])
+    def take(self, rows: slice | BoolArray) -> Table:
+        """Some of the rows: a slice, or those where a mask is true."""
+        return Table(self.id, [replace(each, values=_rows(each.values, rows)) for each in self.figures])
 
 
 def with_changes(table: Table) -> Table:
@@ -124,6 +125,10 @@ def with_changes(table: Table) -> Table:
         else:
             first[figure.id] = figure
     return Table(table.id, [*table.figures, *changes])
+
+
+def _rows(values: Any, rows: slice | BoolArray) -> Any:
+    return values[rows] if isinstance(rows, slice) or hasattr(values, "dtype") else np.asarray(values)[rows]
 
 
 def _minus(values: Any, before: Any) -> Any:

@@ -110,6 +110,59 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "address": _titled("Address", "Byte offset in the memory of the tile"),
         "size_bytes": _titled("Bytes"),
     },
+    "always_live_variables": {
+        "name": _titled("Variable"),
+        "variable": _titled("Id"),
+        "target_variable": _titled("Target id"),
+        "size_bytes": _titled("Bytes", "Bytes on the tiles of the source"),
+    },
+    "live_variables": {
+        "name": _titled("Variable"),
+        "variable": _titled("Id"),
+        "target_variable": _titled("Target id"),
+        "live": FigureTitle("Live (indices)", "Liveness indices at which it is live, last included", field="Live"),
+        "size_bytes": _titled("Index {place}", "Bytes live there"),
+        "change_bytes": FigureTitle(
+            "{place}", "Bytes at the first of these indices less bytes at the second", field="Change {place}"
+        ),
+    },
+    "liveness_curve": {
+        "liveness_index": _titled("Index", "Liveness index: place in the static order of the program"),
+        "target_index": _titled("Target index", "Its partner in the target; a dash: only in the source"),
+        "program": _titled("Program", "Id in the program tree"),
+        "target_program": _titled("Target program", "Id in the target's program tree"),
+        "step": _titled("Step"),
+        "not_always_live_bytes": _titled("Not always live", "Bytes live at this index, not always"),
+        "live_bytes": _titled("Total", formula="not always live + always live"),
+    },
+    "live_vertices": {
+        "name": _titled("Vertex type"),
+        "kind": _titled("Kind"),
+        "instances": _titled("Instances", "Vertices of the type"),
+        "state_bytes": _titled("State", "Bytes of vertex state", "instances x state of one instance"),
+        "state_change_bytes": FigureTitle("State {place}", "Change of state", field="Change of state {place}"),
+    },
+    "cycle_estimates": {
+        "liveness_index": _titled("Index", "Liveness index: place in the static order of the program"),
+        "target_index": _titled("Target index", "Its partner in the target"),
+        "program": _titled("Program", "Id in the program tree"),
+        "step": _titled("Step"),
+        "longest_cycles": FigureTitle(
+            "Max cycles", "Cycles of the longest tile: the length of the step", field="Maximum"
+        ),
+        "mean_cycles": FigureTitle("Mean cycles", formula="sum of cycles / number of tiles", field="Mean"),
+        "shortest_cycles": FigureTitle("Min cycles", "Cycles of the shortest tile", field="Minimum"),
+        "longest_tile": FigureTitle("Longest tile", "The tile that has the maximum", field="Tile"),
+        "balance": _titled("Balance", formula="mean / maximum over all these tiles"),
+        "device_us": FigureTitle(
+            "Device µs", "Device time, modelled, not measured", "maximum / clock", field="Time us"
+        ),
+        "provenance": _titled("Basis", "Least certain source of the vertices' cycles: exact, fitted or guess"),
+    },
+    "flop_estimates": {
+        "name": _titled("Vertex type"),
+        "flops": _titled("FLOP", "Floating point operations of one execution over all tiles"),
+    },
     "tile_ranking": {
         "rank": _titled("Rank", "By memory including gaps; equals share the first place"),
         "tile": _titled("Tile"),

@@ -218,10 +218,10 @@ def _live(source: ReportSource, found: Places, index: int, n: int) -> Int64Array
     where = Where()
     sums = np.zeros(n, np.int64)
     always, rest = always_live_table(source, where), live_table(source, [index], where)
-    for ids, size in ((always["Id"], always["Bytes"]), (rest["Id"], rest[f"Index {index}"])):
-        variable = ids.to_numpy()
+    for table in (always, rest):
+        variable, size = np.asarray(table["variable"]), np.asarray(table["size_bytes"])
         known = variable >= 0
-        np.add.at(sums, found.variable[variable[known]], size.to_numpy()[known])
+        np.add.at(sums, found.variable[variable[known]], size[known])
     line = curve(source, where)
     total = line.always_live + int(line.not_always_live[index])
     sums[NOWHERE] += total - int(sums.sum())

@@ -19,6 +19,7 @@ from popvision.analysis.compare.liveness import (
     vertices_pair,
 )
 from popvision.analysis.liveness.curve import Where
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory.memory_case import Case, columns, make_case, write_case
@@ -70,12 +71,12 @@ def test_a_report_against_itself_differs_nowhere(tmp_path: Path, seed: int, wher
     source, target = (write_case(tmp_path / name, case) for name in "ab")
     for by in ("index", "programs"):
         pairs = [
-            (curve_pair(source, target, where, by), ["Not always live", "Total"]),
-            (always_live_pair(source, target, where), ["Bytes"]),
-            (live_pair(source, target, [0, 4], where, by), ["Index 0", "Index 4"]),
-            (vertices_pair(source, target, 0, TILES, by), ["Instances", "State"]),
-            (cycles_pair(source, target, [0, 2], TILES, by), ["Maximum", "Mean"]),
-            (flops_pair(source, target, 0, by), ["FLOP"]),
+            (viewer_frame(curve_pair(source, target, where, by)), ["Not always live", "Total"]),
+            (viewer_frame(always_live_pair(source, target, where)), ["Bytes"]),
+            (viewer_frame(live_pair(source, target, [0, 4], where, by)), ["Index 0", "Index 4"]),
+            (viewer_frame(vertices_pair(source, target, 0, TILES, by)), ["Instances", "State"]),
+            (viewer_frame(cycles_pair(source, target, [0, 2], TILES, by)), ["Maximum", "Mean"]),
+            (viewer_frame(flops_pair(source, target, 0, by)), ["FLOP"]),
         ]
         for frame, figures in pairs:
             for figure in figures:
@@ -99,10 +100,10 @@ def test_every_variable_of_either_report_is_listed_once(tmp_path: Path, seeds: t
     def known(case: Case) -> set[str]:
         return {f"v{i}" for i in range(len(case.classes))}
 
-    always = always_live_pair(source, target, where).set_index("Variable")
+    always = viewer_frame(always_live_pair(source, target, where)).set_index("Variable")
     for side, case in zip(("source", "target"), cases, strict=True):
         assert always[f"Bytes_{side}"].dropna().to_dict() == bytes_of(case, True)
-    live = live_pair(source, target, [index], where).set_index("Variable")
+    live = viewer_frame(live_pair(source, target, [index], where)).set_index("Variable")
     assert live.index.is_unique
     for side, case in zip(("source", "target"), cases, strict=True):
         shown = live[f"Index {index}_{side}"].dropna().to_dict()
@@ -115,12 +116,12 @@ def test_an_index_without_partner_is_missing_not_zero(tmp_path: Path) -> None:
     case = make_case(3, indices=9)
     source = write_case(tmp_path / "a", case)
     target = write_case(tmp_path / "b", make_case(3, indices=6))
-    frame = curve_pair(source, target, Where())
+    frame = viewer_frame(curve_pair(source, target, Where()))
     assert frame["Total_target"].isna().tolist() == [False] * 6 + [True] * 3
-    assert live_pair(source, target, [7], Where())["Index 7_target"].isna().all()
-    assert cycles_pair(source, target, [7], TILES)["Maximum_target"].isna().all()
-    assert flops_pair(source, target, 7)["FLOP_target"].isna().all()
-    assert vertices_pair(source, target, 7, TILES)["State_target"].isna().all()
-    backwards = curve_pair(target, source, Where())
+    assert viewer_frame(live_pair(source, target, [7], Where()))["Index 7_target"].isna().all()
+    assert viewer_frame(cycles_pair(source, target, [7], TILES))["Maximum_target"].isna().all()
+    assert viewer_frame(flops_pair(source, target, 7))["FLOP_target"].isna().all()
+    assert viewer_frame(vertices_pair(source, target, 7, TILES))["State_target"].isna().all()
+    backwards = viewer_frame(curve_pair(target, source, Where()))
     assert backwards["Index"].isna().tolist() == [False] * 6 + [True] * 3
     assert backwards["Target index"].tolist() == list(range(9))

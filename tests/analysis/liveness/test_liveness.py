@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from popvision.analysis.liveness.curve import Where, curve, fullest_tile, live_classes, peak, tile_curve
 from popvision.analysis.liveness.variables import always_live_table, lifetime, live_table
 from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import EquivalenceClasses, LoweredTile
 from tests.analysis.memory.memory_case import Case, make_case, write_case
@@ -61,7 +62,7 @@ def test_variables_live_at_an_index_add_up_to_the_curve(opened: tuple[Case, Repo
     for where in (Where(), Where("ipu", 1), Where("tile", 1)):
         line = curve(source, where)
         for index in range(case.indices):
-            table = live_table(source, [index], where)
+            table = viewer_frame(live_table(source, [index], where))
             assert table[f"Index {index}"].sum() == line.not_always_live[index]
             expected: dict[str, int] = {}
             for a in case.allocations:
@@ -75,7 +76,7 @@ def test_variables_live_at_an_index_add_up_to_the_curve(opened: tuple[Case, Repo
 def test_always_live_variables_add_up(opened: tuple[Case, ReportSource]) -> None:
     case, source = opened
     for where in (Where(), Where("ipu", 0), Where("tile", 1)):
-        table = always_live_table(source, where)
+        table = viewer_frame(always_live_table(source, where))
         assert table["Bytes"].sum() == curve(source, where).always_live
         assert table["Bytes"].is_monotonic_decreasing
         assert all(case.classes[v] < 0 for v in table["Id"])
@@ -83,7 +84,7 @@ def test_always_live_variables_add_up(opened: tuple[Case, ReportSource]) -> None
 
 def test_two_indices_give_a_signed_change(opened: tuple[Case, ReportSource]) -> None:
     _, source = opened
-    table = live_table(source, [2, 5])
+    table = viewer_frame(live_table(source, [2, 5]))
     assert table.columns.tolist() == ["Variable", "Id", "Live", "Index 2", "Index 5", "Change 5 - 2"]
     line = curve(source)
     assert table["Change 5 - 2"].sum() == line.not_always_live[5] - line.not_always_live[2]

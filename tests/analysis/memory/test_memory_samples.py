@@ -11,6 +11,7 @@ from popvision.analysis.liveness.curve import Where, curve
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import address_use, lowered_tile
 from popvision.analysis.memory.usage import BREAKDOWNS, breakdown, memory_by_tile
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 
 SAMPLES = Path(__file__).parents[3] / "sample_reports"
@@ -50,6 +51,6 @@ def test_tile_curves_peak_as_stored_and_add_up_to_the_whole(source: ReportSource
 
 def test_variables_add_up_to_the_curve(source: ReportSource) -> None:
     whole = curve(source)
-    assert int(always_live_table(source)["Bytes"].sum()) == whole.always_live
+    assert int(viewer_frame(always_live_table(source))["Bytes"].sum()) == whole.always_live
     for index in range(0, len(whole.program), 7):
-        assert int(live_table(source, [index])[f"Index {index}"].sum()) == whole.not_always_live[index]
+        assert int(viewer_frame(live_table(source, [index]))[f"Index {index}"].sum()) == whole.not_always_live[index]

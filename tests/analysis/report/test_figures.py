@@ -7,8 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from popvision.analysis.compare.liveness import (
+    always_live_pair,
+    curve_pair,
+    cycles_pair,
+    flops_pair,
+    live_pair,
+    vertices_pair,
+)
 from popvision.analysis.compare.matching import match_vertex_types
 from popvision.analysis.compare.memory import joined
+from popvision.analysis.liveness.curve import Where
+from popvision.analysis.liveness.steps import cycles_table, flops_table, vertices_table
+from popvision.analysis.liveness.table import curve_table
+from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table, variables_table
 from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
 from popvision.analysis.memory.tile_ranking import tile_ranking
@@ -48,6 +60,18 @@ def every_table(source: ReportSource) -> list[Table]:
         lowered_table(source, 1),
         parts_table(source, 0),
         tile_ranking(source),
+        always_live_table(source),
+        live_table(source, [2, 5]),
+        curve_table(source),
+        vertices_table(source, [0, 2], range(6)),
+        cycles_table(source, [0, 2], range(6)),
+        flops_table(source, [0, 2]),
+        always_live_pair(source, source, Where()),
+        live_pair(source, source, [2, 5], Where()),
+        curve_pair(source, source, Where()),
+        vertices_pair(source, source, 0, (range(6), range(6))),
+        cycles_pair(source, source, [0, 2], (range(6), range(6))),
+        flops_pair(source, source, 0),
     ]
 
 

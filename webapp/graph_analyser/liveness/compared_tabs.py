@@ -7,17 +7,34 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.compare.liveness import cycles_pair, flops_pair, match_indices, vertices_pair
+from popvision.analysis.compare.liveness import (
+    always_live_pair,
+    curve_pair,
+    cycles_pair,
+    flops_pair,
+    live_pair,
+    match_indices,
+    vertices_pair,
+)
 from popvision.analysis.liveness.curve import curve
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
-from webapp.components import Column, data_table, empty_hint, long_table
-from webapp.components.difference import add_difference, difference_columns, difference_mark
+from webapp.components import data_table, empty_hint, long_table
+from webapp.components.difference import difference_mark
+from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
 from webapp.formats import bytes_text
 from webapp.graph_analyser.liveness.frames import MOST_PAIRED, query_of
 from webapp.graph_analyser.liveness.state import LivenessState, where_text
 
-_VARIABLE = [Column("Variable", "Variable", flex=3), Column("Id", "Id", "integer", width=80)]
+_VARIABLES: Layout = {"name": {"flex": 3}, "variable": {"width": 80}, "target_variable": HIDE}
+_STEPS: Layout = {
+    "liveness_index": {"width": 90},
+    "target_index": {"width": 120},
+    "step": {"flex": 3},
+    "program": HIDE,
+    "target_program": HIDE,
+}
+_CYCLES: Layout = {"liveness_index": {"width": 80}, "target_index": {"width": 110}, "step": {"flex": 2}}
 
 
 def pair_tab(source: ReportSource, target: ReportSource, key: str, vs: str, state: LivenessState) -> Component:
@@ -27,7 +44,7 @@ def pair_tab(source: ReportSource, target: ReportSource, key: str, vs: str, stat
     if state.tab == "always":
         return _always(source, target, key, vs, state)
     if state.tab == "steps":
-        return _steps(key, vs, state)
+        return _steps(source, target, key, vs, state)
     if state.tab == "not_always":
         return _live(source, target, key, vs, state)
     return {"vertices": _vertices, "cycles": _cycles, "flops": _flops}[state.tab](source, target, state)
@@ -35,7 +52,7 @@ def pair_tab(source: ReportSource, target: ReportSource, key: str, vs: str, stat
 
 def _always(source: ReportSource, target: ReportSource, key: str, vs: str, state: LivenessState) -> Component:
     totals = [_totals("Total", *(curve(report, state.where).always_live for report in (source, target)))]
-    columns = [*_VARIABLE, *difference_columns("Bytes", "Bytes", "bytes")]
+    columns = figure_columns(always_live_pair(source, target, state.where), _VARIABLES)
     table = long_table("liveness-always", key, _query(state, vs, indices=False), columns, selectable=True)
     return _framed(totals, f"Live all the time on {_place(source, state)}", table)
 
@@ -44,26 +61,21 @@ def _live(source: ReportSource, target: ReportSource, key: str, vs: str, state: 
     indices = state.indices[:MOST_PAIRED]
     ours, theirs = curve(source, state.where), curve(target, state.where)
     paired = match_indices(source, target, state.by)
-    totals, columns = [], list(_VARIABLE)
+    totals, places = [], {}
     for index in indices:
         there = int(paired[index])
         after = int(theirs.not_always_live[there]) if there >= 0 else None
         totals.append(_totals(_heading(index, there), int(ours.not_always_live[index]), after))
-        columns += difference_columns(f"Index {index}", _heading(index, there), "bytes")
+        places[str(index)] = _partners(index, there)
     left = len(state.indices) - len(indices)
     note = "Select a row to draw its lifetime over the curve" + (f"; {left} more selected" if left else "")
+    columns = figure_columns(live_pair(source, target, indices, state.where, state.by), _VARIABLES, places)
     table = long_table("liveness-live", key, _query(state, vs), columns, selectable=True)
     return _framed(totals, note, table)
 
 
-def _steps(key: str, vs: str, state: LivenessState) -> Component:
-    columns = [
-        Column("Index", "Index", "integer", width=90, help="Liveness index of the source; – = only in the target"),
-        Column("Target index", "Target index", "integer", width=120, help="Its partner; – = only in the source"),
-        Column("Step", "Step", flex=3),
-        *difference_columns("Not always live", "Not always live", "bytes"),
-        *difference_columns("Total", "Total, always live included", "bytes"),
-    ]
+def _steps(source: ReportSource, target: ReportSource, key: str, vs: str, state: LivenessState) -> Component:
+    columns = figure_columns(curve_pair(source, target, state.where, state.by), _STEPS)
     query = _query(state, vs, indices=False) | ({"filter": state.filter} if state.filter.strip() else {})
     how = "by matched programs" if state.by == "programs" else "by their number"
     note = f"Indices are paired {how}; those without a partner are listed too. Select a row to select its index."
@@ -73,38 +85,26 @@ def _steps(key: str, vs: str, state: LivenessState) -> Component:
 def _vertices(source: ReportSource, target: ReportSource, state: LivenessState) -> Component:
     index = state.indices[0]
     tiles = (curve(source, state.where).tiles, curve(target, state.where).tiles)
-    frame = vertices_pair(source, target, index, tiles, state.by)
-    if frame.empty:
+    vertices = vertices_pair(source, target, index, tiles, state.by)
+    if not len(vertices):
         return empty_hint("No vertices run here, in neither report.")
-    columns = [
-        Column("Vertex type", "Vertex type", flex=3),
-        Column("Kind", "Kind", width=110),
-        *difference_columns("Instances", "Instances", "integer"),
-        *difference_columns("State", "State", "bytes", help="Instances x state of one instance."),
-    ]
-    frame = add_difference(frame, "Instances", "State")
+    columns = figure_columns(vertices, {"name": {"flex": 3}, "kind": {"width": 110}})
+    frame = figure_frame(vertices)
     table = data_table("live-vertices", frame, columns, name="liveness-vertices", height="100%")
     return _framed([], _first_only(source, target, state), table)
 
 
 def _cycles(source: ReportSource, target: ReportSource, state: LivenessState) -> Component:
     tiles = (curve(source, state.where).tiles, curve(target, state.where).tiles)
-    frame = add_difference(cycles_pair(source, target, state.indices, tiles, state.by), "Maximum", "Mean", "Balance")
-    columns = [
-        Column("Index", "Index", "integer", width=80),
-        Column("Target index", "Target index", "integer", width=110),
-        Column("Step", "Step", flex=2),
-        *difference_columns("Maximum", "Max cycles", "cycles", help="Cycles of the longest tile."),
-        *difference_columns("Mean", "Mean cycles", "decimal", help="Sum of cycles / number of tiles."),
-        *difference_columns("Balance", "Balance", "percent", help="mean / maximum over all these tiles."),
-    ]
+    estimates = cycles_pair(source, target, state.indices, tiles, state.by)
+    columns, frame = figure_columns(estimates, _CYCLES), figure_frame(estimates)
     table = data_table("live-cycles", frame, columns, name="liveness-cycles", height="100%", filter_box=False)
     return _framed([], f"Estimates for one execution on {_place(source, state)}", table)
 
 
 def _flops(source: ReportSource, target: ReportSource, state: LivenessState) -> Component:
-    frame = add_difference(flops_pair(source, target, state.indices[0], state.by), "FLOP")
-    columns = [Column("Vertex type", "Vertex type", flex=3), *difference_columns("FLOP", "FLOP", "integer")]
+    flops = flops_pair(source, target, state.indices[0], state.by)
+    columns, frame = figure_columns(flops, {"name": {"flex": 3}}), figure_frame(flops)
     note = (
         f"{_first_only(source, target, state)} One execution over all tiles. A dash means that the report does not "
         "know: compile with profiler.includeFlopEstimates=true, and codelets must offer an estimate."
@@ -123,9 +123,13 @@ def _place(source: ReportSource, state: LivenessState) -> str:
 
 
 def _heading(index: int, there: int) -> str:
+    return f"Index {_partners(index, there)}"
+
+
+def _partners(index: int, there: int) -> str:
     if there == index:
-        return f"Index {index:,}"
-    return f"Index {index:,} and target's {there:,}" if there >= 0 else f"Index {index:,}, none in the target"
+        return f"{index:,}"
+    return f"{index:,} and target's {there:,}" if there >= 0 else f"{index:,}, none in the target"
 
 
 def _first_only(source: ReportSource, target: ReportSource, state: LivenessState) -> str:

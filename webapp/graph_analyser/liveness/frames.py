@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from popvision.analysis.compare.liveness import BY, always_live_pair, curve_pair, live_pair
 from popvision.analysis.liveness.curve import Where
 from popvision.analysis.liveness.table import curve_table
@@ -13,13 +15,10 @@ from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.report.figure import Table
 from webapp.comparison import KEY
-from webapp.components.difference import add_difference
 from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, parse_where
 from webapp.query import whole_numbers
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 #: Indices whose source, target and difference fit side by side.
@@ -36,33 +35,30 @@ def query_of(state: LivenessState, vs: str = "") -> dict[str, str]:
     return {name: value for name, value in query.items() if value}
 
 
-def always_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
+def always_live(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
     """Always-live variables of the place that the query names."""
-    if target is not None:
-        return add_difference(always_live_pair(source, target, _where(source, query)), "Bytes")
-    return always_live_table(source, _where(source, query))
+    where = _where(source, query)
+    return always_live_table(source, where) if target is None else always_live_pair(source, target, where)
 
 
-def live_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
+def live_variables(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
     """Not-always-live variables at the indices of the query, with a column per index and per difference."""
     if target is not None:
         indices = whole_numbers(query.get("indices", ""), MOST_PAIRED)
-        pair = live_pair(source, target, indices, _where(source, query), _by(query))
-        return add_difference(pair, *(f"Index {index}" for index in indices))
+        return live_pair(source, target, indices, _where(source, query), _by(query))
     return live_table(source, whole_numbers(query.get("indices", ""), MOST_INDICES), _where(source, query))
 
 
-def steps_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
+def steps(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
     """A row per liveness index of the place that the query names; of two reports also the indices without a partner."""
     if target is None:
         return curve_table(source, _where(source, query), query.get("filter", ""))
     pair = curve_pair(source, target, _where(source, query), _by(query))
     wanted = query.get("filter", "").strip().lower()
-    pair = pair[pair["Step"].str.lower().str.contains(wanted, regex=False)] if wanted else pair
-    return add_difference(pair, "Not always live", "Total")
+    return pair.take(np.asarray([wanted in step.lower() for step in pair["step"]], bool)) if wanted else pair
 
 
-def parts_frame(source: ReportSource, query: Mapping[str, str]) -> Table:
+def variable_parts(source: ReportSource, query: Mapping[str, str]) -> Table:
     """The allocations of the variable that the query names, at its place."""
     chosen = whole_numbers(query.get("variable", ""), 1)
     return parts_table(source, chosen[0] if chosen else -1, _where(source, query))

@@ -27,7 +27,7 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
-from webapp.graph_analyser.liveness.frames import always_frame, live_frame, parts_frame, steps_frame
+from webapp.graph_analyser.liveness.frames import always_live, live_variables, steps, variable_parts
 from webapp.graph_analyser.liveness.plot_area import plot_parts
 from webapp.graph_analyser.liveness.routes import register_routes
 from webapp.graph_analyser.liveness.state import GRAPHS, PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
@@ -136,10 +136,10 @@ def register(app: Dash, library: Library) -> None:
     _register_parts(app, library)
     register_row_choice(app, "live", ClientsideFunction("plots", "row"), "liveness-always", "liveness-live")
     register_row_choice(app, "live", ClientsideFunction("plots", "index"), "liveness-steps")
-    register_rows(app, library, "liveness-parts", parts_frame)
-    register_pair_rows(app, library, "liveness-always", always_frame)
-    register_pair_rows(app, library, "liveness-live", live_frame)
-    register_pair_rows(app, library, "liveness-steps", steps_frame)
+    register_rows(app, library, "liveness-parts", variable_parts)
+    register_pair_rows(app, library, "liveness-always", always_live)
+    register_pair_rows(app, library, "liveness-live", live_variables)
+    register_pair_rows(app, library, "liveness-steps", steps)
 
 
 _OUTPUTS = (

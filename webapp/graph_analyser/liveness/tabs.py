@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.liveness.curve import Where, curve
 from popvision.analysis.liveness.steps import cycles_table, flops_table, program_at, program_label, vertices_table
+from popvision.analysis.liveness.table import curve_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import variables
 from popvision.analysis.memory.variable_parts import parts_table
@@ -17,8 +18,8 @@ from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
 from webapp.comparison import KEY
-from webapp.components import Column, data_table, empty_hint, help_text, long_table
-from webapp.components.figure_columns import Layout, figure_columns
+from webapp.components import data_table, empty_hint, help_text, long_table
+from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
 from webapp.formats import bytes_text
 from webapp.graph_analyser.liveness.compared_tabs import pair_tab
 from webapp.graph_analyser.liveness.frames import query_of
@@ -27,27 +28,40 @@ from webapp.graph_analyser.plots.bytes_axis import both_units
 from webapp.view import ViewContext
 
 _NOTHING = "Select a step in the plot (shift-click adds more) to see its {}."
-_CYCLES = (
-    Column("Index", "Index", "integer", width=90),
-    Column("Step", "Step", flex=1),
-    Column("Program", "Program", "integer", help="Id in the program tree", width=115),
-    Column("Maximum", "Max cycles", "cycles", help="Cycles of the longest tile: the length of the step", width=130),
-    Column("Mean", "Mean cycles", "decimal", help="Cycles summed over all these tiles / number of tiles", width=135),
-    Column("Minimum", "Min cycles", "cycles", help="Cycles of the shortest tile", width=125),
-    Column("Tile", "Longest tile", "integer", help="The tile that has the maximum", width=130),
-    Column("Balance", "Balance", "percent", help="mean / maximum over all these tiles", width=110),
-    Column("Time us", "Device µs", "decimal", help="Device time = maximum / clock; modelled, not measured", width=115),
-    Column("Basis", "Basis", help="Least certain source of the vertices' cycles: exact, fitted or guess", width=95),
-)
-
-
-_STEPS = (
-    Column("Index", "Index", "integer", width=90, help="Liveness index: place in the static order of the program"),
-    Column("Step", "Step", flex=3),
-    Column("Program", "Program", "integer", help="Id in the program tree", width=115),
-    Column("Not always live", "Not always live", "bytes", width=150, help="Bytes live at this index, not always"),
-    Column("Total", "Total", "bytes", width=130, help="Not always live + always live"),
-)
+_CYCLES: Layout = {
+    "liveness_index": {"width": 90},
+    "step": {"flex": 1},
+    "program": {"width": 115},
+    "longest_cycles": {"width": 130},
+    "mean_cycles": {"width": 135},
+    "shortest_cycles": {"width": 125},
+    "longest_tile": {"width": 130},
+    "balance": {"width": 110},
+    "device_us": {"width": 115},
+    "provenance": {"width": 95},
+}
+_STEPS: Layout = {
+    "liveness_index": {"width": 90},
+    "step": {"flex": 3},
+    "program": {"width": 115},
+    "not_always_live_bytes": {"width": 150},
+    "live_bytes": {"width": 130},
+}
+_VARIABLES: Layout = {
+    "name": {"flex": 3},
+    "variable": {"width": 80},
+    "live": {"width": 140},
+    "size_bytes": {"width": 140},
+    "change_bytes": {"width": 150},
+}
+_VERTICES: Layout = {"name": {"flex": 3}, "kind": {"width": 110}, "state_change_bytes": {"width": 150}}
+_PARTS: Layout = {
+    "tile": {"width": 85},
+    "name": {"flex": 2},
+    "address": {"width": 110},
+    "size_bytes": {"width": 105},
+    "ipu": HIDE,
+}
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
@@ -73,12 +87,7 @@ def tab_content(context: ViewContext, tab: str) -> Component:
 
 def _always(source: ReportSource, key: str, state: LivenessState) -> Component:
     line = curve(source, state.where)
-    columns = [
-        Column("Variable", "Variable", flex=4),
-        Column("Id", "Id", "integer", width=80),
-        Column("Bytes", "Bytes", "bytes", help="On the tiles of the source", width=150),
-    ]
-    always_live_table(source, state.where)
+    columns = figure_columns(always_live_table(source, state.where), _VARIABLES)
     return _with_total(
         [_total("Total", line.always_live)],
         f"Live all the time on {where_text(state.where, target_of(source).num_replicas)}",
@@ -98,23 +107,7 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
         )
         for index in indices[1:]
     ]
-    columns = [
-        Column("Variable", "Variable", flex=3),
-        Column("Id", "Id", "integer", width=80),
-        Column("Live", "Live (indices)", width=140, help="Liveness indices at which it is live, last included"),
-        *[Column(f"Index {i}", f"Index {i:,}", "bytes", width=130, help="Bytes live there") for i in indices],
-        *[
-            Column(
-                f"Change {i} - {indices[0]}",
-                f"{i:,} − {indices[0]:,}",
-                "signed_bytes",
-                width=150,
-                help=f"Bytes at index {i} less bytes at index {indices[0]}",
-            )
-            for i in indices[1:]
-        ],
-    ]
-    live_table(source, indices, state.where)
+    columns = figure_columns(live_table(source, indices, state.where), _VARIABLES)
     table = long_table("liveness-live", key, query_of(state), columns, selectable=True)
     note = "Select a row to draw its lifetime over the curve and to list its parts"
     return _with_total(totals, note, _with_parts("not_always", table))
@@ -127,8 +120,8 @@ def _steps_table(source: ReportSource, key: str, state: LivenessState) -> Compon
     matching = " that the filter matches" if state.filter.strip() else ""
     place = where_text(where, target_of(source).num_replicas)
     note = f"Every step{matching}, on {place}. Select a row to select its index."
-    curve(source, where)
-    return _with_total([], note, long_table("liveness-steps", key, query, _STEPS, selectable=True))
+    columns = figure_columns(curve_table(source, where, state.filter), _STEPS)
+    return _with_total([], note, long_table("liveness-steps", key, query, columns, selectable=True))
 
 
 def _total(label: str, value: int, signed: bool = False) -> Component:
@@ -137,15 +130,6 @@ def _total(label: str, value: int, signed: bool = False) -> Component:
     )
     exact = both_units(value) if not signed else f"{value:+,} B"
     return html.Span([html.Span(label, className="range-label"), html.B(text)], title=exact, className="total")
-
-
-_PARTS: Layout = {
-    "tile": {"width": 85},
-    "name": {"flex": 2},
-    "address": {"width": 110},
-    "size_bytes": {"width": 105},
-    "ipu": {"hide": True},
-}
 
 
 def _with_parts(tab: str, table: Component) -> Component:
@@ -179,30 +163,13 @@ def _with_total(totals: list[Component], note: str, table: Component) -> Compone
 
 def _vertices(source: ReportSource, key: str, state: LivenessState) -> Component:
     indices = state.indices[:MOST_INDICES]
-    frame = vertices_table(source, indices, curve(source, state.where).tiles)
-    if frame.empty:
+    vertices = vertices_table(source, indices, curve(source, state.where).tiles)
+    if not len(vertices):
         return empty_hint("No vertices run here: " + _steps(source, indices) + ".")
-    columns = [Column("Vertex type", "Vertex type", flex=3), Column("Kind", "Kind", width=110)]
-    for index in indices:
-        columns.append(Column(f"Instances, index {index}", f"Instances at {index:,}", "integer", width=150))
-        columns.append(
-            Column(
-                f"State, index {index}",
-                f"State at {index:,}",
-                "bytes",
-                width=150,
-                help="Bytes: instances x state of one instance",
-            )
-        )
-    columns += [
-        Column(f"Change of state {i} - {indices[0]}", f"State {i:,} − {indices[0]:,}", "signed_bytes", width=150)
-        for i in indices[1:]
-    ]
+    columns = figure_columns(vertices, _VERTICES)
+    table = data_table("live-vertices", figure_frame(vertices), columns, name="liveness-vertices", height="100%")
     note = html.Div("Vertex state is always live: it lies on the tile at every index.", className="tab-hint")
-    return html.Div(
-        [note, data_table("live-vertices", frame, columns, name="liveness-vertices", height="100%")],
-        className="tab-column",
-    )
+    return html.Div([note, table], className="tab-column")
 
 
 def _steps(source: ReportSource, indices: tuple[int, ...]) -> str:
@@ -210,7 +177,7 @@ def _steps(source: ReportSource, indices: tuple[int, ...]) -> str:
 
 
 def _cycles(source: ReportSource, key: str, state: LivenessState) -> Component:
-    frame = cycles_table(source, state.indices, curve(source, state.where).tiles)
+    estimates = cycles_table(source, state.indices, curve(source, state.where).tiles)
     about = help_text(
         "Cycle estimates",
         "What the compiler expects one execution to take on the tiles of the source. Vertices carry their "
@@ -221,20 +188,18 @@ def _cycles(source: ReportSource, key: str, state: LivenessState) -> Component:
     bar = html.Div(
         [html.Span(f"Estimates for one execution on {place}", className="tab-note"), about], className="tab-bar"
     )
-    table = data_table("live-cycles", frame, _CYCLES, name="liveness-cycles", height="100%", filter_box=False)
+    columns, frame = figure_columns(estimates, _CYCLES), figure_frame(estimates)
+    table = data_table("live-cycles", frame, columns, name="liveness-cycles", height="100%", filter_box=False)
     return html.Div([bar, html.Div(table, className="tab-fill")], className="tab-column")
 
 
 def _flops(source: ReportSource, key: str, state: LivenessState) -> Component:
-    frame = flops_table(source, state.indices[:MOST_INDICES])
-    columns = [Column("Vertex type", "Vertex type", flex=3)]
-    columns += [
-        Column(name, name.replace("FLOP, index", "FLOP at index"), "integer", width=160) for name in frame.columns[1:]
-    ]
+    flops = flops_table(source, state.indices[:MOST_INDICES])
     note = (
         "Floating point operations of one execution over all tiles. A dash means that the report does not know: "
         "compile with profiler.includeFlopEstimates=true, and codelets must offer an estimate."
     )
     bar = html.Div(html.Span(note, className="tab-note"), className="tab-bar")
+    columns, frame = figure_columns(flops, {"name": {"flex": 3}}), figure_frame(flops)
     table = data_table("live-flops", frame, columns, name="liveness-flops", height="100%", filter_box=False)
     return html.Div([bar, html.Div(table, className="tab-fill")], className="tab-column")

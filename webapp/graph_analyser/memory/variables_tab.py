@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 from popvision.analysis.memory.lowered import lowered_table, lowered_tile
 from webapp.components import help_text, icon, long_table, popover, segments
 from webapp.components.attributes import attributes
-from webapp.components.figure_columns import Layout, figure_columns
+from webapp.components.figure_columns import HIDE, Layout, figure_columns
 from webapp.graph_analyser.memory.columns import table_columns
 from webapp.graph_analyser.memory.frames import ROWS, all_variables, table_of
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
@@ -26,7 +26,7 @@ _ALLOCATIONS: Layout = {
     "indices": {"width": 90},
     "shared": {"width": 85},
     "id": {"width": 85},
-    "variable": {"hide": True},
+    "variable": HIDE,
 }
 
 
