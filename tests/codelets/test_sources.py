@@ -292,3 +292,29 @@ def test_sources_with_equal_text_and_other_includes_are_two(tmp_path) -> None:
 
         assert scaled(add) == [2 * (1 + amount), 2 * (2 + amount)]
     assert np.isfinite(amount)
+
+
+ADDS = """#include <poplar/Vertex.hpp>
+using namespace poplar;
+%s
+class Adds : public Vertex { public: Input<Vector<float>> a; Output<float> b; %s
+  bool compute() { *b = a[0]; return true; } };
+"""
+
+
+def test_an_enumeration_of_8_bytes_is_no_field() -> None:
+    with pytest.raises(graph_object_load_error, match="'e' of Adds is of type E, which no field of a vertex can have"):
+        Graph(model()).addCodelets(io.StringIO(ADDS % ("enum class E : long { A };", "E e;")))
+
+
+@pytest.mark.parametrize("broken", [r".byte 1, 2, 3, 4, 5, 6, 7, 8", r".long 0x7fffffff\n.word 4\n.long 0\n.byte 8"])
+def test_broken_debug_information_is_named(broken: str) -> None:
+    assembly = rf'asm(".section .debug_info,\"\",@progbits\n{broken}\n.text");'
+    with pytest.raises(graph_program_compilation_error, match=r"debug information .* cannot be read"):
+        Graph(model()).addCodelets(io.StringIO(ADDS % (assembly, "")))
+
+
+def test_compressed_debug_information_is_read() -> None:
+    graph = Graph(model())
+    assert graph.addCodelets(io.StringIO(ADDS % ("", "")), "-gz")
+    assert graph.hasCodelet("Adds")

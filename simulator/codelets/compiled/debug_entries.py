@@ -1,117 +1,135 @@
-"""Classes of an object file by its debug information: the compiler's own account of members, types and offsets."""
+"""Classes of an object file by its debug information (DWARF): the compiler's own account of members, types and offsets.
+
+Entries are parsed when they are reached, so that headers cost nothing that no vertex uses.
+"""
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
+import io
+import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.base.errors import graph_program_compilation_error
+import numpy as np
+from elftools.common.exceptions import DWARFError, ELFError
+from elftools.construct import ConstructError
+from elftools.dwarf.die import DIE
+from elftools.dwarf.dwarfinfo import DWARFInfo
+from elftools.elf.elffile import ELFFile
 
-_ENTRY = re.compile(r" <(\d+)><([0-9a-f]+)>: Abbrev Number: \d+ \((DW_TAG_\w+)\)")
-_END = re.compile(r" <(\d+)><[0-9a-f]+>: Abbrev Number: 0")
-# Newer versions of readelf put the form before a value: "(strp) (offset: 0x1f5): name", "(data1) 8".
-_ATTRIBUTE = re.compile(
-    r"    <[0-9a-f]+>\s+(DW_AT_\w+)\s*: (?:\((?!indirect)[a-z]\w*\) )?"
-    r"(?:\((?:indirect (?:line )?string, )?offset: (?:0x)?[0-9a-f]+\): )?(.*)"
+from simulator.arrays import AnyArray
+
+#: What pyelftools raises for files and entries that are broken.
+UNREADABLE = (
+    ELFError,
+    DWARFError,
+    ConstructError,
+    struct.error,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
 )
-_KEPT = {
-    "DW_AT_name",
-    "DW_AT_type",
-    "DW_AT_byte_size",
-    "DW_AT_data_member_location",
-    "DW_AT_const_value",
-    "DW_AT_external",
-    "DW_AT_declaration",
-    "DW_AT_specification",
-    "DW_AT_virtuality",
-    "DW_AT_decl_line",
-    "DW_AT_signature",
-}
+#: Rows of the tables of relocations and symbols (ELF64, little-endian).
+_RELA = np.dtype([("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
+_SYMBOL = np.dtype([("name", "<u4"), ("info", "<u2"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")])
+#: Machine -> relocation that writes symbol + addend -> its bytes (R_X86_64_64, _32 and _32S; R_AARCH64_ABS64, _ABS32).
+_ABSOLUTE = {"x64": {1: 8, 10: 4, 11: 4}, "AArch64": {257: 8, 258: 4}}
+#: Types that stand for another one.
+_ALIASES = ("typedef", "const_type", "volatile_type")
+#: Aliases of aliases that are followed, at most; a compiler makes a handful.
+_DEEPEST_ALIAS = 100
 
 
-@dataclass
+@dataclass(frozen=True)
 class Entry:
-    """One entry of the tree; `tag` and names of `values` without DW_TAG_ and DW_AT_."""
+    """One entry of the tree; tags and attributes are named without DW_TAG_ and DW_AT_."""
 
-    tag: str
-    parent: Entry | None
-    values: dict[str, str] = field(default_factory=dict)
-    children: list[Entry] = field(default_factory=list)
+    die: DIE
+
+    @property
+    def tag(self) -> str:
+        return str(self.die.tag or "").removeprefix("DW_TAG_")
 
     @property
     def name(self) -> str:
-        return self.values.get("name", "")
+        value = self._value("name")
+        return value.decode(errors="replace") if isinstance(value, bytes) else ""
+
+    def has(self, attribute: str) -> bool:
+        return f"DW_AT_{attribute}" in self.die.attributes
 
     def number(self, attribute: str) -> int:
         """A whole number; 0 when it is not there."""
-        text = self.values.get(attribute, "0").split()
-        return int(text[0], 0) if text else 0
+        value = self._value(attribute)
+        return int(value) if isinstance(value, int) else 0
+
+    def _value(self, attribute: str) -> object:
+        known = self.die.attributes.get(f"DW_AT_{attribute}")
+        return None if known is None else known.value
+
+    @property
+    def children(self) -> Iterator[Entry]:
+        return map(Entry, self.die.iter_children())
 
     def of(self, *tags: str) -> Iterator[Entry]:
+        """The children with one of these tags."""
         return (child for child in self.children if child.tag in tags)
+
+    def type(self) -> Entry | None:
+        """The type that the entry refers to, through typedefs, const and volatile; None for void."""
+        at = self
+        for _ in range(_DEEPEST_ALIAS):
+            if not at.has("type"):
+                return None
+            at = Entry(at.die.get_DIE_from_attribute("DW_AT_type"))
+            if at.tag not in _ALIASES:
+                return at
+        return None
 
     def path(self) -> str:
         """The qualified name of where it is declared, "" at the outermost level."""
         names = []
-        at = self.parent
-        while at is not None and at.tag != "compile_unit":
-            names.append(at.name)
-            at = at.parent
+        at = self.die.get_parent()
+        while at is not None and Entry(at).tag not in ("compile_unit", "type_unit"):
+            names.append(Entry(at).name)
+            at = at.get_parent()
         return "::".join(name for name in reversed(names) if name)
 
 
-class DebugEntries:
-    """The entries of one object file."""
+def variables(path: Path, prefix: str) -> Iterator[Entry]:
+    """Variables of the outermost level of an object file whose names begin so.
 
-    def __init__(self, text: str) -> None:
-        self._by_offset: dict[int, Entry] = {}
-        stack: list[Entry] = []
-        for line in text.splitlines():
-            entry = _ENTRY.match(line)
-            if entry:
-                depth = int(entry[1])
-                del stack[depth:]
-                made = Entry(entry[3][7:], stack[-1] if stack else None)
-                if stack:
-                    stack[-1].children.append(made)
-                stack.append(made)
-                self._by_offset[int(entry[2], 16)] = made
-            elif stack:
-                attribute = _ATTRIBUTE.match(line)
-                if attribute and attribute[1] in _KEPT:
-                    stack[-1].values[attribute[1][6:]] = attribute[2].strip()
-
-    def type_of(self, entry: Entry) -> Entry | None:
-        """The type that an entry refers to, through typedefs and const."""
-        reference = re.match(r"<0x([0-9a-f]+)>", entry.values.get("type", ""))
-        found = self._by_offset.get(int(reference[1], 16)) if reference else None
-        if found is not None and found.tag in ("typedef", "const_type", "volatile_type"):
-            return self.type_of(found)
-        return found
-
-    def is_const(self, entry: Entry) -> bool:
-        """Whether the type that an entry refers to is const."""
-        reference = re.match(r"<0x([0-9a-f]+)>", entry.values.get("type", ""))
-        found = self._by_offset.get(int(reference[1], 16)) if reference else None
-        return found is not None and (found.tag == "const_type" or (found.tag == "typedef" and self.is_const(found)))
-
-    def variables(self, prefix: str) -> Iterator[Entry]:
-        """Variables of the outermost level whose names begin so."""
-        for entry in self._by_offset.values():
-            if entry.tag == "variable" and entry.name.startswith(prefix):
+    Broken debug information raises one of `UNREADABLE` here, or later where its entries are followed."""
+    for unit in _debug_information(bytearray(path.read_bytes())).iter_CUs():
+        for entry in Entry(unit.get_top_DIE()).of("variable"):
+            if entry.name.startswith(prefix):
                 yield entry
 
 
-def debug_entries(path: Path) -> DebugEntries:
-    """Read by `readelf`, which comes with the compiler. Raises graph_program_compilation_error where it is missing."""
-    readelf = shutil.which("readelf")
-    if readelf is None:
-        raise graph_program_compilation_error(
-            "C++ codelets need 'readelf' beside the compiler; on Debian: apt-get install binutils."
-        )
-    done = subprocess.run([readelf, "--debug-dump=info", str(path)], capture_output=True, check=False)
-    return DebugEntries(done.stdout.decode(errors="replace"))
+def _debug_information(file: bytearray) -> DWARFInfo:
+    """The debug information of an object file, relocated. pyelftools relocates entry by entry, which takes longer than
+    compiling; the plain absolute relocations that compilers use here are applied at once instead."""
+    elf = ELFFile(io.BytesIO(file))
+    relocations, target = elf.get_section_by_name(".rela.debug_info"), elf.get_section_by_name(".debug_info")
+    symbols = elf.get_section_by_name(".symtab")
+    if relocations is None or target is None or symbols is None or target.compressed or not elf.little_endian:
+        return elf.get_dwarf_info()
+    entries: AnyArray = np.frombuffer(relocations.data(), _RELA)
+    values: AnyArray = np.frombuffer(symbols.data(), _SYMBOL)["value"]
+    kinds = entries["kind"].astype(np.int64)
+    absolute = _ABSOLUTE.get(elf.get_machine_arch(), {})
+    if elf.elfclass != 64 or not set(np.unique(kinds).tolist()) <= set(absolute):
+        return elf.get_dwarf_info()
+    results = values[entries["symbol"]] + entries["addend"].astype(np.uint64)
+    section = np.frombuffer(file, np.uint8)[target["sh_offset"] :][: target["sh_size"]]
+    for kind, size in absolute.items():
+        rows = kinds == kind
+        places = entries["offset"][rows].astype(np.int64)[:, None] + np.arange(size)
+        section[places] = results[rows].view(np.uint8).reshape(-1, 8)[:, :size]
+    return ELFFile(io.BytesIO(file)).get_dwarf_info(relocate_dwarf_sections=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from simulator.base import types
-from simulator.base.errors import graph_object_load_error
-from simulator.codelets.compiled.debug_entries import DebugEntries, Entry
+from simulator.base.errors import graph_object_load_error, graph_program_compilation_error
+from simulator.codelets.compiled.debug_entries import UNREADABLE, Entry, variables
 from simulator.graph.vertices import ClassLayout, FieldSpec, HostField, VertexKind
 
 #: Types by what the compiler calls them.
@@ -29,6 +30,8 @@ TYPES = {
     "long unsigned int": types.UNSIGNED_INT,  # 32 bits on a tile
     "quarter": types.QUARTER,
 }
+#: Types of enumerations by their size in bytes.
+_ENUMERATIONS = {1: types.UNSIGNED_CHAR, 2: types.UNSIGNED_SHORT, 4: types.INT}
 #: How Poplar spells the types that it spells unlike the compiler.
 _SPELLED = {
     "short int": "short",
@@ -59,40 +62,63 @@ _KINDS: dict[str, VertexKind] = {
 }
 
 
-def class_layout(entry: Entry, entries: DebugEntries) -> ClassLayout | None:
+def class_layouts(path: Path, prefix: str, source: str) -> list[tuple[str, ClassLayout]]:
+    """(name without the prefix, layout of the vertex class) of each variable of an object file that begins with a
+    prefix and is a pointer to one. `source`: what was compiled, for messages.
+
+    Raises graph_object_load_error for members of types that no field has, graph_program_compilation_error for debug
+    information that cannot be read."""
+    layouts = []
+    try:
+        for variable in variables(path, prefix):
+            pointer = variable.type()
+            type_ = pointer.type() if pointer is not None else None
+            layout = class_layout(type_) if type_ is not None else None
+            if layout is not None:
+                layouts.append((variable.name.removeprefix(prefix), layout))
+    except UNREADABLE as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise graph_program_compilation_error(
+            f"The debug information that the compiler made of {source} cannot be read: {reason}; compile the codelets "
+            "without assembly and flags that change it."
+        ) from None
+    return layouts
+
+
+def class_layout(entry: Entry) -> ClassLayout | None:
     """The layout of a class, None if it is no vertex. Raises graph_object_load_error for members of other types."""
-    kind = _kind(entry, entries)
+    kind = _kind(entry)
     if kind is None:
         return None
-    name = class_name(entry, entries)
-    fields = tuple(_fields(entry, entries, name, 0))
+    name = class_name(entry)
+    fields = tuple(_fields(entry, name, 0))
     external = any(
         member.name == "isExternalCodelet" and member.number("const_value") != 0
-        for base in _with_bases(entry, entries)
+        for base in _with_bases(entry)
         for member in base.of("member", "variable")
     )
-    computes = any(f.name == "compute" for base in _with_bases(entry, entries) for f in base.of("subprogram"))
+    computes = any(f.name == "compute" for base in _with_bases(entry) for f in base.of("subprogram"))
     return ClassLayout(name, kind, entry.number("byte_size"), fields, external, computes)
 
 
-def class_name(entry: Entry, entries: DebugEntries) -> str:
+def class_name(entry: Entry) -> str:
     """As Poplar spells it: qualified, template arguments separated by commas alone."""
     path = entry.path()
     arguments = []
     for parameter in entry.of("template_type_param", "template_value_param", "GNU_template_parameter_pack"):
         parts = parameter.children if parameter.tag == "GNU_template_parameter_pack" else [parameter]
-        arguments += [_argument(part, entries) for part in parts]
+        arguments += [_argument(part) for part in parts]
     base = entry.name.partition("<")[0].strip()
     name = f"{path}::{base}" if path else base
     return f"{name}<{','.join(arguments)}>" if "<" in entry.name else name
 
 
-def _argument(parameter: Entry, entries: DebugEntries) -> str:
-    type_ = entries.type_of(parameter)
+def _argument(parameter: Entry) -> str:
+    type_ = parameter.type()
     if type_ is None:
         return "void"
     if parameter.tag == "template_type_param":
-        return _type_name(type_, entries)
+        return _type_name(type_)
     value = parameter.number("const_value")
     if type_.tag == "enumeration_type":
         path = type_.path()
@@ -102,61 +128,64 @@ def _argument(parameter: Entry, entries: DebugEntries) -> str:
     return ("false", "true")[value != 0] if type_.name == "bool" else str(value)
 
 
-def _type_name(type_: Entry, entries: DebugEntries) -> str:
+def _type_name(type_: Entry) -> str:
     if type_.tag == "base_type":
         return _SPELLED.get(type_.name, type_.name)
     if type_.tag in ("class_type", "structure_type"):
-        return class_name(type_, entries)
+        return class_name(type_)
     path = type_.path()
     return f"{path}::{type_.name}" if path else type_.name
 
 
-def _kind(entry: Entry, entries: DebugEntries) -> VertexKind | None:
+def _kind(entry: Entry) -> VertexKind | None:
     """By the nearest base that says so."""
-    for base in _with_bases(entry, entries):
+    for base in _with_bases(entry):
         kind = _KINDS.get(f"{base.path()}::{base.name}")
         if kind is not None:
             return kind
     return None
 
 
-def _with_bases(entry: Entry, entries: DebugEntries) -> list[Entry]:
+def _with_bases(entry: Entry) -> list[Entry]:
     found = [entry]
     for inherited in entry.of("inheritance"):
-        base = entries.type_of(inherited)
+        base = inherited.type()
         if base is not None:
-            found += _with_bases(base, entries)
+            found += _with_bases(base)
     return found
 
 
-def _fields(entry: Entry, entries: DebugEntries, owner: str, shift: int) -> list[HostField]:
+def _fields(entry: Entry, owner: str, shift: int) -> list[HostField]:
     """Those of bases first, in the order of their declaration."""
-    found: list[HostField] = []
-    for child in entry.children:
-        at = shift + child.number("data_member_location")
-        type_ = entries.type_of(child)
-        if child.tag == "inheritance" and type_ is not None:
-            found += _fields(type_, entries, owner, at)
-        elif child.tag == "member" and "data_member_location" in child.values and type_ is not None:
-            found.append(_field(child, type_, at, entries, owner))
-    return found
+    fields: list[HostField] = []
+    for child in entry.of("inheritance", "member"):
+        type_ = child.type()
+        if type_ is None or not child.has("data_member_location"):
+            continue
+        offset = shift + child.number("data_member_location")
+        if child.tag == "inheritance":
+            fields += _fields(type_, owner, offset)
+        else:
+            fields.append(_field(child, type_, offset, owner))
+    return fields
 
 
-def _field(member: Entry, type_: Entry, offset: int, entries: DebugEntries, owner: str) -> HostField:
-    name = member.name
+def _field(member: Entry, type_: Entry, offset: int, owner: str) -> HostField:
+    name, size = member.name, type_.number("byte_size")
+    field = None
     if type_.name in TYPES and (type_.tag == "base_type" or TYPES[type_.name] is types.QUARTER):
-        wide = type_.number("byte_size") > TYPES[type_.name].size
-        return HostField(FieldSpec(name, "value", "", TYPES[type_.name]), offset, wide)
-    if type_.tag == "enumeration_type":
-        sized = {1: types.UNSIGNED_CHAR, 2: types.UNSIGNED_SHORT, 4: types.INT}
-        return HostField(FieldSpec(name, "value", "", sized[type_.number("byte_size")]), offset)
-    found = _of_template(name, _Spelled.read(type_.name), offset) if type_.path() == "poplar" else None
-    if found is None:
+        wide = size > TYPES[type_.name].size
+        field = HostField(FieldSpec(name, "value", "", TYPES[type_.name]), offset, wide)
+    elif type_.tag == "enumeration_type" and size in _ENUMERATIONS:
+        field = HostField(FieldSpec(name, "value", "", _ENUMERATIONS[size]), offset)
+    elif type_.path() == "poplar":
+        field = _of_template(name, _Spelled.read(type_.name), offset)
+    if field is None:
         raise graph_object_load_error(
             f"Field '{name}' of {owner} is of type {type_.name or type_.tag.replace('_', ' ')}, which no field of a "
             "vertex can have: use numbers, Input, Output, InOut, Vector and VectorList of them."
         )
-    return found
+    return field
 
 
 @dataclass(frozen=True)

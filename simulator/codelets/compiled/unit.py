@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base.types import CodeletFileType, type_named
-from simulator.codelets.compiled.debug_entries import debug_entries
 from simulator.codelets.compiled.declarations import ClassHead, Declared, declared_in
 from simulator.codelets.compiled.host_compiler import cached, compiler, key_of
 from simulator.codelets.compiled.source import DEFAULTS, LANGUAGES, CompilationFailed, Preprocessed
-from simulator.codelets.compiled.struct_fields import class_layout
 from simulator.graph.vertices import ClassLayout, CompiledClass, FieldSpec, HostField
 
 _ENTRY = """
@@ -93,15 +91,11 @@ def _classes(declared: Declared, source: Preprocessed, key: str, object_: Path) 
     candidates = {f"{key}_{k}": head for k, (head, _, _) in enumerate(_candidates(declared, source.text))}
     if not candidates:
         return
-    entries = debug_entries(object_)
-    for variable in entries.variables("popvision_type_"):
-        entry = variable.name.removeprefix("popvision_type_")
-        pointer = entries.type_of(variable)
-        type_ = entries.type_of(pointer) if pointer is not None else None
-        if entry not in candidates or type_ is None:
-            continue
-        head, layout = candidates[entry], class_layout(type_, entries)
-        if layout is None or not (layout.computes or layout.external):
+    from simulator.codelets.compiled.struct_fields import class_layouts  # here, as importing pyelftools takes 40 ms
+
+    for entry, layout in class_layouts(object_, "popvision_type_", source.name):
+        head = candidates.get(entry)
+        if head is None or not (layout.computes or layout.external):
             continue
         outside = layout.external and not head.has_compute
         yield CompiledClass(layout, entry, head.constraints, external_symbol(layout.name) if outside else "")
