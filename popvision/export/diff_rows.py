@@ -1,7 +1,8 @@
-"""The tables of a comparison as rows of text, shared by the terminal and Markdown."""
+"""The tables of a comparison as rows of text, and its figures as text, shared by the terminal and Markdown."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.limits import Outcome
 from popvision.analysis.compare.report_diff import Figure, ReportDiff
-from popvision.export.diff_numbers import UNKNOWN, difference_text, relative_text, value_text
+
+#: Stands for a figure that a report does not hold.
+UNKNOWN = "\u2013"
 
 
 @dataclass(frozen=True)
@@ -145,3 +148,50 @@ def _count_note(changes: Changes, shown: int, total: int) -> str:
 def _label(row: Mapping[Any, Any]) -> str:
     type, name = str(row["type"]), str(row["name_target"] or row["name_source"])
     return f"{type} ({name})" if type and name else type or name
+
+
+def value_text(value: float | None, kind: str) -> str:
+    """A figure of `kind` (metrics.Metric): 638976 bytes -> "624.0 KiB", a share 0.5 -> "50.00 %"."""
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    if kind == "bytes":
+        return _bytes(value)
+    if kind == "percent":
+        return f"{100 * value:.2f} %"
+    if kind == "seconds":
+        return _seconds(value)
+    return f"{value:,.1f}" if kind == "decimal" and value != int(value) else f"{int(value):,}"
+
+
+def difference_text(value: float | None, kind: str) -> str:
+    """A difference with its sign; shares differ in percentage points."""
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    size = f"{100 * abs(value):.2f} pp" if kind == "percent" else value_text(abs(value), kind)
+    return f"{'+' if value > 0 else '-' if value < 0 else ''}{size}"
+
+
+def relative_text(figure: Figure) -> str:
+    """The change as a percentage of the source; "" when unknown, "from 0" when the source is 0."""
+    share = figure.relative
+    if share is None or figure.metric.kind == "percent":
+        return ""
+    if math.isinf(share):
+        return "from 0"
+    return f"{'+' if share > 0 else '-' if share < 0 else ''}{abs(share):.2%}".replace("%", " %")
+
+
+def _bytes(value: float) -> str:
+    size = float(value)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(size) < (1024 if unit == "B" else 1023.95) or unit == "TiB":
+            break
+        size /= 1024
+    return f"{value:,.0f} B" if unit == "B" else f"{size:,.1f} {unit}"
+
+
+def _seconds(value: float) -> str:
+    for limit, unit, factor in ((1e-6, "ns", 1e9), (1e-3, "\u00b5s", 1e6), (1.0, "ms", 1e3)):
+        if abs(value) < limit:
+            return f"{value * factor:.4g} {unit}"
+    return f"{value:,.4g} s"
