@@ -81,7 +81,7 @@ def test_question_mark_lists_the_keys_of_the_page(viewer: Viewer) -> None:
     page = viewer.open("tiny", "program_tree")
     page.keyboard.press("?")
     expect(page.locator("#shortcuts")).to_be_visible()
-    expect(page.locator("#shortcuts")).to_contain_text("Open everything below")
+    expect(page.locator("#shortcuts")).to_contain_text("Expand everything below")
     page.keyboard.press("Escape")
     expect(page.locator("#shortcuts")).to_be_hidden()
 

@@ -148,7 +148,7 @@ def test_hiding_a_channel_says_so_and_leaves_the_statistics_alone(viewer: Viewer
     assert viewer.url()["tl_hide"] == "0"
     assert "hidden in the drawing, counted here" in viewer.corner()
     assert f"Events {EVENTS:,}" in viewer.corner()
-    viewer.page.wait_for_selector("#tl-tab-statistics >> text=are counted here too")
+    viewer.page.wait_for_selector("#tl-tab-statistics >> text=hidden in the drawing")
     assert statistics(viewer) == before
     assert sum(count for count, _ in before.values()) == EVENTS
 

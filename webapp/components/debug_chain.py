@@ -1,4 +1,4 @@
-"""A debug context and those it was made in, innermost last."""
+"""A debug context, then those it was made in."""
 
 from __future__ import annotations
 

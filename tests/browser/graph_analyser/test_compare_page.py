@@ -72,7 +72,7 @@ def test_a_report_against_itself(viewer: Viewer) -> None:
     expect(page.locator("#summary-changes")).to_contain_text(
         "No program, variable, tile, vertex type or compute set differs"
     )
-    expect(page.locator("#page")).to_contain_text("Nothing was set differently")
+    expect(page.locator("#page")).to_contain_text("All options and machines are the same")
 
 
 def test_several_targets_stand_side_by_side(viewer: Viewer) -> None:

@@ -105,7 +105,7 @@ def test_hidden_types_are_not_drawn_and_figures_say_so(pages: Pages) -> None:
     text = pages.tab("still count everything", "#execution-tab-summary")
     assert "compute 50.00 %" in text
     pages.page.get_by_role("switch", name="Filtered figures").click()
-    text = pages.tab("are left out of every share", "#execution-tab-summary")
+    text = pages.tab("every share, balance and byte count below excludes", "#execution-tab-summary")
     assert "compute" not in text.partition("Proportions")[2].replace("OnTileExecute", "")
     assert "exchange 60.00 %" in text  # 3 exchange, 1 sync, 1 tail
 

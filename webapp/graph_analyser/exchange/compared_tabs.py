@@ -1,4 +1,4 @@
-"""Tabs of the exchange page of two reports: fan-out, IPUs and host copies as source, target and difference."""
+"""Tabs of the exchange page in a comparison: fan-out, IPUs and host copies as source, target and difference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HOST_FIGURES = (
 
 
 def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Component:
-    """How many tiles the tiles send to in either report, and how many get the same data."""
+    """The distributions of fan-out and of receivers per multicast in both reports."""
     try:
         partner = partner_of(source, target, program)
         counts = [fan_outs(messages_of(*each)) for each in ((source, program), (target, partner))]
@@ -47,22 +47,20 @@ def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
     fan = data_table(
         "xch-fan",
         _rows(counts, "tiles"),
-        head + difference_columns("tiles", "Tiles that send to so many", "integer"),
+        head + difference_columns("tiles", "Tiles with this fan-out", "integer"),
         name="fan-out-compared",
         height=260,
         filter_box=False,
     )
     parts: list[Component] = [html.Div([html.H2("Fan-out of sending tiles"), fan])]
     spread = [sendings_of(*each) for each in ((source, program), (target, partner))]
-    title = html.H2("Bytes by the number of tiles that get them")
+    title = html.H2("Bytes sent by number of receivers")
     silent = [side for side, (receivers, _) in zip(("source", "target"), spread, strict=True) if not len(receivers)]
     if silent:
-        text = (
-            f"How many tiles get the same data is not in the {' and '.join(silent)} (format 1.0, or nothing is sent)."
-        )
+        text = f"The {' and '.join(silent)} has no multicast figures (format 1.0, or nothing is sent)."
         parts.append(html.Div([title, empty_hint(text)]))
         return html.Div(parts, className="exchange-columns compared", **_REGION)
-    head = [Column("receivers", "Receivers", "integer", "Tiles that get the same data", width=110)]
+    head = [Column("receivers", "Receivers", "integer", "Tiles that receive the same data", width=110)]
     sent = data_table(
         "xch-sendings",
         _rows(spread, "bytes"),
@@ -76,7 +74,7 @@ def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
 
 
 def _rows(both: Iterable[tuple[Any, Any]], field: str) -> list[dict[str, Any]]:
-    """A row per number of receivers of either report; one that a report does not have counts 0 there."""
+    """A row per number of receivers in either report; 0 where a report does not have it."""
     before, after = (dict(zip(keys.tolist(), values.tolist(), strict=True)) for keys, values in both)
     rows = [
         {"receivers": count, f"{field}_source": before.get(count, 0), f"{field}_target": after.get(count, 0)}
@@ -86,7 +84,7 @@ def _rows(both: Iterable[tuple[Any, Any]], field: str) -> list[dict[str, Any]]:
 
 
 def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Component:
-    """Bytes from IPU to IPU in either report; IPUs are matched by number."""
+    """Bytes from IPU to IPU in both reports; IPUs are matched by number."""
     try:
         partner = partner_of(source, target, program)
         sums = [
@@ -97,7 +95,7 @@ def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
         return empty_hint(str(lacking))
     most = max(len(each) for each in sums)
     if most < 2:
-        return empty_hint("Both reports have one IPU: all exchange stays inside it.")
+        return empty_hint("Both reports have one IPU, so no data moves between IPUs.")
 
     def figure(of: Any, one: int, other: int) -> int | None:
         return int(of[one, other]) if max(one, other) < len(of) else None
@@ -121,10 +119,10 @@ def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
 
 
 def host_pair(source: ReportSource, target: ReportSource) -> Component:
-    """Copies to and from the host of both reports over all their runs, matched like programs."""
+    """Copies to and from the host over all runs of both reports, matched like programs."""
     ours, theirs = ({row["program"]: row for row in host_copies(each)} for each in (source, target))
     if not ours and not theirs:
-        return empty_hint("Neither program copies anything to or from the host.")
+        return empty_hint("Neither report copies data to or from the host.")
     matching = match_programs(source, target)
     found = zip(matching.source.tolist(), matching.target.tolist(), matching.how.tolist(), strict=True)
     paired = {one: (other, how) for one, other, how in found if one in ours and other in theirs}
@@ -134,7 +132,9 @@ def host_pair(source: ReportSource, target: ReportSource) -> Component:
     rows = difference_rows(rows, *[field for field, _, _ in _HOST_FIGURES])
     rows.sort(key=lambda row: -np.inf if row["mid_diff"] is None else -abs(row["mid_diff"]))
     columns = [
-        Column("program", "Id", "integer", "Id of the copy's Mid in the source; – = only in the target", width=70),
+        Column(
+            "program", "Id", "integer", "Id of the copy's StreamCopyMid in the source; – = only in the target", width=70
+        ),
         Column("target_program", "Target id", "integer", "– = only in the source", width=90),
         Column("name", "Stream", width=260),
         Column("how", "Matched by", width=120),

@@ -1,4 +1,4 @@
-"""The figures above the drawing of the exchange page."""
+"""The figures above the drawing of the exchange page: bytes, messages, fan-out, time and bandwidth."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def row_of(source: ReportSource, program: int) -> int:
-    """Row of a program in the columns of exchange_programs."""
+    """The row of a program in the columns of `moved`."""
     return int(np.searchsorted(moved(source).program, program))
 
 
 def exchange_headline(
     source: ReportSource, program: int, step: int | None, key: str, target: ReportSource | None = None
 ) -> Component:
-    """Bytes, messages, fan-out, worst tile, cycles and use of the bandwidth of one execution."""
+    """Bytes, messages, fan-out, busiest tile, cycles and bandwidth of one execution; with a target also differences."""
     m, row = moved(source), row_of(source, program)
     figures = [
         _figure("Program", f"{m.type[row]}, Id {program}", m.name[row], title=m.name[row], class_name="wide"),
@@ -79,36 +79,36 @@ def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Co
         href = f"/r/{key}/memory?tiles={tile}"
         link = html.A(f"tile {tile:,}", href=href, **attributes(data_nav="jump"))
         found.append(
-            _figure("Worst tile", bytes_text(int(m.worst_bytes[row])), link, title=f"{m.worst_bytes[row]:,} B")
+            _figure("Busiest tile", bytes_text(int(m.worst_bytes[row])), link, title=f"{m.worst_bytes[row]:,} B")
         )
     if not np.isnan(b.cycles_each[row]):
         found.append(_cycles(source, row, step))
     use = b.achieved[row] / b.possible[row]
     about = help_text(
         "Achieved bandwidth",
-        "Bytes of one execution per cycle, against what the tiles that receive could take in that time. Two tiles that "
-        "share a bus take what both receive at twice the rate, so the share may exceed 100 %.",
+        "Bytes of one execution per cycle, compared with the rate at which the receiving tiles can take data. Two "
+        "tiles that share a bus receive the same data at twice the rate, so the share may exceed 100 %.",
         formula=_formula(source, row),
     )
     text = "unknown" if np.isnan(b.achieved[row]) else f"{b.achieved[row]:,.1f} B/cycle"
-    share = "possible rate not in the report" if np.isnan(use) else f"{percent_text(float(use))} of the plain rate"
+    share = "plain rate not stored" if np.isnan(use) else f"{percent_text(float(use))} of the plain rate"
     found.append(_figure("Achieved", text, share, help=about))
     return found
 
 
 def _cycles(source: ReportSource, row: int, step: int | None) -> Component:
-    """Cycles of one execution, and over which tiles they are the largest."""
+    """Cycles of one execution: those of the tile that takes longest."""
     r, target = ran(source), target_of(source)
     each = float(bandwidth(source).cycles_each[row])
     runs = int(r.executions[row])
     detail = f"mean of {runs:,} executions" if runs > 1 else "one execution" if runs else "estimate: no run recorded"
     about = help_text(
         "Cycles of one execution",
-        "The tile that takes part longest, and not the step's length in the trace: that is less, down to 0, where "
-        "other tiles work meanwhile. A report that counted cycles on one tile has only that length.",
+        "Cycles of the tile that takes longest. The length of the step in the trace is shorter, down to 0, where other "
+        "tiles work at the same time. A report that counts cycles on a single tile has that length only.",
         formula=f"{r.cycles[row]:,} cycles of the longest tile / {runs:,} executions" if runs else "estimate",
     )
-    shown = detail if step is None else f"{detail}; step {step:,} chosen"
+    shown = detail if step is None else f"{detail}; step {step:,} selected"
     return _figure("Cycles", cycles_text(round(each), target.clock_hz), shown, help=about)
 
 

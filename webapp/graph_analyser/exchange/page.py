@@ -1,12 +1,12 @@
-"""Exchange: the traffic of one program between tiles, IPUs and the host, and all programs that move data, ranked.
+"""Exchange: the traffic of one program between tiles, IPUs and the host, and a ranking of all programs that move data.
 
-The drawing is assets/exchange/*.js, fed by exchange_routes. What is shown stands in the URL:
+The drawing is assets/exchange/*.js, which reads the routes of routes.py. The URL holds the state of the page:
 
-    program, step   whose traffic (a step's program; else the one that moved most)    vs   difference to that report
+    program, step   program shown (that of the step; by default the one with most bytes)   vs   report to compare with
     xch_view   "" matrix, "plan" floor plan, "tiles" plot by tile     xch_at     visible window
     tiles, xch_to   the tile, or the pair (source, destination)       xch_order  "hardware"
     xch_show   quantity of the floor plan                             xch_unit   "cycles", else bytes
-    xch_mark   the tile or pair (source-destination) that the cursor is measured from
+    xch_mark   the marked tile or pair (source-destination); distances are measured from it
     xch_tab    tab of the lower pane
 """
 
@@ -56,14 +56,14 @@ if TYPE_CHECKING:
     from webapp.library import Library
 
 KEYS = (
-    ("← → ↑ ↓", "Move the cursor; with Shift by ten (focus the drawing first)"),
+    ("← → ↑ ↓", "Move the cursor; with Shift, by ten (focus the drawing first)"),
     ("W S", "Zoom in, zoom out"),
     ("A D  Page Up / Down", "Move left, right, up, down"),
     (". ,", "Next, previous tile"),
     ("f", "Zoom to the cursor"),
     ("0", "Show everything"),
-    ("m", "Mark the tile or pair under the cursor: its values are measured from there"),
-    ("Esc", "Select nothing; again: take the mark away"),
+    ("m", "Mark the tile or pair under the cursor and show differences from it"),
+    ("Esc", "Clear the selection; press again to remove the mark"),
     ("Wheel, drag, double click", "Zoom, move, show everything"),
 )
 
@@ -83,11 +83,11 @@ PLOT_KEYS = ("program", "step", "xch_view", "vs")
 TAB_SET = TabSet("xch", TABS, ("program", "step", "tiles", "vs"), "Exchange details")
 
 NO_BYTES = (
-    "This report does not say what programs move (its table program_by_ipu is missing), so there is no traffic. "
-    "popvision's simulator always records it; reports of other producers may not."
+    "This report has no traffic to show: its table program_by_ipu is missing. popvision's simulator always records it; "
+    "reports of other producers may not."
 )
 
-_GUESS = "Places follow physical ids; no public source gives the exact floor plan, so this one is a guess."
+_GUESS = "Tiles are placed by physical id. The exact floor plan is not public, so this layout is a guess."
 
 
 def layout(context: ViewContext) -> Component:
@@ -154,12 +154,12 @@ def _about() -> list[Component]:
     return [
         html.Strong("Traffic"),
         html.P(
-            "A message is what one tile sends another in one execution. Received counts every receiver, sent counts a "
-            "multicast once. Colours are logarithmic; the key gives their ends."
+            "A message is the data that one tile sends to another in one execution. Received bytes count every "
+            "receiver; sent bytes count a multicast once. The colour scale is logarithmic; the key shows its range."
         ),
         html.P(
-            "A tile moves 4 bytes a cycle each way, so the tile with most bytes dictates the length of an exchange, "
-            "plus a start. Tiles that share a bus take what both receive at twice that rate."
+            "A tile moves 4 bytes per cycle each way, so the tile with most bytes, plus a start-up time, sets the "
+            "length of an exchange. Two tiles that share a bus receive the same data at twice that rate."
         ),
     ]
 
@@ -193,7 +193,7 @@ def _plot_part(context: ViewContext) -> tuple[Any, ...]:
 
 
 def _statistics(source: ReportSource, program: int, step: int | None, owner: str) -> list[Component]:
-    """Average, extremes and standard deviation over all tiles, in the source report; `owner` says so."""
+    """Lines of average, extremes and standard deviation over all tiles of the source; `owner` precedes their names."""
     tiles = exchange_tiles(source, program, step)
     lines = []
     for name, values in ((f"{owner}Received", tiles.received), (f"{owner}Sent", tiles.sent)):
@@ -219,7 +219,7 @@ def _export(source: ReportSource, key: str, program: int) -> Any:
 def _missing(context: ViewContext) -> str:
     if "program_by_ipu" in context.source.reader.missing:
         return NO_BYTES
-    context.source.reader.steps()  # runs that damage took leave no figures of executions: say so, in its own words
+    context.source.reader.steps()  # a report whose runs are damaged raises the error that says so
     types = programs_of(context.source).type
     return "" if any(each in EXCHANGE_TYPES for each in types) else NOTHING
 

@@ -1,13 +1,13 @@
-"""What the drawing of the exchange page asks for, below /data/<key>/exchange/.
+"""Binary routes of the exchange drawing, below /data/<key>/exchange/.
 
-    tiles?program=&step=&order=&vs=       the program meant and its columns, one entry per tile
+    tiles?program=&step=&order=&vs=       the program to show and its columns, one entry per tile
     matrix?program=&order=&size=&row=&rows=&column=&columns=&vs=
                                           cells of `size` x `size` positions from position `row`, `column`; `rows` and
                                           `columns` count cells. Sparse (`cell`, `value`) or dense (`value`)
     partners?program=&tile=               partners of one tile
     messages.csv?program=                 every message, streamed
 
-A query that cannot be answered gets status 400 and one sentence; what is not recorded comes as `reason` in the header.
+A query that cannot be answered gets status 400 and one sentence; the header's `reason` says what is not recorded.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def register_routes(app: Dash, library: Library) -> None:
 
 
 def tiles(source: ReportSource, target: ReportSource | None) -> Response:
-    """Columns of the program that the selection means; differences (target - source) when there is a target."""
+    """Columns of the selected program; with a target, differences (target - source)."""
     machine = target_of(source)
     program, step = exchange_of(source, _lenient("program"), _lenient("step"))
     if program is None:
@@ -89,7 +89,7 @@ def tiles(source: ReportSource, target: ReportSource | None) -> Response:
 
 
 def _differences(one: ExchangeTiles, other: ExchangeTiles, tiles: int) -> dict[str, Int64Array | None]:
-    """target - source of each column; a tile that the target does not have counts as 0 there."""
+    """target - source of each column; a tile that the target lacks counts as 0."""
 
     def difference(name: str) -> Int64Array | None:
         before, after = getattr(one, name), getattr(other, name)
@@ -103,7 +103,7 @@ def _differences(one: ExchangeTiles, other: ExchangeTiles, tiles: int) -> dict[s
 
 
 def matrix(source: ReportSource, target: ReportSource | None) -> Response:
-    """Bytes of the cells of a window, row by row."""
+    """Bytes of the cells of a window, row by row, sparse or dense."""
     found = matrix_of(
         source, number_of(request.args, "program"), _order(target_of(source).physical_tile is not None), target
     )
@@ -121,7 +121,7 @@ def matrix(source: ReportSource, target: ReportSource | None) -> Response:
 
 
 def partner_tiles(source: ReportSource, _target: ReportSource | None) -> Response:
-    """Tiles that one tile receives from and sends to, with bytes, heaviest first."""
+    """The tiles that one tile receives from and sends to, with bytes, heaviest first."""
     tile = number_of(request.args, "tile", 0, target_of(source).num_tiles - 1)
     try:
         found = partners(source, number_of(request.args, "program"), tile)
@@ -133,7 +133,7 @@ def partner_tiles(source: ReportSource, _target: ReportSource | None) -> Respons
 
 
 def export(source: ReportSource, _target: ReportSource | None) -> Response:
-    """All messages as CSV, a piece at a time."""
+    """All messages as CSV, streamed in pieces."""
     program = number_of(request.args, "program")
     found = messages_of(source, program)
 
@@ -150,7 +150,7 @@ def export(source: ReportSource, _target: ReportSource | None) -> Response:
 
 
 def _narrow(values: Int64Array) -> AnyArray:
-    """The narrowest of the packed types that holds the values."""
+    """The values in the narrowest packed type that holds them."""
     if not len(values):
         return values.astype(np.uint32)
     low, high = int(values.min()), int(values.max())
@@ -164,5 +164,5 @@ def _order(has_physical: bool) -> str:
 
 
 def _lenient(name: str) -> int | None:
-    """A number of the page's own address, which the page passes on as it is: None where it is none."""
+    """A number of the query, None for other text: the page passes on its own address unchecked."""
     return whole_number(request.args.get(name, ""))

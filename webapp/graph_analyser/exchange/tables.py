@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-#: Heaviest pairs of tiles in the table; all messages are in the export.
+#: Heaviest pairs of tiles in the table; the export has all messages.
 MOST_PAIRS = 2_000
 
 #: Figures of the comparison: (field, title, kind).
@@ -39,7 +39,7 @@ USE_HELP = (
     "Achieved / plain rate. DoExchange: bytes received / (cycles x 4 B x tiles that receive); GlobalExchange: bytes "
     "received / (cycles x bytes per cycle of an IPU's links x IPUs that receive); host copy: bytes / (cycles x bytes "
     "per cycle of the host link x IPUs). Tiles that share a bus receive the same data at twice the rate, so it may "
-    "exceed 100 %. – = the report does not hold the rate (format 1.0)"
+    "exceed 100 %. – = rate not stored (format 1.0)"
 )
 
 PROGRAM_COLUMNS = [
@@ -48,34 +48,40 @@ PROGRAM_COLUMNS = [
     Column("name", "Name", width=280),
     Column("total", "Total received", "bytes", "Bytes received in all recorded executions", width=150, sort="desc"),
     Column("share", "Share", "percent", "Total received / that of all exchange programs", width=85),
-    Column("received", "Received", "bytes", "Bytes received in one execution, every receiver counted", width=110),
-    Column("sent", "Sent", "bytes", "Bytes sent in one execution, a multicast counted once", width=110),
+    Column("received", "Received", "bytes", "Bytes received in one execution; counts every receiver", width=110),
+    Column("sent", "Sent", "bytes", "Bytes sent in one execution; counts a multicast once", width=110),
     Column("multicast", "Multicast", "decimal", "Bytes received / bytes sent", width=95),
     Column("messages", "Messages", "integer", "Pairs of tiles; – = not recorded, or a host copy", width=100),
     Column("fan_mean", "Fan-out", "decimal", "Messages / tiles that send", width=85),
-    Column("fan_worst", "Worst", "integer", "Most tiles that one tile sends to", width=80),
+    Column("fan_worst", "Max", "integer", "Largest fan-out of a tile", width=80),
     Column("receivers", "Receivers", "integer", "Tiles that receive", width=95),
-    Column("worst_tile", "Worst tile", "integer", "The tile that receives most", width=95),
-    Column("worst_bytes", "Its bytes", "bytes", "Bytes that the worst tile receives", width=105),
+    Column("worst_tile", "Busiest tile", "integer", "The tile that receives most bytes", width=105),
+    Column("worst_bytes", "Its bytes", "bytes", "Bytes that the busiest tile receives", width=105),
     Column("estimated", "Estimate", "cycles", "Estimated cycles of the longest tile", width=100),
-    Column("cycles", "Cycles each", "decimal", "All cycles / executions; the estimate where there are none", width=105),
+    Column(
+        "cycles",
+        "Cycles each",
+        "decimal",
+        "All cycles / executions; the estimate without a recorded execution",
+        width=105,
+    ),
     Column("executions", "Executions", "integer", "Recorded execution steps", width=100),
     Column(
         "all_cycles",
         "All cycles",
         "cycles",
-        "Sum over all recorded executions of the longest tile's cycles. A "
-        "step's flat length in the trace is less where other tiles work meanwhile",
+        "Cycles of the longest tile, summed over all recorded executions. The flat bar in the trace is shorter where "
+        "other tiles work at the same time",
         width=105,
     ),
     Column("achieved", "B / cycle", "decimal", "Bytes of one execution / cycles each", width=95),
     Column("use", "Of plain rate", "percent", USE_HELP, width=105),
     Column(
         "dictated",
-        "Worst dictates",
+        "Busiest explains",
         "percent",
-        "ceil(bytes of the worst tile / 4) / cycles each: how much of the "
-        "length its own bytes explain; above 100 % where it shares a bus",
+        "ceil(bytes of the busiest tile / 4) / cycles each: the share of the length that its bytes explain; above "
+        "100 % where the tile shares a bus",
         width=120,
     ),
     Column("code", "Code", "bytes", "Bytes of exchange code over all tiles", width=100),
@@ -87,12 +93,12 @@ PAIR_COLUMNS = [
     Column("source_ipu", "Source IPU", "integer", width=110),
     Column("destination_ipu", "Destination IPU", "integer", width=130),
     Column("bytes", "Bytes", "bytes", "Bytes of one execution", width=130),
-    Column("share", "Share", "percent", "Of the bytes that all messages carry", width=100),
+    Column("share", "Share", "percent", "Bytes / bytes of all messages", width=100),
 ]
 
 
 def program_frame(source: ReportSource, _query: Mapping[str, str] | None = None) -> DataFrame:
-    """One row per exchange program, most bytes over the recorded runs first."""
+    """One row per exchange program, most bytes over all recorded runs first."""
     import pandas as pd
 
     m, f, r, b = moved(source), fans(source), ran(source), bandwidth(source)
@@ -125,13 +131,13 @@ def program_frame(source: ReportSource, _query: Mapping[str, str] | None = None)
     }
     order = np.lexsort((m.program, -m.received - m.sent, -through))
     frame = pd.DataFrame(columns)
-    if not len(source.reader.runs().name):  # without a run totals are unknown, not 0
+    if not len(source.reader.runs().name):  # without a run, totals are unknown and not 0
         frame[["total", "share", "executions", "all_cycles"]] = np.nan
     return frame.iloc[order].reset_index(drop=True)
 
 
 def _known(values: Any) -> Any:
-    """-1 = not known, as a missing value."""
+    """The values with -1 (not known) as missing values."""
     return np.where(values < 0, np.nan, values) if (values < 0).any() else values
 
 
@@ -148,8 +154,8 @@ def compared_columns() -> list[Column]:
 
 
 def compared_frame(source: ReportSource, target: ReportSource) -> DataFrame:
-    """Programs of both reports side by side, those of one report alone with the other side missing. Most changed bytes
-    first."""
+    """Programs of both reports side by side, largest change of bytes first. A program of one report alone has missing
+    values on the other side."""
     matching = match_programs(source, target)
     both = dict(
         zip(matching.source.tolist(), zip(matching.target.tolist(), matching.how.tolist(), strict=True), strict=True)
@@ -204,7 +210,7 @@ def pair_frame(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
 
 
 def pair_difference_frame(source: ReportSource, target: ReportSource, program: int) -> DataFrame:
-    """The pairs that changed most, bytes in either report (0 where it has no such message). Raises NotRecordedError."""
+    """The pairs with the largest change: bytes in both reports, 0 for no message. Raises NotRecordedError."""
     frame = _pairs(source, difference_messages(source, target, program)[0]).drop(columns=["bytes", "share"])
     rows = frame["source"].to_numpy(np.int64), frame["destination"].to_numpy(np.int64)
     frame["bytes_source"] = _bytes_of(messages_of(source, program), *rows)

@@ -1,4 +1,4 @@
-"""The tabs of the exchange page: what a tile exchanges, fan-out, traffic between IPUs, host copies."""
+"""The tabs of the exchange page: programs, one tile, heaviest pairs, fan-out, IPUs and host copies."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ from webapp.view import ViewContext
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-_NO_SENDINGS = (
-    "How many tiles get the same data is not in this report: it has format 1.0. Compile the program again to record it."
-)
+_NO_SENDINGS = "This report has format 1.0 and no multicast figures. Compile the program again to record them."
 _PARTNER_ROWS = 5_000
 
 _COMPARED = (
@@ -49,15 +47,15 @@ _COMPARED = (
     ("code", "Exchange code", "bytes"),
     ("fan_in", "Receives from", "integer"),
     ("fan_out", "Sends to", "integer"),
-    ("moving", "Its own bytes take", "cycles"),
+    ("moving", "Time for its own bytes", "cycles"),
     ("estimated", "Estimate", "cycles"),
     ("recorded", "Last recorded", "cycles"),
 )
 
-#: A box that scrolls must be reached by keys.
+#: A box that scrolls must be reachable by keyboard.
 _REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_label="Exchange details")}
 
-#: Bars of the histogram of fan-outs; more distinct values share ranges.
+#: Bars of the histogram of fan-outs; beyond, values share a bar.
 _MOST_BARS = 16
 
 
@@ -65,7 +63,7 @@ NOTHING = "This report has no program that moves data between tiles, IPUs or the
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
-    """What a tab shows; a sentence where the report lacks it."""
+    """The content of a tab; a sentence where the report lacks it."""
     source, target, key, theme = context.source, context.target, context.key, context.theme
     selection = context.selection
     program, step = exchange_of(source, selection.program, selection.step)
@@ -108,7 +106,8 @@ def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | 
             return html.Div(
                 [
                     html.Div(
-                        f"Target - source, the {len(frame):,} pairs that changed most.", className="exchange-sentence"
+                        f"Target - source: the {len(frame):,} pairs with the largest change.",
+                        className="exchange-sentence",
                     ),
                     table,
                 ],
@@ -135,10 +134,10 @@ def tile_tab(
     key: str,
     other: ReportSource | None = None,
 ) -> Component:
-    """One tile in the program: figures, who sends to it, to whom it sends; with a second report its differences."""
+    """Figures, senders and receivers of one tile in the program; in a comparison also its differences."""
     target = target_of(source)
     if tile is None or tile >= target.num_tiles:
-        return empty_hint("Select a tile: click the drawing, or move its cursor with the arrow keys.")
+        return empty_hint("Select a tile: click in the drawing, or move its cursor with the arrow keys.")
     found = exchange_tiles(source, program, step)
     rows: list[tuple[Any, Any]] = [("Tile", f"{tile:,} on IPU {tile // target.tiles_per_ipu}")]
     physical = physical_id(target, tile)
@@ -151,7 +150,10 @@ def tile_tab(
     ]
     if found.moving is not None:
         rows.append(
-            ("Its own bytes take", f"{found.moving[tile]:,} cycles at {target.exchange_bytes_per_cycle:g} B a cycle")
+            (
+                "Time for its own bytes",
+                f"{found.moving[tile]:,} cycles at {target.exchange_bytes_per_cycle:g} B per cycle",
+            )
         )
     for label, values in (("Estimate", found.estimated), (f"Recorded, step {found.step:,}", found.recorded)):
         if values is not None:
@@ -223,16 +225,14 @@ def _partner_table(name: str, title: str, tiles: Any, size: Any) -> Component:
 
 def _sendings(title: str, receivers: Any, size: Any) -> Component:
     if not len(receivers):
-        return html.Div(
-            [html.H2(title), empty_hint("It sends nothing, or " + _NO_SENDINGS[0].lower() + _NO_SENDINGS[1:])]
-        )
+        return html.Div([html.H2(title), empty_hint("The tile sends nothing, or the report has format 1.0.")])
     rows = [
         {"receivers": count, "bytes": sent, "carried": count * sent}
         for count, sent in zip(receivers.tolist(), size.tolist(), strict=True)
     ]
     columns = [
-        Column("receivers", "Receivers", "integer", "Tiles that get the same data", width=110),
-        Column("bytes", "Sent", "bytes", "Bytes sent to so many tiles at once", width=120),
+        Column("receivers", "Receivers", "integer", "Tiles that receive the same data", width=110),
+        Column("bytes", "Sent", "bytes", "Bytes sent to this many tiles at once", width=120),
         Column("carried", "Received", "bytes", "Sent x receivers", width=120),
     ]
     return html.Div(
@@ -241,7 +241,7 @@ def _sendings(title: str, receivers: Any, size: Any) -> Component:
 
 
 def fan_tab(source: ReportSource, program: int) -> Component:
-    """How many tiles the tiles send to, and how many get the same data."""
+    """The distributions of fan-out and of receivers per multicast."""
     try:
         receivers, tiles = fan_outs(messages_of(source, program))
     except NotRecordedError as lacking:
@@ -252,24 +252,24 @@ def fan_tab(source: ReportSource, program: int) -> Component:
     ]
     columns = [
         Column("receivers", "Fan-out", "integer", "Tiles that a tile sends to", width=110),
-        Column("tiles", "Tiles", "integer", "Tiles that send to so many", width=110),
+        Column("tiles", "Tiles", "integer", "Tiles with this fan-out", width=110),
         Column("share", "Share", "percent", "Of the tiles that send", width=100),
     ]
     histogram = data_table("xch-fan", rows, columns, name="fan-out", height=230, filter_box=False)
     parts: list[Component] = [
         html.Div([html.H2("Fan-out of sending tiles"), _bars(receivers, tiles)]),
-        html.Div([html.H2("The same as a table"), histogram]),
+        html.Div([html.H2("Fan-out as a table"), histogram]),
     ]
     spread, size = sendings_of(source, program)
     if len(spread):
-        parts.append(_sendings("Bytes by the number of tiles that get them", spread, size))
+        parts.append(_sendings("Bytes sent by number of receivers", spread, size))
     else:
         parts.append(html.Div([html.H2("Multicast"), empty_hint(_NO_SENDINGS)]))
     return html.Div(parts, className="exchange-columns", **_REGION)
 
 
 def _bars(receivers: Any, tiles: Any) -> Component:
-    """Tiles by fan-out, in ranges of equal width where there are many different ones."""
+    """A histogram of tiles by fan-out; many different values share ranges of equal width."""
     low, high = int(receivers.min()), int(receivers.max())
     width = -(-(high - low + 1) // _MOST_BARS)
     counts = np.bincount((receivers - low) // width, weights=tiles).astype(int)
@@ -288,7 +288,7 @@ def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
     """Bytes from IPU to IPU."""
     target = target_of(source)
     if target.num_ipus < 2:
-        return empty_hint("This report has one IPU: all exchange stays inside it.")
+        return empty_hint("This report has one IPU, so no data moves between IPUs.")
     try:
         sums = between_ipus(messages_of(source, program), target)
     except NotRecordedError as lacking:
@@ -303,7 +303,7 @@ def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
             for value, shade in zip(row, shades, strict=True)
         ]
         body.append(html.Tr([html.Th(f"IPU {ipu}", scope="row"), *cells]))
-    note = f"{int(sums.sum()):,} B in all, {int(sums.sum() - np.trace(sums)):,} B between IPUs, of one execution."
+    note = f"One execution moves {int(sums.sum()):,} B, of which {int(sums.sum() - np.trace(sums)):,} B between IPUs."
     table = html.Table([html.Thead(head), html.Tbody(body)], className="exchange-ipus")
     return html.Div(
         html.Div([html.H2("Bytes between IPUs"), table, html.P(note, className="dim")]), className="exchange-columns"
@@ -314,29 +314,32 @@ def host_tab(source: ReportSource) -> Component:
     """Copies to and from the host over all recorded runs."""
     rows = host_copies(source)
     if not rows:
-        return empty_hint("This program copies nothing to or from the host.")
+        return empty_hint("This report has no copies to or from the host.")
     columns = [
-        Column("program", "Id", "integer", "Id of the copy's Mid", width=70),
+        Column("program", "Id", "integer", "Id of the copy's StreamCopyMid", width=70),
         Column("name", "Stream", flex=2),
         Column("executions", "Executions", "integer", width=115),
-        Column("to_device", "To device", "bytes", "data_in of its recorded steps, all IPUs", width=120),
-        Column("to_host", "To host", "bytes", "data_out of its recorded steps, all IPUs", width=120),
-        Column("begin", "Begin", "cycles", "Longest tile waiting for the host, all executions", width=120),
+        Column("to_device", "To device", "bytes", "Bytes received in its recorded steps, all IPUs", width=120),
+        Column("to_host", "To host", "bytes", "Bytes sent in its recorded steps, all IPUs", width=120),
+        Column(
+            "begin", "Begin", "cycles", "Cycles of the tile that waits longest for the host, all executions", width=120
+        ),
         Column(
             "mid",
             "Mid",
             "cycles",
-            "Longest tile in the transfer, all executions; also what other tiles hide",
+            "Cycles of the tile that transfers longest, all executions, including cycles that overlap with other tiles",
             width=120,
         ),
-        Column("end", "End", "cycles", "Longest tile rearranging after it, all executions", width=120),
-        Column("achieved", "B / cycle", "decimal", "Bytes / cycles of Mid", width=100),
+        Column(
+            "end", "End", "cycles", "Cycles of the tile that rearranges longest after it, all executions", width=120
+        ),
+        Column("achieved", "B / cycle", "decimal", "Bytes / cycles of StreamCopyMid", width=100),
         Column(
             "use",
             "Of plain rate",
             "percent",
-            "B / cycle against host_bytes_per_cycle of the target x IPUs taking "
-            "part; – = the report does not hold that rate (format 1.0)",
+            "B / cycle / (host_bytes_per_cycle of the target x active IPUs); – = rate not stored (format 1.0)",
             width=130,
         ),
     ]

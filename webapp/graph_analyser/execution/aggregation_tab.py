@@ -1,4 +1,4 @@
-"""The Aggregation tab: the steps of the window added up by name, type, program or vertex type."""
+"""The Aggregation tab: sums over the steps of the window by name, type, program or vertex type."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from webapp.library import Library
 
 GROUPINGS = {
-    "": "Part of a name (bottom-up)",
+    "": "Name part (bottom-up)",
     "name": "Whole name",
     **{f"level{depth}": f"Name to level {depth}" for depth in range(1, LEVELS + 1)},
     "type": "Step type",
@@ -40,31 +40,41 @@ GROUPINGS = {
     "vertex": "Vertex type",
 }
 
-_SELF = "cycles of flat bars of steps whose whole name (or last part) this is"
-_TOTAL = "cycles of flat bars of all steps under this name"
+_SELF = "cycles of the flat bars of the steps with exactly this name (or last part)"
+_TOTAL = "cycles of the flat bars of all steps under this name"
 _COLUMNS = (
     Column("name", "Name", flex=3),
     Column("count", "Steps", "integer", "steps with time in the window", 80),
     Column("self_cycles", "Self cycles", "cycles", _SELF, 110),
     Column("self_share", "Self share", "percent", "self cycles / (window x IPUs)", 95),
-    Column("cumulative", "Cumulative", "percent", "self share of this row and all rows with more self cycles", 105),
+    Column("cumulative", "Cumulative", "percent", "self share of this row plus all rows with more self cycles", 105),
     Column("total_cycles", "Total cycles", "cycles", _TOTAL, 110),
     Column("share", "Total share", "percent", "total cycles / (window x IPUs)", 100),
     Column("mean", "Mean", "decimal", "total cycles / steps", 100),
-    Column("min", "Min", "cycles", "shortest step: its part inside the window", 90),
-    Column("max", "Max", "cycles", "longest step: its part inside the window", 90),
+    Column("min", "Min", "cycles", "shortest step, clipped to the window", 90),
+    Column("max", "Max", "cycles", "longest step, clipped to the window", 90),
+    Column("self_tile_cycles", "Self tile cycles", "cycles", "sum over tiles of their cycles in the self steps", 130),
     Column(
-        "self_tile_cycles", "Self tile cycles", "cycles", "sum over tiles of the cycles they spend in self steps", 130
+        "total_tile_cycles",
+        "Total tile cycles",
+        "cycles",
+        "sum over tiles of their cycles in all steps under this name",
+        130,
     ),
-    Column("total_tile_cycles", "Total tile cycles", "cycles", "the same for all steps under this name", 130),
 )
 VERTEX_COLUMNS = (
     Column("name", "Vertex type", flex=3),
     Column("kind", "Kind", width=110),
-    Column("compute_sets", "Compute sets", "integer", "compute sets with this type that ran in the window", 110),
-    Column("executions", "Executions", "integer", "executions of those compute sets; cut steps count whole", 105),
+    Column("compute_sets", "Compute sets", "integer", "compute sets with this vertex type that ran in the window", 110),
+    Column(
+        "executions",
+        "Executions",
+        "integer",
+        "executions of those compute sets; steps that cross the edge of the window count fully",
+        105,
+    ),
     Column("instances", "Vertices run", "integer", "vertices x executions", 120),
-    Column("thread_cycles", "Thread cycles", "integer", "worker vertices: cycles of one of the worker contexts", 130),
+    Column("thread_cycles", "Thread cycles", "integer", "worker vertices: cycles of one worker context", 130),
     Column("thread_cycles_share", "Of all thread cycles", "percent", width=140),
     Column("tile_cycles", "Tile cycles", "cycles", "supervisor and multi vertices: cycles of the whole tile", 120),
     Column("tile_cycles_share", "Of all tile cycles", "percent", width=130),
@@ -78,13 +88,13 @@ _DIFFERENCES = (
     ),
 )
 _HELP = (
-    "Every step counts with the part of its flat bar that lies in the window: the self cycles of all rows add up to the"
-    " window. Tile cycles are the sum over tiles and a different measure; the two are never added."
+    "Every step counts with the part of its flat bar inside the window, so the self cycles of all rows add up to the"
+    " window. Tile cycles are sums over tiles, a different measure; the two are never added."
 )
 
 
 def register(app: Dash, library: Library) -> None:
-    """The rows of both tables, and the search that a selected row starts."""
+    """Rows of both tables; a selected row searches for its steps."""
     register_rows(app, library, "steps-added-up", rows)
     register_pair_rows(app, library, "steps-compared", compared)
     register_row_selection(app, ("steps-added-up", "steps-compared"), _search)
@@ -96,18 +106,18 @@ def _search(row: dict[str, Any], selection: Selection) -> dict[str, str] | None:
 
 
 def found_by(name: str, by: str) -> str:
-    """The text of the search box that finds the steps of a row."""
+    """The search text that finds the steps of a row."""
     if by == "type":
         return f"type:{name}"
     return f"program:{name.partition(':')[0]}" if by == "program" else name
 
 
 def content(context: ViewContext) -> Component:
-    """The choice of the grouping over the table of the window."""
+    """The table of the window under the choice of its grouping."""
     key, query = context.key, table_query(context)
     by = query["by"]
     head = html.Div(
-        [select("agg", "Add up by", GROUPINGS, "" if by == "part" else by), help_text("Aggregation", _HELP)],
+        [select("agg", "Group by", GROUPINGS, "" if by == "part" else by), help_text("Aggregation", _HELP)],
         className="trace-aggregate-head",
     )
     if "vs" in query and by != "vertex":
@@ -119,14 +129,14 @@ def content(context: ViewContext) -> Component:
 
 
 def table_query(context: ViewContext) -> dict[str, str]:
-    """Grouping, IPUs and window of the table."""
+    """The table's query: grouping, IPUs and window."""
     by = context.params.get("agg", "") or "part"
     ipus = ",".join(map(str, ipus_of(context.source, context.selection)))
     return {"by": by if by in GROUPINGS else "part", "ipus": ipus, **window_query(context)}
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
-    """Rows of one query; see `aggregate` and `aggregate_vertices`."""
+    """Rows of the table; see `aggregate` and `aggregate_vertices`."""
     ipus, by = _ipus(source, query), query.get("by", "part")
     if by == "vertex":
         return aggregate_vertices(source, ipus, *window_in(query))
@@ -134,7 +144,7 @@ def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
 
 
 def compared(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> DataFrame:
-    """Rows of one query of two reports; see `aggregate_both`. Raises ValueError without a target."""
+    """Rows of the comparison; see `aggregate_both`. Raises ValueError without a target."""
     if target is None:
         raise ValueError("There is no report to compare with.")
     windows = (window_in(query), window_in(query, "vs"))

@@ -1,4 +1,4 @@
-"""The Blocks tab: what lightweight profiling recorded, by program and tile."""
+"""The Blocks tab: executions that lightweight profiling recorded, by program and tile."""
 
 from __future__ import annotations
 
@@ -23,27 +23,30 @@ if TYPE_CHECKING:
 _COLUMNS = (
     Column("name", "Name", flex=3),
     Column("kind", "Kind", width=110),
-    Column("tile", "Tile", "integer", "the tile that recorded it", 80),
-    Column("count", "Executions", "integer", "blocks with a part in the window; each counts whole", 100),
+    Column("tile", "Tile", "integer", "the recording tile", 80),
+    Column("count", "Executions", "integer", "blocks that overlap the window; each counts fully", 100),
     Column("min", "Min", "cycles", "shortest execution", 90),
-    Column("median", "Median", "decimal", "half of the executions take no longer", 100),
+    Column("median", "Median", "decimal", "half of the executions take no longer than this", 100),
     Column("mean", "Mean", "decimal", width=100),
     Column("max", "Max", "cycles", "longest execution", 90),
-    Column("total", "Total cycles", "cycles", "all executions together; blocks within a block count in both", 120),
+    Column(
+        "total", "Total cycles", "cycles", "sum over executions; nested blocks count in each block around them", 120
+    ),
 )
 _HELP = (
-    "Lightweight profiling records when chosen programs begin and end, each time, on one tile of each IPU, and stream"
-    " copies wherever they move bytes. During an overflow a tile's buffer was full, and blocks are missing."
+    "Lightweight profiling records the begin and end of every execution of selected programs on one tile per IPU, and"
+    " of stream copies on every tile that moves bytes. An overflow is a time in which the tile's buffer was full, so"
+    " blocks are missing."
 )
 
 
 def register(app: Dash, library: Library) -> None:
-    """The rows of the table."""
+    """Rows of the table."""
     register_rows(app, library, "blocks", rows)
 
 
 def table_query(context: ViewContext) -> dict[str, str]:
-    """IPUs and window of the table."""
+    """The table's query: IPUs and window."""
     return {"ipus": ",".join(map(str, ipus_of(context.source, context.selection))), **window_query(context)}
 
 
@@ -57,6 +60,6 @@ def content(context: ViewContext) -> Component:
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
-    """Rows of one query; see `block_statistics`."""
+    """Rows of the table; see `block_statistics`."""
     count = source.reader.target().num_ipus
     return block_statistics(source, numbers_of(query, "ipus", count) or range(count), *window_in(query))

@@ -1,4 +1,4 @@
-"""The figures of the window in source and target, with their signed differences."""
+"""The figures of the window in source and target with their differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Figure = tuple[str, str, float | None]
 def difference_table(
     source: ReportSource, target: ReportSource, selection: Selection, hidden: Collection[str]
 ) -> Component:
-    """One row per figure and IPU: source, target, target - source; a dash for an IPU that the target lacks."""
+    """One row per figure and IPU: source, target, target - source; a dash for an IPU missing in the target."""
     here, there = window_of(source, selection), target_window(source, target, selection)
     count = target.reader.target().num_ipus
     rows = []
@@ -35,7 +35,7 @@ def difference_table(
     matching = match_steps(source, target)
     about = (
         f"Source: cycles {here.begin:,} to {here.end:,}. Target: cycles {there[0]:,} to {there[1]:,}."
-        f" Steps of the whole reports: {len(matching.source):,} matched,"
+        f" Steps of the entire reports: {len(matching.source):,} matched,"
         f" {len(matching.only_source):,} only in the source, {len(matching.only_target):,} only in the target."
     )
     head = html.Tr([html.Th(each) for each in ("Figure", "Source", "Target", "Difference")])
@@ -44,7 +44,7 @@ def difference_table(
 
 
 def dict_of(figures: WindowFigures) -> dict[str, tuple[str, float | None]]:
-    """Name -> (kind of number, value)."""
+    """(kind of number, value) by name."""
     return {name: (kind, value) for name, kind, value in _figures(figures)}
 
 

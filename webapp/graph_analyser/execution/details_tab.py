@@ -18,20 +18,20 @@ from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.theme import step_style, tokens
 from webapp.view import ViewContext
 
-_NOTHING = "Select a step in the trace to see what each tile did: click it, or press n for the next one."
+_NOTHING = "Select a step in the trace (click it, or press n for the next one) to see its cycles on each tile."
 
 _COLUMNS = (
     Column("tile", "Tile", "integer", "tile, counted over all IPUs", flex=2),
-    Column("begin", "Begin", "cycles", "absolute device cycle at which the tile begins the step", flex=3),
-    Column("cycles", "Cycles", "cycles", "cycles the tile spends in the step; 0 = takes no part", flex=3),
+    Column("begin", "Begin", "cycles", "device cycle at which the tile begins the step", flex=3),
+    Column("cycles", "Cycles", "cycles", "cycles of the tile in the step; 0 = takes no part", flex=3),
     Column("end", "End", "cycles", "begin + cycles", flex=3),
-    Column("waits", "Waits", "cycles", "last end of the step over all tiles - own end; empty: takes no part", flex=3),
-    Column("estimate", "Estimate", "cycles", "cycles of one execution as compiled; empty: not stored", flex=3),
+    Column("waits", "Waits", "cycles", "last end over all tiles - own end; empty = takes no part", flex=3),
+    Column("estimate", "Estimate", "cycles", "compiler's estimate of one execution; empty = not stored", flex=3),
 )
 
 
 def content(context: ViewContext) -> Component:
-    """Facts of the selected step, its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
+    """Facts of the selected step; its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
     source, key, theme = context.source, context.key, context.theme
     ipu, step = selected_ipu(context.selection), context.selection.step
     if step is None:
@@ -57,7 +57,7 @@ def content(context: ViewContext) -> Component:
 
 
 def _facts(key: str, facts: StepFacts, tiles: StepTiles | None, clock: float) -> list[Component]:
-    """`tiles` None = the report does not know what single tiles did."""
+    """`tiles` is None when the report has no figures of single tiles."""
     swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
     tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
     where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
@@ -66,7 +66,11 @@ def _facts(key: str, facts: StepFacts, tiles: StepTiles | None, clock: float) ->
         where += [" · ", traffic]
     rows: list[tuple[str, Any, str]] = [
         ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),
-        ("Cycles", cycles_text(facts.end - facts.begin, clock), "to - from; lengths of all steps add up to the total"),
+        (
+            "Cycles",
+            cycles_text(facts.end - facts.begin, clock),
+            "to - from; the lengths of all steps add up to the total",
+        ),
         ("From", cycles_text(facts.begin, clock), "largest begin over all tiles (flat bar)"),
         ("To", cycles_text(facts.end, clock), "largest end over all tiles (flat bar)"),
         *([] if tiles is None else _of_tiles(facts, tiles, clock)),
@@ -80,7 +84,7 @@ def _facts(key: str, facts: StepFacts, tiles: StepTiles | None, clock: float) ->
 
 
 def _of_tiles(facts: StepFacts, tiles: StepTiles, clock: float) -> list[tuple[str, Any, str]]:
-    """Facts that need every tile's cycles. Waiting = what tiles that take part wait for the last of them."""
+    """Facts that need the cycles of every tile. Waiting: cycles in which active tiles wait for the last one."""
     waiting = facts.busy_end - (tiles.begin + tiles.cycles)[tiles.cycles > 0]
     balance = [percent_text(facts.tile_balance), _balance_help(facts, tiles)]
     return [
@@ -88,8 +92,8 @@ def _of_tiles(facts: StepFacts, tiles: StepTiles, clock: float) -> list[tuple[st
         ("Active balance", percent_text(facts.active_tile_balance), "mean / max of tile cycles over active tiles"),
         ("Active tiles", f"{facts.active_tiles:,} of {facts.tiles:,}", "tiles with cycles > 0"),
         *_statistics(tiles, clock),
-        ("First begin", cycles_text(facts.busy_begin, clock), "over tiles that take part"),
-        ("Last end", cycles_text(facts.busy_end, clock), "over tiles that take part"),
+        ("First begin", cycles_text(facts.busy_begin, clock), "over active tiles"),
+        ("Last end", cycles_text(facts.busy_end, clock), "over active tiles"),
         ("Waiting", cycles_text(int(waiting.sum()), clock), "sum over active tiles of last end - own end"),
     ]
 
@@ -100,16 +104,20 @@ def _statistics(tiles: StepTiles, clock: float) -> list[tuple[str, str, str]]:
         return []
     text = "over active tiles"
     return [
-        ("Min", cycles_text(int(active.min()), clock), f"least cycles {text}"),
+        ("Min", cycles_text(int(active.min()), clock), f"minimum of cycles {text}"),
         ("Mean", f"{active.mean():,.1f}", f"mean of cycles {text}"),
-        ("Max", cycles_text(int(active.max()), clock), f"most cycles {text}, tile {tiles.cycles.argmax()} of the IPU"),
+        (
+            "Max",
+            cycles_text(int(active.max()), clock),
+            f"maximum of cycles {text}, on tile {tiles.cycles.argmax()} of the IPU",
+        ),
         ("Std", f"{active.std():,.1f}", f"standard deviation of cycles {text} (population)"),
     ]
 
 
 def _balance_help(facts: StepFacts, tiles: StepTiles) -> Component:
     longest = int(tiles.cycles.max(initial=0))
-    filled = f"{tiles.cycles.sum() / facts.tiles:,.1f} / {longest:,}" if longest else "no tile takes part"
+    filled = f"{tiles.cycles.sum() / facts.tiles:,.1f} / {longest:,}" if longest else "no active tile"
     return help_text(
         "Tile balance",
         f"Over all {facts.tiles:,} tiles of the IPU.",

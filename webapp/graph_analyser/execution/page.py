@@ -1,15 +1,15 @@
-"""Execution Trace: what every IPU did over device time, as bars, as a BSP picture of its tiles, and in figures.
+"""Execution Trace: the steps of every IPU over device time, as bars and as a BSP raster of its tiles, with figures.
 
-The drawing is assets/execution/*.js, fed by the binary routes of execution_routes. What is shown stands in the URL:
+The drawing is assets/execution/*.js, which reads the binary routes of routes.py. The URL holds the state of the page:
 
     from, to   visible cycles        sel   selected cycles "begin-end"      step   selected execution step
-    ipu        one IPU, else all     mode  "flat", else flame               bsp    "0" = no picture of tiles
+    ipu        one IPU, else all     mode  "flat", else flame               bsp    "0" = no BSP raster
     units      "time", else cycles   find  text to look for in step names   detail  tab of the lower pane
     hide       classes not drawn     marks marked cycles                    agg, wl grouping, table of the workers
-    filtered   "1" = figures leave hidden types out                         labels, small  "0" = not drawn
+    filtered   "1" = figures exclude hidden types                           labels, small  "0" = not drawn
 
 and in a comparison `link` ("0" = each trace has its own window, the target's in `tfrom`, `tto`) and `tstep`, a step of
-the target that has no partner.
+the target without a match in the source.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ if TYPE_CHECKING:
 KEYS = (
     ("W S  + −", "Zoom in or out; hold to keep zooming"),
     ("A D", "Move along time; hold to keep moving"),
-    ("← → ↑ ↓", "Move the cursor: step before and after, tile above and below; its figures are read out"),
-    ("Enter", "Select what the cursor or the pointer is on, or zoom to the selection"),
-    (". ,", "Next and previous match of the search, else step"),
+    ("← → ↑ ↓", "Move the cursor to the previous or next step, the tile above or below; its figures are read out"),
+    ("Enter", "Select the step at the cursor or pointer, or zoom to the selection"),
+    (". ,", "Go to the next or previous match of the search; without a search, the next or previous step"),
     ("n / p", "Select the next or previous step"),
-    ("m", "Put a mark, or take it away; the distance to the pointer or cursor is shown. Shift + m: no marks"),
-    ("f", "Fit the selection, else show everything"),
+    ("m", "Set or remove a mark and show its distance to the pointer or cursor; Shift + m removes all marks"),
+    ("f", "Fit the selection; without one, show everything"),
     ("0", "Show everything"),
-    ("Page Up / Down", "Move by a screen"),
-    ("Home / End", "Go to the begin or the end"),
-    ("Shift + ↑ ↓", "Make the picture of tiles taller or lower"),
-    ("Esc", "Clear cursor and selection"),
-    ("Wheel", "Zoom at the pointer; with Shift scroll"),
-    ("Drag", "Move; with Shift select a window of cycles"),
+    ("Page Up / Down", "Move by one screen"),
+    ("Home / End", "Go to the start or the end"),
+    ("Shift + ↑ ↓", "Make the BSP raster taller or shorter"),
+    ("Esc", "Clear the cursor and the selection"),
+    ("Wheel", "Zoom at the pointer; with Shift, scroll"),
+    ("Drag", "Move; with Shift, select a window of cycles"),
 )
 
-NOT_RECORDED = "This report holds no execution profile: run with autoReport.outputExecutionProfile=true to record one."
+NOT_RECORDED = "This report has no execution profile: run the program with autoReport.outputExecutionProfile=true."
 
 
 def layout(context: ViewContext) -> Component:
-    """The page: toolbar, drawing, and the tabs below it."""
+    """The page: toolbar, drawing and tabs."""
     return page_of_halves(
         "execution",
         _traces(context),
@@ -115,9 +115,7 @@ def _toolbar(context: ViewContext) -> Component:
             icon_button("reset", "Show everything (f)", action="trace-fit"),
         ),
         group(
-            popover(
-                icon("key"), html.Div(**attributes(data_slot="key")), label="Key of colours", class_name="trace-key"
-            ),
+            popover(icon("key"), html.Div(**attributes(data_slot="key")), label="Colour key", class_name="trace-key"),
             options_menu(*_options(context)),
             icon_button("camera", "Save the drawing as PNG", action="trace-save"),
             icon_button("download", "Save the drawing as SVG", action="trace-save-svg"),
@@ -131,16 +129,16 @@ def _bsp(context: ViewContext) -> list[Component]:
     if unknown:
         return [html.Span(["BSP unknown", help_text("BSP", unknown)], className="trace-unknown")]
     is_on = context.selection.extras.get("bsp") != "0"
-    return [toggle("bsp", "BSP", is_on, on="", off="0", title="One row per tile below the bars")]
+    return [toggle("bsp", "BSP", is_on, on="", off="0", title="Show one row per tile below the bars")]
 
 
 def _link(is_on: bool) -> Component:
-    about = "Source and target show the same cycles at the same scale; off: each its own"
+    about = "Show the same cycles at the same scale in source and target"
     return toggle("link", "Link", is_on, on="", off="0", title=about)
 
 
 def _options(context: ViewContext) -> list[Component]:
-    """What is drawn: classes of steps, names, merged bars. None of it changes figures."""
+    """Switches for what is drawn: classes of steps, names, merged bars. None of them changes a figure."""
     extras, hidden = context.selection.extras, hidden_classes(context.selection)
     shown = [
         html.Button(
@@ -153,16 +151,16 @@ def _options(context: ViewContext) -> list[Component]:
         for name, text in CLASS_TEXT.items()
     ]
     return [
-        html.Div("Draw these steps (figures count all)", className="trace-options-head"),
+        html.Div("Show steps (figures count all)", className="trace-options-head"),
         *shown,
-        html.Div("Draw", className="trace-options-head"),
-        toggle("labels", "names in bars", extras.get("labels") != "0", on="", off="0"),
+        html.Div("Show", className="trace-options-head"),
+        toggle("labels", "step names", extras.get("labels") != "0", on="", off="0"),
         toggle("small", "bars narrower than a pixel", extras.get("small") != "0", on="", off="0"),
     ]
 
 
 def _traces(context: ViewContext) -> Component:
-    """The drawing, or with a comparison two: source above, target below."""
+    """The drawing of the report; in a comparison that of the source above that of the target."""
     if context.target is None:
         return _trace(trace_facts(context.source, context.key), "Execution trace")
     keys = [context.key, target_keys(context.params)[0]]
@@ -187,7 +185,7 @@ def _trace(facts: dict[str, Any], name: str) -> Component:
         tabIndex="0",
         role="application",
         **attributes(
-            aria_label=f"{name}: arrow keys move a cursor that is read out, W S A D zoom and move, ? lists all keys",
+            aria_label=f"{name}: arrow keys move the cursor and read it out, W S A D zoom and move, ? lists all keys",
             data_trace=json.dumps(facts),
             data_role=facts["role"],
         ),
@@ -195,7 +193,7 @@ def _trace(facts: dict[str, Any], name: str) -> Component:
 
 
 def trace_facts(source: ReportSource, key: str) -> dict[str, Any]:
-    """What a drawing must know before its first request."""
+    """What the drawing needs before its first request: sizes, clock and step types."""
     target = source.reader.target()
     return {
         "key": key,
@@ -213,7 +211,7 @@ def trace_facts(source: ReportSource, key: str) -> dict[str, Any]:
 
 
 def missing(context: ViewContext) -> str:
-    """Why there is nothing to show, "" when there is."""
+    """The reason why there is nothing to show, "" when there is something."""
     return "" if run_bars(context.source).total else NOT_RECORDED
 
 

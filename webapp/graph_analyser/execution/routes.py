@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
-#: Largest window of one answer: keeps answers and the memory behind them small, whoever asks.
+#: Largest window of one answer: bounds the memory that any client can make the server use.
 MOST_COLUMNS = 16_384
 MOST_PIXELS = 1 << 18
 
-#: Largest answer with bars, however many of them the window holds.
+#: Largest answer with bars, however many the window holds.
 MOST_BYTES = 450_000
 
-#: IPUs that one search looks through.
+#: IPUs of one search.
 MOST_IPUS = 1024
 
-#: Matches of a search that are sent; the count says how many there are in all.
+#: Matches of a search that are sent; the answer states their total.
 MOST_MATCHES = 20_000
 
 _NARROWEST_LABEL = 18  # columns
@@ -54,18 +54,18 @@ def register_routes(app: Dash, library: Library) -> None:
 
 
 def read_steps(source: ReportSource) -> None:
-    """Keep the steps of IPU 0 ready."""
+    """Read the steps of IPU 0 ahead of the first request."""
     flame(source, 0)
 
 
 def bars(source: ReportSource) -> Response:
-    """Bars and merged cells of every level; level 0 = runs. Names come for bars wide enough for a label. The header
-    says in which columns: those of the query, or, where these would make more than MOST_BYTES, `coarser` of them
-    together."""
-    ipu, asked = number_of(request.args, "ipu"), window()
+    """Bars and merged cells of every level (level 0: the runs), with names of bars wide enough for a label. An answer
+    beyond MOST_BYTES uses wider columns; the header states their grid and how many of the requested ones each replaces
+    (`coarser`)."""
+    ipu, requested = number_of(request.args, "ipu"), window()
     rows = flat(source, ipu) if request.args.get("view") == "flat" else flame(source, ipu)
     runs = run_bars(source)
-    levels, grid = [run_level(runs), *rows.levels], asked
+    levels, grid = [run_level(runs), *rows.levels], requested
     while True:
         drawn, merged = bars_in_window(levels, grid)
         names, labels = _labels(drawn, grid, [runs.name, *[rows.names] * len(rows.levels)])
@@ -76,11 +76,11 @@ def bars(source: ReportSource) -> Response:
         grid = grid.twice_as_coarse()
     header = {"names": names, "levels": 1 + len(rows.levels), "lanes": [1 + level for level in rows.lanes]}
     drawn_in = {"pitch": grid.pitch, "first": grid.first, "columns": grid.columns}
-    return packed_response(header | drawn_in | {"coarser": grid.pitch // asked.pitch}, arrays)
+    return packed_response(header | drawn_in | {"coarser": grid.pitch // requested.pitch}, arrays)
 
 
 def _labels(drawn: Bars, grid: Grid, texts: list[Sequence[str]]) -> tuple[list[str], Int32Array]:
-    """Names of wide bars, and by bar which of them is its own, -1 = none; `texts` are the names of each level."""
+    """(names of wide bars, index of each bar's name or -1); `texts` are the names of each level."""
     names: dict[str, int] = {}
     labels = np.full(len(drawn.begin), -1, np.int32)
     wide = np.flatnonzero((drawn.end - drawn.begin) * 1024 >= _NARROWEST_LABEL * grid.pitch)
@@ -117,7 +117,7 @@ def overview(source: ReportSource) -> Response:
 
 
 def bsp(source: ReportSource) -> Response:
-    """Shares of the classes in every pixel of tiles against time, row by row."""
+    """Shares of the classes in every pixel of the BSP raster (tiles x time), row by row."""
     _require_tiles(source)
     steps = timeline(source, number_of(request.args, "ipu"))
     grid = window(rows=number_of(request.args, "rows", 1, steps.tiles))
@@ -128,7 +128,7 @@ def bsp(source: ReportSource) -> Response:
 
 
 def step(source: ReportSource) -> Response:
-    """Facts of one step and its bar; with `tile`, counted within the IPU, that tile's interval too."""
+    """Facts of one step and its bar; with `tile`, counted within the IPU, also the interval of that tile."""
     facts = step_facts(source, number_of(request.args, "ipu"), number_of(request.args, "step"))
     bar = bar_of(lanes(source, facts.ipu), facts.step)
     found = _described(facts) | {"bar_begin": bar[0], "bar_end": bar[1]}
@@ -140,13 +140,13 @@ def step(source: ReportSource) -> Response:
 
 
 def _require_tiles(source: ReportSource) -> None:
-    """Raises ValueError where the report does not know what single tiles did."""
+    """Raises ValueError when the report has no figures of single tiles."""
     if unknown := tiles_unknown(source):
         raise ValueError(unknown)
 
 
 def at(source: ReportSource) -> Response:
-    """What one tile does at one cycle: the step's facts and the tile's own interval, or {} where it has none."""
+    """The step of one tile at one cycle, with the tile's own interval; {} where the tile is in no step."""
     _require_tiles(source)
     ipu, tile, cycle = number_of(request.args, "ipu"), number_of(request.args, "tile"), number_of(request.args, "cycle")
     if tile >= timeline(source, ipu).tiles:
@@ -160,7 +160,7 @@ def at(source: ReportSource) -> Response:
 
 
 def find(source: ReportSource) -> Response:
-    """Steps of the IPUs `ipus` whose name contains `text`: their number, and the first MOST_MATCHES bars by begin."""
+    """Steps of the IPUs `ipus` whose name contains `text`: their count, and the first MOST_MATCHES bars by begin."""
     ipus = whole_numbers(request.args.get("ipus", ""), MOST_IPUS)
     if not ipus:
         raise ValueError(f"ipus={request.args.get('ipus', '')[:40]!r} does not name IPUs, such as 0,1")
@@ -180,7 +180,7 @@ def find(source: ReportSource) -> Response:
 
 
 def partner(library: Library) -> Callable[[ReportSource], Response]:
-    """The answer to: which step of the report `vs` is this one (`side=source`), or the other way (`side=target`)?"""
+    """The answer with the step of the report `vs` that matches a step of this one (`side=source`), or the reverse."""
 
     def answer(source: ReportSource) -> Response:
         matching = match_steps(source, library.report(request.args.get("vs", "")))
@@ -194,7 +194,7 @@ def partner(library: Library) -> Callable[[ReportSource], Response]:
 
 _ANSWERS = {"bars": bars, "overview": overview, "bsp": bsp, "step": step, "at": at, "find": find}
 
-#: Pictures of windows: nothing but report and query is in them.
+#: Answers that depend on the report and the query alone; they are cached.
 _KEPT = ("bars", "overview", "bsp")
 
 
@@ -203,6 +203,6 @@ def _described(facts: StepFacts) -> dict[str, Any]:
 
 
 def window(rows: int = 1) -> Grid:
-    """The grid that the query asks for. Raises ValueError."""
+    """The grid of the query. Raises ValueError."""
     columns = number_of(request.args, "columns", 1, MOST_COLUMNS)
     return Grid(number_of(request.args, "pitch", 1), number_of(request.args, "first"), columns, rows)

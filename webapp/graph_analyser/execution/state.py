@@ -1,7 +1,7 @@
-"""What the execution page shows, read from the selection: the cycles and IPU of the tabs, and the hidden steps.
+"""The state of the execution page, read from the selection: window and IPU of the tabs, and hidden steps.
 
-`hide` of the URL names classes of the drawing, separated by commas. Figures count everything whatever is hidden, unless
-`filtered=1` asks for the other: then every table says which types it leaves out.
+`hide` of the URL lists classes of the drawing, separated by commas. Figures include hidden steps unless `filtered=1`;
+every table then says which types it excludes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 
-#: Class of the drawing -> what its switch says. The names are those of raster.CLASSES.
+#: Text of the switch of each class of the drawing (raster.CLASSES).
 CLASS_TEXT = {
     "compute": "compute (OnTileExecute)",
     "exchange": "exchange (DoExchange)",
@@ -37,7 +37,7 @@ CLASS_TEXT = {
 
 @dataclass(frozen=True)
 class Window:
-    """Cycles [begin, end) that the lower pane speaks about, and where they come from: "visible", "selected", "step"."""
+    """The cycles [begin, end) that the tabs describe. `origin` is "visible", "selected" or "step", `text` names it."""
 
     begin: int
     end: int
@@ -46,14 +46,14 @@ class Window:
 
 
 def selected_ipu(selection: Selection) -> int:
-    """The IPU on which a step is selected: the one shown, or with all of them shown the one that `on` names, else 0."""
+    """The IPU of the selected step: the one shown; with all IPUs shown, the one that `on` names, else 0."""
     if selection.ipu is not None:
         return selection.ipu
     return whole_number(selection.extras.get("on", "")) or 0
 
 
 def window_of(source: ReportSource, selection: Selection) -> Window:
-    """The selected cycles, else the selected step's flat bar, else what is visible. Values outside are cut."""
+    """The selected cycles, else the flat bar of the selected step, else the visible cycles. Clipped to the runs."""
     total = run_bars(source).total
     chosen = whole_range(selection.extras.get("sel", ""), total)
     if chosen is not None and chosen[0] < chosen[1]:
@@ -74,15 +74,15 @@ def window_of(source: ReportSource, selection: Selection) -> Window:
 
 
 def ipus_of(source: ReportSource, selection: Selection) -> list[int]:
-    """The IPUs that are shown: the chosen one, else all."""
+    """The selected IPU, else all."""
     count = source.reader.target().num_ipus
     return list(range(count)) if selection.ipu is None else [min(selection.ipu, count - 1)]
 
 
 def target_window(source: ReportSource, target: ReportSource, selection: Selection) -> tuple[int, int]:
-    """The cycles of the report compared with that belong to the source's window: those of the matched step when a step
-    is selected, else the same cycles; everything when the source shows everything. While the two are not linked
-    (`link=0`) and nothing is selected, what is visible of the target (`tfrom`, `tto`)."""
+    """The cycles of the target to compare with the window of the source: those of the matched step when a step is
+    selected, else the same cycles; all cycles when the source shows all. Without link (`link=0`) and selection, the
+    cycles visible in the target (`tfrom`, `tto`)."""
     window, total = window_of(source, selection), run_bars(target).total
     if window.origin == "step" and selection.step is not None:
         partner = int(match_steps(source, target).target_rows()[selection.step])
@@ -100,7 +100,7 @@ def target_window(source: ReportSource, target: ReportSource, selection: Selecti
 
 
 def window_query(context: ViewContext) -> dict[str, str]:
-    """The window as a query of a table, `from` and `to`; with a report to compare with also `vs`, `vsfrom`, `vsto`."""
+    """The window as a query of a table: `from` and `to`; in a comparison also `vs`, `vsfrom` and `vsto`."""
     source, target, selection = context.source, context.target, context.selection
     window = window_of(source, selection)
     query = {"from": str(window.begin), "to": str(window.end)}
@@ -111,22 +111,22 @@ def window_query(context: ViewContext) -> dict[str, str]:
 
 
 def window_in(query: Mapping[str, str], side: str = "") -> tuple[int, int]:
-    """`from` and `to` of a table's query, with side "vs" those of the report compared with. Raises ValueError."""
+    """The window of a table's query; with side "vs" that of the target. Raises ValueError."""
     return number_of(query, f"{side}from"), number_of(query, f"{side}to")
 
 
 def hidden_classes(selection: Selection) -> list[str]:
-    """Classes named by `hide`, in the order of CLASSES."""
+    """The classes that `hide` names, in the order of CLASSES."""
     named = selection.extras.get("hide", "").split(",")
     return [name for name in CLASSES if name in named]
 
 
 def hidden_types(selection: Selection) -> frozenset[str]:
-    """Program types of the hidden classes."""
+    """The program types of the hidden classes."""
     rows = {CLASSES.index(name) for name in hidden_classes(selection)}
     return frozenset(name for name, row in zip(TYPE_NAMES, PIXEL_CLASS.tolist(), strict=True) if row in rows)
 
 
 def types_named(text: str) -> frozenset[str]:
-    """Known program types of a comma-separated text; others are left out."""
+    """The known program types of a comma-separated text; other words are ignored."""
     return frozenset(text.split(",")) & frozenset(TYPE_NAMES)

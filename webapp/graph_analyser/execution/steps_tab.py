@@ -1,4 +1,4 @@
-"""The Steps tab of the execution trace: every step of the window, sorted, filtered and exported by the server."""
+"""The Steps tab of the execution trace: every step of the window. The server sorts, filters and exports them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _COLUMNS = (
     Column("step", "Step", "integer", "execution step, counted over all runs", 90),
     Column("name", "Name", flex=2),
     Column("type", "Type", width=140),
-    Column("program", "Program", "integer", "lowered program, as in the program tree", 90),
+    Column("program", "Program", "integer", "Id in the program tree", 90),
     Column("run", "Run", "integer", "engine run", 70),
-    Column("begin", "From", "cycles", "largest begin over all tiles, absolute cycles", 120),
-    Column("end", "To", "cycles", "largest end over all tiles, absolute cycles", 120),
-    Column("cycles", "Cycles", "cycles", "to - from; lengths add up to the total", 100),
+    Column("begin", "From", "cycles", "largest begin over all tiles, device cycle", 120),
+    Column("end", "To", "cycles", "largest end over all tiles, device cycle", 120),
+    Column("cycles", "Cycles", "cycles", "to - from; the lengths of all steps add up to the total", 100),
     Column("active_tiles", "Active tiles", "integer", "tiles with cycles > 0", 100),
     Column("mean_cycles", "Mean cycles", "decimal", "mean of cycles over all tiles of the IPU", 110),
     Column("max_cycles", "Max cycles", "cycles", "maximum of cycles over all tiles of the IPU", 110),
@@ -47,8 +47,13 @@ _BOTH = (
     Column("step_target", "Target step", "integer", "execution step of the target; – = only in the source", 105),
     Column("name", "Name", flex=2),
     Column("type", "Type", width=130),
-    Column("matched", "Matched by", width=120, help="debug identity, name or order; empty = unmatched"),
-    *difference_columns("cycles", "Cycles", "cycles", help="to - from of the flat bar."),
+    Column(
+        "matched",
+        "Matched by",
+        width=120,
+        help="Rule that matched the steps: debug identity, name or order; empty = unmatched",
+    ),
+    *difference_columns("cycles", "Cycles", "cycles", help="Length of the flat bar, to - from."),
     *difference_columns("max_cycles", "Max tile cycles", "cycles"),
     *difference_columns("mean_cycles", "Mean tile cycles", "decimal"),
     *difference_columns("data_in", "Data in", "bytes"),
@@ -56,13 +61,13 @@ _BOTH = (
 
 
 def register(app: Dash, library: Library) -> None:
-    """The rows of both tables."""
+    """Rows of both tables."""
     register_rows(app, library, "steps-in-window", rows)
     register_pair_rows(app, library, "steps-of-both", compared)
 
 
 def table_query(context: ViewContext) -> dict[str, str]:
-    """IPU and window of the table."""
+    """The table's query: IPU and window."""
     return {"ipu": str(selected_ipu(context.selection)), **window_query(context)}
 
 
@@ -74,12 +79,12 @@ def content(context: ViewContext) -> Component:
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
-    """Rows of one query; see `steps_in_window`."""
+    """Rows of the table; see `steps_in_window`."""
     return steps_in_window(source, number_of(query, "ipu"), *window_in(query))
 
 
 def compared(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> DataFrame:
-    """Rows of one query of two reports; see `steps_of_both`. Raises ValueError without a target."""
+    """Rows of the comparison; see `steps_of_both`. Raises ValueError without a target."""
     if target is None:
         raise ValueError("There is no report to compare with.")
     frame = steps_of_both(source, target, number_of(query, "ipu"), window_in(query), window_in(query, "vs"))

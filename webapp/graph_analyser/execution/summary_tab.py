@@ -1,4 +1,4 @@
-"""The Summary tab of the execution trace: figures of the visible window or of the selection, one row per IPU."""
+"""The Summary tab of the execution trace: figures of the window, one row per IPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
-#: Phase -> family of step colours (webapp/theme.py).
+#: Colour family of each phase (webapp/theme.py).
 _FAMILY = {
     "compute": "compute",
     "exchange": "exchange",
@@ -42,18 +42,18 @@ UTILISATION = (
 )
 BALANCE = "tile balance = sum over compute steps of mean(tile cycles) / sum over the same steps of max(tile cycles)"
 ACTIVE = (
-    "active tile balance = sum over compute steps of mean(cycles of tiles that take part)"
+    "active tile balance = sum over compute steps of mean(cycles of active tiles)"
     " / sum over the same steps of max(tile cycles)"
 )
 
 
 def register(app: Dash, library: Library) -> None:
-    """The rows of the table for export."""
+    """Rows of the exported table."""
     register_rows(app, library, "window-figures", rows)
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
-    """The table as plain numbers, one row per IPU: cycles and bytes as whole numbers, ratios 0 to 1."""
+    """One row per IPU with plain numbers: whole cycles and bytes, ratios from 0 to 1."""
     import pandas as pd
 
     ipu, count = optional_number_of(query, "ipu"), source.reader.target().num_ipus
@@ -75,7 +75,7 @@ def _plain_row(each: WindowFigures) -> dict[str, Any]:
 
 
 def content(context: ViewContext) -> Component:
-    """Total cycles, then a table with one row per IPU; with another report, what differs from it."""
+    """Total cycles and a table with one row per IPU; in a comparison also the differences."""
     source, key, selection = context.source, context.key, context.selection
     window = window_of(source, selection)
     target = source.reader.target()
@@ -85,7 +85,7 @@ def content(context: ViewContext) -> Component:
     figures = [window_figures(source, ipu, window.begin, window.end, counted) for ipu in ipus]
     head = _head(window, figures, target.clock_hz)
     unknown = tiles_unknown(source)
-    note = f"{unknown} Proportions below are those of the flat bars; balances and utilisation are unknown."
+    note = f"{unknown} The proportions below are those of the flat bars; balances and utilisation are unknown."
     compared = [] if context.target is None else [difference_table(source, context.target, selection, counted)]
     parts = [
         html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
@@ -99,16 +99,16 @@ def content(context: ViewContext) -> Component:
 
 
 def _filter_line(hidden: frozenset[str], counted: bool) -> list[Any]:
-    """The sentence above figures while the drawing hides something, with the switch that decides what they count."""
+    """A note while the drawing hides step types, with the switch that excludes them from the figures."""
     if not hidden:
         return []
     names = ", ".join(name for name in TYPE_NAMES if name in hidden)
     text: list[Any] = (
-        ["Filtered figures: ", html.Strong(names), " are left out of every share, balance and byte count below."]
+        ["Filtered figures: every share, balance and byte count below excludes ", html.Strong(names), "."]
         if counted
         else ["The drawing hides ", html.Strong(names), ". The figures below still count everything."]
     )
-    switch = toggle("filtered", "Filtered figures", counted, title="Leave the hidden types out of the figures as well")
+    switch = toggle("filtered", "Filtered figures", counted, title="Exclude the hidden step types from the figures too")
     return [html.Div([html.Span(text), switch], className="trace-filter-line", role="note")]
 
 
@@ -138,10 +138,16 @@ def _head(window: Window, figures: list[WindowFigures], clock: float) -> list[Co
         (
             "Device time",
             seconds_text(length / clock) if clock > 0 else "–",
-            f"cycles / clock of {clock / 1e9:.3f} GHz; modelled, not host time" if clock > 0 else "clock not known",
+            f"cycles / clock of {clock / 1e9:.3f} GHz; modelled device time, not host time"
+            if clock > 0
+            else "clock not known",
         ),
-        ("Steps", integer_text(max(each.steps for each in figures)), "execution steps with a busy tile in the window"),
-        ("Intervals", integer_text(sum(each.intervals for each in figures)), "non-zero (step, tile) cells"),
+        (
+            "Steps",
+            integer_text(max(each.steps for each in figures)),
+            "execution steps with an active tile in the window",
+        ),
+        ("Intervals", integer_text(sum(each.intervals for each in figures)), "pairs of step and tile with cycles > 0"),
     ]
     cells = [
         html.Div([html.Span(name, className="trace-name"), html.Span(value, className="trace-value")], title=title)
@@ -164,13 +170,14 @@ def _table(figures: list[WindowFigures]) -> Component:
 
 
 _SHARE_HELP = (
-    "What the IPU's tiles did in the window. A run's tail on tiles that are done counts as sync; all add up to 100 %."
+    "Shares of tile cycles by phase; they add up to 100 %. The tail of a run counts as sync on tiles that have"
+    " finished."
 )
-_USE_HELP = "Part of all tile cycles that compute or move data, rather than wait at a barrier or for the host."
+_USE_HELP = "Share of tile cycles that compute or move data, and do not wait at a barrier or for the host."
 _BALANCE_HELP = (
-    "1 when all tiles of the IPU take equally long in every compute step; steps weigh by their longest tile."
+    "1 when every compute step takes equally long on all tiles of the IPU. Steps are weighted by their longest tile."
 )
-_ACTIVE_HELP = "As tile balance, but tiles that take no part in a step do not count as idle in it."
+_ACTIVE_HELP = "Tile balance over active tiles: a tile that takes no part in a step does not count as idle."
 
 
 def _row(figures: WindowFigures) -> Component:
@@ -216,13 +223,13 @@ def _share_text(figures: WindowFigures, phase: str) -> str:
     if phase == "host" and cycles:
         text += "".join(f"\n{name}: {value:,} tile cycles" for name, value in figures.host_parts.items())
     if phase == "sync" and figures.tail and "Sync" not in figures.hidden:
-        text += f"\nof which tail of a run, without a step: {figures.tail:,} tile cycles"
+        text += f"\nincludes the tail after the last step of a run: {figures.tail:,} tile cycles"
     return text
 
 
 def _whole_text(figures: WindowFigures) -> str:
     if figures.hidden:
-        return f"{figures.whole:,} = tile cycles of the types that are counted"
+        return f"{figures.whole:,} = tile cycles of the counted step types"
     return f"{figures.whole:,} = {figures.tiles:,} tiles x {figures.length:,} cycles"
 
 

@@ -1,4 +1,4 @@
-"""The tabs below the execution trace: what each shows, and what it depends on."""
+"""The tabs below the execution trace: their content, and the keys or query that each depends on."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ TABS = {
     "blocks": "Blocks",
 }
 
-#: Keys of the selection that make the window, and those of single tabs.
+#: Keys of the selection that set the window, and all keys that the tabs show.
 _WINDOW_KEYS = ("from", "to", "sel", "step", "ipu", "on", "vs", "link", "tfrom", "tto")
 TAB_KEYS = (*_WINDOW_KEYS, "hide", "filtered", "agg", "wl", "tiles")
 
-#: Tab -> what it shows. Raises NotRecordedError or ValueError for what a report lacks.
+#: Content of each tab. Raises NotRecordedError or ValueError for what a report lacks.
 _CONTENT: dict[str, Callable[[ViewContext], Component]] = {
     "summary": summary_tab.content,
     "details": details_tab.content,
@@ -46,14 +46,14 @@ _CONTENT: dict[str, Callable[[ViewContext], Component]] = {
     "blocks": blocks_tab.content,
 }
 
-#: Tab with a long table -> the table's query: the window may stay while keys of the selection change.
+#: Query of each tab that is a long table: it may stay the same while keys of the selection change.
 _QUERIES: dict[str, Callable[[ViewContext], dict[str, str]]] = {
     "aggregate": aggregation_tab.table_query,
     "steps": steps_tab.table_query,
     "blocks": blocks_tab.table_query,
 }
 
-#: Other tab -> the keys of the selection that it shows.
+#: Keys of the selection that each other tab shows.
 _KEYS = {
     "summary": (*_WINDOW_KEYS, "hide", "filtered"),
     "details": ("step", "ipu", "on"),

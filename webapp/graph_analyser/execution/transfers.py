@@ -1,4 +1,4 @@
-"""The table of bytes moved in a window: exchange, global exchange, and stream copies by where they go."""
+"""The table of bytes moved in a window: exchange, global exchange, and stream copies by destination."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from webapp.formats import bytes_text, cycles_phrase, percent_text
 if TYPE_CHECKING:
     from popvision.analysis.report.tiles import Target
 
-BANDWIDTH = "bytes per cycle = bytes / sum of the longest tile's cycles, over the steps wholly inside; GB/s = x clock"
-_BYTES_HELP = "Bytes received / sent on the device by all steps of this kind that are busy in the window, whole steps."
+BANDWIDTH = "bytes per cycle = bytes / sum of the longest tile's cycles, over steps entirely inside; GB/s = x clock"
+_BYTES_HELP = (
+    "Bytes that all steps of this kind in the window receive or send on the device. Steps that cross the edge of the"
+    " window count fully."
+)
 _LIMIT_HELP = (
-    "The plain rate of exchange within an IPU is what all its tiles receive together at 4 B per cycle each. Two"
-    " tiles of one bus that receive the same words take them at once, so broadcasts can pass 100 %. Between IPUs and to"
-    " the host it is the rate of an IPU's links, which reports of format 1.0 do not hold."
+    "The plain rate of exchange within an IPU is 4 B per cycle for each tile. Two tiles that share a bus receive the"
+    " same words at once, so broadcasts can exceed 100 %. Between IPUs and to the host the plain rate is that of the"
+    " IPU's links, which reports of format 1.0 do not store."
 )
 _LIMIT = (
     "exchange: exchange_bytes_per_cycle x tiles; GlobalExchange: link_bytes_per_cycle; StreamCopy: host_bytes_per_cycle"
 )
-_UNKNOWN = "This report does not say which stream copies go to remote buffers."
+_UNKNOWN = "This report does not store which stream copies go to remote buffers."
 
 
 def transfers_table(figures: Sequence[WindowFigures], target: Target) -> Component:
-    """One row per IPU and kind of transfer that happened; a sentence when nothing moved."""
+    """One row per IPU and kind of transfer; a sentence when no step moves data."""
     rows = [_row(each, name, moved, target) for each in figures for name, moved in _moved(each)]
     if not rows:
-        return html.P("No step of the window moves data.", className="trace-note")
+        return html.P("No step in the window moves data.", className="trace-note")
     head = html.Tr(
         [
             html.Th("Data moved"),
@@ -58,7 +61,11 @@ def _moved(figures: WindowFigures) -> Iterator[tuple[str, Transfer]]:
 
 def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> Component:
     rate = moved.bandwidth
-    measured = f"{moved.measured:,} B / {moved.cycles:,} cycles" if rate is not None else "no step lies wholly inside"
+    measured = (
+        f"{moved.measured:,} B / {moved.cycles:,} cycles"
+        if rate is not None
+        else "no step lies entirely inside the window"
+    )
     limit, formula = _limit(figures, name, target)
     share = rate / limit if rate is not None and limit else None
     of_limit = f"{rate:,.1f} / {formula}" if share else ""
@@ -79,7 +86,7 @@ def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> 
 
 
 def _limit(figures: WindowFigures, name: str, target: Target) -> tuple[float, str]:
-    """Bytes per cycle that an IPU could move in this kind of transfer, 0 = not in the report, and how that comes."""
+    """(plain rate of an IPU for this kind of transfer in bytes per cycle, 0 when not stored; its formula)."""
     if name == "Exchange":
         rate = target.exchange_bytes_per_cycle
         return rate * figures.tiles, f"({rate:g} B x {figures.tiles:,} tiles)"

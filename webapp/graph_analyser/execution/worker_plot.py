@@ -1,4 +1,4 @@
-"""The lanes of a tile's worker contexts as a Plotly figure: at most MOST_BARS bars, neighbours merged beyond."""
+"""The lanes of a tile's worker contexts as a Plotly figure. Beyond MOST_BARS vertices, neighbours share a bar."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SERIES = 6
 
 
 def lane_bars(lanes: WorkerLanes, order: Int64Array) -> Int64Array:
-    """Where bars begin in `order`, vertices sorted by lane and time: everywhere, or at the first vertex of each lane
-    and stretch of time where there are more than MOST_BARS; the critical vertex always has a bar of its own."""
+    """Positions in `order` (vertices sorted by lane and time) at which a bar begins: every vertex, or with more than
+    MOST_BARS the first vertex of each lane and time bucket. The critical vertex always has a bar of its own."""
     if len(order) <= MOST_BARS:
         return np.arange(len(order))
     stretch = lanes.begin[order] * (MOST_BARS // (lanes.contexts + 1) - 2) // max(1, lanes.length)
@@ -32,7 +32,7 @@ def lane_bars(lanes: WorkerLanes, order: Int64Array) -> Int64Array:
 
 
 def worker_plot(lanes: WorkerLanes, names: Sequence[str], theme: str) -> dict[str, Any]:
-    """Six lanes of workers and, where the tile has such vertices, one of those that run alone."""
+    """A lane per worker context, and one for vertices that take the whole tile where there are any."""
     order = np.lexsort((lanes.begin, lanes.worker))
     first = lane_bars(lanes, order)
     last = np.append(first[1:], len(order)) - 1
@@ -66,7 +66,7 @@ def _trace(
     texts = [
         f"vertex {row}: {lanes.thread_cycles[row]:,} {'tile' if lanes.worker[row] == NO_CONTEXT else 'thread'} cycles"
         if many == 1
-        else f"{many:,} vertices from {row}, merged: zoom in the table"
+        else f"{many:,} vertices from {row} on, merged; the table lists them"
         for row, many in zip(rows[mine].tolist(), count.tolist(), strict=True)
     ]
     return {

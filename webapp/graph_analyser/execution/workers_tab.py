@@ -1,4 +1,4 @@
-"""The Workers tab of the execution trace: the worker contexts of one tile in the selected compute set."""
+"""The Workers tab of the execution trace: the worker contexts of one tile during the selected compute step."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
-_NOTHING = "Select a compute step (OnTileExecute) in the trace to see the workers of one of its tiles."
+_NOTHING = "Select a compute step (OnTileExecute) in the trace to see the workers of one tile."
 
 IDLE = "idle share = 1 - sum of thread cycles / (contexts x thread cycles of the fullest context)"
 _UNITS = (
     "A worker context issues one instruction every six tile cycles, so a worker vertex of n thread cycles takes 6 x n"
-    " tile cycles. Supervisor and multi vertices take the whole tile: their cycles are tile cycles already. When they"
-    " run among the workers is not recorded; they are drawn after them."
+    " tile cycles. Supervisor and multi vertices take the whole tile, so their cycles are tile cycles. Reports do not"
+    " record when these run; the plot shows them after the workers."
 )
 _CRITICAL = (
-    "The longest vertex of the fullest context. Without it, all others where they are, the tile would end as much"
-    " earlier as stands under Held up by."
+    "The longest vertex of the context with most work. Without it, and with all others unmoved, the tile would finish"
+    " earlier by the cycles under Held up by."
 )
 VERTEX_COLUMNS = (
     Column("vertex", "Vertex", "integer", "issue order on the tile", 80),
@@ -55,13 +55,20 @@ VERTEX_COLUMNS = (
     Column("context", "Context", width=100),
     Column("begin", "Begin", "cycles", "tile cycles from the begin of the compute set", 90),
     Column("end", "End", "cycles", "tile cycles from the begin of the compute set", 90),
-    Column("thread_cycles", "Thread cycles", "integer", "of worker vertices, as stored; never shown as time", 110),
-    Column("tile_cycles", "Tile cycles", "cycles", "worker: contexts x thread cycles; else as stored", 100),
+    Column("thread_cycles", "Thread cycles", "integer", "worker vertices only, as stored; never shown as time", 110),
+    Column("tile_cycles", "Tile cycles", "cycles", "worker vertices: contexts x thread cycles; others: as stored", 100),
 )
 TILE_COLUMNS = (
     Column("tile", "Tile", "integer", "tile, counted over all IPUs", 80),
     Column("vertices", "Vertices", "integer", "", 90),
-    Column("length", "Tile cycles", "cycles", "worker part + supervisor and multi vertices", 110, sort="desc"),
+    Column(
+        "length",
+        "Tile cycles",
+        "cycles",
+        "worker part + tile cycles of supervisor and multi vertices",
+        110,
+        sort="desc",
+    ),
     Column("worker_part", "Worker part", "cycles", "contexts x thread cycles of the fullest context", 110),
     Column("alone", "Alone", "cycles", "tile cycles of supervisor and multi vertices", 90),
     Column("thread_cycles", "Thread cycles", "integer", "sum over worker vertices; never shown as time", 110),
@@ -70,14 +77,14 @@ TILE_COLUMNS = (
 
 
 def register(app: Dash, library: Library) -> None:
-    """The rows of both tables, and the choice of a tile's row."""
+    """Rows of both tables; a selected row of the second selects its tile."""
     register_rows(app, library, "vertices-on-workers", vertex_rows)
     register_rows(app, library, "workers-by-tile", tile_rows)
     register_row_selection(app, ("workers-by-tile",), lambda row, _: {"tiles": str(row["tile"])})
 
 
 def content(context: ViewContext) -> Component:
-    """Facts, lanes and tables of one tile. Raises NotRecordedError with the reason where the report has none."""
+    """Facts, lanes and tables of one tile. Raises NotRecordedError for what the report lacks."""
     source, key, theme, selection = context.source, context.key, context.theme, context.selection
     if selection.step is None:
         return empty_hint(_NOTHING)
@@ -102,7 +109,7 @@ def content(context: ViewContext) -> Component:
 
 
 def _tile(source: ReportSource, facts: StepFacts, selection: Selection) -> int:
-    """The first selected tile that lies on the step's IPU, else the one whose vertices take longest."""
+    """The first selected tile on the step's IPU, else the tile whose vertices take longest."""
     first = facts.ipu * facts.tiles
     mine = [tile for tile in selection.tiles if first <= tile < first + facts.tiles]
     if mine:
@@ -118,23 +125,23 @@ def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes)
     unknown, text = tiles_unknown(source), partial(cycles_text, clock_hz=target_of(source).clock_hz)
     own = int(step_tiles(source, facts.ipu, facts.step).cycles[lanes.tile - facts.ipu * facts.tiles])
     on = "the whole tile" if lanes.worker[row] == NO_CONTEXT else f"context {lanes.worker[row]}"
-    held: list[Any] = [f"vertex {row}, {names[lanes.vertex_type[row]]}", help_text("What holds the tile up", _CRITICAL)]
+    held: list[Any] = [f"vertex {row}, {names[lanes.vertex_type[row]]}", help_text("Critical vertex", _CRITICAL)]
     rows: list[tuple[str, Any, str]] = [
         ("Vertices", f"{len(lanes.worker):,}", "vertices of the compute set on this tile"),
         ("Thread cycles", integer_text(int(lanes.load.sum())), "sum over worker vertices; never shown as time"),
         ("Worker part", text(lanes.worker_part), "tile cycles: contexts x thread cycles of the fullest context"),
         ("Alone", text(lanes.alone), "tile cycles of supervisor and multi vertices"),
-        ("Beyond vertices", text(lanes.beyond), "tile cycles of the estimate: launch, reading of counters"),
-        ("Estimate", text(lanes.estimate), "tile cycles of one execution, as compiled"),
+        ("Beyond vertices", text(lanes.beyond), "tile cycles of the estimate for launching and reading counters"),
+        ("Estimate", text(lanes.estimate), "compiler's estimate of one execution, in tile cycles"),
         ("Recorded", "unknown" if unknown else text(own), unknown or "tile cycles of this tile in this step"),
         ("Idle slots", [percent_text(lanes.idle_share), _idle_help(lanes)], IDLE),
-        ("Held up by", text(lanes.held_up), "tile cycles that the tile would save without its critical vertex"),
+        ("Held up by", text(lanes.held_up), "tile cycles saved without the critical vertex"),
     ]
     listing = html.Dl(
         [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]
     )
     tile = html.A(f"tile {lanes.tile}", href=f"/r/{key}/memory?tiles={lanes.tile}", **attributes(data_nav="to"))
-    where: list[Any] = [tile, f" · step {facts.step} · IPU {facts.ipu} · cycles of the estimate"]
+    where: list[Any] = [tile, f" · step {facts.step} · IPU {facts.ipu} · estimated cycles"]
     where.append(help_text("Thread cycles and tile cycles", _UNITS, formula="tile cycles = 6 x thread cycles"))
     return [html.H2(facts.name), html.P(where, className="where"), html.P([*held, f" on {on}"]), listing]
 
@@ -142,7 +149,9 @@ def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes)
 def _idle_help(lanes: WorkerLanes) -> Component:
     longest = int(lanes.load.max(initial=0))
     filled = f"1 - {int(lanes.load.sum()):,} / ({lanes.contexts} x {longest:,})" if longest else "no worker vertices"
-    return help_text("Idle slots", "Issue slots of the worker part without a vertex.", formula=f"{IDLE}\n= {filled}")
+    return help_text(
+        "Idle slots", "Share of the worker part's issue slots that no vertex uses.", formula=f"{IDLE}\n= {filled}"
+    )
 
 
 def vertex_rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:

@@ -1,4 +1,4 @@
-"""The graph of operations on its page: the box that the browser draws into, and the way back through the levels."""
+"""The graph of operations: the element that the browser draws into, and the path of names above it."""
 
 from __future__ import annotations
 
@@ -17,31 +17,30 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 _FLOW = (
-    "A box is an operation or a group of them; a thick outline has more inside: open it with o or a double click. What "
-    "no operation accounts for, or the choice leaves out, stands above where it gives variables and below where it "
-    "takes them."
+    "A box is an operation or a group. Open a group (thick outline) with o or a double click. The box above the graph "
+    "holds everything outside it that writes variables, the box below everything that reads them."
 )
 _OPENED = (
-    "Rounded boxes are programs, square ones variables; dotted are those that other operations give their value. u "
-    "goes back."
+    "Rounded boxes are programs, square boxes variables. Dotted outlines mark variables that other operations write. "
+    "Press u to go up one level."
 )
 _ARROWS = (
-    "A report says which variables a program touches, not which it writes: the first program that touches a variable "
-    "gives it its value, and an arrow leads to everything that touches it later; an always-live one comes from what "
-    "made it. The heavier, the more bytes; dashed arrows point back to what ran before."
+    "A report stores which variables a program uses, not which it writes. The graph assumes that the first program to "
+    "use a variable writes it, and draws an arrow to every later user; an always-live variable comes from the "
+    "operation that creates it. Thicker arrows carry more bytes; dashed arrows point back to earlier programs."
 )
 
 _GRAPH_QUERY = ("ops_layer", "ops_group", "ops_under", "ops_by", "ops_open", "ops_find", "ipu")
 
 
 def graph_part(key: str, params: Mapping[str, str]) -> Component:
-    """The box that assets/operations/graph.js draws into."""
+    """The element that assets/operations/graph.js draws into, with its zoom buttons and notes."""
     query = {name: params[name] for name in _GRAPH_QUERY if params.get(name)}
     box = html.Div(
         className="ops-graph",
         role="group",
         **attributes(
-            aria_label="Operations and what passes between them: arrow keys go from box to box",
+            aria_label="Graph of operations and the data between them: arrow keys go from box to box",
             data_ops_graph=f"/data/{key}/operations/graph?{urlencode(query)}",
         ),
     )
@@ -61,7 +60,7 @@ def graph_part(key: str, params: Mapping[str, str]) -> Component:
 
 
 def path_part(state: OperationState, opened: str = "") -> Any:
-    """Where the page is in the levels of names, each a button back; `opened` = name of the operation drawn."""
+    """The path of names as buttons that go back up; `opened` = name of the operation drawn."""
     if not state.under and not opened:
         return ""
     parts = state.under.split("/") if state.under else []
@@ -70,7 +69,7 @@ def path_part(state: OperationState, opened: str = "") -> Any:
         crumbs += [html.Span("/", className="dim"), _crumb(part, "/".join(parts[: at + 1]), str(at + 2))]
     if opened:
         crumbs += [html.Span("/", className="dim"), html.Span(opened, className="ops-here")]
-    return html.Nav(crumbs, **attributes(aria_label="Levels of names"))
+    return html.Nav(crumbs, **attributes(aria_label="Path of names"))
 
 
 def _crumb(text: str, under: str, level: str) -> Component:
@@ -80,7 +79,7 @@ def _crumb(text: str, under: str, level: str) -> Component:
 
 
 def opened_name(source: ReportSource, state: OperationState, params: Mapping[str, str]) -> str:
-    """Name of the operation whose parts the graph shows, "" for none."""
+    """The name of the operation whose parts the graph shows, "" for none."""
     if params.get("ops_view") != "graph" or not params.get("ops_open"):
         return ""
     chosen = chosen_operations(source, state, {"ops_at": params["ops_open"]})

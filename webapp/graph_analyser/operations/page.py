@@ -1,7 +1,7 @@
-"""Operations: what each call of a software layer took, as a table, as a graph and against the machine's roofline.
+"""Operations: the cost of each call of a software layer, as a table, a graph and a roofline plot.
 
-What is shown stands in the URL (operations_state.py). The graph is assets/operations/graph.js, fed by
-operations_routes.py.
+The URL holds the state of the page (state.py). The graph is assets/operations/graph.js, which reads the route of
+routes.py.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 _KEYS = (
     ("↑ ↓ Page Up / Down", "Move in the table"),
     ("Space", "Select the row under the cursor and show its details"),
-    ("o", "Open the selected group: the next part of its names"),
-    ("u", "Back to what holds it"),
-    ("Esc", "Select nothing"),
-    ("← → ↑ ↓", "In the graph: to the nearest box"),
+    ("o", "Open the selected group: show its parts"),
+    ("u", "Go up one level"),
+    ("Esc", "Clear the selection"),
+    ("← → ↑ ↓", "In the graph: go to the nearest box"),
     ("Enter", "In the graph: select the box"),
-    ("W S A D Page Up / Down 0", "In the graph: zoom, move, show all"),
+    ("W S A D Page Up / Down 0", "In the graph: zoom, move, show everything"),
 )
 
 _QUERY = ("ops_layer", "ops_group", "ops_under", "ops_find", "ops_by", "ipu", "vs")
@@ -117,17 +117,17 @@ def _toolbar(context: ViewContext, state: OperationState) -> Component:
 def _about(source: ReportSource, state: OperationState) -> Component:
     return help_text(
         "Operations",
-        "An operation is the outermost call of the chosen software layer. Programs and variables made under it, at any "
-        "depth, are its own; those of a function count where the function was made, wherever it is called from.",
-        "What no operation accounts for is a row of its own, so that each column adds up to the report's total. Code "
-        "of a vertex type that several operations share on a tile is not attributed.",
+        "An operation is the outermost call of the selected software layer. It owns the programs and variables that it "
+        "creates at any depth. Those of a function belong to the call that creates the function, not to its callers.",
+        "One row holds what belongs to no operation, so that each column adds up to the report's total. Vertex code "
+        "that several operations share on a tile is not attributed.",
         *operations(source, state.layer, state.ipu).missing,
         formula="share = figure / the report's total",
     )
 
 
 def register(app: Dash, library: Library) -> None:
-    """Rows of the tables, and the callbacks of both halves."""
+    """Rows of the table, the route of the graph, and the callbacks of both halves."""
     register_pair_rows(app, library, "operations", operation_rows)
     register_routes(app, library)
     register_part(app, library, "ops", "plot", ("ops-main.children", "ops-path.children"), _main)
@@ -143,7 +143,7 @@ def register(app: Dash, library: Library) -> None:
 
 
 def _main(context: ViewContext) -> tuple[Any, Any]:
-    """(table, graph or roofline; the levels of names above it)."""
+    """(table, graph or roofline; the path of names above it)."""
     source, params = context.source, context.params
     try:
         state = OperationState.read(source, params)

@@ -1,4 +1,4 @@
-"""The Code, Cycles and FLOPs tabs: plots with the tables that hold the same figures."""
+"""The Code, Cycles and FLOPs tabs: plots, and tables with the same figures."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ if TYPE_CHECKING:
 def code_tab(
     source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
 ) -> Component:
-    """Code by kind, on each tile, and the vertex types behind it."""
+    """Code by kind and by tile, and its vertex types."""
     owners = state.groups(source).found.owners
     code = operation_code(source, state.layer)
     colours = tokens(theme)
     values = {
         "Exchange": int(code.exchange[chosen.rows].sum()),
         "Control": int(code.control[chosen.rows].sum()),
-        "Vertex, its own": int(code.vertex[chosen.rows].sum()),
+        "Vertex, own": int(code.vertex[chosen.rows].sum()),
     }
     if 0 not in chosen.rows:
-        values["Vertex, also shared"] = int(tile_parts(source, owners, chosen.rows).vertex.sum())
+        values["Vertex, with shared code"] = int(tile_parts(source, owners, chosen.rows).vertex.sum())
     bars = [(name, value, colours[f"series-{at}"], "") for at, (name, value) in enumerate(values.items(), start=1)]
     parts: list[Component] = [
         _bars("ops-code", bars, theme, "Code, bytes", bytes_text),
     ]
     if 0 in chosen.rows:
-        note = "Vertex code that several operations share on a tile, and code that no operation of the layer made."
+        note = "Vertex code that several operations share on a tile, and code outside all operations of the layer."
         return html.Div([*parts, html.P(note, className="dim ops-hint")], className="ops-figures")
     found = tile_parts(source, owners, chosen.rows)
     series = [("Exchange", found.exchange), ("Control", found.control), ("Vertex", found.vertex)]
     parts.append(html.Div(tile_plot("ops-code-tiles", "bytes", series, selection, theme), className="tile-plots"))
     columns = [
         Column("type", "Vertex type", flex=3),
-        Column("tiles", "Tiles", "integer", "Tiles that hold its code because of this operation", width=90),
+        Column("tiles", "Tiles", "integer", "Tiles that hold the code because of this operation", width=90),
         Column("code", "Code", "bytes", "Code of the type x tiles", width=120),
-        Column("compute_sets", "Compute sets", "integer", "Of the operation", width=125),
+        Column("compute_sets", "Compute sets", "integer", "Compute sets of the operation with this type", width=125),
     ]
     rows = vertex_type_rows(source, owners, chosen.rows).astype(object)
     parts.append(data_table("ops-types", rows.where(rows.notna(), None), columns, name="operation-code", height=260))
@@ -68,7 +68,7 @@ def code_tab(
 def cycles_tab(
     source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
 ) -> Component:
-    """Recorded cycles by type of program, estimates on each tile."""
+    """Recorded cycles by program type, and estimated cycles by tile."""
     owners = state.groups(source).found.owners
     clock = source.reader.target().clock_hz
     parts: list[Component] = []
@@ -79,7 +79,7 @@ def cycles_tab(
         parts.append(_bars("ops-cycles", bars, theme, "Cycles", lambda value: cycles_text(value, clock)))
     else:
         ran = state.groups(source).found.cycles is not None
-        parts.append(empty_hint("No recorded step belongs to it." if ran else RUNS))
+        parts.append(empty_hint("No recorded step belongs to this operation." if ran else RUNS))
     if 0 not in chosen.rows:
         estimates = tile_parts(source, owners, chosen.rows).cycles
         series = [("Estimate, each program once", estimates)]
@@ -91,11 +91,11 @@ def cycles_tab(
 def flops_tab(
     source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
 ) -> Component:
-    """FLOPs, their rate against the machine's, and the compute sets."""
+    """FLOPs, their rate compared with the machine's peak, and the compute sets."""
     found = state.groups(source).found
     rows = compute_set_rows(source, found.owners, chosen.rows, state.ipu)
     if found.flops is None or not len(rows):
-        return empty_hint(FLOPS if found.flops is None else "It has no compute sets.")
+        return empty_hint(FLOPS if found.flops is None else "This operation has no compute sets.")
     columns = [
         Column("program", "Program", "integer", width=100),
         Column("name", "Compute set", flex=3),
@@ -130,13 +130,13 @@ def _rates(source: ReportSource, found: Any, chosen: Chosen) -> list[Component]:
             rates.append((html.Span("FLOPs per second", title="FLOPs / cycles x clock"), _si(rate * target.clock_hz)))
         for name, per_tile in zip(("half", "float"), PEAK_PER_TILE.get(target.architecture, ()), strict=False):
             peak = per_tile * target.tiles_per_ipu
-            formula = f"{rate:,.2f} / ({per_tile} x {target.tiles_per_ipu:,} tiles): the data sheet's peak"
-            rates.append((html.Span(f"Of the peak in {name}", title=formula), percent_text(rate / peak)))
+            formula = f"{rate:,.2f} / ({per_tile} x {target.tiles_per_ipu:,} tiles), the peak of the data sheet"
+            rates.append((html.Span(f"Share of the peak in {name}", title=formula), percent_text(rate / peak)))
     if flops and received:
         rates.append((html.Span("FLOPs per byte received", title="FLOPs / bytes received"), f"{flops / received:,.3f}"))
     return [
         html.Div([html.H2("Work"), facts(work)]),
-        html.Div([html.H2("Rate"), facts(rates) if rates else html.P("Nothing was executed.", className="dim")]),
+        html.Div([html.H2("Rate"), facts(rates) if rates else html.P("No execution was recorded.", className="dim")]),
     ]
 
 
@@ -148,7 +148,7 @@ def _si(value: float) -> str:
 
 
 def _bars(name: str, bars: list[tuple[str, int, str, str]], theme: str, title: str, text: Any) -> Component:
-    """Horizontal bars, first on top, each with its figure and its share of all of them."""
+    """Horizontal bars from top to bottom, each with its figure and its share of their sum."""
     total = max(1, sum(value for _, value, _, _ in bars))
     values = [value for _, value, _, _ in bars]
     trace = {
@@ -161,7 +161,7 @@ def _bars(name: str, bars: list[tuple[str, int, str, str]], theme: str, title: s
         "cliponaxis": False,
         "marker": {"color": [fill for _, _, fill, _ in bars], "line": {"width": 0}},
         "customdata": np.array(values) / total,
-        "hovertemplate": "%{y}: %{x:,} (%{customdata:.2%} of these)<extra></extra>",
+        "hovertemplate": "%{y}: %{x:,} (%{customdata:.2%} of the sum)<extra></extra>",
     }
     layout = {
         "xaxis": {"title": {"text": title}, "rangemode": "tozero", "separatethousands": True, "nticks": 6},

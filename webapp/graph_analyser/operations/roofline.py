@@ -1,4 +1,4 @@
-"""The roofline: each operation's FLOPs per cycle over its FLOPs per byte received, under what the machine can do."""
+"""The roofline plot: each operation's FLOPs per cycle over its FLOPs per byte received, with the machine's limits."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from popvision.analysis.operations.table import OperationGroups
     from popvision.analysis.report.source import ReportSource
 
-#: Points drawn, those with most of the chosen figure.
+#: Points drawn: those with most of the selected figure.
 MOST_POINTS = 2_000
 
 
 def roofline_part(source: ReportSource, state: OperationState, theme: str) -> Component:
-    """The plot, or the sentence that says what it lacks."""
+    """The plot, or a sentence about what the report lacks."""
     groups = state.groups(source)
     try:
         found = roofline(source, groups)
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
     if state.find:
-        found = replace(found, **_kept(found, groups.name, state.find))
+        found = replace(found, **_matching(found, groups.name, state.find))
     if not len(found.row):
-        return empty_hint("No operation here has FLOPs, cycles and received bytes, so there is nothing to draw.")
+        return empty_hint("No operation shown has FLOPs, cycles and received bytes, so there is nothing to draw.")
     by = state.by if state.by in groups.columns and groups.totals[state.by] > 0 else "cycles"
     drawn = figure("ops-roofline", _figure(groups, found, by, theme), theme, image_name="roofline")
     return html.Div([html.Div(drawn, className="ops-roof"), _note(found, by)], className="ops-column")
 
 
-def _kept(found: Roofline, names: list[str], text: str) -> dict[str, Any]:
-    """The columns of the points whose names contain a text."""
+def _matching(found: Roofline, names: list[str], text: str) -> dict[str, Any]:
+    """The columns of the points whose name contains a text."""
     inside = [text.lower() in names[row].lower() for row in found.row.tolist()]
     mask = np.array(inside, bool)
     return {"row": found.row[mask], "intensity": found.intensity[mask], "rate": found.rate[mask]}
@@ -108,18 +108,19 @@ def _roof(exchange: float, line: tuple[float, float, float, str, str], high: flo
 
 
 def _note(found: Roofline, by: str) -> Component:
-    size = f"Size of a point: its share of all {FIGURES[by][0].lower()}. "
-    parts: list[Any] = [size, "A click selects the operation; the table holds the same figures."]
+    size = f"The size of a point is its share of all {FIGURES[by][0].lower()}. "
+    parts: list[Any] = [size, "Click a point to select its operation; the table has the same figures."]
     if found.without_bytes:
-        parts.append(f" {found.without_bytes:,} with FLOPs receive nothing and have no place here.")
+        parts.append(f" {found.without_bytes:,} operations with FLOPs receive no data and are not drawn.")
     if not found.half:
-        parts.append(" The peak of this architecture is not known, so no roof is drawn.")
+        parts.append(" The peak rate of this architecture is unknown, so no roof is drawn.")
     about = help_text(
         "The roofline",
-        "An IPU's tiles hold what they work on, so the bandwidth that limits an operation is that of the exchange: "
-        f"{found.exchange:,.0f} bytes a cycle, all tiles of an IPU receiving at once.",
-        "Above the slanted line an operation could not be if its tiles received one after the other what they work "
-        "on; above the level one, the data sheet's peak, none can be.",
-        formula="FLOPs / bytes received; FLOPs / cycles",
+        "Tiles work on data in their own memory, so the limiting bandwidth is that of the exchange: "
+        f"{found.exchange:,.0f} bytes per cycle when all tiles of an IPU receive at once.",
+        "The slanted line is the exchange limit, FLOPs per byte x exchange bandwidth: an operation exceeds it only "
+        "where tiles that share a bus receive the same data at once. The horizontal lines are the peak rates of the "
+        "data sheet, which no operation exceeds.",
+        formula="x = FLOPs / bytes received; y = FLOPs / cycles",
     )
     return html.Div([html.Span(parts), about], className="ops-note")

@@ -1,6 +1,6 @@
-"""What the drawing of operations in the browser asks for.
+"""Route of the graph of operations.
 
-/data/<key>/operations/graph?ops_layer=..&ops_group=..   JSON: width, height, nodes (x and y of their middles), edges
+/data/<key>/operations/graph?ops_layer=..&ops_group=..   JSON: width, height, nodes (x and y of their centres), edges
                                                          (points from end to end), note. With ops_open=C the programs
                                                          and variables of the operation whose debug context is C; with
                                                          ops_find=T each node's "found".
@@ -32,7 +32,7 @@ WIDTH, HEIGHT, PITCH = 176, 46, 92
 
 _MARGIN = 24
 
-#: What a program does, in fewer letters than its type.
+#: Short names of program types.
 _TYPES = {
     "OnTileExecute": "compute",
     "DoExchange": "exchange",
@@ -61,19 +61,19 @@ def _graph(source: ReportSource) -> Response:
         for node in answer["nodes"]:
             node["found"] = state.find.lower() in node["name"].lower()
     if context is not None:
-        _without(answer["nodes"], groups.found.owners.name[row])
+        _shorten_names(answer["nodes"], groups.found.owners.name[row])
     return Response(orjson.dumps(answer), mimetype="application/json")
 
 
-def _without(nodes: list[dict[str, Any]], name: str) -> None:
-    """Within an operation names are shown without its own."""
+def _shorten_names(nodes: list[dict[str, Any]], name: str) -> None:
+    """Shorten the names of nodes within an operation: drop the operation's own name."""
     for node in nodes:
         if name and node["name"].startswith(f"{name}/"):
             node["short"] = node["name"][len(name) + 1 :]
 
 
 def drawn(source: ReportSource, drawing: Drawing, layout: Layout, kind: str) -> dict[str, Any]:
-    """The drawing with its places, as JSON."""
+    """The drawing with the positions of its layout, as JSON."""
     clock = source.reader.target().clock_hz
     nodes = [
         {
@@ -96,7 +96,7 @@ def drawn(source: ReportSource, drawing: Drawing, layout: Layout, kind: str) -> 
         middle = [[round(x + _MARGIN, 1), layer * PITCH + HEIGHT // 2 + _MARGIN] for x, layer in bends]
         ends = [[nodes[each]["x"], nodes[each]["y"]] for each in (edge.source, edge.target)]
         back = layout.layer[edge.target] <= layout.layer[edge.source]
-        said = f"{edge.variables:,} variables" if edge.variables != 1 else "1 variable"
+        count = f"{edge.variables:,} variables" if edge.variables != 1 else "1 variable"
         edges.append(
             {
                 "source": edge.source,
@@ -104,7 +104,7 @@ def drawn(source: ReportSource, drawing: Drawing, layout: Layout, kind: str) -> 
                 "points": [ends[0], *middle, ends[1]],
                 "back": bool(back),
                 "bytes": edge.bytes,
-                "text": f"{said}, {bytes_text(edge.bytes)}",
+                "text": f"{count}, {bytes_text(edge.bytes)}",
             }
         )
     layers = int(layout.layer.max(initial=-1)) + 1
@@ -120,7 +120,7 @@ def drawn(source: ReportSource, drawing: Drawing, layout: Layout, kind: str) -> 
 
 def _detail(source: ReportSource, node: Node, kind: str, clock: float) -> str:
     if node.kind in ("rest", "outside"):
-        return "gives" if node.rank < 0 else "takes"
+        return "writes" if node.rank < 0 else "reads"
     if node.kind in ("variable", "input"):
         return bytes_text(node.value)
     shown = {"cycles": lambda v: cycles_text(v, clock), "bytes": bytes_text}.get(kind, integer_text)(node.value)

@@ -1,11 +1,11 @@
-"""What the operations page shows, read from the selection: every control is one key of the URL.
+"""The state of the operations page, read from the selection: every control is one key of the URL.
 
 ops_view    "" table, "graph", "roofline"      ops_layer   software layer ("" = PopLibs, else the most frequent)
 ops_group   "" each operation, "name" whole names, "1", "2" ... first parts of names
-ops_under   only operations whose names begin with these parts        ops_find   only names that contain this
+ops_under   only operations whose names begin with these parts        ops_find   only names that contain this text
 ops_by      figure that Cumulative, the graph and a comparison are about
-ops_at      debug context of the selected operation     ops_name   beginning of the names of the selected group
-ops_open    drawing of what one operation is made of    ops_tab    tab of the lower pane
+ops_at      debug context of the selected operation     ops_name   first parts of the names of the selected group
+ops_open    debug context of the operation whose parts the graph shows          ops_tab    tab of the lower pane
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from webapp.query import whole_number
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-#: Keys that each half of the page follows.
+#: Keys of the selection that each half of the page shows.
 PLOT_KEYS = (
     "ops_view",
     "ops_layer",
@@ -50,7 +50,7 @@ TAB_KEYS = ("ops_layer", "ops_group", "ops_under", "ops_at", "ops_name", "ipu", 
 
 VIEWS = {"": "Table", "graph": "Graph", "roofline": "Roofline"}
 
-#: Levels of names that the menu offers; deeper ones are reached by opening groups.
+#: Levels of names in the menu; open groups to go deeper.
 MOST_LEVELS = 8
 
 
@@ -67,7 +67,8 @@ class OperationState:
 
     @classmethod
     def read(cls, source: ReportSource, params: Mapping[str, Any]) -> OperationState:
-        """What the report does not have counts as not chosen. Raises NotRecordedError without debug information."""
+        """The state of a selection; values that the report does not have are ignored. Raises NotRecordedError without
+        debug information."""
         try:
             layer = chosen_layer(source, str(params.get("ops_layer", "")))
         except ValueError:
@@ -85,7 +86,7 @@ class OperationState:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The selected operation or group: rows of Operations and what to call them; `context` -1 for a group."""
+    """The selected operation or group: rows of Operations and their title; `context` is -1 for a group."""
 
     rows: list[int]
     title: str
@@ -93,8 +94,8 @@ class Chosen:
 
 
 def chosen_operations(source: ReportSource, state: OperationState, params: Mapping[str, Any]) -> Chosen | None:
-    """The operation or group that the address names, else the operation that made the selected program; None when
-    nothing is selected, or nothing that this report has."""
+    """The operation or group that the selection names, else the operation of the selected program; None without
+    either."""
     context = whole_number(str(params.get("ops_at", "")))
     if context is not None:
         try:
@@ -124,7 +125,7 @@ def _maker(source: ReportSource, state: OperationState, groups: OperationGroups,
 
 
 def levels(source: ReportSource, layer: str) -> dict[str, str]:
-    """Choices of grouping: value -> what is shown."""
+    """The choices of grouping: texts by value."""
     found = {"": "Each operation", "name": "Whole name"}
     for level in range(1, min(deepest_level(source, layer), MOST_LEVELS) + 1):
         found[str(level)] = f"First {level} parts" if level > 1 else "First part"

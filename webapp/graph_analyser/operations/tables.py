@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-#: Field -> (heading, kind, what it says, is it shown at first).
+#: (heading, kind, help, shown by default) of each field.
 FIGURES = {
     "cycles": (
         "Cycles",
         "cycles",
-        "Cycles of the steps of its programs, all recorded runs; on all IPUs added up, unless one is chosen",
+        "Cycles of the steps of its programs in all recorded runs, on the selected IPU or summed over all",
         True,
     ),
     "code": (
         "Code",
         "bytes",
-        "Bytes of exchange code + control code of its programs + code of vertex types that no "
-        "other operation has on the same tile, all tiles",
+        "Exchange and control code of its programs + code of the vertex types that no other operation uses on the same "
+        "tile; bytes over all tiles",
         True,
     ),
     "exchange_code": ("Exchange code", "bytes", "Bytes over all tiles", False),
@@ -39,45 +39,44 @@ FIGURES = {
     "vertex_code": (
         "Vertex code",
         "bytes",
-        "Bytes of vertex types that no other operation has on the same tile; code "
-        "that is shared counts as not attributed",
+        "Code of the vertex types that no other operation uses on the same tile; shared code is not attributed",
         False,
     ),
     "flops": (
         "FLOPs",
         "integer",
-        "Estimated floating point operations: of one execution of each compute set x its "
-        "recorded executions; – = not recorded",
+        "Estimated floating point operations of one execution of each compute set x its recorded executions; – = not "
+        "recorded",
         True,
     ),
     "flops_once": (
         "FLOPs once",
         "integer",
-        "Estimated floating point operations with each program executed once",
+        "Estimated floating point operations when each program executes once",
         False,
     ),
-    "received": ("Received", "bytes", "Bytes that its steps received, all IPUs and runs", False),
-    "sent": ("Sent", "bytes", "Bytes that its steps sent, all IPUs and runs", False),
-    "always_live": ("Always live", "bytes", "Bytes of the always-live variables made under it, one replica", True),
+    "received": ("Received", "bytes", "Bytes that its steps receive, all IPUs and runs", False),
+    "sent": ("Sent", "bytes", "Bytes that its steps send, all IPUs and runs", False),
+    "always_live": ("Always live", "bytes", "Bytes of its always-live variables, one replica", True),
     "not_always_live": (
         "Not always live",
         "bytes",
-        "Bytes of all other variables made under it, one replica; they are not all live at once",
+        "Bytes of its other variables, one replica; not all of them are live at once",
         True,
     ),
     "live_at_peak": (
         "Live at peak",
         "bytes",
-        "Bytes of these that are live at the report's highest liveness index",
+        "Bytes of its variables that are live at the peak of the report",
         False,
     ),
-    "programs": ("Programs", "integer", "Lowered programs made under it", True),
+    "programs": ("Programs", "integer", "Lowered programs that it creates", True),
     "compute_sets": ("Compute sets", "integer", "Compute sets that only its programs run", False),
-    "variables": ("Variables", "integer", "Variables made under it", False),
+    "variables": ("Variables", "integer", "Variables that it creates", False),
     "steps": ("Steps", "integer", "Recorded execution steps of its programs", False),
 }
 
-#: Figures whose share of the report's total has a column of its own.
+#: Figures with a column for their share of the report's total.
 _SHARED = ("cycles", "code", "always_live", "not_always_live", "flops")
 
 _WIDTHS = {"cycles": 105, "code": 95, "flops": 135, "flops_once": 130}
@@ -112,7 +111,7 @@ def _matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 
 def _calls(source: ReportSource, layer: str, frame: pd.DataFrame) -> list[str]:
-    """The library call that an operation is, such as "poplin::matMul"; the number of operations of a group."""
+    """The library call of each operation, such as "poplin::matMul"; for a group its number of operations."""
     known = owners(source, layer)
     by_context = dict(zip(known.context.tolist(), range(len(known.context)), strict=True))
     texts = []
@@ -134,13 +133,13 @@ def call_name(source: ReportSource, context: int) -> str:
 
 
 def columns(source: ReportSource, state: OperationState, everything: bool) -> list[Column]:
-    """Columns that the report has figures for; the less common ones with `everything`."""
+    """Columns for the figures of the report; with `everything` also the less common ones."""
     found = operations(source, state.layer, state.ipu)
     held = found.columns()
     head = FIGURES[state.by][0]
     made = [
         Column("name", "Name", help="Name of the operation's debug context", width=250),
-        Column("operation", "Operation", help="The library's call, or how many operations the row adds up", width=170),
+        Column("operation", "Operation", help="Library call, or the number of operations in the group", width=170),
     ]
     for field, (title, kind, help, is_shown) in FIGURES.items():
         if field not in held or not (is_shown or everything or field == state.by):
@@ -149,7 +148,7 @@ def columns(source: ReportSource, state: OperationState, everything: bool) -> li
         if field in _SHARED or field == state.by:
             made.append(_share(field, title))
         if field == state.by:
-            text = f"{head} of this row and of all rows above it in descending order of {head.lower()} / the report's"
+            text = f"{head} of this row and all rows with more {head.lower()} / those of the report"
             made.append(Column("cumulative_share", "Cumulative", "percent", help=text, width=112))
     if found.cycles is not None and found.flops is not None:
         made.append(Column("rate", "FLOP / cycle", "decimal", help="FLOPs / cycles", width=115))
@@ -163,14 +162,14 @@ def columns(source: ReportSource, state: OperationState, everything: bool) -> li
 
 
 def _share(field: str, title: str) -> Column:
-    return Column(f"{field}_share", "Share", "percent", help=f"{title} / {title.lower()} of the whole report", width=80)
+    return Column(f"{field}_share", "Share", "percent", help=f"{title} / {title.lower()} of the report", width=80)
 
 
 def compared_columns(by: str) -> list[Column]:
     title, kind, help, _ = FIGURES[by]
     return [
         Column("name", "Name", flex=3, width=240),
-        Column("matched", "In", width=120, help="Reports that have operations of this name"),
+        Column("matched", "In", width=120, help="Reports with operations of this name"),
         Column("operations_source", "Source", "integer", "Operations of this name", width=90, group="Operations"),
         Column("operations_target", "Target", "integer", "Operations of this name", width=90, group="Operations"),
         *difference_columns(by, title, kind, help=f"{help}:"),

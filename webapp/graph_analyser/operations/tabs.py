@@ -1,5 +1,5 @@
-"""The tabs below the operations: figures, programs, code, cycles, FLOPs, memory and debug information of what is
-selected; with nothing selected those of the whole layer."""
+"""The tabs below the operations: figures, programs, code, cycles, FLOPs, memory and debug information of the selected
+operation or group; without a selection the totals of the layer."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ TABS = {
     "debug": "Debug",
 }
 
-NOTHING = "Click on an operation above to see its details."
+NOTHING = "Select an operation above to see its details."
 
-#: Operations of a group whose contexts are shown.
+#: Operations of a group whose debug contexts are listed.
 _MOST_CONTEXTS = 20
 
 
 def panel_title(context: ViewContext) -> Any:
-    """What the tabs describe: the selected operation or group, or the layer."""
+    """The name of what the tabs describe: the selected operation or group, else the layer."""
     try:
         state = OperationState.read(context.source, context.params)
         chosen = chosen_operations(context.source, state, context.params)
     except NotRecordedError:
         return ""
     if chosen is None:
-        return [html.Strong("Whole layer"), html.Span(state.layer, className="panel-name")]
+        return [html.Strong("Entire layer"), html.Span(state.layer, className="panel-name")]
     return _title(context.source, state, chosen)
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
-    """The chosen tab. Raises NotRecordedError without debug information."""
+    """The content of a tab. Raises NotRecordedError without debug information."""
     source, target, params = context.source, context.target, context.params
     state = OperationState.read(source, params)
     chosen = chosen_operations(source, state, params)
@@ -94,7 +94,7 @@ def _title(source: ReportSource, state: OperationState, chosen: Chosen) -> Any:
 
 
 def _whole(source: ReportSource, state: OperationState) -> Component:
-    """Totals of the layer, and what of them its operations account for."""
+    """Totals of the report, and the part that belongs to operations of the layer."""
     found = state.groups(source).found
     clock = source.reader.target().clock_hz
     rows: list[tuple[Any, Any]] = [("Operations", integer_text(len(found.owners.context) - 1))]
@@ -117,8 +117,8 @@ def _whole(source: ReportSource, state: OperationState) -> Component:
             share = percent_text(own / total) if total > 0 else "–"
             attributed.append((title, f"{_text(own, kind, clock)} ({share})"))
     columns = [
-        html.Div([html.H2("The whole report"), facts(rows)]),
-        html.Div([html.H2("Of this, operations account for"), facts(attributed)]),
+        html.Div([html.H2("Report"), facts(rows)]),
+        html.Div([html.H2("Part of the operations"), facts(attributed)]),
         html.Div([html.H2("Not recorded"), *[html.P(each) for each in found.missing]] if found.missing else []),
     ]
     return html.Div([html.P(NOTHING, className="ops-hint dim"), html.Div(columns, className="detail-columns")])
@@ -135,7 +135,7 @@ def _summary(source: ReportSource, key: str, state: OperationState, chosen: Chos
             continue
         own, total = int(known[chosen.rows].sum()), int(known.sum())
         share = f" ({percent_text(own / total)})" if total > 0 else ""
-        formula = f"{help}. Share: {own:,} / {total:,}, the whole report's"
+        formula = f"{help}. Share: {own:,} / {total:,} of the report"
         is_count = field in ("programs", "compute_sets", "variables", "steps", "flops", "flops_once", "cycles")
         side = sides[0 if is_count else 1]
         side.append((html.Span(title, title=formula), html.Span(f"{_text(own, kind, clock)}{share}", title=formula)))
@@ -149,7 +149,7 @@ def _summary(source: ReportSource, key: str, state: OperationState, chosen: Chos
         [
             html.Div([html.H2("Programs and work"), facts(sides[0])]),
             html.Div([html.H2("Code, data and memory"), facts(sides[1])]),
-            html.Div([html.H2("Look further"), links]),
+            html.Div([html.H2("See also"), links]),
         ],
         className="detail-columns",
     )
@@ -166,7 +166,7 @@ def _links(source: ReportSource, key: str, state: OperationState, chosen: Chosen
     if len(programs):
         top = int(programs["id"].to_numpy()[programs["cycles"].to_numpy().argmax()])
         layer = {"pt_layer": state.layer}
-        links.append((f"Program {top}, its longest, in the program tree", "program_tree", {"program": top, **layer}))
+        links.append((f"Its longest program, {top}, in the program tree", "program_tree", {"program": top, **layer}))
         if int(programs["cycles"].max()):
             links.append((f"Program {top} in the execution trace", "execution", {"program": top}))
     if last >= 0:
@@ -181,7 +181,7 @@ def _links(source: ReportSource, key: str, state: OperationState, chosen: Chosen
 def _compared(
     source: ReportSource, target: ReportSource, state: OperationState, chosen: Chosen, params: Mapping[str, Any]
 ) -> Component:
-    """The same name in the target: every figure that both reports have."""
+    """Every figure that both reports have, for the same name in the target."""
     try:
         theirs = OperationState.read(target, params)
         groups = theirs.groups(target)
@@ -190,7 +190,7 @@ def _compared(
     mine = state.groups(source)
     rows = [at for at, name in enumerate(groups.name) if name == chosen.title]
     if not rows:
-        return empty_hint(f"The target has no operation called {chosen.title}.")
+        return empty_hint(f"The target has no operation named {chosen.title}.")
     clock = source.reader.target().clock_hz
     shown: list[tuple[Any, Any]] = []
     for field, (title, kind, _, _) in FIGURES.items():
@@ -215,7 +215,7 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
     found: OperationGroups = state.groups(source)
     frame = program_rows(source, found.found.owners, chosen.rows, state.ipu)
     if not len(frame):
-        return empty_hint("No lowered program was made under it: it has variables only.")
+        return empty_hint("This operation creates variables only, no programs.")
     cut = len(frame) > MOST_ROWS
     if cut:
         frame = frame.nlargest(MOST_ROWS, "cycles").sort_values("id")
@@ -229,7 +229,7 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
     ]
     recorded = [
         Column("cycles", "Self cycles", "cycles", "Cycles of its own steps, all recorded runs", width=120),
-        Column("share", "Share", "percent", "Self cycles / those of all programs in this table", width=85),
+        Column("share", "Share", "percent", "Self cycles / sum of self cycles in this table", width=85),
         Column("steps", "Executions", "integer", "Recorded steps", width=110),
     ]
     code = [
@@ -238,7 +238,7 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
     ]
     columns += (recorded if found.found.cycles is not None else []) + (code if found.found.code is not None else [])
     columns += [
-        Column("first_index", "Index", "integer", "First liveness index; – = it has none", width=90),
+        Column("first_index", "Index", "integer", "First liveness index; – = none", width=90),
     ]
     table = data_table(
         {"ops": "programs"},
@@ -250,22 +250,22 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
     )
     if not cut:
         return table
-    note = html.P(f"The {MOST_ROWS:,} programs with most cycles.", className="dim ops-hint")
+    note = html.P(f"The {MOST_ROWS:,} programs with most cycles are listed.", className="dim ops-hint")
     return html.Div([note, table], className="ops-column")
 
 
 def _variables(source: ReportSource, state: OperationState, chosen: Chosen) -> Component:
     frame = variable_rows(source, state.groups(source).found.owners, chosen.rows)
     if not len(frame):
-        return empty_hint("No variable was made under it.")
+        return empty_hint("This operation creates no variables.")
     total = max(1, int(frame["bytes"].sum()))
     rows = frame.head(MOST_ROWS).assign(share=frame["bytes"] / total)
     columns = [
         Column("variable", "Id", "integer", width=90),
         Column("name", "Variable", flex=3),
         Column("bytes", "Bytes", "bytes", "Bytes over all tiles of one replica", width=140),
-        Column("share", "Share", "percent", "Bytes / those of all variables made under it", width=90),
-        Column("live", "Live", width=110, help="Always, at times (see the liveness report), or never"),
+        Column("share", "Share", "percent", "Bytes / bytes of all variables of the operation", width=90),
+        Column("live", "Live", width=110, help="always, at times (see the liveness report) or never"),
     ]
     return data_table({"ops": "variables"}, rows, columns, name="operation-variables", height="100%", selectable=True)
 
@@ -273,10 +273,12 @@ def _variables(source: ReportSource, state: OperationState, chosen: Chosen) -> C
 def _debug(source: ReportSource, key: str, contexts: list[int]) -> Component:
     known = [each for each in contexts if each >= 0]
     if not known:
-        return empty_hint("What no operation accounts for has no debug context of this layer.")
+        return empty_hint("Programs and variables outside all operations have no debug context of this layer.")
     parts: list[Component] = []
     if len(known) > _MOST_CONTEXTS:
-        parts.append(html.P(f"The first {_MOST_CONTEXTS} of {len(known):,} operations.", className="dim ops-hint"))
+        parts.append(
+            html.P(f"The first {_MOST_CONTEXTS} of {len(known):,} operations are listed.", className="dim ops-hint")
+        )
     for context in known[:_MOST_CONTEXTS]:
         parts.append(debug_chain_list(debug_chain(source, context), key))
     return html.Div(parts)

@@ -74,7 +74,7 @@ def _marker(tile: int, colour: str) -> dict[str, Any]:
 
 
 def _statistics(label: str, values: Int64Array) -> Component:
-    """Over all tiles of all IPUs; the mean counts tiles with 0 too."""
+    """A row of statistics over all tiles of all IPUs; the mean includes tiles with 0."""
     positive = values[values > 0]
     cells = [
         integer_text(int(values.sum())),

@@ -1,4 +1,4 @@
-"""Program Tree: the lowered programs, what each took, and everything known of the selected one."""
+"""Program Tree: the lowered programs with their figures, and all details of the selected program."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 _KEYS = (
-    ("↑ ↓ Page Home End", "Move in the tree"),
-    ("→ ←", "Open, or go in; close, or go out"),
+    ("↑ ↓ Page Up / Down Home End", "Move in the tree"),
+    ("→ ←", "Expand, or go to the first child; collapse, or go to the parent"),
     ("Enter", "Select the program and show its details"),
-    ("*", "Open everything below"),
-    (".  ,", "Next, previous match of the search; without a search next, previous program"),
-    ("f", "Show the selected program"),
+    ("*", "Expand everything below"),
+    (".  ,", "Next, previous match of the search; without a search, next, previous program"),
+    ("f", "Scroll to the selected program"),
     ("Esc", "Clear the selection"),
 )
 
-#: (field of program_table.FIELDS, heading, is it shown at first, what it says).
+#: (field of the program table, heading, shown by default, text of its switch).
 _COLUMNS = (
     ("self", "Self cycles", True, "Cycles, self and total"),
     ("total", "Total cycles", True, ""),
@@ -71,7 +71,7 @@ def layout(context: ViewContext) -> Component:
     source = context.source
     found = roots(source)
     if not found:
-        return empty_hint("This report holds no programs.")
+        return empty_hint("This report has no programs.")
     start = _start_root(context, found)
     tree = html.Div([_root_list(found, start), _tree_box(context, start)], className="tree-area", id="pt-tree")
     above = html.Div([tree, html.Div(id="pt-table", className="tree-table", hidden=True)], className="tree-either")
@@ -81,7 +81,7 @@ def layout(context: ViewContext) -> Component:
 
 
 def _start_root(context: ViewContext, found: Sequence[Root]) -> int:
-    """The root in the URL, else the one above the selected program, else the first control program."""
+    """The root that the URL names, else that of the selected program, else the first control program."""
     wanted = context.params.get("pt_root", "")
     named = next((root.program for root in found if str(root.program) == wanted), None)
     if named is not None:
@@ -101,10 +101,10 @@ def _toolbar(context: ViewContext) -> Component:
     views = segments("pt_view", "Show", {"": "Tree", "table": "Table"}, extras.get("pt_view", ""))
     depths = [_depth(str(depth), depth, f"{depth} levels") for depth in (1, 2, 3, 4)]
     every = html.Button(
-        "All", type="button", className="segment", title="Open everything", **attributes(data_tree="open")
+        "All", type="button", className="segment", title="Expand everything", **attributes(data_tree="open")
     )
     left = [views, html.Span("Depth", className="field-label"), html.Div([*depths, every], className="segments")]
-    choices = {"": "All (largest)"} | {str(ipu): f"IPU {ipu}" for ipu in range(ipus)}
+    choices = {"": "All (maximum)"} | {str(ipu): f"IPU {ipu}" for ipu in range(ipus)}
     ipu = "" if selection.ipu is None else str(selection.ipu)
     more = [select("ipu", "IPU", choices, ipu)] if ipus > 1 else []
     if context.target is not None:
@@ -166,17 +166,20 @@ def _root_item(root: Root, start: int) -> Component:
 
 def _about(source: ReportSource) -> Component:
     problem = figures(source).calls_unknown
-    notes = [f"Totals of programs that call functions are not known: {problem}"] if problem else []
+    notes = [f"Totals of programs that call functions are unknown: {problem}"] if problem else []
     if not len(source.reader.runs().name):
-        notes.append("No run was recorded: cycles need autoReport.outputExecutionProfile=true.")
+        notes.append(
+            "No run was recorded: run the program with autoReport.outputExecutionProfile=true to record cycles."
+        )
     return help_text(
         "Columns of the tree",
-        "Self: device cycles of the program's own steps over all recorded runs. Total adds everything below it and "
-        "every function that it calls, each step at the call it ran in; control programs add up to the device's total, "
-        "and a function's total is that of all its calls. Executions: how often runs came to the program.",
-        "Received, sent: bytes of its steps and of all below. Peak live: the highest point of the liveness curve "
-        "(of the first replica) while it runs. Code: exchange and control code of the program itself, over all tiles. "
-        "A share stands on hover.",
+        "Self: device cycles of the program's own steps over all recorded runs. Total: self cycles plus those of all "
+        "programs below it and of the functions that it calls, each step counted at its call. The control programs "
+        "add up to the total of the device; the total of a function covers all its calls. Executions: how often the "
+        "program ran.",
+        "Received, sent: bytes of its own steps and all below. Peak live: maximum of the liveness curve (of the first "
+        "replica) while it runs. Code: exchange and control code of the program itself over all tiles. Hover over a "
+        "figure to see its share.",
         *notes,
         formula="self = sum of (cyclesTo.max - cyclesFrom.max) over its steps",
     )

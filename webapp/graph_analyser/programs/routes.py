@@ -1,4 +1,4 @@
-"""What the program tree in the browser asks for: the shape of a tree, texts of the rows on the screen, matches.
+"""Routes of the program tree: the shape of a tree, the texts of visible rows, matches and related programs.
 
 /data/<key>/program_tree/tree?root=R&vs=KEY          u4 n, then columns of n rows: u4 program, u4 target program
                                                      (only with vs), u2 depth, u1 type; 0xFFFFFFFF = none
@@ -28,13 +28,13 @@ from webapp.query import number_of, optional_number_of, whole_number
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-#: Rows of texts in one answer; a screen holds far fewer.
+#: Rows of texts in one answer, far more than a screen shows.
 MOST_ROWS = 500
 
 _MOST_DEPTH = 65_535
 _NONE = 0xFFFFFFFF
 
-#: Bytes from which on an answer is compressed, if the browser takes that: a tree of 54,000 programs has 400 kB.
+#: Size in bytes above which an answer is compressed: a tree of 54,000 programs has 400 kB.
 _WORTH_PACKING = 50_000
 
 
@@ -47,7 +47,7 @@ def register(app: Dash, library: Library) -> None:
 
 
 def _ipu(source: ReportSource) -> int | None:
-    """None = all IPUs, also for one that this report does not have: the selection may come from a larger machine."""
+    """The IPU of the query; None = all, also for an IPU that this report lacks: the selection may come from another."""
     ipu = optional_number_of(request.args, "ipu")
     return None if ipu is None or ipu >= _ipus(source) else ipu
 
@@ -133,7 +133,7 @@ def _text(program: int) -> str:
 
 
 class _Side:
-    """Names and figures of one report's programs."""
+    """Names and figures of the programs of one report."""
 
     def __init__(self, source: ReportSource, ipu: int | None) -> None:
         self._source = source

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 CLASS_HELP = {
     "exact": "a public formula",
     "fitted": "a constant fitted to published figures",
-    "guess": "a default, because nothing says how long this takes",
-    "unknown": "the report does not say where this comes from",
+    "guess": "a default, because no source states the cost",
+    "unknown": "the report does not state the source",
 }
 
-#: Rows of the table of related programs; those with most cycles are shown.
+#: Rows of the table of related programs: those with most cycles.
 _MOST_RELATED = 1_000
 _MOST_LINKS = 8
 
 
 def summary_tab(source: ReportSource, found: ProgramFacts, key: str, target: ReportSource | None) -> Component:
-    """What the program is, its figures with their shares, where to go from here; the differences with a target."""
+    """Facts and figures of the program, with shares and links to other views; in a comparison also differences."""
     columns = [
         html.Div([html.H3("Program"), facts(_what(source, found, key))]),
         html.Div([html.H3("Figures"), facts(_figures(source, found)), _links(source, found, key)]),
@@ -55,7 +55,7 @@ def summary_tab(source: ReportSource, found: ProgramFacts, key: str, target: Rep
 
 
 def related_tab(source: ReportSource, program: int, rule: str) -> Tab | None:
-    """Programs related by the chosen rule, most cycles first; None when there is none but the program itself."""
+    """Programs related by a rule, most cycles first; None when there are no others."""
     ids = related_programs(source, program, rule)
     if len(ids) < 2:
         return None
@@ -83,7 +83,7 @@ def _what(source: ReportSource, found: ProgramFacts, key: str) -> list[tuple[Any
     what: list[tuple[Any, Any]] = [("Id", str(found.program)), ("Type", found.type), ("Name", found.name or "–")]
     what += [
         ("List", "Control programs" if found.owner == "control" else "Functions"),
-        ("Phase", found.phase or "takes no time"),
+        ("Phase", found.phase or "none (takes no time)"),
     ]
     if found.repeat_count:
         what.append(("Trips", integer_text(found.repeat_count)))
@@ -99,7 +99,7 @@ def _what(source: ReportSource, found: ProgramFacts, key: str) -> list[tuple[Any
 
 
 def _calls(source: ReportSource, program: int, key: str) -> list[tuple[Any, Any]]:
-    """The function that a Call runs, and the calls of a function."""
+    """The function of a Call, and the callers of a function."""
     programs = programs_of(source)
     if programs.callee is None:
         return [("Calls", "not recorded (format 1.0)")] if programs.type[program] == "Call" else []
@@ -149,7 +149,7 @@ def _data(found: ProgramFacts) -> list[tuple[Any, Any]]:
     if found.flops >= 0:
         rows.append(("FLOPs per execution", integer_text(found.flops)))
     if found.provenance:
-        rows.append(("Figures come from", _provenance(found.provenance)))
+        rows.append(("Source of figures", _provenance(found.provenance)))
     return rows
 
 
@@ -173,16 +173,16 @@ def _links(source: ReportSource, found: ProgramFacts, key: str) -> Component:
     operation = held(lambda: owners(source))
     if operation is not None and operation.program[found.program] != NO_OPERATION:
         href = f"/r/{key}/operations?program={found.program}"
-        links.append(html.A("The operation that made it", href=href, **attributes(data_nav="to")))
+        links.append(html.A("Its operation", href=href, **attributes(data_nav="to")))
     index = _fullest_index(source, found.program)
     if index is not None:
         href = f"/r/{key}/liveness?liveness={index}"
-        links.append(html.A(f"Liveness index {index:,}, its fullest", href=href, **attributes(data_nav="to")))
+        links.append(html.A(f"Its peak, liveness index {index:,}", href=href, **attributes(data_nav="to")))
     return html.Div(links, className="detail-links")
 
 
 def _fullest_index(source: ReportSource, program: int) -> int | None:
-    """The liveness index of the program with most live bytes; None where it has none."""
+    """The liveness index of the program with most live bytes; None where the program has no index."""
     try:
         stored = liveness(source)
     except NotRecordedError:
@@ -194,7 +194,7 @@ def _fullest_index(source: ReportSource, program: int) -> int | None:
 def _compared(source: ReportSource, target: ReportSource, program: int) -> Component:
     other = int(match_programs(source, target).target_rows()[program])
     if other < 0:
-        return html.P("The target has no such program.", className="dim")
+        return html.P("The target has no matching program.", className="dim")
     ours, theirs = program_columns(source), program_columns(target)
     rows = [
         {

@@ -1,4 +1,4 @@
-"""The flat twin of the program tree: every program in one sorted table; with a target, the differences."""
+"""The flat table of the program tree: every program in one sorted table; in a comparison, the differences."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-#: Field -> (heading, kind, what it says).
+#: (heading, kind, help) of each field.
 COLUMNS = {
     "self": ("Self cycles", "cycles", "Device cycles of its own steps, all recorded runs"),
-    "total": ("Total cycles", "cycles", "With everything below and every function called"),
-    "executions": ("Executions", "integer", "How often recorded runs came to it"),
-    "received": ("Received", "bytes", "Bytes received by its steps and all below"),
-    "live": ("Peak live", "bytes", "Highest point of the liveness curve (of the first replica) while it runs"),
+    "total": ("Total cycles", "cycles", "Self cycles plus those of all programs below and of the functions called"),
+    "executions": ("Executions", "integer", "How often the program ran in all recorded runs"),
+    "received": ("Received", "bytes", "Bytes received by its own steps and all below"),
+    "live": ("Peak live", "bytes", "Maximum of the liveness curve (of the first replica) while it runs"),
     "code": ("Code", "bytes", "Exchange and control code of the program itself"),
-    "trips": ("Trips", "integer", "Turns of a Repeat per execution"),
-    "sent": ("Sent", "bytes", "Bytes sent by its steps and all below"),
+    "trips": ("Trips", "integer", "Iterations of a Repeat per execution"),
+    "sent": ("Sent", "bytes", "Bytes sent by its own steps and all below"),
 }
 
 _FIRST = (
@@ -41,7 +41,7 @@ _FIRST = (
 
 
 def register_table(app: Dash, library: Library) -> None:
-    """The table's rows, its place in the page, and the choice of a row."""
+    """Rows of the table, the callback that shows it instead of the tree, and the selection by a row."""
 
     register_pair_rows(app, library, "programs", _rows)
     register_row_selection(app, ("programs",), _select)
@@ -68,7 +68,7 @@ def register_table(app: Dash, library: Library) -> None:
 
 
 def _select(row: dict[str, Any], _selection: Selection) -> dict[str, str] | None:
-    """The program of a row; a row of the target alone selects nothing."""
+    """The program of a row; None for a row of the target alone."""
     return None if row.get("id") is None else {"program": str(row["id"])}
 
 
@@ -92,7 +92,9 @@ def _columns(compared: str) -> list[Column]:
             Column("id", "Source Id", "integer", width=100),
             Column("target_id", "Target Id", "integer", width=100),
             *_FIRST[1:],
-            Column("matched", "Matched by", width=120, help="Which rule found the pair, or the only side that has it"),
+            Column(
+                "matched", "Matched by", width=120, help="Rule that matched the pair, or the only report that has it"
+            ),
         ]
         return [*place, *difference_columns(compared, title, kind, help=help)]
     figures = [Column(field, title, kind, help=help, width=118) for field, (title, kind, help) in COLUMNS.items()]

@@ -1,4 +1,4 @@
-"""The panel below the program tree: tabs about the selected program, those its type has something to say in."""
+"""The panel below the program tree: the tabs of the selected program. Tabs without content are left out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HINT = "Select a program in the tree to see its details."
 
 
 def program_panel(context: ViewContext) -> Component:
-    """Tabs for the selected program; a hint when there is no such program."""
+    """The tabs of the selected program; a hint when there is none."""
     source, selection, key = context.source, context.selection, context.key
     program = selection.program
     if program is None:
@@ -90,17 +90,18 @@ def _vertices(rows: list[VertexRow]) -> Component:
         Column("name", "Vertex type", flex=3),
         Column("kind", "Kind", width=100),
         Column("instances", "Instances", "integer", width=100),
-        Column("tiles", "Tiles", "integer", "Tiles that hold at least one", width=90),
+        Column("tiles", "Tiles", "integer", "Tiles with at least one instance", width=90),
         Column(
             "cycles",
             "Cycles",
             "integer",
-            "Of one execution: thread cycles for workers, tile cycles for others; hence never shown as time",
+            "Sum over the instances in one execution: thread cycles of workers, tile cycles of others; never shown as "
+            "time",
             width=130,
         ),
-        Column("largest", "Largest tile", "integer", "The same on the tile that has most", width=120),
+        Column("largest", "Largest tile", "integer", "Sum on the tile with most cycles", width=120),
         Column("state", "State, B", "bytes", "Bytes of vertex state over all tiles", width=110),
-        Column("flops", "FLOPs", "integer", "Of one execution", width=120),
+        Column("flops", "FLOPs", "integer", "Floating point operations of one execution", width=120),
         Column("provenance", "From", width=90, help="; ".join(f"{name}: {text}" for name, text in CLASS_HELP.items())),
     ]
     return data_table("pt-vertices", table, columns, name="vertices", height="100%")
@@ -123,9 +124,9 @@ def _costs(rows: list[CostRow]) -> Component:
 
 def _debug(chain: list[DebugRow], found: ProgramFacts, key: str) -> Component:
     if found.debug_id < 0:
-        return empty_hint("This program has no debug context: the compiler made it.")
+        return empty_hint("This program has no debug context: the compiler created it.")
     if not chain:
         return empty_hint(
-            f"Debug context {found.debug_id} is not in this folder: compile with autoReport.outputDebugInfo=true."
+            f"Debug context {found.debug_id} is not in the report: compile with autoReport.outputDebugInfo=true."
         )
     return debug_chain_list(chain, key)

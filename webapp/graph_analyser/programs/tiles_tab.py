@@ -1,4 +1,4 @@
-"""The Tiles tab: cycles, bytes and code of one program on every tile."""
+"""The Tiles tab: cycles, bytes and code of one program by tile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 
-#: Name of a figure -> (kind, what it says).
+#: (kind, help) of each figure.
 _COLUMNS = {
     "Estimate": ("cycles", "Estimated cycles of one execution"),
     "Recorded": ("cycles", "Cycles in the last recorded step of the program"),
@@ -36,7 +36,7 @@ _COLUMNS = {
 
 
 def register_tiles(app: Dash, library: Library) -> None:
-    """Rows of the table of tiles."""
+    """Rows of the table."""
     register_pair_rows(app, library, "program-tiles", _rows)
 
 
@@ -51,7 +51,7 @@ def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str,
 
 
 def _table(source: ReportSource, key: str, selection: Selection, target: ReportSource | None) -> Component:
-    """A row per tile, with a second report the differences to the matched program."""
+    """A row per tile; in a comparison with the differences to the matched program."""
     program = selection.program
     assert program is not None
     query = {"program": str(program)}
@@ -78,7 +78,7 @@ def tiles_tab(
     key: str,
     target: ReportSource | None = None,
 ) -> Component:
-    """One plot for cycles, one for bytes where there are any, with the sums beside them; below them every tile."""
+    """Plots of cycles, bytes and code where there are any, with their statistics; below them a table of all tiles."""
     cycles = [("Cycles, estimate", tiles.estimated), (f"Cycles, execution step {tiles.recorded_step}", tiles.recorded)]
     moved = [("Bytes received", tiles.received), ("Bytes sent", tiles.sent)]
     code = [("Exchange code", tiles.exchange_code), ("Control code", tiles.control_code)]
@@ -91,5 +91,9 @@ def tiles_tab(
         present = [(label, values) for label, values in series if values is not None]
         if present:
             plots.append(tile_plot(f"pt-{name}", unit, present, selection, theme))
-    owner = [] if target is None else [html.P("Plots show the source; the table compares.", className="dim")]
+    owner = (
+        []
+        if target is None
+        else [html.P("The plots show the source; the table compares both reports.", className="dim")]
+    )
     return html.Div([html.Div([*owner, *plots], className="tile-plots"), _table(source, key, selection, target)])

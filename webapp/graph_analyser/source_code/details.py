@@ -1,4 +1,4 @@
-"""What a line of the source made: its programs and its variables, each with links to where more is said of it."""
+"""The programs and variables that a line of the source creates, with links to other views."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from webapp.components.attributes import attributes
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-#: Rows of each table; the longest by cycles and bytes are shown, and the rest is counted.
+#: Rows of each table: those with most cycles or bytes; the heading counts all.
 _MOST = 500
 
 
 def line_parts(source: ReportSource, key: str, file: str, line: int, target: ReportSource | None) -> Component:
-    """Two tables. With a target also how many of each the same line made there."""
+    """Two tables; in a comparison also the counts of the same line in the target."""
     programs, variables = at_line(source, file, line)
     if not len(programs) and not len(variables):
-        return empty_hint(f"Line {line:,} made no program and no variable.")
+        return empty_hint(f"Line {line:,} creates no program and no variable.")
     note = _note(source, file, line, target, len(programs), len(variables)) if target is not None else None
     tables = [_programs(source, key, programs), _variables(source, key, variables)]
     return html.Div([note, html.Div(tables, className="source-parts fill")], className="column-page")
@@ -37,7 +37,7 @@ def _note(source: ReportSource, file: str, line: int, target: ReportSource, prog
     at = np.flatnonzero(rows.source == line)
     other = int(rows.target[at[0]]) if len(at) else 0
     if not other:
-        return html.Div("The target has no such line.", className="source-note")
+        return html.Div("The target has no matching line.", className="source-note")
     theirs = at_line(target, same_file(target, file), other)
     text = (
         f"Source line {line:,}: {programs:,} programs, {variables:,} variables. Target line {other:,}: "
@@ -78,9 +78,9 @@ def _programs(source: ReportSource, key: str, ids: Any) -> Component:
             Column("id", "Id", "integer", width=70),
             Column("type", "Type", width=120),
             Column("name", "Name", flex=2),
-            Column("cycles", "Self cycles", "cycles", "Of its own steps, all recorded runs", width=110),
+            Column("cycles", "Self cycles", "cycles", "Cycles of its own steps, all recorded runs", width=110),
             Column("executions", "Executions", "integer", width=95),
-            Column("received", "Received", "bytes", "By its own steps, all recorded runs", width=100),
+            Column("received", "Received", "bytes", "Bytes received by its own steps, all recorded runs", width=100),
         ],
         name="line-programs",
         height="100%",
@@ -110,7 +110,7 @@ def _variables(source: ReportSource, key: str, ids: Any) -> Component:
         [
             Column("id", "Id", "integer", width=70),
             Column("name", "Name", flex=2),
-            Column("bytes", "Size", "bytes", "Over all tiles", width=100),
+            Column("bytes", "Size", "bytes", "Bytes over all tiles", width=100),
             Column("live", "Live", width=90),
         ],
         name="line-variables",

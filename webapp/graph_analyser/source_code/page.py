@@ -1,4 +1,4 @@
-"""Source: the user's file with what each line cost in its margin, and what a chosen line made."""
+"""Source: the user's file with the cost of each line in its margin, and the programs and variables of a line."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 _KEYS = (
-    ("↑ ↓ Page Home End", "Move from line to line; its figures are read out"),
-    (".  ,", "Next, previous line that made something"),
-    ("Enter", "Select the line and show what it made"),
+    ("↑ ↓ Page Up / Down Home End", "Move between lines; their figures are read out"),
+    (".  ,", "Next, previous line with programs or variables"),
+    ("Enter", "Select the line and show its programs and variables"),
     ("Esc", "Clear the selection"),
 )
 #: Keys of the selection that the panel shows.
 _DETAILS_KEYS = ("src_file", "src_line", "vs")
 
-_HINT = "Select a line to see the programs and variables that it made."
+_HINT = "Select a line to see the programs and variables that it creates."
 
 
 def layout(context: ViewContext) -> Component:
@@ -51,7 +51,7 @@ def layout(context: ViewContext) -> Component:
     table = file_table(context.source, _ipu(context.source, context.selection.ipu))
     chosen = chosen_file(context.source, context.params.get("src_file", ""))
     if not chosen:
-        return empty_hint("No debug context of this report names a file and a line.")
+        return empty_hint("No debug context of this report names a source file and line.")
     code = _code(context, chosen, found)
     area = html.Div([_files(table, chosen, found), code], className="source-area")
     details = html.Div(empty_hint(_HINT), id="source-details", className="panel")
@@ -60,7 +60,7 @@ def layout(context: ViewContext) -> Component:
 
 
 def chosen_file(source: ReportSource, wanted: str) -> str:
-    """The file of the URL, else the one with most cycles; "" where no context names one. Raises NotRecordedError."""
+    """The file that the URL names, else the one with most cycles; "" without any. Raises NotRecordedError."""
     names = [name for name in file_table(source)["File"] if name]
     return wanted if wanted in names else next(iter(names), "")
 
@@ -79,8 +79,8 @@ def _toolbar(context: ViewContext, found: LineFigures) -> Component:
         left.append(group(segments("src_metric", "Figure", metrics, context.params.get("src_metric", ""))))
     about = help_text(
         "Figures of a line",
-        "A program or variable belongs to the innermost line of your own code that made it: frames of the simulator, "
-        "of installed packages and of Python are passed over.",
+        "A program or variable belongs to the innermost line of your code in the call stack that created it. Frames of "
+        "the simulator, of installed packages and of Python are skipped.",
         f"Cycles: device cycles of its programs' own steps on IPU {found.ipu}, all recorded runs. Received: bytes "
         "that those steps received, all IPUs. Live: bytes of its variables, of one replica, at the "
         "liveness index where the "
@@ -102,7 +102,7 @@ def _unattributed(source: ReportSource, found: LineFigures) -> Component:
         if values is not None:
             share = int(values[NOWHERE]) / int(values.sum()) if values.sum() else None
             parts.append(f"{name} {text(int(values[NOWHERE]))} ({percent_text(share)})")
-    title = "What the compiler made by itself: the control program, stacks, code, and the tail of each run"
+    title = "Created by the compiler: the control program, stacks, code, and the tail of each run"
     return html.Span(["Not attributed to a line: ", "; ".join(parts)], className="dim", title=title)
 
 
@@ -117,7 +117,7 @@ def _files(table: Any, chosen: str, found: LineFigures) -> Component:
             html.Button(
                 [html.Span(PurePath(name).name, className="cut"), html.Span(share, className="share")],
                 type="button",
-                title=f"{name}: {lines} lines made something",
+                title=f"{name}: {lines} lines with programs or variables",
                 **attributes(data_file=name, aria_current="true" if name == chosen else "false"),
             )
         )
@@ -163,7 +163,7 @@ def register(app: Dash, library: Library) -> None:
 
 
 def _details(context: ViewContext) -> Component:
-    """What the selected line made."""
+    """The programs and variables of the selected line."""
     line = whole_number(context.params.get("src_line", ""))
     if line is None:
         return empty_hint(_HINT)

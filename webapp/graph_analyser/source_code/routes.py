@@ -1,4 +1,4 @@
-"""What the Source view in the browser asks for: rows and figures of a file once, texts as they are scrolled.
+"""Routes of the Source view: rows and figures of a file at once, texts as the user scrolls.
 
 /data/<key>/source/rows?file=NAME&ipu=0&vs=KEY                  JSON, see `_rows`
 /data/<key>/source/text?file=NAME&vs=KEY&from=R&count=N         JSON, texts of N rows from row R on
@@ -22,7 +22,7 @@ from webapp.query import number_of, optional_number_of
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-#: Rows of text in one answer, and characters of each that are shown.
+#: Rows of text in one answer, and characters shown of each.
 MOST_ROWS, MOST_CHARACTERS = 200, 400
 
 #: Rows of one file that the page can show.
@@ -44,7 +44,7 @@ def _json(value: Any) -> Response:
 
 
 def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
-    """`count` rows; `source` and `target` line numbers (None: row r is line r + 1); figures by line for each side."""
+    """`count` rows; line numbers in `source` and `target` (None: row r is line r + 1); figures by line of either."""
     file = request.args.get("file", "")[:4000]
     rows = source_rows(source, file, target)
     count = min(len(rows.source), MOST_LINES)

@@ -1,6 +1,6 @@
-"""Which programs, variables, tiles and vertex types of two reports differ, and what only one of them has.
+"""The programs, variables, tiles and vertex types that differ between two reports or that only one of them has.
 
-Large reports take seconds to compare row by row: the sections come after the page, by a callback of their own.
+Comparing large reports row by row takes seconds, so a callback fills these sections after the page is shown.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from webapp.graph_analyser.summary.compared_figures import scrolled
 from webapp.library import Library
 from webapp.view import ViewContext, page_key
 
-#: Rows of each list on the page; the file has all of them.
+#: Rows of each list on the page; the saved file has more.
 MOST_ROWS = 25
 
 #: Rows of each list in the file that is saved.
 MOST_SAVED = 1_000
 
-#: What a row links to: view and selection key.
+#: View and selection key of the link of a row.
 _VIEWS = {"programs": ("program_tree", "program"), "variables": ("memory", "variable"), "tiles": ("memory", "tiles")}
 
 
 def changes_place(context: ViewContext) -> Component:
-    """Where the sections will stand."""
+    """The place of the sections, with a note until they are there."""
     wait = html.P("Comparing programs, variables and tiles …", className="note", role="status")
     return html.Div(
         [
@@ -88,8 +88,8 @@ def _sections(diff: ReportDiff, key: str, target: str, *, several: bool) -> list
         found.append(empty_hint(f"No program, variable, tile, vertex type or compute set differs{name}."))
     if diff.steps is not None:
         text = (
-            f"{diff.steps.matched:,} execution steps belong together, {diff.steps.only_source:,} are only in the "
-            f"source, {diff.steps.only_target:,} only in the target."
+            f"{diff.steps.matched:,} execution steps match, {diff.steps.only_source:,} are only in the source, "
+            f"{diff.steps.only_target:,} only in the target."
         )
         found.append(html.P(text, className="note"))
     return found
@@ -147,7 +147,7 @@ def _row(changes: Changes, row: Mapping[Any, Any], what: str, key: str, target: 
 
 
 def _link(what: str, row: Mapping[Any, Any], label: str, key: str, target: str) -> Component | str:
-    """To the view that shows the row, with the comparison; what only the target has is shown in the target alone."""
+    """A link to the view of the row, in the comparison; a row of the target alone opens in the target."""
     if what not in _VIEWS:
         return label
     view, param = _VIEWS[what]

@@ -1,4 +1,4 @@
-"""The summary of several reports: figures and settings side by side, each difference against the source."""
+"""The summary of several reports: figures and settings side by side, with differences from the source."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from webapp.view import ViewContext
 
 
 def comparison(context: ViewContext) -> list[Component]:
-    """The sections that stand in for those of one report alone."""
+    """The sections of a comparison: figures, and options and machine."""
     return [_figures(context), _settings(context)]
 
 
 def scrolled(header: Component, rows: list[Component], label: str, *, even: bool = False) -> Component:
-    """A table that scrolls sideways where it is wider than the page. `even` tables have the same widths of columns."""
+    """A table that scrolls horizontally where it is wider than the page; `even` = equal widths of columns."""
     table = html.Table([html.Thead(header), html.Tbody(rows)], className="side-by-side" + (" even" if even else ""))
     return html.Div(table, className="table-scroll", tabIndex="0", role="region", **attributes(aria_label=label))
 
 
 def versus_query(context: ViewContext, **query: Any) -> str:
-    """A query string that keeps the comparison."""
+    """A query string with the comparison."""
     return urlencode(query | {"vs": ",".join(context.targets)}, safe=",")
 
 
@@ -61,7 +61,7 @@ def _figures(context: ViewContext) -> Component:
         html.Div(saves, className="share-legend"),
     ]
     hidden = len(METRICS) - len(shown)
-    hint = "difference = target - source" + (f"; {hidden} figures are in no report" if hidden else "")
+    hint = "difference = target - source" + (f"; {hidden} figures are in none of the reports" if hidden else "")
     return section("compare-figures", "Figures", body, hint=hint)
 
 
@@ -82,7 +82,7 @@ def _figure_row(context: ViewContext, metric: Metric, values: list[float | None]
 
 def _save(context: ViewContext, key: str, kind: str) -> Component:
     label = context.targets[key].label
-    text = f"Figures, {label}: {kind.upper()}" if kind == "csv" else f"Whole comparison, {label}: {kind.upper()}"
+    text = f"Figures, {label}: {kind.upper()}" if kind == "csv" else f"Entire comparison, {label}: {kind.upper()}"
     return html.A(text, href=f"/data/{context.key}/compare/{key}.{kind}", className="button small", download="")
 
 
@@ -99,7 +99,7 @@ def _settings(context: ViewContext) -> Component:
         if any(value != values[0] for value in values[1:])
     ]
     if not rows:
-        return section("compare-settings", "Options and machine", empty_hint("Nothing was set differently."))
+        return section("compare-settings", "Options and machine", empty_hint("All options and machines are the same."))
     heads = [html.Th(text, scope="col") for text in ("Of", "Name", "Source", *names_of(context))]
     body = scrolled(html.Tr(heads), rows, "Options and machine side by side")
     return section(

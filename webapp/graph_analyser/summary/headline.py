@@ -19,8 +19,8 @@ from webapp.formats import bytes_text, cycles_phrase, cycles_text, percent_text,
 
 @dataclass(frozen=True)
 class CardContext:
-    """The report's key and clock; `versus` = the value of `vs`, "" when one report is shown alone; `source`, `target`:
-    metrics of the two reports compared (popvision.analysis.compare.metrics)."""
+    """Key and clock of the report. `versus` is the value of `vs`, "" without a comparison; `source` and `target` are
+    the metrics of the two reports compared (popvision.analysis.compare.metrics)."""
 
     key: str
     clock_hz: float
@@ -30,13 +30,13 @@ class CardContext:
     replicas: int = 1
 
     def link(self, text: Any, view: str, **query: Any) -> Component:
-        """A link to the evidence; the comparison goes along."""
+        """A link to the view with the evidence, which keeps the comparison."""
         params = urlencode(query | ({"vs": self.versus} if self.versus else {}), safe=",")
         href = f"/r/{self.key}/{view}" + (f"?{params}" if params else "")
         return html.A(text, href=href, **attributes(data_nav="to"))
 
     def difference(self, metric: str, kind: str) -> list[Any]:
-        """The line of a card that says how the target differs."""
+        """The line of a card with the difference of the target."""
         if self.target is None:
             return []
         mark = difference_mark(self.source.get(metric), self.target.get(metric), kind, self.clock_hz)
@@ -44,7 +44,7 @@ class CardContext:
 
 
 def headline_cards(headline: Headline, cards: CardContext) -> Component:
-    """The row of cards."""
+    """The row of cards: total cycles, fullest tile, memory in use, longest program, peak liveness."""
     return html.Div(
         [
             _cycles_card(headline, cards),
@@ -58,7 +58,7 @@ def headline_cards(headline: Headline, cards: CardContext) -> Component:
 
 
 def _without(title: str, lost: str | None, otherwise: str, about: Component) -> Component:
-    """A card without its figure: what damage took was recorded, and the card does not say otherwise."""
+    """A card without its figure: the loss by damage, else the reason why it was not recorded."""
     detail = html.Span("Lost: the file is damaged", title=lost, className="bad") if lost else otherwise
     return figure_card(title, "–", detail, help=about)
 
@@ -66,7 +66,7 @@ def _without(title: str, lost: str | None, otherwise: str, about: Component) -> 
 def _cycles_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Total device cycles",
-        "Modelled cycles of all recorded runs together. Host time is not in them.",
+        "Modelled cycles of all recorded runs. They do not include host time.",
         formula="device time = total cycles / clock",
     )
     if headline.total_cycles is None:
@@ -86,14 +86,14 @@ def _cycles_card(headline: Headline, cards: CardContext) -> Component:
 def _tile_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Fullest tile",
-        "The tile whose highest used byte is highest; gaps count. Above 100 % the program does not fit.",
+        "The tile with the highest used address, gaps included. Above 100 % the program does not fit.",
         formula="bytes including gaps of the tile / bytes per tile",
     )
     if headline.tile_bytes is None:
         return _without("Fullest tile", headline.lost.get("memory"), "Memory was not recorded", about)
     over = headline.tiles_out_of_memory or 0
     link = cards.link(f"tile {headline.worst_tile:,}", "memory", tiles=headline.worst_tile)
-    details: list[Any] = [["memory of a tile not known · ", link]]
+    details: list[Any] = [["memory of a tile unknown · ", link]]
     if headline.tile_share is not None:
         details = [
             meter(headline.tile_share, f"{percent_text(headline.tile_share)} of a tile"),
@@ -110,13 +110,13 @@ def _tile_card(headline: Headline, cards: CardContext) -> Component:
 def _memory_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Memory in use",
-        "Bytes used over all tiles; an address shared by several variables counts once, gaps do not count.",
+        "Bytes used on all tiles. An address that several variables share counts once; gaps do not count.",
         formula="sum over tiles of bytes excluding gaps / (tiles x bytes per tile)",
     )
     if headline.used_bytes is None:
         return _without("Memory in use", headline.lost.get("memory"), "Memory was not recorded", about)
     link = cards.link("all tiles", "memory")
-    details: list[Any] = [["memory of the device not known · ", link]]
+    details: list[Any] = [["memory of the device unknown · ", link]]
     if headline.used_share is not None:
         details = [
             meter(headline.used_share, f"{percent_text(headline.used_share)} of all tiles"),
@@ -134,12 +134,12 @@ def _memory_card(headline: Headline, cards: CardContext) -> Component:
 def _longest_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Longest program",
-        "The lowered program whose own steps took most cycles, on the IPU where they took most.",
+        "The lowered program whose own steps take most cycles, on the IPU where they take longest.",
         formula="sum of its steps' lengths / total device cycles",
     )
     longest = headline.longest
     if longest is None:
-        return _without("Longest program", headline.lost.get("longest"), "Nothing was recorded", about)
+        return _without("Longest program", headline.lost.get("longest"), "No run was recorded", about)
     label = f"{longest.type} ({longest.name})" if longest.name else longest.type
     times = f"{longest.executions:,} execution{'' if longest.executions == 1 else 's'}"
     link = cards.link(html.Span(label, className="cut", title=label), "program_tree", program=longest.program)
@@ -155,7 +155,7 @@ def _longest_card(headline: Headline, cards: CardContext) -> Component:
 def _live_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Peak liveness",
-        "Bytes needed at once where the liveness curve of one replica is highest, in the static order of the program.",
+        "Maximum of the liveness curve of one replica, which follows the static order of the program.",
         formula="always-live bytes + maximum over liveness indices of bytes not always live",
     )
     peak = headline.live_peak

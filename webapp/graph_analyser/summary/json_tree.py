@@ -1,4 +1,4 @@
-"""framework.json and app.json as a tree that folds. Whoever wrote them, what they hold is text."""
+"""framework.json and app.json as a foldable tree. Their content is untrusted and shown as text only."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-#: Entries of one file that are put on the page; the rest is counted.
+#: Entries of one file on the page; the rest is only counted.
 MOST_ENTRIES = 1_000
 
-#: Levels that are open at first.
+#: Levels that are expanded at first.
 OPEN_LEVELS = 2
 
 _DEEPEST = 40
 
 
 def json_tree(value: Any) -> Component:
-    """The whole value; objects and lists fold."""
+    """A value as a tree; objects and lists fold."""
     return html.Div(_Tree().entries(value, 0), className="json-tree")
 
 

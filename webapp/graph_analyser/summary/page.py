@@ -1,4 +1,4 @@
-"""Summary: what the report is, and the figures one asks for first."""
+"""Summary: headline figures, shares of time, target, graph, runs, options and files of the report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PHASE_NAMES = {
     "exchange": ("Exchange", "exchange", "DoExchange: data between tiles of one IPU"),
     "global exchange": ("Global exchange", "global", "GlobalExchange: data between IPUs"),
     "host": ("Host", "host", "StreamCopy begin, mid and end: waiting for the host and moving its data"),
-    "sync": ("Sync", "sync", "Sync, Sans and SyncAns, waiting at barriers, and the end of each run"),
+    "sync": ("Sync", "sync", "Sync, Sans and SyncAns, waiting at barriers, and the tail of each run"),
 }
 
 
@@ -78,8 +78,8 @@ def register(app: Dash, library: Library) -> None:
 def _shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:
     about = help_text(
         "Where the time goes",
-        "All cycles of all tiles, by what the tile was doing. Waiting at a barrier counts as sync, waiting for the "
-        "host before a stream copy as host. The shares add up to 100 %.",
+        "Cycles of all tiles by phase. Waiting at a barrier counts as sync, waiting for the host before a stream copy "
+        "as host. The shares add up to 100 %.",
         formula="sum over tiles of cycles in the phase / (tiles x total cycles)",
     )
     if all(headline.shares is None for _, headline in named):
@@ -87,7 +87,7 @@ def _shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:
         return section(
             "shares",
             "Where the time goes",
-            empty_hint(damage or "No run was recorded, so there is no time to share out."),
+            empty_hint(damage or "No run was recorded, so there are no shares of time."),
         )
     body: list[Component] = []
     for name, each in named:
@@ -124,7 +124,7 @@ def _target(summary: Summary) -> Component:
     rows: list[tuple[Any, Any]] = [
         ("Type", target.type),
         ("Architecture", target.architecture),
-        ("Clock", f"{target.clock_hz / 1e6:,.1f} MHz" if target.clock_hz > 0 else "not known"),
+        ("Clock", f"{target.clock_hz / 1e6:,.1f} MHz" if target.clock_hz > 0 else "unknown"),
         ("Tiles per IPU", integer_text(target.tiles_per_ipu)),
     ]
     if target.replicas > 1:
@@ -172,11 +172,9 @@ def _runs(runs: list[RunRow], out_of_memory: bool, lost: str = "") -> Component:
         if lost:
             sentence = lost
         elif out_of_memory:
-            sentence = "No run was recorded: the program does not fit into the memory of its tiles."
+            sentence = "No run was recorded: the program does not fit into the memory of the tiles."
         else:
-            sentence = (
-                "No run was recorded: set autoReport.outputExecutionProfile or autoReport.all, and run the program."
-            )
+            sentence = "No run was recorded: run the program with autoReport.outputExecutionProfile or autoReport.all."
         return section("runs", "Runs", empty_hint(sentence))
     rows = [
         {
@@ -194,13 +192,15 @@ def _runs(runs: list[RunRow], out_of_memory: bool, lost: str = "") -> Component:
     ]
     columns = [
         Column("run", "Run", "integer", width=70),
-        Column("program", "Program", "integer", "Index of the control program that Engine.run was given", width=100),
+        Column("program", "Program", "integer", "Index of the control program passed to Engine.run", width=100),
         Column("name", "Name", flex=1),
         Column("steps", "Steps", "integer", "Execution steps recorded", width=100, group="Device time (modelled)"),
         Column("cycles", "Cycles", "cycles", "Device cycles of the run", width=130, group="Device time (modelled)"),
         Column("device_us", "Time, µs", "decimal", "Cycles / clock", width=120, group="Device time (modelled)"),
-        Column("host_start", "Began", width=210, help="On the host's clock, UTC", group="Host time (measured)"),
-        Column("host_us", "Took, µs", "us", "End - begin on the host's clock", width=120, group="Host time (measured)"),
+        Column("host_start", "Start", width=210, help="On the host's clock, UTC", group="Host time (measured)"),
+        Column(
+            "host_us", "Duration, µs", "us", "End - start on the host's clock", width=120, group="Host time (measured)"
+        ),
         Column("state", "State", width=100),
     ]
     height = None if len(rows) <= 12 else 380
@@ -208,7 +208,7 @@ def _runs(runs: list[RunRow], out_of_memory: bool, lost: str = "") -> Component:
         "runs",
         "Runs",
         data_table("summary-runs", rows, columns, name="runs", height=height, filter_box=len(rows) > 12),
-        hint="device cycles and host time are different clocks and are never added",
+        hint="device cycles and host time come from different clocks and are never added",
     )
 
 
@@ -222,11 +222,11 @@ def _host_time(microseconds: int) -> str:
 def _options(summary: Summary, filter_text: str) -> Component:
     if not summary.options:
         damage = summary.lost.get("meta", "")
-        return section("options", "Engine options", empty_hint(damage or "The report names no options."))
+        return section("options", "Engine options", empty_hint(damage or "The report lists no options."))
     rows = [{"kind": kind, "name": name, "value": value} for kind, name, value in summary.options]
     columns = [Column("name", "Option", flex=2), Column("value", "Value", flex=3)]
     if any(kind != "engine" for kind, _, _ in summary.options):
-        columns.insert(0, Column("kind", "Of", width=90))
+        columns.insert(0, Column("kind", "Group", width=90))
     height = None if len(rows) <= 14 else 420
     table = data_table(
         "summary-options", rows, columns, name="options", height=height, filter_param=_FILTER, filter_text=filter_text
@@ -243,18 +243,22 @@ def _files(files: list[FileRow], folder: str, missing: list[str]) -> Component:
     rows = [html.Tr(_file_cells(each), className=each.state) for each in files]
     body: list[Any] = [html.Table(html.Tbody(rows), className="file-list")]
     if any(each.state == "stale" for each in files):
-        notice = "Stale files were written by another run than profile.pop; they are not used here."
+        notice = "Stale files belong to another run than profile.pop and are not used."
         body.append(html.P(notice, className="note note-warn"))
     if missing:
-        body.append(html.P(f"profile.pop does not have: {', '.join(missing)}.", className="note note-warn"))
+        body.append(html.P(f"Missing in profile.pop: {', '.join(missing)}.", className="note note-warn"))
     return section("files", "Report files", body, hint=folder)
 
 
 def _file_cells(file: FileRow) -> list[Component]:
     marks = {"found": icon("check"), "missing": html.Span("–", className="file-mark")}
     marks |= {"stale": icon("warning"), "damaged": icon("warning")}
-    hint = {"found": "", "stale": "stale: of another run", "missing": f"not found; {file.option}=true writes it"}
-    hint["damaged"] = "damaged: what was lost stands above"
+    hint = {
+        "found": "",
+        "stale": "stale: belongs to another run",
+        "missing": f"not found; {file.option}=true writes it",
+    }
+    hint["damaged"] = "damaged: the losses are listed above"
     return [
         html.Td(marks[file.state], className="file-state"),
         html.Td(file.label),

@@ -1,11 +1,11 @@
-"""Host timeline: what every thread of the traced program did, its line graphs and heat maps, over host time.
+"""Host timeline: the events of every thread of the traced program, line graphs and heat maps over host time.
 
-The drawing is assets/timeline/*.js, fed by the routes of timeline_routes. What is shown stands in the URL; times are
-nanoseconds since the first event:
+The drawing is assets/timeline/*.js, which reads the routes of routes.py. The URL holds the state of the page; times
+are nanoseconds since the first event:
 
     tl_from, tl_to   visible window           tl_sel    selected window "begin-end"    tl_event  selected event
     tl_hide          hidden channels          tl_fold   folded rows                    tl_pin    pinned rows
-    tl_merge  "1" = threads over each other   tl_clock  "absolute" = time of day       tl_line   "area" = filled graphs
+    tl_merge  "1" = threads merged in one row tl_clock  "absolute" = time of day       tl_line   "area" = filled graphs
     tl_find          text to look for         tl_tab    tab of the lower pane
 """
 
@@ -44,23 +44,23 @@ if TYPE_CHECKING:
 
 KEYS = (
     ("← →", "Move along time; hold to keep moving"),
-    ("Page Up / Down", "Move by a screen"),
-    ("Home / End", "Go to the begin or the end"),
+    ("Page Up / Down", "Move by one screen"),
+    ("Home / End", "Go to the start or the end"),
     ("+ −", "Zoom in or out"),
     ("f", "Show everything"),
     ("↑ ↓", "Scroll through the rows"),
     ("n / p", "Select the next or previous event of the same row"),
-    ("Enter", "Select what is under the pointer, or zoom to the selection"),
+    ("Enter", "Select the event under the pointer, or zoom to the selection"),
     ("g / Shift + g", "Go to the next or previous match of the search"),
     ("c", "Fold or unfold all rows"),
     ("Esc", "Clear the selection"),
     ("Wheel", "Zoom at the pointer; with Shift, or over the names, scroll"),
-    ("Drag", "Move; with Shift select a window and read its length"),
+    ("Drag", "Move; with Shift, select a window and show its length"),
 )
 
 
 def layout(context: ViewContext) -> Component:
-    """The page: toolbar, drawing, and the tabs Summary, Call Tree and Statistics below it."""
+    """The page: toolbar, drawing and tabs."""
     context.trace.prepare()
     return page_of_halves(
         "timeline",
@@ -97,7 +97,7 @@ def _toolbar(extras: Mapping[str, str]) -> Component:
                     "tl_merge",
                     "Merge all threads",
                     extras.get("tl_merge") == "1",
-                    title="Draw the threads of a process over each other in one row",
+                    title="Draw all threads of a process in one row",
                 ),
             ),
             popover(icon("key"), html.Div(**attributes(data_slot="key")), label="Channels", class_name="tl-key"),
@@ -120,7 +120,7 @@ def _drawing(context: ViewContext) -> Component:
 
 
 def facts(key: str, source: TraceSource) -> dict[str, Any]:
-    """What the drawing must know before its first request. Times in ns; `begin` in ns since the epoch as text, since
+    """What the drawing needs before its first request. Times in ns; `begin`, in ns since the epoch, is text, since
     JavaScript numbers are exact only up to 2^53."""
     per_channel = _events_per_channel(source)
     channels = [

@@ -47,7 +47,7 @@ def register_routes(app: Dash, library: Library) -> None:
 
 
 def blocks(source: TraceSource) -> Response:
-    """Blocks of all lanes of some threads, and their instants; channels in `hide` are left out."""
+    """Blocks of all lanes of some threads, and their instants, without the channels in `hide`."""
     begin, end, width = _window(source)
     threads = numbers_of(request.args, "threads", len(source.threads))
     hidden = frozenset(numbers_of(request.args, "hide", len(source.names.channel_name)))
@@ -84,7 +84,7 @@ def _block_arrays(
 
     start, end, count, name = joined("start"), joined("end"), joined("count"), joined("name")
     label = np.full(len(start), -1, np.int32)
-    # A label is sent where it may be drawn: on single events some pixels wide.
+    # Send a label where it can be drawn: on single events some pixels wide.
     for row in np.flatnonzero((count == 1) & (end - start >= _NARROWEST_LABEL * ns_per_pixel)).tolist():
         label[row] = labels.setdefault(int(name[row]), len(labels))
     return {
@@ -99,13 +99,13 @@ def _block_arrays(
 
 
 def count(source: TraceSource) -> Response:
-    """How many events overlap the window."""
+    """The number of events that overlap the window."""
     begin, end, _ = _window(source)
     return jsonify({"events": events_between(source, begin, end)})
 
 
 def picture(source: TraceSource) -> Response:
-    """The overview: shares and channels, lane by lane."""
+    """Busy share and channel of every column of the overview, lane by lane."""
     share, channel = overview(source, number_of(request.args, "width", 1, 4096))
     return packed_response(
         {"lanes": len(share)}, {"share": share.ravel(), "channel": channel.ravel().astype(np.uint32)}
@@ -113,7 +113,7 @@ def picture(source: TraceSource) -> Response:
 
 
 def samples(source: TraceSource) -> Response:
-    """Samples of some series, thinned out to what can be seen."""
+    """Samples of some series, decimated to the pixels."""
     begin, end, width = _window(source)
     chosen = numbers_of(request.args, "series", len(source.series))
     drawn = [samples_in(*source.series[index][1:], begin, end, width) for index in chosen]
@@ -126,7 +126,7 @@ def samples(source: TraceSource) -> Response:
 
 
 def heatmap(source: TraceSource) -> Response:
-    """Columns of one heat map: begins, ends, and quantities column by column from underflow to overflow."""
+    """Columns of one heat map: begins, ends, and for each column the quantities from underflow to overflow."""
     begin, end, width = _window(source)
     row, times, quantities = source.heatmaps[number_of(request.args, "id", 0, len(source.heatmaps) - 1)]
     start, stop, table = heatmap_in(times, quantities, begin, end, width)

@@ -1,4 +1,4 @@
-"""The tabs below the host timeline: facts of an event, call tree, statistics per label."""
+"""The tabs below the host timeline: facts of an event, call tree, statistics by label."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 STATISTICS = (
     Column("label", "Event", width=300),
     Column("channel", "Channel", width=180),
-    Column("count", "Count", "integer", "Events that overlap the window; each counts whole", width=100),
+    Column("count", "Count", "integer", "Events that overlap the window; each counts fully", width=100),
     Column("total_us", "Total µs", "decimal", "Sum of durations", sort="desc"),
-    Column("self_us", "Self µs", "decimal", "Sum of durations less the events directly inside"),
+    Column("self_us", "Self µs", "decimal", "Sum of durations minus those of events directly inside"),
     Column("mean_us", "Mean µs", "decimal", "Total / count"),
     Column("min_us", "Min µs", "decimal"),
-    Column("p50_us", "50 % µs", "decimal", "Smallest duration that at least half of the events do not exceed"),
-    Column("p95_us", "95 % µs", "decimal", "Smallest duration that at least 95 % of the events do not exceed"),
-    Column("p99_us", "99 % µs", "decimal", "Smallest duration that at least 99 % of the events do not exceed"),
+    Column("p50_us", "50 % µs", "decimal", "Median duration: at least half of the events take no longer"),
+    Column("p95_us", "95 % µs", "decimal", "At least 95 % of the events take no longer"),
+    Column("p99_us", "99 % µs", "decimal", "At least 99 % of the events take no longer"),
     Column("max_us", "Max µs", "decimal"),
 )
 
@@ -43,8 +43,8 @@ CALLS = (
     Column("channel", "Channel", width=180),
     Column("count", "Count", "integer", "Events on this path", width=100),
     Column("total_us", "Total µs", "decimal", "Sum of durations"),
-    Column("self_us", "Self µs", "decimal", "Sum of durations less the events directly inside"),
-    Column("share", "Of all", "percent", "Total / total of the outermost events", width=100),
+    Column("self_us", "Self µs", "decimal", "Sum of durations minus those of events directly inside"),
+    Column("share", "Share", "percent", "Total / total of the outermost events", width=100),
 )
 
 
@@ -57,13 +57,13 @@ TAB_SET = TabSet(
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
-    """What a tab shows."""
+    """The content of a tab."""
     content = {"summary": summary, "calls": calls, "statistics": statistics}[tab]
     return content(context.trace, context.params, context.theme)
 
 
 def window_of(source: TraceSource, selection: Mapping[str, str]) -> tuple[int, int, str]:
-    """Begin and end (ns since the epoch) of the selected window, else of the visible one, else all; and its name."""
+    """(begin, end, name) of the selected window, else of the visible one, else of the trace; ns since the epoch."""
     for text, name in (
         (selection.get("tl_sel", ""), "selected window"),
         (f"{selection.get('tl_from', '')}-{selection.get('tl_to', '')}", "visible window"),
@@ -71,11 +71,11 @@ def window_of(source: TraceSource, selection: Mapping[str, str]) -> tuple[int, i
         window = whole_range(text, MOST_TIME)
         if window is not None and window[0] < window[1]:
             return source.begin + window[0], source.begin + window[1], name
-    return source.begin, source.end + 1, "whole trace"
+    return source.begin, source.end + 1, "entire trace"
 
 
 def selected_event(source: TraceSource, selection: Mapping[str, str]) -> EventFacts | None:
-    """The event that the URL names; None when there is none."""
+    """The event that the URL names, None without one."""
     try:
         return event_facts(source, *parse_event(selection.get("tl_event", "")))
     except (ValueError, IndexError):
@@ -86,7 +86,7 @@ def selected_event(source: TraceSource, selection: Mapping[str, str]) -> EventFa
 
 
 def summary(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
-    """Facts of the selected event, else of the window and the trace."""
+    """Facts of the selected event; without one, of the window and the trace."""
     event = selected_event(source, selection)
     if event is None:
         return html.Div([_facts(_window_rows(source, selection)), _facts(_trace_rows(source))], className="tl-facts")
@@ -96,7 +96,11 @@ def summary(source: TraceSource, selection: Mapping[str, str], theme: str) -> Co
     rows.append(
         (
             "Type",
-            "Instant" if event.depth < 0 else "Never ended, cut at the last event" if event.unfinished else "Duration",
+            "Instant"
+            if event.depth < 0
+            else "Unfinished, clipped at the last event"
+            if event.unfinished
+            else "Duration",
         )
     )
     thread = source.threads[event.thread].row
@@ -133,9 +137,9 @@ def _trace_rows(source: TraceSource) -> list[tuple[str, Any]]:
         ("Clock", "host time, one monotonic clock per process"),
     ]
     if unfinished:
-        rows.append(("Never ended", f"{unfinished:,} events, cut at the last event of their thread"))
+        rows.append(("Unfinished", f"{unfinished:,} events, clipped at the last event of their thread"))
     if source.reader.state == "recording":
-        rows.append(("State", "still being recorded, or its program was killed"))
+        rows.append(("State", "being recorded, or the program was killed"))
     known = {"format", "version", "clock_offset_ns", "state"}
     return rows + [(key, value) for key, value in sorted(source.meta.items()) if key not in known]
 
@@ -149,10 +153,12 @@ def _facts(rows: list[tuple[str, Any]], title: str = "") -> Component:
 
 
 def calls(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
-    """The selected event's tree, else that of the window, merged by path of labels."""
+    """The call tree of the selected event, else of the window; calls with the same path of labels are merged."""
     event = selected_event(source, selection)
     if event is not None and event.depth < 0:
-        return empty_hint("An instant event calls nothing: select an event with a duration, or none for the window.")
+        return empty_hint(
+            "An instant event has no calls. Select an event with a duration, or clear the selection to see the window."
+        )
     begin, end, name = window_of(source, selection)
     chosen = None if event is None else (event.thread, event.depth, event.position)
     tree = call_tree(source, begin, end, chosen)
@@ -176,13 +182,13 @@ def calls(source: TraceSource, selection: Mapping[str, str], theme: str) -> Comp
 
 
 def statistics(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
-    """One row per label of the window, hidden channels included."""
+    """One row per label in the window, including hidden channels."""
     begin, end, name = window_of(source, selection)
     frame = label_statistics(source, begin, end)
     hidden = len([each for each in selection.get("tl_hide", "").split(",") if each])
-    scope = f"All threads, {name}; events that reach over its edges count whole"
+    scope = f"All threads, {name}; events that cross its edges count fully"
     if hidden:
-        scope += f". The {hidden} channels hidden in the drawing are counted here too"
+        scope += f". Includes the {hidden} channels hidden in the drawing"
     rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
     return _table("tl-statistics-table", "statistics", rows, STATISTICS, scope, 0, "")
 
@@ -191,7 +197,7 @@ def _table(
     id: str, name: str, rows: list[dict[str, Any]], columns: tuple[Column, ...], scope: str, omitted: int, what: str
 ) -> Component:
     if not rows:
-        return empty_hint("No event lies in this window.")
+        return empty_hint("There are no events in this window.")
     more = omitted + max(0, len(rows) - MOST_ROWS)
     if more:
         scope += f". {more:,} {what or 'labels with smaller totals'} are not listed"
@@ -199,11 +205,11 @@ def _table(
     return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
 
 
-# -- times as text
+# -- Times as text
 
 
 def nanoseconds_text(ns: int) -> str:
-    """A host duration to the nanosecond: "1.234567 ms" ("< 1 µs" never hides the figure)."""
+    """A host duration, exact to the nanosecond: "1.234567 ms"."""
     for unit, size, digits in (("s", 10**9, 9), ("ms", 10**6, 6), ("µs", 10**3, 3)):
         if ns >= size:
             return f"{ns / size:.{digits}f}".rstrip("0").rstrip(".") + f" {unit}"
