@@ -19,11 +19,17 @@ from tests.reports import write_tiny
 from webapp.app import create_app
 from webapp.components.figure_columns import figure_frame
 from webapp.graph_analyser.memory import routes
-from webapp.graph_analyser.memory.columns import table_columns
-from webapp.graph_analyser.memory.frames import TABLES, all_variables, details_frame, table_of, tiles_table
 from webapp.graph_analyser.memory.peak_tab import peak_frame
 from webapp.graph_analyser.memory.plot import draw_memory
 from webapp.graph_analyser.memory.state import MemoryState
+from webapp.graph_analyser.memory.tables import (
+    TABLES,
+    all_variables,
+    details_frame,
+    table_columns,
+    table_of,
+    tiles_table,
+)
 from webapp.graph_analyser.memory.tile_map_plot import draw_tile_map
 from webapp.library import Library
 from webapp.security import HostPolicy

@@ -23,8 +23,8 @@ from webapp.components import data_table, empty_hint, long_table
 from webapp.components.difference import difference_mark
 from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
 from webapp.formats import bytes_text
-from webapp.graph_analyser.liveness.frames import MOST_PAIRED, query_of
 from webapp.graph_analyser.liveness.state import LivenessState, where_text
+from webapp.graph_analyser.liveness.tables import MOST_PAIRED, query_of
 
 _VARIABLES: Layout = {"name": {"flex": 3}, "variable": {"width": 80}, "target_variable": HIDE}
 _STEPS: Layout = {

@@ -27,10 +27,10 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
-from webapp.graph_analyser.liveness.frames import always_live, live_variables, steps, variable_parts
 from webapp.graph_analyser.liveness.plot_area import plot_parts
 from webapp.graph_analyser.liveness.routes import register_routes
 from webapp.graph_analyser.liveness.state import GRAPHS, PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
+from webapp.graph_analyser.liveness.tables import always_live, live_variables, steps, variable_parts
 from webapp.graph_analyser.liveness.tabs import parts, tab_content
 from webapp.graph_analyser.plots.page import plot_page, register_plot, save_plot
 from webapp.library import Library

@@ -22,8 +22,8 @@ from webapp.components import data_table, empty_hint, help_text, long_table
 from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
 from webapp.formats import bytes_text
 from webapp.graph_analyser.liveness.compared_tabs import pair_tab
-from webapp.graph_analyser.liveness.frames import query_of
 from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, liveness_state, where_text
+from webapp.graph_analyser.liveness.tables import query_of
 from webapp.graph_analyser.plots.bytes_axis import both_units
 from webapp.view import ViewContext
 

@@ -26,14 +26,6 @@ from webapp.components import (
     toggle,
     toolbar,
 )
-from webapp.graph_analyser.memory.frames import (
-    ROWS,
-    all_variables,
-    details_frame,
-    lowered,
-    table_of,
-    tiles_table,
-)
 from webapp.graph_analyser.memory.headline import memory_headline
 from webapp.graph_analyser.memory.peak_tab import peak_frame
 from webapp.graph_analyser.memory.plot_area import plot_parts
@@ -47,6 +39,14 @@ from webapp.graph_analyser.memory.state import (
     TABS,
     MemoryState,
     memory_state,
+)
+from webapp.graph_analyser.memory.tables import (
+    ROWS,
+    all_variables,
+    details_frame,
+    lowered,
+    table_of,
+    tiles_table,
 )
 from webapp.graph_analyser.memory.tabs import tab_content
 from webapp.graph_analyser.memory.tile_map_plot import map_parts

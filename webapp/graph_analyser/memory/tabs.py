@@ -9,11 +9,10 @@ from popvision.analysis.compare.memory import details_pair
 from popvision.analysis.memory.tile_details import tile_details
 from webapp.components import empty_hint, long_table
 from webapp.components.attributes import attributes
-from webapp.graph_analyser.memory.columns import table_columns
 from webapp.graph_analyser.memory.details_tree import compared_tree, details_tree
-from webapp.graph_analyser.memory.frames import ROWS, columns_of, table_of
 from webapp.graph_analyser.memory.peak_tab import peak_line, peak_tab
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
+from webapp.graph_analyser.memory.tables import ROWS, columns_of, table_columns, table_of
 from webapp.graph_analyser.memory.tiles_tab import tiles_tab
 from webapp.graph_analyser.memory.variables_tab import variables_tab
 from webapp.view import ViewContext

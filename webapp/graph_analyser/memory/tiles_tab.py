@@ -15,8 +15,8 @@ from popvision.analysis.report.source import ReportSource
 from webapp.components import figure, help_text, long_table
 from webapp.components.attributes import attributes
 from webapp.components.figure_columns import figure_columns
-from webapp.graph_analyser.memory.frames import tiles_table
 from webapp.graph_analyser.memory.state import MemoryPage
+from webapp.graph_analyser.memory.tables import tiles_table
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.category_colours import translucent
 from webapp.graph_analyser.plots.page import save_plot

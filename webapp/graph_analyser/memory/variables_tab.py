@@ -9,9 +9,8 @@ from popvision.analysis.memory.lowered import lowered_table, lowered_tile
 from webapp.components import help_text, icon, long_table, popover, segments
 from webapp.components.attributes import attributes
 from webapp.components.figure_columns import HIDE, Layout, figure_columns
-from webapp.graph_analyser.memory.columns import table_columns
-from webapp.graph_analyser.memory.frames import ROWS, all_variables, table_of
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
+from webapp.graph_analyser.memory.tables import ROWS, all_variables, table_columns, table_of
 
 _VARIABLES = {"name": {"flex": 4}, "variable": {"width": 80}, "size_bytes": {"width": 140}, "live": {"width": 110}}
 

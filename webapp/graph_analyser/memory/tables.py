@@ -26,7 +26,9 @@ from popvision.analysis.report.figure import Table, with_changes
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of
+from webapp.components import Column
 from webapp.components.difference import add_difference
+from webapp.components.figure_columns import figure_columns
 from webapp.query import number_of, whole_numbers
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ TABLES: dict[str, tuple[Read, Match, str]] = {
     "exchanges": (exchange_table, match_programs, "program"),
     "sizes": (variable_table, match_variables, "variable"),
 }
+
+#: Layout of figures without a place: the name takes the room that the others leave.
+_WIDTHS = {"live": {"width": 90}, "in_report": {"width": 90}}
 
 #: Names under which the rows are registered.
 ROWS = {
@@ -108,6 +113,14 @@ def all_variables(source: ReportSource, target: ReportSource | None, _query: Map
     if target is None:
         return mine
     return joined(mine, variables_table(target), match_variables(source, target), "variable", ["size_bytes"])
+
+
+def table_columns(table: Table) -> list[Column]:
+    """Columns of a table over tiles: names and ids, the report that has the row, then figures by place."""
+    plain = [figure.id for figure in table if not figure.place and figure.id != "in_report"]
+    has_many = sum(bool(figure.place) for figure in table) > len(table.placed_ids())
+    layout: dict[str, Mapping[str, Any]] = {id: _WIDTHS.get(id, {}) for id in [*plain, "in_report"]}
+    return figure_columns(table, layout | {"name": {"width": 280} if has_many else {"flex": 3}})
 
 
 def columns_of(source: ReportSource, query: Mapping[str, str]) -> TileColumns:
