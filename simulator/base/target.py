@@ -19,8 +19,7 @@ from simulator.base.errors import (
 )
 from simulator.base.types import FLOAT, HALF, QUARTER, Type, limits_of
 from simulator.machine import physical_tiles
-from simulator.machine.memory_map import element_offsets
-from simulator.machine.targets import CHIPS, MK2, Chip
+from simulator.machine.targets import CHIPS, MK2, Chip, element_offsets
 
 
 class TargetType(Enum):

@@ -40,7 +40,7 @@ from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import Reported, compilation_of
 from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.verify import verify_exchanges, verify_layout
-from simulator.machine.memory_map import FETCH_AHEAD
+from simulator.machine.targets import FETCH_AHEAD
 
 if TYPE_CHECKING:
     from simulator.base.target import Target

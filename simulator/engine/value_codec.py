@@ -18,7 +18,7 @@ import numpy as np
 
 from simulator.base.errors import poplar_error
 from simulator.base.types import Type, type_named
-from simulator.codelets.python_sources import codelet_class, codelet_name
+from simulator.codelets.sources import codelet_class, codelet_name
 from simulator.graph.store import GraphStore
 
 _OWN = ("simulator.", "popvision.formats.")

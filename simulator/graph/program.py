@@ -6,7 +6,7 @@ creation in `debug`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as SequenceOf
 from typing import Any, overload
 
@@ -16,12 +16,11 @@ from simulator.graph.debug_context import Context, as_context
 from simulator.graph.objects import ComputeSet, Function, HostFunction
 from simulator.graph.programs.abort import Abort, AbortOnCondition, ErrorProgram
 from simulator.graph.programs.base import LibraryGroup, Program, Sequence, checked
+from simulator.graph.programs.checks import check_host_call, check_scalar, check_writeable
 from simulator.graph.programs.control import If, Loop, Repeat, RepeatWhile, RepeatWhileFalse, RepeatWhileTrue, Switch
 from simulator.graph.programs.copies import Copy, CrossReplicaCopy
-from simulator.graph.programs.copy_checks import check_writeable
-from simulator.graph.programs.host_call_checks import check_host_call
-from simulator.graph.programs.predicate_checks import check_scalar
 from simulator.graph.programs.print import FloatFormat, PrintTensor, PrintTensorFmt
+from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor, require_valid
 
 __all__ = [
@@ -173,3 +172,16 @@ class Sync(Program):
             raise control_program_error(f"Sync needs a SyncType, got {type!r}.")
         self.sync_type = type
         self.debug = as_context(debugContext)
+
+
+def programs_within(store: GraphStore, programs: Iterable[Program]) -> Iterator[Program]:
+    """Every program, from the outside in and in order; the body of a function once."""
+    called: set[int] = set()
+    pending = list(programs)[::-1]
+    while pending:
+        program = pending.pop()
+        yield program
+        pending.extend(list(program.nested())[::-1])
+        if isinstance(program, Call) and program.function >= 0 and program.function not in called:
+            called.add(program.function)
+            pending.append(store.functions[program.function])

@@ -11,6 +11,8 @@ busiest link of their ways: launch + 15 ns for each link after the first + bytes
 before its busiest tile has put its words on the exchange of its own IPU or taken them off. The 15 ns are
 published for syncs (published-numbers 3), that data needs as long is a guess; so is the launch, half of the published
 600 cycles of a sync between IPUs, whose way is travelled twice.
+
+What travels over the links is cut into packets, each with a header in front of its bytes.
 """
 
 from __future__ import annotations
@@ -34,6 +36,12 @@ SECONDS_PER_HOP = 15e-9
 #: Cycles before the first packet moves. A guess, see the module text.
 LAUNCH_CYCLES = 300
 SOURCE = "fitted: links of 64 GB/s (published-numbers 3), launch and ladder guessed: simulator/machine/links.py"
+
+#: Most bytes that one packet carries (published-numbers 1: largest tlink payload).
+PACKET_PAYLOAD_BYTES = 1024
+
+#: Bytes of a packet's header in the sender's memory. A guess: two words, as an address and a length need.
+PACKET_HEADER_BYTES = 8
 
 _PARTNER, _UP, _DOWN = range(3)
 _DIRECTIONS = 3
@@ -108,3 +116,8 @@ class Links:
         rate = self.bytes_per_cycle[_PARTNER if self.ipus == 1 else _UP]
         passing = np.maximum(np.ceil(sent / rate).astype(np.int64), busiest_tile)
         return np.asarray(np.where(sent > 0, LAUNCH_CYCLES + passing, 0), dtype=np.int64)
+
+
+def packets(sent: Int64Array) -> Int64Array:
+    """Packets that each tile sends for so many bytes; they are put in order first, so only the last one is short."""
+    return np.asarray(-(-sent // PACKET_PAYLOAD_BYTES), dtype=np.int64)

@@ -1,5 +1,7 @@
-"""Constants of the chips. Each field names its source: P = published (published-numbers 1, poplar-model 4), F = fitted
-or not published for this chip.
+"""Constants of the chips, and the memory elements of their tiles.
+
+Each field names its source: P = published (published-numbers 1, poplar-model 4), F = fitted or not published for this
+chip.
 
 Mk1 is the GC2 ("ipu1"), Mk2 the GC200 ("ipu2"), Bow the third chip ("ipu21"), which is Mk2 at a higher clock.
 """
@@ -84,3 +86,12 @@ MK2 = replace(
 BOW = replace(MK2, name="ipu21", title="Bow", clock_hz=1.85e9)
 
 CHIPS = {chip.name: chip for chip in (MK1, MK2, BOW)}
+
+#: The supervisor fetches this far ahead, so code cannot reach the very end of the memory that can hold it
+#: (poplar-model 6.3).
+FETCH_AHEAD = 64
+
+
+def element_offsets(chip: Chip, bytes_per_tile: int | None = None) -> list[int]:
+    """Byte offset of every memory element of a tile. An element serves one access per cycle."""
+    return list(range(0, bytes_per_tile or chip.bytes_per_tile, chip.memory_element_bytes))

@@ -62,7 +62,7 @@ UNSOURCED: list[Unsourced] = [
     *_of("local_copy", "fitted", "published copies by vertex type", "START_CYCLES", "CYCLES_PER_RUN"),
     *_of("local_copy", "fitted", "1,123 cycles of copy6", "FILL_START_CYCLES"),
     *_of("links", "guess", "half of a sync between IPUs; links of the ladder", "LAUNCH_CYCLES", "LINKS_ALONG"),
-    *_of("packets", "guess", "an address and a length", "HEADER_BYTES"),
+    *_of("links", "guess", "an address and a length", "PACKET_HEADER_BYTES"),
     *_of("launch", "fitted", "hardware less estimate, measured", "SUPERVISOR", "SCALED_ADD", "MULTI"),
     *_of("launch", "guess", "as a MultiVertex", "WORKERS"),
     *_of("cycles.convolution", "fitted", "hardware less estimate of AMP 1x1", "LAUNCH", "LAUNCH_EQUAL_ROWS"),

@@ -12,7 +12,7 @@ import numpy as np
 from simulator.base import regions
 from simulator.graph import program as host
 from simulator.graph.objects import DataStream, RemoteBuffer
-from simulator.graph.programs.parts import programs_within
+from simulator.graph.program import programs_within
 from simulator.graph.tensor import Tensor
 
 if TYPE_CHECKING:

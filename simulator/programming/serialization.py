@@ -24,7 +24,7 @@ from simulator.base.errors import parse_error, poplar_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.types import SerializationFormat, type_named
 from simulator.graph import program as host
-from simulator.graph.programs.parts import programs_within
+from simulator.graph.program import programs_within
 from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor, tensor_of
 from simulator.programming import dot_graphs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import select
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import (
     ErrorCode,
     ErrorInfo,
@@ -23,7 +25,6 @@ from simulator.base.errors import (
     invalid_option,
     poplar_error,
 )
-from simulator.codelets.compiled.shared_bytes import SharedBytes
 from simulator.codelets.float_state import current
 from simulator.machine.cycles.rounding import WORKERS
 
@@ -68,6 +69,18 @@ def seconds_allowed() -> float:
     if not limit >= 0:
         raise invalid_option(f"POPVISION_CODELET_SECONDS is '{text}', but it must be a number of seconds from 0 on.")
     return limit
+
+
+class SharedBytes:
+    """Memory that the simulator and the process of the codelets both map: `size` bytes, zeros at first, freed with the
+    last user."""
+
+    def __init__(self, size: int) -> None:
+        self.size = max(size, 1)
+        self.descriptor = os.memfd_create("popvision")
+        os.ftruncate(self.descriptor, self.size)
+        self.memory: AnyArray = np.frombuffer(mmap.mmap(self.descriptor, self.size), np.uint8)
+        weakref.finalize(self, os.close, self.descriptor)
 
 
 class Runner:

@@ -12,8 +12,7 @@ from simulator.arrays import AnyArray
 from simulator.base.types import QUARTER
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
-from simulator.codelets.compiled.runner import Place, Printer, Runner, seconds_allowed
-from simulator.codelets.compiled.shared_bytes import SharedBytes
+from simulator.codelets.compiled.runner import Place, Printer, Runner, SharedBytes, seconds_allowed
 from simulator.graph.vertices import CompiledClass, FieldSpec, metadata_field
 from simulator.machine.cycles.rounding import WORKERS
 

@@ -11,7 +11,7 @@ from simulator.compiler.ir.program_table import Packets, ProgramTable, Work
 from simulator.compiler.lowering.items import Items
 from simulator.compiler.lowering.sync_domains import SyncDomains, covers
 from simulator.compiler.machine import Machine
-from simulator.machine.packets import packets as packet_counts
+from simulator.machine.links import packets as packet_counts
 
 
 class Steps:

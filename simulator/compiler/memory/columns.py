@@ -18,7 +18,7 @@ from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations, In
 from simulator.compiler.memory.layout import CODE_CATEGORIES, Needs, check_fixed, lay_out
 from simulator.compiler.memory.liveness import LiveClasses
 from simulator.compiler.memory.overlap import Coverage, coverage
-from simulator.machine.memory_map import FETCH_AHEAD
+from simulator.machine.targets import FETCH_AHEAD
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from simulator.compiler.lowering.lower import CONTROL_TILE
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory.inventory import Inventory
 from simulator.compiler.memory.vertex_memory import vertex_memory
-from simulator.machine import footprint, host_exchange
-from simulator.machine import packets as packet
+from simulator.machine import footprint, host_exchange, links
 from simulator.machine.block_records import BUFFER_SOURCE
 from simulator.machine.footprint import SOURCE
 
@@ -151,7 +150,7 @@ def add_programs(
 def add_packet_headers(inventory: Inventory, packets: Int64Array) -> None:
     """Headers of packets to other IPUs."""
     category = "globalExchangePacketHeader"
-    inventory.add_own(category, category, packets * packet.HEADER_BYTES, SOURCE[category])
+    inventory.add_own(category, category, packets * links.PACKET_HEADER_BYTES, SOURCE[category])
 
 
 def add_stacks(inventory: Inventory, settings: CompileSettings, machine: Machine) -> None:

@@ -8,7 +8,7 @@ from typing import Any, overload
 from simulator.base.errors import control_program_error
 from simulator.graph.debug_context import Context, DebugContext, as_context
 from simulator.graph.programs.base import Program
-from simulator.graph.programs.predicate_checks import PREDICATE_TYPES, check_scalar
+from simulator.graph.programs.checks import PREDICATE_TYPES, check_scalar
 from simulator.graph.tensor import Tensor, require_valid
 
 

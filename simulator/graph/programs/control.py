@@ -13,7 +13,7 @@ from simulator.base.types import UNSIGNED_INT
 from simulator.graph.debug_context import Context, as_context
 from simulator.graph.programs.abort import Abort
 from simulator.graph.programs.base import Changeable, Program, Sequence, checked
-from simulator.graph.programs.predicate_checks import CONTROL_TYPES, PREDICATE_TYPES, check_scalar
+from simulator.graph.programs.checks import CONTROL_TYPES, PREDICATE_TYPES, check_scalar
 from simulator.graph.tensor import Tensor
 
 Cases = Iterable[tuple[int, Program]] | Mapping[int, Program]

@@ -10,12 +10,7 @@ from simulator.base.errors import graph_connection_error, graph_replication_erro
 from simulator.graph.debug_context import Context, as_context
 from simulator.graph.objects import DataStream, Function, FunctionBuffer, RemoteBuffer
 from simulator.graph.programs.base import Program
-from simulator.graph.programs.copy_checks import (
-    check_function_copy,
-    check_remote_copy,
-    check_stream_copy,
-    check_tensor_copy,
-)
+from simulator.graph.programs.checks import check_function_copy, check_remote_copy, check_stream_copy, check_tensor_copy
 from simulator.graph.tensor import Tensor
 
 

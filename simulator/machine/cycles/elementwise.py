@@ -1,7 +1,11 @@
-"""Element-wise vertices of popops: unary and binary operators, select and clamp. Broadcasts: `broadcast`.
+"""Element-wise vertices: unary and binary operators, select, clamp, generated expressions (MapGeneratedVertex), and
+poplin's InverseStdDeviation. Broadcasts: `broadcast`.
 
-Source: published-numbers 7.1 (PopLibs cycle estimators). `n` counts elements of the vertex: for 1-D MultiVertex forms
-the whole run of the tile, shared by six workers; for 2-D worker forms one row of it.
+`n` counts elements of the vertex: for 1-D MultiVertex forms the whole run of the tile, shared by six workers; for 2-D
+worker forms one row of it.
+
+Sources: published-numbers 7.1 (PopLibs cycle estimators). Generated code: PopLibs' public ExpressionGenerator, which
+sets these as the estimates of the vertices that it adds. InverseStdDeviation: PopLibs' public cycle estimator.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ import numpy.typing as npt
 
 from simulator.arrays import Int64Array
 from simulator.machine.cycles import rates
-from simulator.machine.cycles.rounding import ceil_div, per_worker, vector_width, whole
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, vector_width, whole
 
 #: operators with assembly for float and half, whose per-vector loops cost less
 CHEAP = ("ADD", "SUBTRACT", "MULTIPLY")
@@ -107,3 +111,39 @@ def clamp_row(dtype: str, n: npt.ArrayLike) -> Int64Array:
 def hadamard_row(dtype: str, n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one row of HadamardProd: 6 + 2 ceil(n / v)."""
     return 6 + 2 * ceil_div(n, vector_width(dtype))
+
+
+# ---- generated code --------------------------------------------------------------------------------------------------
+
+#: cycles before the loop of a worker vertex and of a MultiVertex (PopLibs' estimator)
+WORKER_START, MULTI_START = 13, 20
+
+
+def generated_body(dtype: str, operators: int, n: npt.ArrayLike) -> Int64Array:
+    """Thread cycles that one operand of n elements adds: operators * (n // v + n mod v), v of the first operand."""
+    width = vector_width(dtype)
+    return whole((whole(n) // width + whole(n) % width) * operators)
+
+
+def generated_worker(body: Int64Array) -> Int64Array:
+    """Thread cycles of a worker vertex of generated code: 13 + sum over operands of operators * (n // v + n mod v)."""
+    return whole(WORKER_START + body)
+
+
+def generated_multi(body: Int64Array) -> Int64Array:
+    """Tile cycles of a MultiVertex of generated code: 20 + sum over operands of operators * (n // v + n mod v), rounded
+    up to whole sixths; n of the whole tile."""
+    return ceil_div(MULTI_START + body, WORKERS) * WORKERS
+
+
+# ---- statistics ------------------------------------------------------------------------------------------------------
+
+#: thread cycles beside the rows
+INVERSE_STD_DEVIATION_BASE = 6
+
+
+def inverse_std_deviation_row(n: npt.ArrayLike) -> Int64Array:
+    """Thread cycles of one row of InverseStdDeviation on n channels: 4 + 5 for each pair, in float whatever the type
+    (three vector operations and two roots); 6 for the vertex."""
+    width = vector_width("float")
+    return whole(4 + (3 + width) * ceil_div(whole(n), width))

@@ -15,7 +15,7 @@ from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
-from simulator.machine.cycles import norms as cycles
+from simulator.machine.cycles import elementwise as cycles
 from simulator.machine.cycles.described import described_as
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.operators import wide

@@ -17,8 +17,8 @@ from popvision import pvti
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import numpy_type
+from simulator.codelets.compiled.runner import SharedBytes
 from simulator.codelets.compiled.session import Session
-from simulator.codelets.compiled.shared_bytes import SharedBytes
 
 if TYPE_CHECKING:
     from simulator.codelets.compiled.linking import Program

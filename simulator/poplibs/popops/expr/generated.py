@@ -22,7 +22,7 @@ from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
-from simulator.machine.cycles import generated as cycles
+from simulator.machine.cycles import elementwise as cycles
 from simulator.machine.cycles.described import described_as
 from simulator.poplibs.memory_order import in_memory_order
 from simulator.poplibs.pieces import Runs, aligned_runs, vector_edges

@@ -1,11 +1,21 @@
-"""What a copy needs of its ends: types, counts, directions."""
+"""Checks of what programs are made of: the ends of copies, the tensors of host calls, predicates."""
 
 from __future__ import annotations
 
-from simulator.base.errors import graph_connection_error
-from simulator.base.types import INT, UNSIGNED_INT
-from simulator.graph.objects import DataStream, Function, FunctionBuffer, RemoteBuffer
-from simulator.graph.tensor import Tensor
+from collections.abc import Iterable
+from typing import Any
+
+from simulator.base.errors import control_program_error, graph_connection_error
+from simulator.base.types import BOOL, INT, UNSIGNED_INT, Type
+from simulator.graph.objects import DataStream, Function, FunctionBuffer, HostFunction, RemoteBuffer
+from simulator.graph.tensor import Tensor, require_valid
+
+#: Types that a predicate may have (0 = false), and those of the value that a Switch tests.
+PREDICATE_TYPES = (BOOL, INT, UNSIGNED_INT)
+CONTROL_TYPES = (INT, UNSIGNED_INT)
+
+
+# ---- copies ----------------------------------------------------------------------------------------------------------
 
 
 def check_tensor_copy(source: Tensor, destination: Tensor, what: str = "Copy") -> None:
@@ -97,3 +107,49 @@ def check_writeable(tensor: Tensor, what: str = "Copy") -> None:
         raise graph_connection_error(f"{what}: the destination holds a constant; constants cannot be written.")
     if tensor.containsAliases():
         raise graph_connection_error(f"{what}: the destination holds an element twice; it must be free of aliases.")
+
+
+# ---- host calls and predicates ---------------------------------------------------------------------------------------
+
+
+def check_host_call(function: HostFunction, inputs: Any, outputs: Any) -> tuple[list[Tensor], list[Tensor]]:
+    """The tensors of both directions; raises `control_program_error` where they do not fit the arguments."""
+    what = f"Call of host function '{function.name}'"
+    checked = []
+    for kind, wanted, given in (("input", function.inputs, inputs), ("output", function.outputs, outputs)):
+        tensors = list(given) if isinstance(given, Iterable) else None
+        if tensors is None or len(tensors) != len(wanted):
+            got = f"{len(tensors)} tensors" if tensors is not None else repr(given)
+            raise control_program_error(f"{what} needs a list of {len(wanted)} {kind} tensors, got {got}.")
+        for place, ((type_, count), tensor) in enumerate(zip(wanted, tensors, strict=True)):
+            if not isinstance(tensor, Tensor):
+                raise control_program_error(f"{what}: {kind} {place} is not a tensor but {tensor!r}.")
+            if tensor.elementType() is not type_ or tensor.numElements() != count:
+                raise control_program_error(
+                    f"{what}: {kind} {place} takes {count} elements of {type_}, the tensor has "
+                    f"{tensor.numElements()} of {tensor.elementType()}."
+                )
+        checked.append(tensors)
+    for tensor in checked[1]:
+        try:
+            check_writeable(tensor, what)
+        except graph_connection_error as error:
+            raise control_program_error(str(error)) from None
+    return checked[0], checked[1]
+
+
+def check_scalar(tensor: Any, what: str, types: tuple[Type, ...]) -> Tensor:
+    """The tensor; raises `control_program_error` unless it is a scalar of one of the types. `what` names the program
+    and its argument."""
+    names = ", ".join(type_.name for type_ in types)
+    if not isinstance(tensor, Tensor):
+        raise control_program_error(f"{what} must be a scalar tensor of type {names}, got {tensor!r}.")
+    require_valid(tensor)
+    if tensor.rank():
+        raise control_program_error(
+            f"{what} must be a scalar, but the tensor has shape {tensor.shape()}; reduce it, or take reshape([]) of a "
+            "tensor of one element."
+        )
+    if tensor.elementType() not in types:
+        raise control_program_error(f"{what} has type {tensor.elementType().name}; the type must be one of {names}.")
+    return tensor
