@@ -111,7 +111,7 @@ def _call_tool(catalogue: Catalogue, tool: Tool, given: Any) -> dict[str, Any]:
 
 def answer_text(catalogue: Catalogue, tool: Tool, given: Any) -> str:
     """The answer of a tool as JSON text. Raises FormatError or NotRecordedError, one sentence."""
-    arguments = tool.validated(given)
+    arguments = tool.validate(given)
     question = {"tool": tool.name} | arguments
     generation = catalogue.report(arguments["report"]).source.generation if tool.subject == "report" else 0
     page = Page(offset_of(arguments["cursor"], question, generation), arguments["limit"])

@@ -43,7 +43,7 @@ class Argument:
                 schema[key] = value
         return schema
 
-    def validated(self, value: Any) -> Any:
+    def validate(self, value: Any) -> Any:
         """The value. Raises FormatError when it has another type or is out of bounds."""
         is_of_kind = isinstance(value, _TYPES[self.kind]) and (self.kind == "boolean" or not isinstance(value, bool))
         if not is_of_kind:
@@ -92,7 +92,7 @@ class Tool:
             "annotations": {"readOnlyHint": True, "openWorldHint": False},
         }
 
-    def validated(self, given: Any) -> dict[str, Any]:
+    def validate(self, given: Any) -> dict[str, Any]:
         """All arguments, defaults filled in. Raises FormatError, one sentence, for an invalid one."""
         if given is None:
             given = {}
@@ -106,7 +106,7 @@ class Tool:
         if missing:
             raise FormatError(f"{self.name} needs the argument {missing[0]}.")
         return {
-            name: each.default if given.get(name) is None else each.validated(given[name])
+            name: each.default if given.get(name) is None else each.validate(given[name])
             for name, each in known.items()
         }
 

@@ -36,11 +36,11 @@ def page_of(table: pd.DataFrame, page: Page) -> dict[str, Any]:
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """A dict per row with int, float, str, bool or None."""
-    columns = {str(name): [plain(value) for value in table[name].tolist()] for name in table.columns}
+    columns = {str(name): [json_value(value) for value in table[name].tolist()] for name in table.columns}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """The value for JSON; NA, NaN and infinity become None."""
     import pandas as pd
 

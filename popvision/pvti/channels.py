@@ -103,7 +103,7 @@ _channels: dict[str, TraceChannel] = {}
 
 
 def createTraceChannel(name: str) -> TraceChannel:
-    """The channel of that name; the first call makes it, enabled if `PVTI_OPTIONS` names it."""
+    """The channel of that name; the first call makes it. It is enabled unless `PVTI_OPTIONS` excludes it."""
     channel = _channels.get(name)
     if channel is not None:
         return channel
