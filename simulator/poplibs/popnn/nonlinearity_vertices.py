@@ -14,7 +14,7 @@ from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexT
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import nonlinearity as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplibs.popops.operators import UNARY, wide
+from simulator.poplibs.popops.operators import apply, wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.runtime.values.kernels import register
 
@@ -33,11 +33,11 @@ def gradient(op: str, act: AnyArray, out_gradient: AnyArray) -> AnyArray:
     if op == "TANH":
         return np.asarray(g * (1 - y * y))
     if op == "SWISH":
-        s = UNARY["SIGMOID"](y)
+        s = apply("SIGMOID", [y])
         return np.asarray(g * (s + y * s * (1 - s)))
     if op == "GELU_ERF":
         bell = np.float32(0.3989422804014327) * np.exp(-y * y / 2)
-        return np.asarray(g * (0.5 * (1 + UNARY["ERF"](y * np.float32(0.7071067811865476))) + y * bell))
+        return np.asarray(g * (0.5 * (1 + apply("ERF", [y * np.float32(0.7071067811865476)])) + y * bell))
     c = np.float32(0.7978845608028654)
     inner = np.tanh(c * (y + np.float32(0.044715) * y**3))
     slope = c * (1 + np.float32(3 * 0.044715) * y * y)
@@ -49,7 +49,7 @@ def _register(op: str) -> None:
         if op == "RELU" and outputs[0].dtype == np.float32:
             np.maximum(inputs[0], 0, out=outputs[0])
             return
-        store(outputs[0], np.asarray(UNARY[op](wide(inputs[0]))))
+        store(outputs[0], apply(op, [wide(inputs[0])]))
 
     def backward(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
         store(outputs[0], gradient(op, inputs[0], inputs[1]))
@@ -77,7 +77,7 @@ def forward_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexTyp
         outs = [vertex.out] if flat else vertex.out
         sources = outs if in_place else ([vertex.data] if flat else vertex.data)
         for out, data in zip(outs, sources, strict=True):
-            store(out, np.asarray(UNARY[op](wide(np.asarray(data)))))
+            store(out, apply(op, [wide(np.asarray(data))]))
 
     kind: Literal["vector", "vectors"] = "vector" if flat else "vectors"
     out = FieldSpec("out", kind, "inout" if in_place else "out", None, "scaled_ptr32", 8)

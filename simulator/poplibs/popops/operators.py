@@ -1,40 +1,30 @@
-"""The element-wise operators in NumPy.
+"""The element-wise operators: a table of what each computes in NumPy, and of its properties.
 
 Halves are computed in float32 and rounded once at the end; integer division truncates towards zero, like the device's.
 Each function takes operands that broadcast against each other and returns an array of the operands' type, or of bool
-for comparisons.
+for comparisons. The kernels, the operators of expressions and their classes come from this table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simulator.arrays import AnyArray
 from simulator.codelets.run import store
 
-_COMPARISONS: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
-    "EQUAL": np.equal,
-    "NOT_EQUAL": np.not_equal,
-    "GREATER_THAN": np.greater,
-    "GREATER_THAN_EQUAL": np.greater_equal,
-    "LESS_THAN": np.less,
-    "LESS_THAN_EQUAL": np.less_equal,
-}
-_TESTS: dict[str, Callable[[AnyArray], AnyArray]] = {"IS_FINITE": np.isfinite, "IS_NAN": np.isnan, "IS_INF": np.isinf}
-#: operators whose result is BOOL for operands of any type
-BOOLEAN_RESULT = frozenset((*_COMPARISONS, *_TESTS, "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"))
 
-#: operators whose second operand must be one element in PopLibs' vertices
-ONLY_WITH_SCALAR = frozenset({"VARIANCE_TO_INV_STD_DEV", "INV_STD_DEV_TO_VARIANCE"})
+class Operator(NamedTuple):
+    """One operator. `compute` takes one array per operand."""
 
-#: operators whose operands may be swapped, so that the broadcast operand comes second
-COMMUTATIVE = frozenset(
-    {"ADD", "MULTIPLY", "MAXIMUM", "MINIMUM", "EQUAL", "NOT_EQUAL", "LOGICAL_AND", "LOGICAL_OR"}
-    | {"BITWISE_AND", "BITWISE_OR", "BITWISE_XOR", "BITWISE_XNOR"}
-)
+    compute: Callable[..., Any]
+    expression: str = ""  #: its class in popops.expr, "" for none
+    boolean: bool = False  #: the result is BOOL for operands of any type
+    commutative: bool = False  #: operands may be swapped, so that the broadcast operand comes second
+    scalar_only: bool = False  #: the second operand must be one element in PopLibs' vertices
+    popnn_only: bool = False  #: a non-linearity of popnn, which popops does not have
 
 
 def _divide(a: AnyArray, b: AnyArray) -> AnyArray:
@@ -54,31 +44,6 @@ def _shift_right(a: AnyArray, b: AnyArray) -> AnyArray:
     """Fill with zeros from the left, whatever the sign."""
     unsigned = a.astype(f"u{a.dtype.itemsize}")
     return np.asarray(np.right_shift(unsigned, np.asarray(b).astype(unsigned.dtype))).astype(a.dtype)
-
-
-BINARY: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
-    "ADD": np.add,
-    "SUBTRACT": np.subtract,
-    "MULTIPLY": np.multiply,
-    "DIVIDE": _divide,
-    "MAXIMUM": np.maximum,
-    "MINIMUM": np.minimum,
-    "POWER": _power,
-    "REMAINDER": np.fmod,
-    "ATAN2": np.arctan2,
-    "BITWISE_AND": np.bitwise_and,
-    "BITWISE_OR": np.bitwise_or,
-    "BITWISE_XOR": np.bitwise_xor,
-    "BITWISE_XNOR": lambda a, b: np.invert(np.bitwise_xor(a, b)),
-    "SHIFT_LEFT": np.left_shift,
-    "SHIFT_RIGHT": _shift_right,
-    "SHIFT_RIGHT_SIGN_EXTEND": np.right_shift,
-    "LOGICAL_AND": np.logical_and,
-    "LOGICAL_OR": np.logical_or,
-    "VARIANCE_TO_INV_STD_DEV": lambda a, b: 1.0 / np.sqrt(a + b),
-    "INV_STD_DEV_TO_VARIANCE": lambda a, b: 1.0 / np.square(a) - b,
-    **_COMPARISONS,
-}
 
 
 def _sigmoid(x: AnyArray) -> AnyArray:
@@ -114,51 +79,85 @@ def _count_leading_zeros(x: AnyArray) -> AnyArray:
     return np.asarray(bits - length - (unsigned > 0)).astype(x.dtype)
 
 
-UNARY: dict[str, Callable[[AnyArray], AnyArray]] = {
-    "ABSOLUTE": np.abs,
-    "NEGATE": np.negative,
-    "SQUARE": np.square,
-    "SQRT": np.sqrt,
-    "RSQRT": lambda x: 1 / np.sqrt(x),
-    "EXPONENT": np.exp,
-    "EXPONENT_MINUS_ONE": np.expm1,
-    "LOGARITHM": np.log,
-    "LOGARITHM_ONE_PLUS": np.log1p,
-    "TANH": np.tanh,
-    "SIGMOID": _sigmoid,
-    "RELU": lambda x: np.maximum(x, 0),
-    "INVERSE": lambda x: 1 / x,
-    "SIN": np.sin,
-    "COS": np.cos,
-    "TAN": np.tan,
-    "ASIN": np.arcsin,
-    "ERF": _erf,
-    "GELU": _gelu,
-    "GELU_ERF": lambda x: 0.5 * x * (1 + _erf(x * np.float32(0.7071067811865476))),
-    "SWISH": lambda x: x * _sigmoid(x),
-    "CBRT": np.cbrt,
-    "CEIL": np.ceil,
-    "FLOOR": np.floor,
-    "ROUND": _round,
-    "TRUNC": np.trunc,
-    "SIGNUM": np.sign,
-    "BITWISE_NOT": np.invert,
-    "POPCOUNT": lambda x: np.bitwise_count(x.view(f"u{x.dtype.itemsize}")).astype(x.dtype),
-    "COUNT_LEADING_ZEROS": _count_leading_zeros,
-    "LOGICAL_NOT": np.logical_not,
-    **_TESTS,
+UNARY: dict[str, Operator] = {
+    "ABSOLUTE": Operator(np.abs, "Abs"),
+    "NEGATE": Operator(np.negative, "Neg"),
+    "SQUARE": Operator(np.square, "Square"),
+    "SQRT": Operator(np.sqrt, "Sqrt"),
+    "RSQRT": Operator(lambda x: 1 / np.sqrt(x), "Rsqrt"),
+    "EXPONENT": Operator(np.exp, "Exp"),
+    "EXPONENT_MINUS_ONE": Operator(np.expm1, "Expm1"),
+    "LOGARITHM": Operator(np.log, "Log"),
+    "LOGARITHM_ONE_PLUS": Operator(np.log1p, "Log1p"),
+    "TANH": Operator(np.tanh, "Tanh"),
+    "SIGMOID": Operator(_sigmoid, "Sigmoid"),
+    "RELU": Operator(lambda x: np.maximum(x, 0), "Relu"),
+    "INVERSE": Operator(lambda x: 1 / x, "Inv"),
+    "SIN": Operator(np.sin, "Sin"),
+    "COS": Operator(np.cos, "Cos"),
+    "TAN": Operator(np.tan, "Tan"),
+    "ASIN": Operator(np.arcsin, "Asin"),
+    "ERF": Operator(_erf, "Erf"),
+    "GELU": Operator(_gelu, popnn_only=True),
+    "GELU_ERF": Operator(lambda x: 0.5 * x * (1 + _erf(x * np.float32(0.7071067811865476))), "GeluErf"),
+    "SWISH": Operator(lambda x: x * _sigmoid(x), popnn_only=True),
+    "CBRT": Operator(np.cbrt, "Cbrt"),
+    "CEIL": Operator(np.ceil, "Ceil"),
+    "FLOOR": Operator(np.floor, "Floor"),
+    "ROUND": Operator(_round, "Round"),
+    "TRUNC": Operator(np.trunc, "Trunc"),
+    "SIGNUM": Operator(np.sign, "Signum"),
+    "BITWISE_NOT": Operator(np.invert, "BitwiseNot"),
+    "POPCOUNT": Operator(lambda x: np.bitwise_count(x.view(f"u{x.dtype.itemsize}")).astype(x.dtype)),
+    "COUNT_LEADING_ZEROS": Operator(_count_leading_zeros),
+    "LOGICAL_NOT": Operator(np.logical_not, "Not", boolean=True),
+    "IS_FINITE": Operator(np.isfinite, "IsFinite", boolean=True),
+    "IS_NAN": Operator(np.isnan, "IsNaN", boolean=True),
+    "IS_INF": Operator(np.isinf, "IsInf", boolean=True),
 }
 
-#: (a, lowest, highest), and (where true, where false, selector)
-TERNARY: dict[str, Callable[[AnyArray, AnyArray, AnyArray], AnyArray]] = {
-    "CLAMP": lambda a, low, high: np.minimum(np.maximum(a, low), high),
-    "SELECT": lambda a, b, selector: np.where(selector, a, b),
+BINARY: dict[str, Operator] = {
+    "ADD": Operator(np.add, "Add", commutative=True),
+    "SUBTRACT": Operator(np.subtract, "Sub"),
+    "MULTIPLY": Operator(np.multiply, "Mul", commutative=True),
+    "DIVIDE": Operator(_divide, "Divide"),
+    "MAXIMUM": Operator(np.maximum, "Max", commutative=True),
+    "MINIMUM": Operator(np.minimum, "Min", commutative=True),
+    "POWER": Operator(_power, "Pow"),
+    "REMAINDER": Operator(np.fmod, "Rem"),
+    "ATAN2": Operator(np.arctan2, "Atan2"),
+    "BITWISE_AND": Operator(np.bitwise_and, "BitwiseAnd", commutative=True),
+    "BITWISE_OR": Operator(np.bitwise_or, "BitwiseOr", commutative=True),
+    "BITWISE_XOR": Operator(np.bitwise_xor, "BitwiseXor", commutative=True),
+    "BITWISE_XNOR": Operator(lambda a, b: np.invert(np.bitwise_xor(a, b)), "BitwiseXnor", commutative=True),
+    "SHIFT_LEFT": Operator(np.left_shift, "Shl"),
+    "SHIFT_RIGHT": Operator(_shift_right, "Shr"),
+    "SHIFT_RIGHT_SIGN_EXTEND": Operator(np.right_shift, "ShrSE"),
+    "LOGICAL_AND": Operator(np.logical_and, "And", commutative=True, boolean=True),
+    "LOGICAL_OR": Operator(np.logical_or, "Or", commutative=True, boolean=True),
+    "VARIANCE_TO_INV_STD_DEV": Operator(lambda a, b: 1.0 / np.sqrt(a + b), "VarianceToInvStdDev", scalar_only=True),
+    "INV_STD_DEV_TO_VARIANCE": Operator(lambda a, b: 1.0 / np.square(a) - b, "InvStdDevToVariance", scalar_only=True),
+    "EQUAL": Operator(np.equal, "Equal", commutative=True, boolean=True),
+    "NOT_EQUAL": Operator(np.not_equal, "NotEqual", commutative=True, boolean=True),
+    "GREATER_THAN": Operator(np.greater, "Gt", boolean=True),
+    "GREATER_THAN_EQUAL": Operator(np.greater_equal, "Gte", boolean=True),
+    "LESS_THAN": Operator(np.less, "Lt", boolean=True),
+    "LESS_THAN_EQUAL": Operator(np.less_equal, "Lte", boolean=True),
 }
+
+#: operands: (a, lowest, highest), and (where true, where false, selector)
+TERNARY: dict[str, Operator] = {
+    "CLAMP": Operator(lambda a, low, high: np.minimum(np.maximum(a, low), high), "Clamp"),
+    "SELECT": Operator(lambda a, b, selector: np.where(selector, a, b), "Select"),
+}
+
+_ALL = {**UNARY, **BINARY, **TERNARY}
+BOOLEAN_RESULT = frozenset(name for name, operator in _ALL.items() if operator.boolean)
+COMMUTATIVE = frozenset(name for name, operator in _ALL.items() if operator.commutative)
+ONLY_WITH_SCALAR = frozenset(name for name, operator in _ALL.items() if operator.scalar_only)
 
 #: ufuncs that write directly into the result, for operands of any type
-_DIRECT: dict[str, Any] = {
-    name: f for name, f in [*dict[str, Any](BINARY).items(), *dict[str, Any](UNARY).items()] if isinstance(f, np.ufunc)
-}
+_DIRECT = {name: operator.compute for name, operator in _ALL.items() if isinstance(operator.compute, np.ufunc)}
 
 
 def wide(x: AnyArray) -> AnyArray:
@@ -178,5 +177,4 @@ def evaluate(op: str, operands: list[AnyArray], out: AnyArray) -> None:
 
 def apply(op: str, arguments: list[AnyArray]) -> AnyArray:
     """The operator on its arguments, halves given as float32; the result is not rounded."""
-    table: dict[str, Any] = (UNARY, BINARY, TERNARY)[len(arguments) - 1]
-    return np.asarray(table[op](*arguments))
+    return np.asarray(_ALL[op].compute(*arguments))

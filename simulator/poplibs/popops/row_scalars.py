@@ -27,7 +27,8 @@ from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops import elementwise
 from simulator.poplibs.popops.expr.mapping import map_expression
-from simulator.poplibs.popops.expr.named import IsFinite, Not, _1
+from simulator.poplibs.popops.expr.nodes import PlaceHolder, UnaryOp
+from simulator.poplibs.popops.expr.op_types import UnaryOpType
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE
 from simulator.poplibs.popops.reductions.reduce import Operation, reduce
 from simulator.poplibs.poputil.exceptions import poplibs_error
@@ -178,5 +179,6 @@ def _any(graph: Graph, src: Tensor, prog: Sequence, context: Context, name: str)
     if name == "hasNaN":
         flags = elementwise.unary(graph, "IS_NAN", flat, prog, (call, name), in_place=False)
     else:
-        flags = map_expression(graph, Not(IsFinite(_1)), [flat], prog, (call, name), None, in_place=False)
+        not_finite = UnaryOp(UnaryOpType.LOGICAL_NOT, UnaryOp(UnaryOpType.IS_FINITE, PlaceHolder(1)))
+        flags = map_expression(graph, not_finite, [flat], prog, (call, name), None, in_place=False)
     return reduce(graph, flags, [0], Operation.LOGICAL_OR, prog, (call, f"{name}/any"))

@@ -16,14 +16,13 @@ from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.expr.chain import Chain
 from simulator.poplibs.popops.expr.coding import Code, coded
 from simulator.poplibs.popops.expr.generated import can_generate, map_generated
-from simulator.poplibs.popops.expr.nodes import BinaryOp, Expr, PlaceHolder, TernaryOp, UnaryOp
-from simulator.poplibs.popops.expr.op_types import BinaryOpType, TernaryOpType, UnaryOpType
+from simulator.poplibs.popops.expr.nodes import Expr, on_place_holders
+from simulator.poplibs.popops.expr.op_types import OpType
 from simulator.poplibs.popops.expr.optimise import optimised
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
-OpTypes = UnaryOpType | BinaryOpType | TernaryOpType
 _DEFAULTS = {
     "enableGenerateCodelet": True,
     "forceGenerateCodelet": False,
@@ -42,7 +41,7 @@ def map(
     options: Options = ...,
 ) -> Tensor: ...
 @overload
-def map(graph: Graph, op: OpTypes, /, *tensors_prog_context_options: Any) -> Tensor: ...
+def map(graph: Graph, op: OpType, /, *tensors_prog_context_options: Any) -> Tensor: ...
 def map(graph: Graph, expr: Any, *arguments: Any, **named: Any) -> Tensor:
     """map(graph, expr, ts, prog, debugContext="", options={}) -> the expression applied to the elements of the tensors
     `ts`, which it calls _1, _2, ...; shapes are broadcast as in NumPy. Also map(graph, operator, tensors..., prog,
@@ -67,7 +66,7 @@ def mapInPlace(
     options: Options = ...,
 ) -> None: ...
 @overload
-def mapInPlace(graph: Graph, op: OpTypes, /, *tensors_prog_context_options: Any) -> None: ...
+def mapInPlace(graph: Graph, op: OpType, /, *tensors_prog_context_options: Any) -> None: ...
 def mapInPlace(graph: Graph, expr: Any, *arguments: Any, **named: Any) -> None:
     """`map`, with the result written to the first tensor, which must have its shape and type."""
     _map(graph, expr, arguments, named, in_place=True)
@@ -75,9 +74,9 @@ def mapInPlace(graph: Graph, expr: Any, *arguments: Any, **named: Any) -> None:
 
 def _map(graph: Graph, expr: Any, arguments: Sequence[Any], named: dict[str, Any], in_place: bool) -> Tensor:
     rest = list(arguments)
-    if isinstance(expr, OpTypes):
-        tensors = [rest.pop(0) for _ in range(_arity(expr))]
-        expr = _expression(expr)
+    if isinstance(expr, OpType):
+        expr = on_place_holders(expr)
+        tensors = [rest.pop(0) for _ in expr.arguments]
     else:
         tensors = list(rest.pop(0) if rest else named.pop("ts"))
     names = ("prog", "debugContext", "options")
@@ -132,17 +131,6 @@ def _check_shape(code: Code, tensors: Sequence[Tensor]) -> None:
         raise poplibs_error(
             f"mapInPlace: shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast into the first."
         )
-
-
-def _arity(op: OpTypes) -> int:
-    return 1 if isinstance(op, UnaryOpType) else 2 if isinstance(op, BinaryOpType) else 3
-
-
-def _expression(op: OpTypes) -> Expr:
-    places = [PlaceHolder(i + 1) for i in range(_arity(op))]
-    if isinstance(op, UnaryOpType):
-        return UnaryOp(op, *places)
-    return BinaryOp(op, *places) if isinstance(op, BinaryOpType) else TernaryOp(op, *places)
 
 
 def chosen_options(options: Options) -> dict[str, bool]:

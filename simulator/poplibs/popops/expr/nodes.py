@@ -13,12 +13,12 @@ import numpy as np
 
 from simulator.base.errors import type_error
 from simulator.base.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Type
-from simulator.poplibs.popops.expr.op_types import BinaryOpType, OpType, TernaryOpType, UnaryOpType
+from simulator.poplibs.popops.expr.op_types import BinaryOpType, OpType, UnaryOpType
 
 Method = Callable[["Expr", Any], "Expr"]
 
 
-def _overloads(op: BinaryOpType) -> tuple[Method, Method]:
+def _overloads(op: OpType) -> tuple[Method, Method]:
     """`a op b` and, for a number on the left, `b op a`."""
     return lambda self, other: BinaryOp(op, self, other), lambda self, other: BinaryOp(op, other, self)
 
@@ -181,7 +181,7 @@ class Operator(Expr):
 
 
 class UnaryOp(Operator):
-    def __init__(self, type: UnaryOpType, a: Any) -> None:
+    def __init__(self, type: OpType, a: Any) -> None:
         super().__init__(type, a)
 
     def getArg(self) -> Expr:
@@ -189,7 +189,7 @@ class UnaryOp(Operator):
 
 
 class BinaryOp(Operator):
-    def __init__(self, type: BinaryOpType, a: Any, b: Any) -> None:
+    def __init__(self, type: OpType, a: Any, b: Any) -> None:
         super().__init__(type, a, b)
 
     def getLHS(self) -> Expr:
@@ -200,7 +200,7 @@ class BinaryOp(Operator):
 
 
 class TernaryOp(Operator):
-    def __init__(self, type: TernaryOpType, a: Any, b: Any, c: Any) -> None:
+    def __init__(self, type: OpType, a: Any, b: Any, c: Any) -> None:
         super().__init__(type, a, b, c)
 
     def getArg0(self) -> Expr:
@@ -211,3 +211,14 @@ class TernaryOp(Operator):
 
     def getArg2(self) -> Expr:
         return self.arguments[2]
+
+
+def operator_class(op: OpType) -> type[Operator]:
+    """UnaryOp, BinaryOp or TernaryOp."""
+    return UnaryOp if isinstance(op, UnaryOpType) else BinaryOp if isinstance(op, BinaryOpType) else TernaryOp
+
+
+def on_place_holders(op: OpType) -> Operator:
+    """An operator on _1, _2, ..., as many as it has operands."""
+    node = operator_class(op)
+    return node(op, *[PlaceHolder(i + 1) for i in range((UnaryOp, BinaryOp, TernaryOp).index(node) + 1)])

@@ -1,81 +1,26 @@
-"""The operators of expressions, under the names of popops/ExprOp.hpp.
+"""The operators of expressions, under the names of popops/ExprOp.hpp: those of `popops.operators`.
 
-SHIFT_RIGHT fills with zeros, SHIFT_RIGHT_SIGN_EXTEND with the sign."""
+SHIFT_RIGHT fills with zeros, SHIFT_RIGHT_SIGN_EXTEND with the sign.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from typing import Any
 
-UnaryOpType = Enum(
-    "UnaryOpType",
-    [
-        "ABSOLUTE",
-        "ASIN",
-        "BITWISE_NOT",
-        "CBRT",
-        "CEIL",
-        "COS",
-        "COUNT_LEADING_ZEROS",
-        "ERF",
-        "EXPONENT",
-        "EXPONENT_MINUS_ONE",
-        "FLOOR",
-        "GELU_ERF",
-        "INVERSE",
-        "IS_FINITE",
-        "IS_INF",
-        "IS_NAN",
-        "LOGARITHM",
-        "LOGARITHM_ONE_PLUS",
-        "LOGICAL_NOT",
-        "NEGATE",
-        "POPCOUNT",
-        "RELU",
-        "ROUND",
-        "RSQRT",
-        "SIGMOID",
-        "SIGNUM",
-        "SIN",
-        "SQRT",
-        "SQUARE",
-        "TAN",
-        "TANH",
-        "TRUNC",
-    ],
-)
+from simulator.poplibs.popops import operators
 
-BinaryOpType = Enum(
-    "BinaryOpType",
-    [
-        "ADD",
-        "ATAN2",
-        "BITWISE_AND",
-        "BITWISE_OR",
-        "BITWISE_XOR",
-        "BITWISE_XNOR",
-        "DIVIDE",
-        "EQUAL",
-        "GREATER_THAN_EQUAL",
-        "GREATER_THAN",
-        "INV_STD_DEV_TO_VARIANCE",
-        "LESS_THAN_EQUAL",
-        "LOGICAL_AND",
-        "LOGICAL_OR",
-        "LESS_THAN",
-        "MAXIMUM",
-        "MINIMUM",
-        "MULTIPLY",
-        "NOT_EQUAL",
-        "POWER",
-        "REMAINDER",
-        "SHIFT_LEFT",
-        "SHIFT_RIGHT",
-        "SHIFT_RIGHT_SIGN_EXTEND",
-        "SUBTRACT",
-        "VARIANCE_TO_INV_STD_DEV",
-    ],
-)
 
-TernaryOpType = Enum("TernaryOpType", ["CLAMP", "SELECT"])
+class OpType(Enum):
+    """The base of the three enumerations."""
 
-OpType = UnaryOpType | BinaryOpType | TernaryOpType
+
+def _op_type(name: str, table: Mapping[str, operators.Operator]) -> Any:
+    make: Any = OpType
+    return make(name, [op for op, operator in table.items() if not operator.popnn_only], module=__name__)
+
+
+UnaryOpType = _op_type("UnaryOpType", operators.UNARY)
+BinaryOpType = _op_type("BinaryOpType", operators.BINARY)
+TernaryOpType = _op_type("TernaryOpType", operators.TERNARY)

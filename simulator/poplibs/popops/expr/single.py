@@ -11,7 +11,7 @@ from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops import elementwise, operators
 from simulator.poplibs.popops.elementwise import Operand
 from simulator.poplibs.popops.expr.mapping import Options, chosen_options, map_expression
-from simulator.poplibs.popops.expr.nodes import BinaryOp, PlaceHolder, TernaryOp, UnaryOp
+from simulator.poplibs.popops.expr.nodes import on_place_holders
 from simulator.poplibs.popops.expr.op_types import BinaryOpType, TernaryOpType, UnaryOpType
 from simulator.poplibs.popops.ternary import ternary
 from simulator.programming.graph import Graph
@@ -36,14 +36,7 @@ def apply_operator(
     generated = chosen["forceGenerateCodelet"] and chosen["enableGenerateCodelet"]
     spelled = op in operators.ONLY_WITH_SCALAR and isinstance(operands[1], Tensor) and operands[1].numElements() > 1
     if len(tensors) == len(operands) and (generated or spelled):
-        places = [PlaceHolder(i + 1) for i in range(len(operands))]
-        expression = (
-            UnaryOp(UnaryOpType[op], *places)
-            if len(places) == 1
-            else BinaryOp(BinaryOpType[op], *places)
-            if len(places) == 2
-            else TernaryOp(TernaryOpType[op], *places)
-        )
+        expression = on_place_holders((UnaryOpType, BinaryOpType, TernaryOpType)[len(operands) - 1][op])
         return map_expression(graph, expression, tensors, prog, context, options, in_place)
     if len(operands) == 1:
         return elementwise.unary(graph, op, tensors[0], prog, context, in_place)
