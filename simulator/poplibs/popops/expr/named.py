@@ -1,4 +1,4 @@
-"""The classes of single operators (`Add`, `Tanh`, ...), made from `popops.operators`, and the place holders _1 .. _20."""
+"""Classes of single operators (`Add`, `Tanh`, ...), made from `popops.operators`; place holders _1 to _20."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,31 @@ class Accumulation:
     in_vertex: str = "float"
 
 
-#: computed in float for halves; the result of floats may be half, and of halves float
-_IN_FLOAT = ("ADD", "SQUARE_ADD", "MUL", "LOG_ADD")
+class Combination(NamedTuple):
+    """The properties of one operation."""
+
+    combine: Any  #: the ufunc that combines two values
+    vertex: str  #: the name in its vertex types
+    in_float: bool = False  #: computed in float for halves; the result of floats may be half, and of halves float
+    types: Literal["numbers", "floats", "bool"] = "numbers"
+    compiled: bool = False  #: its generic vertex is compiled C++ instead of assembly
+
+
+COMBINATIONS = {
+    Operation.ADD: Combination(np.add, "ReduceAdd", in_float=True),
+    Operation.SQUARE_ADD: Combination(np.add, "ReduceSquareAdd", in_float=True),
+    Operation.MUL: Combination(np.multiply, "ReduceMul", in_float=True),
+    Operation.MIN: Combination(np.minimum, "ReduceMin"),
+    Operation.MAX: Combination(np.maximum, "ReduceMax"),
+    Operation.LOGICAL_AND: Combination(np.logical_and, "ReduceAnd", types="bool", compiled=True),
+    Operation.LOGICAL_OR: Combination(np.logical_or, "ReduceOr", types="bool", compiled=True),
+    Operation.LOG_ADD: Combination(np.logaddexp, "ReduceLogAdd", in_float=True, types="floats", compiled=True),
+}
+
+
+def combination_of(op: str) -> Combination:
+    """The properties of the operation of this name."""
+    return COMBINATIONS[Operation[op]]
 
 
 def checked_params(params: Any, in_type: Type, out_type: Type) -> ReduceParams:
@@ -72,7 +95,7 @@ def checked_params(params: Any, in_type: Type, out_type: Type) -> ReduceParams:
     found = ReduceParams(params) if isinstance(params, Operation) else params
     if not isinstance(found, ReduceParams) or not isinstance(found.op, Operation):
         raise poplibs_error(f"reduce: {params!r} is neither ReduceParams nor an Operation.")
-    op = found.op.name
+    op, combination = found.op.name, COMBINATIONS[found.op]
     if (found.update or found.scale is not None) and op not in ("ADD", "SQUARE_ADD"):
         raise poplibs_error(f"reduce: {op} takes no scale and no update; only ADD and SQUARE_ADD do.")
     if found.scale is not None and (found.scale.numElements() != 1 or found.scale.elementType() is not FLOAT):
@@ -80,10 +103,10 @@ def checked_params(params: Any, in_type: Type, out_type: Type) -> ReduceParams:
             f"reduce: the scale holds {found.scale.elementType()} of shape {found.scale.shape()}; one FLOAT is needed."
         )
     floating = in_type in (FLOAT, HALF) and out_type in (FLOAT, HALF)
-    if in_type is not out_type and not (floating and op in _IN_FLOAT):
+    if in_type is not out_type and not (floating and combination.in_float):
         raise type_error(f"reduce: {op} of {in_type} cannot be {out_type}; cast the result.")
-    logical = op.startswith("LOGICAL")
-    if logical != (in_type is BOOL) or (op == "LOG_ADD" and not floating):
+    logical = combination.types == "bool"
+    if logical != (in_type is BOOL) or (combination.types == "floats" and not floating):
         raise type_error(f"reduce: there is no {op} of {in_type}.")
     return found
 
@@ -105,19 +128,7 @@ def partial_type(type_: Type, op: str, accumulation: Accumulation) -> Type:
     """The type of partial results: FLOAT for sums and products of halves, unless an option says otherwise."""
     if type_ in (FLOAT, HALF) and accumulation.inter_tile:
         return FLOAT if accumulation.inter_tile == "float" else HALF
-    return FLOAT if type_ is HALF and op in _IN_FLOAT else type_
-
-
-_NUMPY: dict[str, Any] = {
-    "ADD": np.add,
-    "SQUARE_ADD": np.add,
-    "MUL": np.multiply,
-    "MIN": np.minimum,
-    "MAX": np.maximum,
-    "LOGICAL_AND": np.logical_and,
-    "LOGICAL_OR": np.logical_or,
-    "LOG_ADD": np.logaddexp,
-}
+    return FLOAT if type_ is HALF and combination_of(op).in_float else type_
 
 
 def reduced(op: str, values: AnyArray, axis: int | tuple[int, ...], in_half: bool = False) -> AnyArray:
@@ -130,8 +141,9 @@ def reduced(op: str, values: AnyArray, axis: int | tuple[int, ...], in_half: boo
         kept = [values.shape[a] for a in range(values.ndim) if a not in axis]
         values = np.moveaxis(values, axis, range(len(axis))).reshape(-1, *kept)
         axis = 0
-    dtype = None if op in ("LOGICAL_AND", "LOGICAL_OR") else values.dtype
-    return np.asarray(_NUMPY[op].reduce(values, axis=axis, dtype=dtype))
+    combination = combination_of(op)
+    dtype = None if combination.types == "bool" else values.dtype
+    return np.asarray(combination.combine.reduce(values, axis=axis, dtype=dtype))
 
 
 def finished(result: AnyArray, scale: Any, before: AnyArray | None) -> AnyArray:

@@ -23,20 +23,10 @@ from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import reduction as cycles
 from simulator.machine.cycles.described import described
 from simulator.poplibs.popops.operators import wide
-from simulator.poplibs.popops.reductions.params import finished, reduced
+from simulator.poplibs.popops.reductions.params import combination_of, finished, reduced
 from simulator.poplibs.popops.vertices import row_lengths
 
 Kind = Literal["strided", "continuous", "generic", "single"]
-_TEMPLATE = {
-    "ADD": "ReduceAdd",
-    "SQUARE_ADD": "ReduceSquareAdd",
-    "MUL": "ReduceMul",
-    "MIN": "ReduceMin",
-    "MAX": "ReduceMax",
-    "LOGICAL_AND": "ReduceAnd",
-    "LOGICAL_OR": "ReduceOr",
-    "LOG_ADD": "ReduceLogAdd",
-}
 _SPECIALISATION = {"generic": "DEFAULT", "single": "SCALAR_OUTPUT_SINGLE_INPUT"}
 
 
@@ -54,7 +44,8 @@ class ReduceForm:
     def name(self, kind: Kind) -> str:
         base = {"strided": "StridedReduce", "continuous": "ContinuousReduce"}.get(kind, "Reduce")
         accumulated = ",half" if self.in_half else ""
-        parts = f"popops::{_TEMPLATE[self.op]},{self.dtype},{self.out_dtype}{accumulated},{str(self.update).lower()}"
+        vertex = combination_of(self.op).vertex
+        parts = f"popops::{vertex},{self.dtype},{self.out_dtype}{accumulated},{str(self.update).lower()}"
         if kind in _SPECIALISATION:
             parts += f",popops::ReductionSpecialisation::{_SPECIALISATION[kind]}"
         return f"popops::{'Scaled' if self.scaled else ''}{base}<{parts}>"
@@ -80,11 +71,13 @@ def reduce_vertex(form: ReduceForm, kind: Kind) -> VertexType:
     def compute(vertex: Any) -> None:
         outputs = len(vertex.out)
         if kind == "strided":
-            result = reduced(form.op, _kept(np.stack(vertex.partials), form), 0, form.in_half)
+            result = reduced(form.op, _accumulated(np.stack(vertex.partials), form), 0, form.in_half)
         elif kind == "generic":
-            result = np.array([reduced(form.op, _kept(np.asarray(p), form), 0, form.in_half) for p in vertex.partials])
+            result = np.array(
+                [reduced(form.op, _accumulated(np.asarray(p), form), 0, form.in_half) for p in vertex.partials]
+            )
         else:
-            partials = _kept(np.asarray(vertex.partials), form).reshape(outputs, -1)
+            partials = _accumulated(np.asarray(vertex.partials), form).reshape(outputs, -1)
             result = reduced(form.op, partials, 1, form.in_half)
         scale = np.asarray(vertex.k) if form.scaled else None
         store(vertex.out, finished(result, scale, np.asarray(vertex.out) if form.update else None).reshape(outputs))
@@ -98,7 +91,7 @@ def reduce_vertex(form: ReduceForm, kind: Kind) -> VertexType:
     return VertexType(form.name(kind), "worker", tuple(fields), costs, compute, doc=f"{form.op} of partials")
 
 
-def _kept(partials: Any, form: ReduceForm) -> Any:
+def _accumulated(partials: Any, form: ReduceForm) -> Any:
     return partials if form.in_half else wide(partials)
 
 
@@ -117,6 +110,5 @@ def _cycles(
     edges = block.edges["partials"]
     assert edges.offsets is not None
     each = cycles.generic(op, dtype, 1, 1, row_lengths(edges), out_dtype=form.out_dtype, update=form.update)
-    compiled = op in ("LOGICAL_AND", "LOGICAL_OR", "LOG_ADD")
-    base = cycles.GENERIC_COMPILED_BASE if compiled else cycles.GENERIC_BASE
+    base = cycles.GENERIC_COMPILED_BASE if combination_of(op).compiled else cycles.GENERIC_BASE
     return base + segment_sums(each, edges.offsets), cycles.generic
