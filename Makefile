@@ -56,11 +56,14 @@ demo: $(VENV)/.demo
 	@$(BIN)/python -m examples.demo $(DEMO)
 	@if [ -z "$(DEMO_ONLY)" ]; then exec $(BIN)/popvision view $(DEMO); fi
 
+# A test that leaves files in the tree makes these fail.
+CLEANLY := $(BIN)/python -m tests.structure.clean_tree
+
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not full" $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest -m "not full" $(WORKERS)
 
 full: $(VENV)/.dev
-	$(BIN)/python -m pytest $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest $(WORKERS)
 
 stubs: $(VENV)/.dev
 	$(BIN)/python -m tests.stubs

@@ -80,6 +80,15 @@ def test_engines_have_their_own_folders_and_share_the_debug_files(device, tmp_pa
         assert report.execution.runs
 
 
+def test_engines_without_a_file_in_the_report_folder_make_none(device, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for number in range(2):
+        tutorial = tutorial3(device.getTarget())
+        ran(Engine(tutorial.graph, tutorial.program, {"target.saveArchive": str(tmp_path / f"{number}.a")}), device)
+    assert list((tmp_path / "here").iterdir()) == []
+
+
 def test_archive_sizes_are_the_profiles(device, tmp_path):
     ran(everything(device, tmp_path), device)
     memory = ProfileReader(tmp_path / "profile.pop").tile_memory()

@@ -86,22 +86,27 @@ class ReportFolder:
         return self.folder / PROFILE_NAME
 
     def write_compilation(self, executable: CompiledGraph) -> None:
-        """Make the folder and write what compilation knows. Raises poplar_error when it cannot be written."""
-        _make(self._root)
-        _make(self.folder)
+        """Write what compilation knows, making the folders that get a file. Raises poplar_error when it cannot be
+        written."""
+        settings, archive = self._settings, self._archive_path
+        profile = settings.output_graph_profile or settings.output_execution_profile
+        if settings.output_debug_info:
+            _make(self._root)
+        if profile or executable.serialized is not None or archive == self.folder / ARCHIVE_NAME:
+            _make(self.folder)
         shift = self._directory.add_contexts(executable.debug_infos)
         compilation = _shifted(executable.compilation, shift)
         run_id = self._directory.run_id
         try:
-            if self._settings.output_debug_info:
+            if settings.output_debug_info:
                 contexts = self._directory.contexts
                 write_debug_info(self._root, contexts, run_id, sources=source_texts(contexts))
             if executable.serialized is not None:
                 write_serialized_graph(self.folder / GRAPH_NAME, replace(executable.serialized, run_id=run_id))
-            if self._archive_path is not None:
-                images = archive_images(compilation, self._settings.linker_threads, self._settings.all_symbols)
-                write_archive(self._archive_path, images, run_id)
-            if self._settings.output_graph_profile or self._settings.output_execution_profile:
+            if archive is not None:
+                images = archive_images(compilation, settings.linker_threads, settings.all_symbols)
+                write_archive(archive, images, run_id)
+            if profile:
                 self._open_profile(compilation, executable)
         except FormatError as error:
             full = "full" in str(error)  # that sentence names the fix itself
