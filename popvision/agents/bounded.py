@@ -9,7 +9,7 @@ from typing import Any
 from popvision.formats.errors import FormatError
 from popvision.opened.printable import clipped
 
-#: The most bytes of an answer as JSON, and characters of a text in it.
+#: Maximum bytes of an answer as JSON, and characters of a text in it.
 MOST_BYTES = 40_000
 MOST_TEXT = 1_000
 

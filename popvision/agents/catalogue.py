@@ -14,7 +14,7 @@ from popvision.opened.trace import OpenedTrace
 #: Reports that stay open, each with everything read from it.
 _MOST_OPEN = 3
 
-#: The most files in a catalogue.
+#: Maximum files in a catalogue.
 MOST_FILES = 1_000
 
 

@@ -18,7 +18,7 @@ from popvision.formats.errors import FormatError, NotRecordedError
 #: Supported revisions of the protocol, newest first; the messages used here are the same in all of them.
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 
-#: The most bytes of a request.
+#: Maximum bytes of a request.
 MOST_REQUEST = 1 << 20
 
 INSTRUCTIONS = (

@@ -112,6 +112,6 @@ class Tool:
 
 
 PAGE = (
-    Argument("limit", "integer", "The most rows; an answer also ends at 40,000 bytes.", 50, low=1, high=500),
+    Argument("limit", "integer", "Maximum number of rows; an answer also ends at 40,000 bytes.", 50, low=1, high=500),
     Argument("cursor", "string", "next_cursor of the previous page, with the same arguments; omit for the first.", ""),
 )

@@ -218,7 +218,7 @@ TOOLS = {
             _query,
             (
                 Argument("sql", "string", "The SELECT.", required=True),
-                Argument("seconds", "number", "The most seconds.", 10.0, low=0.1, high=60),
+                Argument("seconds", "number", "Maximum time in seconds.", 10.0, low=0.1, high=60),
             ),
         ),
         Tool(

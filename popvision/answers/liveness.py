@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: What the rows list.
 SHOWN = ("peak", "curve", "index", "always")
 
-#: The most peaks in an answer.
+#: Maximum peaks in an answer.
 _PEAKS = 24
 
 

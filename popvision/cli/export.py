@@ -13,7 +13,9 @@ from popvision.cli.console import progress
 @click.command(name="export")
 @click.argument("table", type=click.Choice(["intervals", "tiles", "steps", "liveness"]))
 @click.argument("report", type=click.Path(path_type=Path))
-@click.option("--format", "format_", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice(["csv", "json"]), default="csv", show_default=True, help="Format."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; stdout by default.")
 def command(table: str, report: Path, format_: str, output: Path | None) -> None:
     """Write a table of REPORT, a profile.pop or its folder.

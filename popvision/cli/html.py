@@ -21,7 +21,9 @@ from popvision.cli.console import progress
 @click.option("--selection", default="", help='The selection, as in the address of the view: "tiles=3&liveness=17".')
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; - = stdout.")
 @click.option("--confidential", is_flag=True, help="Replace names by stand-ins; leave out paths, values and sources.")
-@click.option("--theme", type=click.Choice(["both", "light", "dark"]), default="both", show_default=True)
+@click.option(
+    "--theme", type=click.Choice(["both", "light", "dark"]), default="both", show_default=True, help="Colours."
+)
 def command(report: Path, view: str, selection: str, output: Path | None, confidential: bool, theme: str) -> None:
     """Write a view of REPORT, a profile.pop or its folder, as one HTML file to share; it loads nothing from elsewhere.
     For a damaged report it shows what is readable and lists what is lost."""

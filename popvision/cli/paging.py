@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-#: The most rows of one page.
+#: Maximum rows of one page.
 MOST_ROWS = 100_000
 
 

@@ -15,7 +15,7 @@ from popvision.cli.console import echo, make_table, progress
 if TYPE_CHECKING:
     from popvision.query import Answer
 
-#: The most bytes of memory for SQLite.
+#: Maximum bytes of memory for SQLite.
 _HEAP = 1 << 30
 
 
@@ -29,12 +29,20 @@ _MOST_MEANING = 200
 @click.option("--views", "list_views", is_flag=True, help="List the views with their columns and units.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: columns, rows, more.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV with texts that no spreadsheet runs as a formula.")
-@click.option("--limit", type=click.IntRange(0, 10_000_000), default=1_000, show_default=True, help="The most rows.")
+@click.option(
+    "--limit", type=click.IntRange(0, 10_000_000), default=1_000, show_default=True, help="Maximum number of rows."
+)
 @click.option("--offset", type=click.IntRange(0), default=0, show_default=True, help="Rows to skip first.")
 @click.option(
-    "--timeout", type=click.FloatRange(0.01, 86_400), default=30.0, show_default=True, help="The most seconds."
+    "--timeout", type=click.FloatRange(0.01, 86_400), default=30.0, show_default=True, help="Maximum time in seconds."
 )
-@click.option("--engine", type=click.Choice(["sqlite", "duckdb"]), default="sqlite", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(["sqlite", "duckdb"]),
+    default="sqlite",
+    show_default=True,
+    help="Database that runs the query.",
+)
 def command(
     report: Path,
     sql: str | None,

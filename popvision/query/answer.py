@@ -13,8 +13,8 @@ from popvision.formats.errors import FormatError
 
 @dataclass(frozen=True)
 class Limits:
-    """The most `seconds` of wall time; `rows` to return after skipping `skip` rows; the most `text` (characters and
-    bytes of blobs) in all rows; the most `heap` bytes that SQLite may use in this process, sorting included (0 = no
+    """Maximum `seconds` of wall time; `rows` to return after skipping `skip` rows; maximum `text` (characters and
+    bytes of blobs) in all rows; maximum `heap` bytes that SQLite may use in this process, sorting included (0 = no
     limit; a limit stays for the rest of the process)."""
 
     seconds: float = 30.0

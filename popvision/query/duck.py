@@ -19,7 +19,7 @@ from popvision.query.run import run_query
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-#: The most rows of one view.
+#: Maximum rows of one view.
 MOST_ROWS = 5_000_000
 
 #: Rows fetched at once; each may hold much text.
