@@ -1,4 +1,4 @@
-"""compile_graph: run the passes, in order, and assemble what the report says."""
+"""Run the compiler's passes in order and assemble the report."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from simulator.arrays import Int64Array
 from simulator.base.options.compile import CompileSettings
 from simulator.compiler.blocks.recording import block_recording
 from simulator.compiler.blocks.selection import block_settings
+from simulator.compiler.checks.completeness import check_graph, check_programs
 from simulator.compiler.checks.conflicts import check_conflicts
 from simulator.compiler.checks.constraints import check_constraints
 from simulator.compiler.checks.divergence import check_divergence
 from simulator.compiler.checks.external_exchange import check_external_exchange
-from simulator.compiler.checks.unfinished import check_graph, check_programs
 from simulator.compiler.compiled_graph import Arrangements, CompiledGraph, GraphSource, LoweredPrograms
 from simulator.compiler.cost.estimate import estimate_all, needs_sync
 from simulator.compiler.exchange.plan import optimise_exchanges
 from simulator.compiler.ir.element_map import ElementMap, element_map
 from simulator.compiler.ir.static_order import static_order
-from simulator.compiler.lowering.external_variables import place_externals
-from simulator.compiler.lowering.items import Items
-from simulator.compiler.lowering.late_values import settle_late_values
+from simulator.compiler.lowering.exchange_plans import ExchangePlans
+from simulator.compiler.lowering.external_variables import place_external_variables
+from simulator.compiler.lowering.init_callbacks import call_init_callbacks
 from simulator.compiler.lowering.lower import Lowering
 from simulator.compiler.machine import Machine, machine_of
 from simulator.compiler.memory import overhead_memory
 from simulator.compiler.memory.allocation_parts import parts_of
 from simulator.compiler.memory.columns import MemoryReport, memory_report
-from simulator.compiler.memory.element_needs import copied_pairs, interleaved_variables, needs_of
 from simulator.compiler.memory.inventory import Inventory
+from simulator.compiler.memory.layout_constraints import copied_pairs, interleaved_variables, needs_of
 from simulator.compiler.memory.liveness import live_classes
 from simulator.compiler.memory.overhead_memory import control_code
 from simulator.compiler.memory.overlays import Overlays, add_overlays, fill_function_copies
 from simulator.compiler.replicas import over_replicas
-from simulator.compiler.report import Reported, compilation_of
+from simulator.compiler.report import PassResults, compilation_of
 from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.verify import verify_exchanges, verify_layout
 from simulator.machine.targets import FETCH_AHEAD
@@ -86,9 +86,9 @@ class _Compiler:
         check_constraints(store)
         check_external_exchange(store, target.getTilesPerIPU(), target.getNumTilesPerXBContext())
         self.store = store.copy()
-        settle_late_values(self.store)
+        call_init_callbacks(self.store)
         tiles, memory = target.getNumTiles(), target.getBytesPerTile()
-        self.addresses = place_externals(self.store, settings.preallocations, tiles, memory)
+        self.addresses = place_external_variables(self.store, settings.preallocations, tiles, memory)
         self.machine = machine_of(target, store.replicas, write_combining=settings.write_combining)
         self.programs = [program.as_part() for program in programs]  # as they are now
         self.settings = settings
@@ -98,11 +98,11 @@ class _Compiler:
     def run(self) -> CompiledGraph:
         emap = _elements(self.store)
         keep = self.settings.address_accurate or self.settings.verify
-        items = Items(self.store, emap, self.machine, keep_arrangements=keep)
+        plans = ExchangePlans(self.store, emap, self.machine, keep_arrangements=keep)
         syncs = needs_sync(self.settings.compute_level, self.machine)
         group = "GS1" if self.settings.sync_replicas_independently else "GS2"
         blocks = block_settings(self.settings)
-        lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group, blocks=blocks)
+        lowering = Lowering(self.store, plans, self.machine, sync_after_compute=syncs, host_group=group, blocks=blocks)
         self._phase("lowerGlobally", lambda: lowering.lower(self.programs, selected=not self.settings.module))
         optimise_exchanges(lowering.table, self.settings.exchange_optimisation)
         control = control_code(lowering.table, self.machine, self.settings.limit_vertex_state)
@@ -110,21 +110,21 @@ class _Compiler:
             lowering.function_copies, lowering.table, control, self.store.settled_blocks, lowering.packets, self.machine
         )
         estimates = self._phase(
-            "estimate", lambda: estimate_all(self.store, items, self.machine, self.settings, _channel)
+            "estimate", lambda: estimate_all(self.store, plans, self.machine, self.settings, _channel)
         )
         memory = None
         if self.settings.memory:
-            memory = self._phase("layOut", lambda: self._memory(items, lowering, emap, control, overlays))
+            memory = self._phase("layOut", lambda: self._memory(plans, lowering, emap, control, overlays))
         if self.settings.verify:
-            verify_exchanges(self.store, items, emap)
+            verify_exchanges(self.store, plans, emap)
             if memory is not None:
                 verify_layout(memory.lowered, memory.eq_classes)
         cycles = [
             estimates[cs].cycles if cs >= 0 else work.cycles
             for cs, work in zip(lowering.table.compute_set, lowering.table.work, strict=True)
         ]
-        reported = Reported(
-            self.store, items, lowering.table, cycles, control, estimates, memory, self.settings, self.machine
+        reported = PassResults(
+            self.store, plans, lowering.table, cycles, control, estimates, memory, self.settings, self.machine
         )
         table = lowering.table
         compilation = self._phase("report", lambda: over_replicas(compilation_of(reported), self.machine, table))
@@ -146,7 +146,7 @@ class _Compiler:
         arrangements = None
         if self.settings.address_accurate:
             parts = memory.part_of if memory else []
-            arrangements = Arrangements(items, lowering.programs_by_debug_id(), parts)
+            arrangements = Arrangements(plans, lowering.programs_by_debug_id(), parts)
         return CompiledGraph(
             compilation,
             self.machine,
@@ -161,7 +161,7 @@ class _Compiler:
 
     def _memory(
         self,
-        items: Items,
+        plans: ExchangePlans,
         lowering: Lowering,
         emap: ElementMap,
         control: Sequence[Int64Array | None],
@@ -172,20 +172,20 @@ class _Compiler:
         v = store.variables
         constant = np.array([c is not None for c in v.constant], np.bool_)
         always = constant | np.array(v.host_visible, np.bool_) | np.array([bool(i) for i in v.initial], np.bool_)
-        live = live_classes(table, order, items.numels, always, len(items.buffers), overlays)
+        live = live_classes(table, order, plans.numels, always, len(plans.buffers), overlays)
         inventory = Inventory()
         has_interleaved = machine.region_split < machine.usable_bytes
         interleaved = interleaved_variables(store.blocks, emap, len(v.numel), has_interleaved)
         inventory.add_variables(v.name, v.debug_id, constant, interleaved, emap, live)
-        inventory.add_buffers(items.buffers, live)
+        inventory.add_buffers(plans.buffers, live)
         add_overlays(inventory, overlays, live.of_overlay)
         overhead_memory.add_vertices(inventory, store.blocks, machine, overlays.compute_sets())
-        overhead_memory.add_local_copies(inventory, items.local_copies, machine)
+        overhead_memory.add_local_copies(inventory, plans.local_copies, machine)
         overhead_memory.add_programs(inventory, table, control, lowering.packets, machine, overlays)
         overhead_memory.add_packet_headers(inventory, lowering.global_packets)
         overhead_memory.add_stacks(inventory, self.settings, machine)
         own_sets = len(store.compute_set_names)
-        overhead_memory.add_counters(inventory, self.settings, store.blocks, own_sets, items.local_copies, machine)
+        overhead_memory.add_counters(inventory, self.settings, store.blocks, own_sets, plans.local_copies, machine)
         overhead_memory.add_branch_record(inventory, self.settings, table, machine)
         overhead_memory.add_block_buffers(inventory, self.settings, lowering.block_buffers, machine)
         multi_access = self.settings.multi_access_copies

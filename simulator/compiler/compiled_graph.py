@@ -1,4 +1,4 @@
-"""CompiledGraph: what the passes make of a graph, for the runtime, the report and the executable file.
+"""CompiledGraph: the compiler's result, for the runtime, the report and the executable file.
 
 It shares no state with the graph that could change: later edits of the graph never reach it.
 """
@@ -18,7 +18,7 @@ from simulator.compiler.ir.program_visits import Place
 from simulator.compiler.machine import Machine
 
 if TYPE_CHECKING:
-    from simulator.compiler.lowering.items import Items
+    from simulator.compiler.lowering.exchange_plans import ExchangePlans
     from simulator.graph.program import Program
     from simulator.graph.store import GraphStore
 
@@ -31,12 +31,12 @@ class LoweredPrograms:
     cycles: list[Int64Array | None]  #: per row, cycles per tile of the device
     branches: list[int]
     function_roots: dict[int, int]
-    control_flow: bool = False  #: whether runs record what their loops and switches did
-    blocks: BlockRecording | None = None  #: what lightweight profiling records
-    spans: Mapping[Place, tuple[int, int]] = field(default_factory=dict)  #: rows that each program became
+    control_flow: bool = False  #: runs record trips of loops and branches of switches
+    blocks: BlockRecording | None = None  #: of lightweight profiling
+    spans: Mapping[Place, tuple[int, int]] = field(default_factory=dict)  #: rows [first, end) of each program
 
     def row_of(self, place: Place) -> int:
-        """The row that stands for a program: the first of it that is no part of its exchanges; -1 where it has none."""
+        """The row that represents a program: its first one outside its exchanges; -1 for a program without rows."""
         first, end = self.spans.get(place, (0, 0))
         preparing = ("Sync", "DoExchange", "GlobalExchange", "OnTileExecute", "StreamCopyBegin")
         rows = range(first, end)
@@ -44,32 +44,32 @@ class LoweredPrograms:
 
     def place_of(self, row: int) -> Place | None:
         """The place of the innermost program that a row belongs to."""
-        around = (place for place, (first, end) in self.spans.items() if first <= row < end)
-        return min(around, key=lambda place: self.spans[place][1] - self.spans[place][0], default=None)
+        enclosing = (place for place, (first, end) in self.spans.items() if first <= row < end)
+        return min(enclosing, key=lambda place: self.spans[place][1] - self.spans[place][0], default=None)
 
 
 @dataclass(frozen=True)
 class GraphSource:
-    """What was compiled: for saving an executable, and for looking at edges while it runs."""
+    """The compiled graph and programs. Executables are saved with them; the numeric plan is made from them."""
 
-    store: GraphStore  #: as it was then
+    store: GraphStore  #: as it was when compiled
     programs: tuple[Program, ...]
 
 
 @dataclass(frozen=True)
 class Arrangements:
-    """What the address-accurate mode needs besides the report. `items`: compute sets and copies with their
+    """What the address-accurate mode needs besides the report. `plans`: compute sets and copies with their
     arrangements; `programs`: the host program of each debug record; `part_of`: the variable that each of the report's
     last variables is a part of."""
 
-    items: Items
+    plans: ExchangePlans
     programs: Mapping[int, Program]
     part_of: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
 class CompiledGraph:
-    """What the passes made: the report's columns, the machine, the lowered programs, and their source."""
+    """The report's columns, the machine, the lowered programs, and their source."""
 
     compilation: Compilation
     machine: Machine

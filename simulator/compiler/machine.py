@@ -1,4 +1,4 @@
-"""What the passes need to know of the machine a program is compiled for."""
+"""Properties of the target that the passes use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.machine.sync import round_trip
 
 @dataclass(frozen=True)
 class Stage:
-    """Where the tiles of the device lie, and by how many cycles each leaves a sync before the last one."""
+    """The places of the tiles, and by how many cycles each leaves a sync before the last one."""
 
     places: Places
     lead: Int64Array
@@ -30,7 +30,7 @@ class Machine:
     num_ipus: int  #: of one replica; passes work on one replica, since all are alike
     tiles_per_ipu: int
     bytes_per_tile: int
-    region_split: int  #: byte offset at which interleaved memory begins; `usable_bytes` = there is none
+    region_split: int  #: byte offset at which interleaved memory begins; equals `usable_bytes` where there is none
     clock_hz: float
     exchange_rate: float  #: bytes per cycle and tile
     min_sync_delay: int  #: round trip of the tile nearest to the sync controller
@@ -40,7 +40,7 @@ class Machine:
     counts_code: bool  #: code and stack have sizes: hardware, or a model that compiles for the IPU
     target: Target  #: for vertex cost functions
     physical_tile: Int64Array | None = None
-    reserved_bytes: int = 0  #: of a tile's memory that no program can use; offsets leave it out
+    reserved_bytes: int = 0  #: of a tile that no program can use; offsets do not count them
     num_replicas: int = 1
 
     @property
@@ -60,7 +60,7 @@ class Machine:
 
     @property
     def usable_bytes(self) -> int:
-        """Bytes of a tile that programs can use; what lies beyond has overflowed."""
+        """Bytes of a tile that programs can use."""
         return self.bytes_per_tile - self.reserved_bytes
 
     @property
@@ -73,14 +73,14 @@ class Machine:
 
     @cached_property
     def bus_of_tile(self) -> Int64Array:
-        """Exchange bus of every tile of the device; two tiles at the most share one."""
+        """Exchange bus of every tile of the device; at most two tiles share one."""
         logical = np.arange(self.tiles_per_ipu, dtype=np.int64)
         one = logical // 2 if self.physical_tile is None else bus_of_tiles(self.physical_tile)
         return np.concatenate([one + ipu * (int(one.max()) + 1) for ipu in range(self.num_ipus)])
 
     @cached_property
     def stage(self) -> Stage:
-        """Where every tile lies on the exchange of its IPU, and how early it leaves a sync."""
+        """The place of every tile on the exchange of its IPU, and its lead at a sync."""
         one = places(self.target.chip, self.tiles_per_ipu)
         lead = int(self.relative_sync_delay.max()) - self.relative_sync_delay
         island, side, lead = (np.tile(column, self.num_ipus) for column in (one.island, one.side, lead))
@@ -101,13 +101,13 @@ _TYPES = {"IPU": "Ipu", "IPU_MODEL": "IpuModel", "CPU": "Cpu"}
 
 
 def _reserved(target: Target) -> int:
-    """Memory that is kept from programs on the chip itself, not on models of other memories."""
+    """Bytes reserved on the chip itself; 0 on models with other memory sizes."""
     own = target.getBytesPerTile() == target.chip.bytes_per_tile and target.region_split == target.chip.region_split
     return target.chip.reserved_bytes if own else 0
 
 
 def machine_of(target: Target, replicas: int = 1, *, write_combining: bool = False) -> Machine:
-    """The facts of the target of one replica."""
+    """The machine of a target of one replica."""
     hardware = target.getTargetType() is TargetType.IPU
     return Machine(
         type=_TYPES[target.getTargetType().value],

@@ -1,8 +1,8 @@
-"""The report of a replicated program: what the passes found of one replica, for all of them.
+"""The report of a replicated program, from the columns of one replica.
 
-Replicas are alike: same programs, same memory, same estimates, each on its own IPUs. IPUs and tiles of a report count
-over all replicas, replica after replica; liveness and the size of the graph stay those of one (pva-api 2.2, 2.3). Only
-where a GlobalExchange goes differs: to the replica that the program's map names.
+Replicas are alike: same programs, same memory, same estimates, on different IPUs. IPUs and tiles of a report count over
+all replicas, replica after replica; liveness and the size of the graph are those of one (pva-api 2.2, 2.3). The only
+difference is the target of a GlobalExchange: the replica that the program's map names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simulator.compiler.machine import Machine
 
 
 def over_replicas(one: model.Compilation, machine: Machine, table: ProgramTable) -> model.Compilation:
-    """The columns of all replicas from those of one; the same object where there is only one."""
+    """The columns of all replicas; the same object for one replica."""
     if machine.num_replicas == 1:
         return one
     ipus = [r * machine.num_ipus for r in range(machine.num_replicas)]  # the first IPU of each replica

@@ -1,4 +1,4 @@
-"""The columns of a report, from what the passes found."""
+"""The columns of a report, from the results of the passes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simulator.base.options.compile import CompileSettings
 from simulator.compiler.cost.estimate import ComputeEstimate
 from simulator.compiler.exchange.terms import program_terms
 from simulator.compiler.ir.program_table import ProgramTable, Work
-from simulator.compiler.lowering.items import Items
+from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory import overhead_memory
 from simulator.compiler.memory.columns import MemoryReport
@@ -25,11 +25,11 @@ from simulator.machine.links import Links
 
 
 @dataclass(frozen=True)
-class Reported:
-    """What the passes found."""
+class PassResults:
+    """Results of the passes."""
 
     store: GraphStore
-    items: Items
+    plans: ExchangePlans
     table: ProgramTable
     cycles: Sequence[Int64Array | None]  #: per lowered program
     control: Sequence[Int64Array | None]  #: bytes of control code per lowered program
@@ -39,15 +39,15 @@ class Reported:
     machine: Machine
 
 
-def compilation_of(r: Reported) -> model.Compilation:
-    """The report of a compilation. `meta` is left to whoever writes it."""
+def compilation_of(r: PassResults) -> model.Compilation:
+    """The report of a compilation, without `meta`."""
     memory = r.memory
     return model.Compilation(
         target=_target(r.machine),
         programs=r.table.as_model(),
         compute_sets=model.ComputeSets(
-            r.items.compute_set_names,
-            np.array(r.items.compute_set_debug_ids, np.int64),
+            r.plans.compute_set_names,
+            np.array(r.plans.compute_set_debug_ids, np.int64),
             np.array([e.flops if r.settings.flops else -1 for e in r.estimates], np.int64),
         ),
         vertex_types=_vertex_types(r),
@@ -58,7 +58,7 @@ def compilation_of(r: Reported) -> model.Compilation:
         program_on_ipu=list(_programs_on_ipus(r)),
         messages=list(_messages(r)),
         sendings=list(_sendings(r)),
-        program_variables=list(program_variables(r.table, r.items.numels, memory)) if memory else (),
+        program_variables=list(program_variables(r.table, r.plans.numels, memory)) if memory else (),
         compute_set_vertices=[row for e in r.estimates for row in e.vertices],
         vertex_lanes=[row for e in r.estimates for row in e.lanes],
         cost_terms=[
@@ -96,7 +96,7 @@ def _target(m: Machine) -> model.Target:
     )
 
 
-def _vertex_types(r: Reported) -> model.VertexTypes:
+def _vertex_types(r: PassResults) -> model.VertexTypes:
     """Types in order of first use, the order of rows that estimates refer to."""
     first: dict[str, VertexBlock] = {}
     for block in r.store.blocks:
@@ -110,7 +110,7 @@ def _vertex_types(r: Reported) -> model.VertexTypes:
     )
 
 
-def _programs_on_ipus(r: Reported) -> Iterator[model.ProgramOnIpu]:
+def _programs_on_ipus(r: PassResults) -> Iterator[model.ProgramOnIpu]:
     for row, work in enumerate(r.table.work):
         columns = (r.cycles[row], _received(work), _sent(work), _exchange_code(work, r.machine), r.control[row])
         if all(c is None for c in columns):
@@ -136,7 +136,7 @@ def _exchange_code(work: Work, machine: Machine) -> Int64Array | None:
     return work.host_code
 
 
-def _messages(r: Reported) -> Iterator[model.Messages]:
+def _messages(r: PassResults) -> Iterator[model.Messages]:
     for row, work in enumerate(r.table.work):
         if work.exchange is None:
             continue
@@ -148,7 +148,7 @@ def _messages(r: Reported) -> Iterator[model.Messages]:
                 yield model.Messages(row, ipu, e.src[mine], e.dst[mine], e.size[mine])
 
 
-def _sendings(r: Reported) -> Iterator[model.Sendings]:
+def _sendings(r: PassResults) -> Iterator[model.Sendings]:
     for row, work in enumerate(r.table.work):
         if work.exchange is None:
             continue
@@ -159,21 +159,21 @@ def _sendings(r: Reported) -> Iterator[model.Sendings]:
             yield model.Sendings(row, ipu, s.src[mine], s.receivers[mine], s.size[mine])
 
 
-def _exchange_terms(r: Reported) -> Iterator[model.CostTerm]:
+def _exchange_terms(r: PassResults) -> Iterator[model.CostTerm]:
     for row, (type_, work) in enumerate(zip(r.table.type, r.table.work, strict=True)):
         yield from program_terms(row, type_, work, r.machine)
 
 
-def _library_terms(r: Reported) -> Iterator[model.CostTerm]:
-    """What libraries state of the compute sets that they made: a plan and its costs."""
+def _library_terms(r: PassResults) -> Iterator[model.CostTerm]:
+    """Terms that libraries give for their compute sets: a plan and its costs."""
     for index, terms in sorted(r.store.compute_set_terms.items()):
         for term, value, source in terms:
             yield model.CostTerm(f"computeSet:{index}/plan", term, value, source)
 
 
 def _edges(block: VertexBlock) -> int:
-    """Edges of a block: each single element, each vector and each inner vector of a list is one, whatever number of
-    regions it is gathered from."""
+    """Edges of a block: each single element, each vector and each inner vector of a list counts as one, for any number
+    of regions."""
     total = 0
     for name, edges in block.edges.items():
         kind = block.type.fields_by_name[name].kind

@@ -1,4 +1,4 @@
-"""A graph and its lowered programs as the serialized graph holds them."""
+"""The serialized graph: a graph and its lowered programs as columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def serialized_graph(store: GraphStore, compilation: Compilation) -> SerializedGraph:
-    """All columns of the graph; arrays are shared with it where they have the right form."""
+    """All columns of the graph. Arrays of the right type are shared with it."""
     v, programs = store.variables, compilation.programs
     ends, tiles = store.mapping_table()
     begins = np.concatenate([[0], ends[:-1]]) if len(ends) else ends

@@ -1,4 +1,4 @@
-"""Work that falls into independent shares, on as many threads as opt.maxCompilationThreads allows."""
+"""Run independent work on as many threads as opt.maxCompilationThreads allows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ S = TypeVar("S")
 
 
 def on_threads(work: Callable[[S], T], of: Iterable[S], threads: int) -> list[T]:
-    """`work` of each, in order; on at most `threads` threads (0 = one for each processor; 1 = this one)."""
+    """The results of `work`, in order, on at most `threads` threads (0 = one per processor; 1 = the calling thread)."""
     todo = list(of)
     threads = min(threads or len(os.sched_getaffinity(0)), len(todo))
     if threads <= 1:
         return [work(one) for one in todo]
-    together = Barrier(threads)  # each share on a thread of its own, however short
+    together = Barrier(threads)  # makes every share start on its own thread, however short
 
     def share(first: int) -> list[T]:
         together.wait()

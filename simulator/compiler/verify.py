@@ -1,8 +1,8 @@
-"""debug.verify: look at what the passes made again, from the graph alone.
+"""debug.verify: check the passes' results against the graph alone.
 
-Slow and independent on purpose: what a tile needs is read from the vertices and copies as the program gave them, and
-laid beside what the planned exchanges deliver; a fault of `arrange`, `exchange` or `layout` then ends compilation with
-a sentence in place of wrong figures. `simulator.runtime.address_accurate` is the same question asked of values.
+The check is slow and independent on purpose. It reads from vertices and copies what each tile needs and compares it
+with what the planned exchanges deliver. A fault of `arrange`, `exchange` or `layout` then ends compilation with an
+error instead of wrong figures. `simulator.runtime.address_accurate` makes the same check on values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.compiler.ir.grouping import union_in_groups
 from simulator.compiler.ir.transfers import Transfer
 from simulator.compiler.lowering.arrange import ComputeArrangement
 from simulator.compiler.lowering.arrange_copies import CopyArrangement
-from simulator.compiler.lowering.items import Items
+from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.memory.layout import ALIGNMENT, CODE_CATEGORIES
 
 if TYPE_CHECKING:
@@ -32,51 +32,51 @@ if TYPE_CHECKING:
 _CODE = [model.CATEGORIES.index(name) for name in CODE_CATEGORIES]
 
 
-def verify_exchanges(store: GraphStore, items: Items, emap: ElementMap) -> None:
-    """Raises poplar_error when an exchange does not deliver what the vertices or the copy behind it need, or when its
-    figures are not those of what it moves. `items` must have kept their arrangements."""
+def verify_exchanges(store: GraphStore, plans: ExchangePlans, emap: ElementMap) -> None:
+    """Raises poplar_error for an exchange that does not deliver what its vertices or its copy need, or whose figures
+    differ from its transfer. `plans` must hold their arrangements."""
     blocks: dict[int, list[VertexBlock]] = {}
     for block in store.blocks:
         blocks.setdefault(block.compute_set, []).append(block)
-    for compute_set, item in items.computes.items():
-        if not isinstance(item.arranged, ComputeArrangement):
+    for compute_set, plan in plans.computes.items():
+        if not isinstance(plan.arranged, ComputeArrangement):
             continue
         name = store.compute_set_names[compute_set]
-        reads, writes = _needs_of(blocks.get(compute_set, []), emap)
-        _check_delivery(f"before compute set '{name}'", reads, item.arranged.before, emap, receiving=True)
-        _check_delivery(f"after compute set '{name}'", writes, item.arranged.after, emap, receiving=False)
-        _check_figures(f"before compute set '{name}'", item.arranged.before, item.before, items)
-        _check_figures(f"after compute set '{name}'", item.arranged.after, item.after, items)
-    for copy, sources in items.copied:
+        reads, writes = _remote_accesses(blocks.get(compute_set, []), emap)
+        _check_delivery(f"before compute set '{name}'", reads, plan.arranged.before, emap, receiving=True)
+        _check_delivery(f"after compute set '{name}'", writes, plan.arranged.after, emap, receiving=False)
+        _check_figures(f"before compute set '{name}'", plan.arranged.before, plan.before, plans)
+        _check_figures(f"after compute set '{name}'", plan.arranged.after, plan.after, plans)
+    for copy, sources in plans.copied:
         if isinstance(copy.arranged, CopyArrangement):
             moved = copy.arranged.transfer
-            _check_copied(f"of '{copy.label}'", sources, moved, emap, items)
-            _check_figures(f"of '{copy.label}'", moved, copy.exchange, items)
+            _check_copied(f"of '{copy.label}'", sources, moved, emap, plans)
+            _check_figures(f"of '{copy.label}'", moved, copy.exchange, plans)
 
 
 def verify_layout(lowered: Sequence[model.LoweredTile], classes: model.EquivalenceClasses) -> None:
-    """Raises poplar_error when two allocations of a tile that are live at the same time share a byte, or when code does
-    not begin where instructions may."""
+    """Raises poplar_error for two allocations of a tile that share a byte while both are live, and for code that is not
+    aligned."""
     for tile in lowered:
         _check_overlap(tile, classes)
         code = np.isin(tile.category, _CODE)
-        askew = np.flatnonzero(code & (np.asarray(tile.address) % ALIGNMENT != 0))
-        if len(askew):
-            at = int(tile.address[askew[0]])
-            raise _fault(f"code of tile {tile.tile} begins at byte {at}, which is no multiple of {ALIGNMENT}")
+        misaligned = np.flatnonzero(code & (np.asarray(tile.address) % ALIGNMENT != 0))
+        if len(misaligned):
+            at = int(tile.address[misaligned[0]])
+            raise _fault(f"code of tile {tile.tile} begins at byte {at}, which is not a multiple of {ALIGNMENT}")
 
 
-def _needs_of(blocks: Sequence[VertexBlock], emap: ElementMap) -> tuple[list[Transfer], list[Transfer]]:
-    """(what vertices read, what they write) away from home, as runs between an element's tile and the vertex's."""
+def _remote_accesses(blocks: Sequence[VertexBlock], emap: ElementMap) -> tuple[list[Transfer], list[Transfer]]:
+    """(remote reads, remote writes) of vertices, as runs between an element's tile and the vertex's."""
     reads: list[Transfer] = []
     writes: list[Transfer] = []
     for block in blocks:
         for name, edges in block.edges.items():
             pieces = emap.cut(edges.starts, edges.lengths)
             vertex = block.tiles.astype(np.int64)[edges.vertex_of_region(len(block))[pieces.region]]
-            home, size = emap.tile[pieces.row], emap.item_bytes[pieces.row]
-            away = home != vertex
-            columns = [c[away] for c in (home, vertex, pieces.start, pieces.length, size)]
+            element_tile, size = emap.tile[pieces.row], emap.item_bytes[pieces.row]
+            away = element_tile != vertex
+            columns = [c[away] for c in (element_tile, vertex, pieces.start, pieces.length, size)]
             direction = block.type.fields_by_name[name].direction
             if direction in ("in", "inout"):
                 reads.append(Transfer(*columns))
@@ -86,10 +86,10 @@ def _needs_of(blocks: Sequence[VertexBlock], emap: ElementMap) -> tuple[list[Tra
 
 
 def _check_delivery(where: str, needed: list[Transfer], sent: Transfer, emap: ElementMap, *, receiving: bool) -> None:
-    """Every needed run is part of what goes that way, and what goes comes from (or to) where its elements lie."""
-    home = sent.src if receiving else sent.dst
-    lies = emap.tile[emap.find(sent.start)] if len(sent) else home
-    wrong = np.flatnonzero(lies != home)
+    """Check that the transfer contains every needed run, and that its runs lie on the tiles it says."""
+    element_tile = sent.src if receiving else sent.dst
+    lies = emap.tile[emap.find(sent.start)] if len(sent) else element_tile
+    wrong = np.flatnonzero(lies != element_tile)
     if len(wrong):
         i = wrong[0]
         raise _fault(
@@ -113,15 +113,15 @@ def _check_delivery(where: str, needed: list[Transfer], sent: Transfer, emap: El
             )
 
 
-def _check_copied(where: str, copies: Sequence[Any], moved: Transfer, emap: ElementMap, items: Items) -> None:
-    """A copy sends each tile as many bytes as it has elements there whose source lies elsewhere, element by element."""
-    tiles = len(items.machine.ipu_of_tile)
+def _check_copied(where: str, copies: Sequence[Any], moved: Transfer, emap: ElementMap, plans: ExchangePlans) -> None:
+    """Check the bytes that a copy sends to each tile against a count element by element."""
+    tiles = len(plans.machine.ipu_of_tile)
     expected = np.zeros(tiles, np.int64)
     for copy in copies:
         to = regions.elements(*copy.destination.regions())
         row = emap.find(regions.elements(*copy.source.regions()))
         src, dst = emap.tile[row], emap.tile[emap.find(to)]
-        crosses = (src != dst) & ~items.fills[emap.variable[row]]
+        crosses = (src != dst) & ~plans.fills[emap.variable[row]]
         expected += np.bincount(dst[crosses], weights=emap.item_bytes[row[crosses]], minlength=tiles).astype(np.int64)
     between = moved.src != moved.dst
     sent = np.bincount(moved.dst[between], weights=moved.bytes[between], minlength=tiles).astype(np.int64)
@@ -133,10 +133,10 @@ def _check_copied(where: str, copies: Sequence[Any], moved: Transfer, emap: Elem
         )
 
 
-def _check_figures(where: str, moved: Transfer, planned: Exchanges, items: Items) -> None:
-    """The bytes that each tile is said to receive are those of the runs that go to it."""
-    tiles = len(items.machine.ipu_of_tile)
-    between = moved.src != moved.dst  # rows within a tile ride along and are no traffic
+def _check_figures(where: str, moved: Transfer, planned: Exchanges, plans: ExchangePlans) -> None:
+    """Check the received bytes of each tile against the transfer's rows."""
+    tiles = len(plans.machine.ipu_of_tile)
+    between = moved.src != moved.dst  # rows within a tile are no traffic
     expected = np.bincount(moved.dst[between], weights=moved.bytes[between], minlength=tiles).astype(np.int64)
     received, messages = np.zeros(tiles, np.int64), np.zeros(tiles, np.int64)
     for exchange in (planned.internal, planned.between_ipus):
@@ -162,14 +162,14 @@ def _check_overlap(tile: model.LoweredTile, classes: model.EquivalenceClasses) -
         if len(near) == 0 and (address[distance:] >= np.maximum.accumulate(top)[:-distance]).all():
             return
         for i in near.tolist():
-            if _together(int(class_[i]), int(class_[i + distance]), classes):
+            if _live_together(int(class_[i]), int(class_[i + distance]), classes):
                 raise _fault(
                     f"on tile {tile.tile} two allocations that are live at the same time lie at bytes "
                     f"{int(address[i])} to {int(top[i])} and {int(address[i + distance])} to {int(top[i + distance])}"
                 )
 
 
-def _together(one: int, other: int, classes: model.EquivalenceClasses) -> bool:
+def _live_together(one: int, other: int, classes: model.EquivalenceClasses) -> bool:
     if one < 0 or other < 0 or one == other:
         return True
     spans = []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.compiler.exchange import plan
-from simulator.compiler.lowering import arrange, items
+from simulator.compiler.lowering import arrange, exchange_plans
 from simulator.compiler.memory import columns
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel, poplar_error
 from simulator.poplar.program import Copy, Execute, Sequence
@@ -52,7 +52,7 @@ def short_gather(monkeypatch):
         arranged = whole(*args)
         return replace(arranged, before=without_last_row(arranged.before)) if len(arranged.before) else arranged
 
-    monkeypatch.setattr(items, "arrange_compute_set", planted)
+    monkeypatch.setattr(exchange_plans, "arrange_compute_set", planted)
 
 
 def wrong_home(monkeypatch):
@@ -63,17 +63,17 @@ def wrong_home(monkeypatch):
         rows = arranged.before
         return replace(arranged, before=replace(rows, src=np.full_like(rows.src, 2)))
 
-    monkeypatch.setattr(items, "arrange_compute_set", planted)
+    monkeypatch.setattr(exchange_plans, "arrange_compute_set", planted)
 
 
 def dropped_copy(monkeypatch):
-    whole = items.arrange_copy
+    whole = exchange_plans.arrange_copy
 
     def planted(*args):
         arranged = whole(*args)
         return replace(arranged, transfer=without_last_row(arranged.transfer))
 
-    monkeypatch.setattr(items, "arrange_copy", planted)
+    monkeypatch.setattr(exchange_plans, "arrange_copy", planted)
 
 
 def dropped_message(monkeypatch):
@@ -104,7 +104,7 @@ def askew(monkeypatch):
         (dropped_copy, "brings 0 bytes to tile 2 in place of 4"),
         (dropped_message, "gets messages of"),
         (one_address, "two allocations that are live at the same time"),
-        (askew, "no multiple of 8"),
+        (askew, "not a multiple of 8"),
     ],
 )
 def test_a_planted_fault_ends_verified_compilation_only(plant, says, monkeypatch):

@@ -20,7 +20,7 @@ from tests.compiler.tiny_graphs import hardware, model
 
 PROFILE = {"autoReport.outputGraphProfile": "true", "autoReport.outputExecutionProfile": "true"}
 #: hardware reports what its counters read, and reading one twice takes 45 cycles; published figures are net
-READ_TWICE = {"model": 0, "hardware": 45}
+COUNTER_CYCLES = {"model": 0, "hardware": 45}
 TARGETS = {"model": model, "hardware": hardware}
 
 AMP_ROWS = [16, 32, 48, 64, 96, 128, 144, 192, 256, 512, 1024, 2048]
@@ -45,7 +45,7 @@ def cycles_of(graph: Graph, program: Any, target: Target, folder: Path) -> tuple
     types = [reader.programs().type[row] for row in steps.program]
     [step] = [i for i, type_ in enumerate(types) if type_ == "OnTileExecute"]
     counted = int(reader.array(int(reader.steps_on_ipu(0).cycles_array[step]))[0])
-    return counted - READ_TWICE["hardware" if reader.target().type == "Ipu" else "model"], reader
+    return counted - COUNTER_CYCLES["hardware" if reader.target().type == "Ipu" else "model"], reader
 
 
 def _amp(target: Target, rows: int) -> tuple[Graph, Execute]:

@@ -106,9 +106,9 @@ def test_symbols_without_a_place_and_places_without_a_symbol(device):
 @pytest.mark.parametrize(
     ("place", "what"),
     [
-        (9, "no tile 9"),
+        (9, "tile 9 does not exist"),
         ([(0, (0, 3))], "place 3 elements"),
-        ([(0, (0, 4)), (1, (3, 6))], "named twice"),
+        ([(0, (0, 4)), (1, (3, 6))], "repeated or omitted"),
         ("x", "neither"),
     ],
 )
@@ -195,7 +195,7 @@ def test_addresses_decide_where_on_a_tile_bytes_are(device, tmp_path, addresses)
         (
             [(2, (0, 6), 0x8004)],
             invalid_tile_mapping,
-            "address 32772 on tile 2 is no multiple of 16 with",
+            "address 32772 on tile 2 must be a multiple of 16",
         ),
         ([(2, (0, 6), 638976)], invalid_tile_mapping, "room for 24 bytes below 638976"),
         ([(2, (0, 4), 0x8000), (2, (4, 6), 0x9000)], invalid_tile_mapping, "tile 2 has an address and several parts"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simulator.codelets.vertex import InOut, Input, MultiVertex, Output, SupervisorVertex, Vector, VectorList, Vertex
-from simulator.compiler.checks.unfinished import check_graph
+from simulator.compiler.checks.completeness import check_graph
 from simulator.graph.vertices import FieldEdges
 from simulator.poplar import (
     FLOAT,

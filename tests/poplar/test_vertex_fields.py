@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.codelets.vertex import InOut, Input, Output, Vector, VectorList, Vertex
-from simulator.compiler.checks.unfinished import check_graph
+from simulator.compiler.checks.completeness import check_graph
 from simulator.poplar import (
     BOOL,
     FLOAT,

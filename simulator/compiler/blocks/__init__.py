@@ -1,1 +1,1 @@
-"""Lightweight profiling: which programs are recorded, and what recording costs."""
+"""Lightweight profiling: the programs it records, and the cost of recording."""

@@ -1,8 +1,8 @@
-"""What is recorded of blocks on which tiles, and what that costs there.
+"""Block recording: the tiles that record each program, and the cycles and memory that this costs.
 
 A block is recorded on one tile of each IPU that takes part in its program (`profiler.blocks.tile`), a part of a stream
-copy on every tile that the copy moves bytes to or from. Each of these tiles has a buffer. Recording takes cycles on
-simulated hardware only, as counters do (`simulator.compiler.cost.instrumentation`): the model's cycles are estimates.
+copy on every tile whose bytes the copy moves. Each of these tiles has a buffer. Recording takes cycles on simulated
+hardware only, as counters do (`simulator.compiler.cost.estimate`): the model's cycles are estimates.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from simulator.machine import block_records
 
 @dataclass(frozen=True)
 class RecordedProgram:
-    """How one lowered program is recorded."""
+    """Tiles and cycles of recording one lowered program."""
 
     tiles: Int64Array  #: of a replica, ascending
-    before: int = 0  #: cycles before the beginning that is recorded
-    inside: int = 0  #: cycles between both records besides the program
+    before: int = 0  #: cycles before the recorded begin
+    inside: int = 0  #: cycles between both records, besides the program's
     after: int = 0
 
 
 @dataclass(frozen=True)
 class BlockRecording:
-    """`programs` by row; rows of `emptying` empty the buffers when they end."""
+    """Recorded programs by row, and the buffers."""
 
     programs: Mapping[int, RecordedProgram]
     buffer_bytes: int
     buffers: Int64Array  #: tiles of a replica with a buffer, ascending
-    flushes: frozenset[int] = field(default_factory=frozenset)  #: all rows of copies that empty the buffers
-    emptying: frozenset[int] = field(default_factory=frozenset)  #: their Mids
-    silent: frozenset[int] = field(default_factory=frozenset)  #: rows whose end matters, but which are not recorded
+    flushes: frozenset[int] = field(default_factory=frozenset)  #: all rows of flushes
+    emptying: frozenset[int] = field(default_factory=frozenset)  #: Mid rows of flushes; their end empties the buffers
+    silent: frozenset[int] = field(default_factory=frozenset)  #: Mids of flushes that are not recorded themselves
 
     def costly(self) -> dict[int, Int64Array]:
-        """Tiles, by row, on which recording takes time."""
+        """Tiles by row on which recording takes time."""
         return {row: each.tiles for row, each in self.programs.items() if each.before + each.inside + each.after}
 
 
 def buffer_tiles(table: ProgramTable, settings: BlockSettings, machine: Machine) -> Int64Array:
-    """Tiles of a replica that record something."""
+    """Tiles of a replica that record something, ascending."""
     there = np.zeros(machine.tiles, np.bool_)
     for row, (type_, name) in enumerate(zip(table.type, table.name, strict=True)):
         if not settings.records(type_, name):
@@ -63,7 +63,7 @@ def buffer_tiles(table: ProgramTable, settings: BlockSettings, machine: Machine)
 def block_recording(
     table: ProgramTable, cycles: list[Int64Array | None], settings: BlockSettings, buffers: Int64Array, machine: Machine
 ) -> BlockRecording:
-    """The plan of records. `cycles` per row as the clock takes them."""
+    """Plan the recording. `cycles` per row as the clock takes them."""
     busy = BusyTiles(table, cycles, table.function_roots, machine)
     programs = {}
     for row, (type_, name) in enumerate(zip(table.type, table.name, strict=True)):
@@ -97,7 +97,7 @@ def _mid_of(table: ProgramTable, row: int) -> int:
 
 
 def _moving(table: ProgramTable, mid: int, machine: Machine) -> BoolArray:
-    """Tiles that a copy moves bytes to or from."""
+    """Flags of the tiles whose bytes a copy moves."""
     work = table.work[mid]
     found: BoolArray = np.zeros(machine.tiles, np.bool_)
     for size in (work.rx, work.tx):

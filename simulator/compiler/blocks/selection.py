@@ -1,8 +1,8 @@
-"""Which programs lightweight profiling records: those that its two filters name, and stream copies.
+"""Select the programs that lightweight profiling records.
 
-A filter matches a whole name, as `stage.*` is published to mean "begins with stage". `profiler.blocks.filter` chooses
-among Block programs, `profiler.programs.filter` among all lowered programs that have a name, which are then recorded as
-if a Block stood around each. Stream copies are recorded where debug.instrumentExternalExchange is on.
+`profiler.blocks.filter` selects among Block programs; `profiler.programs.filter` among all lowered programs with a
+name, which are recorded as if a Block enclosed each. A filter must match a whole name: `stage.*` is published to mean
+"begins with stage". Stream copies are recorded where debug.instrumentExternalExchange is on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from simulator.base.options.compile import CompileSettings
 from simulator.graph import program as host
 
-#: Name of the copies that empty the buffers, as published program trees label them.
+#: Name of the flushes in published program trees.
 FLUSH = "BlockFlush"
 
 
@@ -35,7 +35,7 @@ def block_settings(settings: CompileSettings) -> BlockSettings | None:
 
 @dataclass(frozen=True)
 class BlockSettings:
-    """The profiler.* options of lightweight profiling. A filter of "" names nothing."""
+    """The profiler.* options of lightweight profiling. A filter of "" selects nothing."""
 
     blocks: str = ""  #: regular expression over names of Block programs
     programs: str = ""  #: regular expression over names of lowered programs
@@ -45,7 +45,7 @@ class BlockSettings:
     stream_copies: bool = False
 
     def records(self, type_: str, name: str) -> bool:
-        """Whether a lowered program of this type and name is recorded."""
+        """True where a lowered program of this type and name is recorded."""
         stream_copy = type_.startswith("StreamCopy")
         if stream_copy and (self.stream_copies or name == FLUSH):
             return self.stream_copies
@@ -53,7 +53,7 @@ class BlockSettings:
         return bool(name) and any(text and re.fullmatch(text, name) for text in filters)
 
     def records_inside(self, program: host.Program, functions: Sequence[host.Program], sets: Sequence[str]) -> bool:
-        """Whether a program that is not lowered yet holds a Block, a compute set or a stream copy that is recorded.
+        """True where a program that is not lowered yet contains a recorded Block, compute set or stream copy.
         `functions` and `sets` are the graph's functions and the names of its compute sets."""
         pending, called = [program], set[int]()
         while pending:

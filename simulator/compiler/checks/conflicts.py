@@ -1,8 +1,9 @@
-"""Vertices of one compute set may run in any order: none may touch what another one writes.
+"""Detect conflicts: vertices of a compute set run in any order, so none may access elements that another one writes.
 
-The obvious way looks at every pair of vertices. Here the writes of each vertex are first united, then sorted over the
-element space: two vertices write the same element exactly where neighbours overlap. If none do, the writes under a read
-are one range of that sorted list, and the read is free of conflicts when all writes of the range are its own vertex's.
+Comparing every pair of vertices would take quadratic time; this takes one sort. The writes of each vertex are united
+and sorted over the element space, where two vertices write the same element exactly if neighbours overlap. Without such
+overlaps, the writes overlapping a read are one range of the sorted list, and the read is free of conflicts when they
+all belong to its own vertex.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ if TYPE_CHECKING:
     from simulator.graph.vertices import VertexBlock
 
 
-Touched = tuple[Int64Array, Int64Array, Int64Array]  #: (vertex within the compute set, first element, end)
+Accessed = tuple[Int64Array, Int64Array, Int64Array]  #: (vertex within the compute set, first element, end)
 
 
 def check_conflicts(store: GraphStore) -> None:
-    """Raises graph_cycle_error naming the first compute set in which a vertex touches what another one writes."""
+    """Raises graph_cycle_error naming the first compute set in which a vertex accesses what another one writes."""
     by_set = sorted((b for b in store.blocks if len(b)), key=lambda block: block.compute_set)
     for compute_set, group in groupby(by_set, key=lambda block: block.compute_set):
         blocks = list(group)
-        found = _conflict(*_touched(blocks, store.num_elements))
+        found = _conflict(*_accesses(blocks, store.num_elements))
         if found is not None:
             vertex, element, what = found
             raise graph_cycle_error(_sentence(store, compute_set, blocks, vertex, element, what))
 
 
-def _touched(blocks: Iterable[VertexBlock], span: int) -> tuple[Touched, Touched]:
-    """(writes, reads) of the vertices, counted through over the blocks. Writes are disjoint for each vertex and sorted
-    by element; reads are as connected. A field that is read and written counts as written."""
-    columns: dict[bool, list[Touched]] = {True: [], False: []}
+def _accesses(blocks: Iterable[VertexBlock], span: int) -> tuple[Accessed, Accessed]:
+    """(writes, reads) of the vertices, numbered over all blocks. Writes are disjoint per vertex and sorted by element;
+    reads are as connected. A field that is read and written counts as written."""
+    columns: dict[bool, list[Accessed]] = {True: [], False: []}
     first = 0
     for block in blocks:
         for name, edges in block.edges.items():
@@ -53,7 +54,7 @@ def _touched(blocks: Iterable[VertexBlock], span: int) -> tuple[Touched, Touched
     return (owner[order], start[order], (start + length)[order]), reads
 
 
-def _joined(columns: list[Touched]) -> Touched:
+def _joined(columns: list[Accessed]) -> Accessed:
     none = np.empty(0, np.int64)
     rows = [(none, none, none), *columns]
     return (
@@ -63,8 +64,8 @@ def _joined(columns: list[Touched]) -> Touched:
     )
 
 
-def _conflict(writes: Touched, reads: Touched) -> tuple[int, int, str] | None:
-    """(vertex, element, what it does) of some conflict, or None."""
+def _conflict(writes: Accessed, reads: Accessed) -> tuple[int, int, str] | None:
+    """(vertex, element, "reads" or "writes") of a conflict, or None."""
     owner, start, end = writes
     if len(owner) == 0:
         return None
@@ -74,10 +75,10 @@ def _conflict(writes: Touched, reads: Touched) -> tuple[int, int, str] | None:
     reader, begin, stop = reads
     first = np.searchsorted(end, begin, side="right")
     last = np.searchsorted(start, stop, side="left") - 1
-    under = np.flatnonzero(first <= last)
-    if len(under) == 0:
+    overlapping = np.flatnonzero(first <= last)
+    if len(overlapping) == 0:
         return None
-    reader, first, last = reader[under], first[under], last[under]
+    reader, first, last = reader[overlapping], first[overlapping], last[overlapping]
     changes = np.concatenate([[0], np.cumsum(owner[1:] != owner[:-1])])
     bad = np.flatnonzero((owner[first] != reader) | (changes[first] != changes[last]))
     if len(bad) == 0:
@@ -85,7 +86,7 @@ def _conflict(writes: Touched, reads: Touched) -> tuple[int, int, str] | None:
     row = bad[0]
     others = np.flatnonzero(owner[first[row] : last[row] + 1] != reader[row])
     writer = first[row] + others[0]
-    return int(reader[row]), int(max(start[writer], begin[under[row]])), "reads"
+    return int(reader[row]), int(max(start[writer], begin[overlapping[row]])), "reads"
 
 
 def _sentence(

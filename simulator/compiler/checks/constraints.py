@@ -1,5 +1,6 @@
-"""Memory constraints that no layout can keep: two fields of a vertex that must lie in different memory elements, but
-are connected to the same element of a variable."""
+"""Detect memory constraints that no layout can satisfy: two fields of a vertex that must lie in different memory
+elements are connected to the same element of a variable.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ def check_constraints(store: GraphStore) -> None:
 
 
 def _shared(block: VertexBlock, one: str, other: str, span: int) -> tuple[int, int] | None:
-    """(vertex, element) of some vertex whose two fields share an element, or None."""
+    """(vertex, element) of a vertex whose two fields share an element, or None."""
     begin, end = _sorted(block, one, span)
     if len(begin) == 0:
         return None
     first, last = _sorted(block, other, span)
-    # Regions of `one` under each region of the other: the first that ends behind its beginning.
+    # For each region of `other`: the first region of `one` that ends after its begin.
     highest = np.maximum.accumulate(end)
     at = np.minimum(np.searchsorted(highest, first, side="right"), len(begin) - 1)
     hit = np.flatnonzero((highest[at] > first) & (begin[at] < last))
@@ -56,7 +57,7 @@ def _sentence(store: GraphStore, block: VertexBlock, one: str, other: str, verte
     variable = int(store.variable_of(np.array([element], np.int64))[0])
     name = store.variables.name[variable] or str(variable)
     return (
-        f"Vertex {vertex} of type {block.type.name} on tile {int(block.tiles[vertex])} wants its fields '{one}' and "
+        f"Vertex {vertex} of type {block.type.name} on tile {int(block.tiles[vertex])} needs its fields '{one}' and "
         f"'{other}' in different memory elements, but both are connected to the same element of variable '{name}'; "
         "connect one of them to a copy."
     )

@@ -1,10 +1,10 @@
-"""Whether all replicas take the same way: what decides must be provably equal in all of them.
+"""Check that control values are provably equal in all replicas, so that all take the same branches: a data-flow
+analysis.
 
-Equal are constants, initial values, what a BROADCAST stream brings, and what is computed from equal values alone. Not
-provably so are the index of the replica, what a REPLICATE stream, a remote buffer, a host function or
-Engine.writeTensor brings, what comes from another replica, and all that is computed from these.
-AssumeEqualAcrossReplicas makes a tensor equal. Whole variables are followed, and the vertices of one type in a compute
-set count as one.
+Equal are constants, initial values, data of BROADCAST streams, and results of equal values alone. Possibly different
+are the index of the replica, data of REPLICATE streams, remote buffers, host functions, Engine.writeTensor and other
+replicas, and all results of these. AssumeEqualAcrossReplicas makes a tensor equal. The analysis tracks whole variables;
+the vertices of one type in a compute set count as one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Variables = frozenset[int]
 
 
 def check_divergence(store: GraphStore, programs: Iterable[host.Program]) -> None:
-    """Raises `graph_replication_error` where a value that may differ between replicas chooses the way of a program."""
+    """Raises `graph_replication_error` for a control value that may differ between replicas."""
     if store.replicas == 1:
         return
     _Divergence(store).check(list(programs))
@@ -41,7 +41,8 @@ class _Divergence:
             self._blocks.setdefault(block.compute_set, []).append((read, written))
 
     def check(self, programs: list[host.Program]) -> None:
-        """Programs run in any order, so each may find what another one left."""
+        """Check all programs. They run in any order, so each may find the results of another: iterate to a fixed
+        point."""
         written = [v for kind, _, tensor in self._store.host_copies if kind == "write" for v in tensor.view.variables()]
         differing = np.array([*self._store.variables.by_replica], np.int64)
         before = frozenset([*self._store.variable_of(differing).tolist(), *written])
@@ -61,10 +62,10 @@ class _Divergence:
         return frozenset(found)
 
     def _after(self, program: host.Program, unequal: Variables, checking: bool) -> Variables:
-        """What may differ after a program; with `checking` nothing that decides may."""
+        """Variables that may differ after a program. `checking`: raise where one of them decides."""
         match program:
             case host.LibraryGroup() | host.CrossReplicaCopy():
-                return self._moved(program, unequal, False)
+                return self._after_copy(program, unequal, False)
             case host.Sequence():
                 for part in program.programs:
                     unequal = self._after(part, unequal, checking)
@@ -80,7 +81,7 @@ class _Divergence:
             case host.Call() if program.host_function is None:
                 return self._after(self._store.functions[program.function], unequal, checking)
             case host.Copy() | host.Call():
-                return self._moved(program, unequal, _differs(self._store, program))
+                return self._after_copy(program, unequal, _differs(self._store, program))
             case host.RepeatWhile() | host.Repeat() | host.Loop():
                 return self._loop(program, unequal, checking)
             case host.If() | host.Switch():
@@ -92,17 +93,17 @@ class _Divergence:
                     unequal = self._after(body, unequal, checking)
                 return unequal
 
-    def _moved(self, program: host.Program, unequal: Variables, differs: bool) -> Variables:
+    def _after_copy(self, program: host.Program, unequal: Variables, differs: bool) -> Variables:
         read = {v for tensor in program.reads() for v in tensor.view.variables()}
         for tensor in program.writes():
             variables = frozenset(tensor.view.variables())
             if differs or read & unequal:
                 unequal = unequal | variables
-            elif self._whole(tensor, variables):
+            elif self._covers_variables(tensor, variables):
                 unequal = unequal - variables
         return unequal
 
-    def _whole(self, tensor: Tensor, variables: Variables) -> bool:
+    def _covers_variables(self, tensor: Tensor, variables: Variables) -> bool:
         numels = (self._store.variables.numel[v] for v in variables)
         return not tensor.containsAliases() and sum(numels) == tensor.numElements()
 
@@ -111,14 +112,14 @@ class _Divergence:
     ) -> Variables:
         *conditions, body = program.nested()
         while True:
-            looked = unequal
+            after_condition = unequal
             for condition in conditions:
-                looked = self._after(condition, looked, checking)
+                after_condition = self._after(condition, after_condition, checking)
             if isinstance(program, host.RepeatWhile):
-                self._decide(program, looked, checking)
-            again = unequal | self._after(body, looked, checking)
+                self._decide(program, after_condition, checking)
+            again = unequal | self._after(body, after_condition, checking)
             if again == unequal:
-                return looked if conditions else again
+                return after_condition if conditions else again
             unequal = again
 
     def _decide(self, program: host.Program, unequal: Variables, checking: bool) -> None:
@@ -133,7 +134,7 @@ class _Divergence:
 
 
 def _differs(store: GraphStore, program: host.Copy | host.Call) -> bool:
-    """Whether what a program brings from the host or another memory may differ by itself."""
+    """True where the data that a program brings from the host or remote memory may differ between replicas."""
     if isinstance(program, host.Call) or program.kind == "from_remote":
         return True
     return program.kind == "host_to_device" and not store.streams.broadcast[program.source.id]

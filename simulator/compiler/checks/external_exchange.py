@@ -1,4 +1,4 @@
-"""Rules of compute sets with external exchange vertices that can be checked only when every vertex has its tile."""
+"""Check compute sets with external exchange vertices, once every vertex has its tile."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Estimate: cycles of compute sets."""
+"""Estimate the cycles of compute sets."""

@@ -1,7 +1,7 @@
-"""How the wall cycles of one tile in one compute set come about, as cost terms.
+"""Cost terms of the wall cycles of one tile in one compute set.
 
-The convention is that of `popvision.formats.profile.model.CostTerm`: terms that begin with "+ " add up to the figure,
-the others are facts that those use.
+By the convention of `popvision.formats.profile.model.CostTerm`, terms that begin with "+ " add up to the cycles; the
+others are their inputs.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from simulator.graph.vertices import VertexBlock
 
 
-_GIVEN = "exact: field of the dearest vertex"
-_DEAREST = "the formula of the addition below"
+_GIVEN = "exact: field of the most expensive vertex"
+_DEAREST = "the formula of the sum below"
 _UNIT = {"worker": "thread", "supervisor": "tile", "multi": "tile"}
 
 
 @dataclass(frozen=True)
 class CostedBlock:
-    """A block with its costs. Columns are in order of tiles; on a tile, in order of the block."""
+    """A block with its costs. Columns are sorted by tile, then by vertex of the block."""
 
     block: VertexBlock
     type: int  #: row in the table of vertex types
@@ -39,26 +39,26 @@ class CostedBlock:
     flops: Int64Array | None
     provenance: str
     source: str
-    own_launch: bool  #: the vertex type says what its launch costs
-    order: Int64Array | None  #: row of a column -> vertex of the block; None = the same
+    own_launch: bool  #: the vertex type gives its launch cost
+    order: Int64Array | None  #: vertex of the block in each row of the columns; None = the same order
 
     @cached_property
     def total_flops(self) -> int:
-        """Operations of all its vertices, -1 where they are not known."""
+        """Operations of all its vertices, -1 where they are unknown."""
         if self.flops is None:
             return -1
         return int(self.flops.sum()) if int(self.flops.min(initial=0)) >= 0 else -1
 
     def vertex(self, row: int) -> int:
-        """The vertex of the block that stands in a row of the columns."""
+        """The vertex of the block in a row of the columns."""
         return row if self.order is None else int(self.order[row])
 
 
 def derivation(
     name: str, costed: list[CostedBlock], rows: tuple[int, list[tuple[int, int, int]]], hardware: bool
 ) -> list[CostTerm]:
-    """Terms of `name` ("computeSet:3") on one tile, `rows` = (tile, [(block, row, worker)]). Worker vertices count
-    with those of the longest context, six tile cycles to each of its thread cycles."""
+    """Terms of `name` ("computeSet:3") on one tile, `rows` = (tile, [(block, row, worker)]). Of worker vertices those
+    of the longest context count, at six tile cycles per thread cycle."""
     tile, vertices = rows
     if not vertices:
         return []
@@ -80,25 +80,27 @@ def derivation(
 
 
 def _of_type(name: str, costed: list[CostedBlock], members: list[tuple[int, int]], longest: int) -> list[CostTerm]:
-    """The sum over the vertices of one type, and the inputs of the formula for the dearest of them."""
+    """The sum over the vertices of one type, and the inputs of the formula for the most expensive of them."""
     spent = [int(costed[block].cycles[vertex]) for block, vertex in members]
     block, vertex = members[int(np.argmax(spent))]
-    dear = costed[block]
-    type_ = dear.block.type.name
-    source = f"{dear.provenance}: {dear.source}"
-    where = f" on worker {longest}" if dear.kind == "worker" else ""
-    factor = footprint.WORKERS if dear.kind == "worker" else 1
-    unit = f"{_UNIT[dear.kind]} cycles"
+    dearest = costed[block]
+    type_ = dearest.block.type.name
+    source = f"{dearest.provenance}: {dearest.source}"
+    where = f" on worker {longest}" if dearest.kind == "worker" else ""
+    factor = footprint.WORKERS if dearest.kind == "worker" else 1
+    unit = f"{_UNIT[dearest.kind]} cycles"
     formula = f"{'6 x ' if factor > 1 else ''}{unit} of {type_}"
     count = f"{len(members)} {'vertex' if len(members) == 1 else 'vertices'}{where}"
-    terms = [CostTerm(name, f"{type_}: {field}", value, _GIVEN) for field, value in _inputs(dear, vertex)]
-    terms.append(CostTerm(name, f"{type_}: {unit} of its dearest vertex", max(spent), f"{dear.provenance}: {_DEAREST}"))
+    terms = [CostTerm(name, f"{type_}: {field}", value, _GIVEN) for field, value in _inputs(dearest, vertex)]
+    terms.append(
+        CostTerm(name, f"{type_}: {unit} of its most expensive vertex", max(spent), f"{dearest.provenance}: {_DEAREST}")
+    )
     terms.append(CostTerm(name, f"+ {formula}, {count}", factor * sum(spent), source))
     return terms
 
 
 def _inputs(costed: CostedBlock, row: int) -> list[tuple[str, float]]:
-    """What the formula may use: elements of each edge field, and numbers of the vertex state."""
+    """Possible inputs of the formula: elements of each edge field, and numbers in the vertex state."""
     vertex, block = costed.vertex(row), costed.block
     found = [(f"elements of {field}", float(elements_of_vertex(edges, vertex))) for field, edges in block.edges.items()]
     for field, value in block.values.items():
@@ -111,7 +113,7 @@ def _inputs(costed: CostedBlock, row: int) -> list[tuple[str, float]]:
 def _launches(
     name: str, costed: list[CostedBlock], by_type: dict[int, list[tuple[int, int]]], workers: bool
 ) -> list[CostTerm]:
-    """What hardware spends on starting the tile's vertices."""
+    """Terms of launching the tile's vertices on hardware."""
     terms = []
     if workers:
         terms.append(CostTerm(name, "+ launch of the workers", launch.WORKERS, launch.SOURCE["worker"]))

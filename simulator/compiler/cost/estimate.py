@@ -1,8 +1,12 @@
-"""Estimate: cycles per tile of every compute set.
+"""Estimate the cycles of every compute set on every tile.
 
-Worker vertices of a tile share six contexts: wall = 6 x the largest sum over contexts, because a context issues one
-instruction every six tile cycles. Supervisor and multi vertices run one after another in tile cycles. Launch overhead
+Worker vertices of a tile share six contexts, each of which issues one instruction every six tile cycles; so wall cycles
+= 6 x the largest sum over contexts. Supervisor and multi vertices run one after another in tile cycles. Launch overhead
 exists on hardware only; published model figures are the estimates themselves. Source: poplar-model 5.1, 5.2.
+
+On hardware, reading the cycle counters adds cycles: two successive reads take 45 (published-numbers, head: "net"
+figures). Level "tile" reads twice per tile and compute set, level "vertex" per vertex. Levels "ipu" and "device" are as
+"tile", with a sync after each compute set, up to which one tile measures.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from simulator.base.options.compile import CompileSettings
 from simulator.compiler.cost.cost_derivation import CostedBlock, derivation
 from simulator.compiler.cost.workers import schedule, shuffled_workers
 from simulator.compiler.ir.transfers import LocalCopy
-from simulator.compiler.lowering.items import Items
+from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.machine import Machine
 from simulator.compiler.threads import on_threads
 from simulator.graph.store import GraphStore
@@ -31,7 +35,7 @@ from simulator.machine import footprint, launch, local_copy
 T = TypeVar("T", bound=np.generic)
 
 
-READ_TWICE = 45
+COUNTER_CYCLES = 45
 _SOURCE = "exact: two successive counter reads (published-numbers)"
 
 #: VertexLanes.worker of vertices that do not run on one worker.
@@ -40,13 +44,13 @@ NO_WORKER = 255
 
 @dataclass
 class ComputeEstimate:
-    """One compute set: wall cycles per tile, and what they are made of."""
+    """Wall cycles per tile of one compute set, and their parts."""
 
     cycles: Int64Array
     flops: int = -1
     vertices: list[ComputeSetVertices] = field(default_factory=list)
     lanes: list[VertexLanes] = field(default_factory=list)
-    #: the cost terms of one tile, whose additions make up its wall cycles
+    #: the cost terms of a tile; those that begin with "+ " add up to its wall cycles
     explain: Callable[[int], list[CostTerm]] = field(default=lambda tile: [], repr=False)
 
     @property
@@ -57,8 +61,8 @@ class ComputeEstimate:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Vertices of all blocks, by tile, and on a tile block after block: tile t has rows
-    `offsets[t]:offsets[t + 1]`, `count[b, t]` of them from block b."""
+    """Vertices of all blocks, sorted by tile, then block. Tile t has rows `offsets[t]:offsets[t + 1]`, of which
+    `count[b, t]` belong to block b."""
 
     count: Int64Array
     offsets: Int64Array
@@ -69,8 +73,8 @@ class _Columns:
 def estimate_compute_set(
     index: int, blocks: Sequence[VertexBlock], types: dict[str, int], machine: Machine, serialised: bool
 ) -> ComputeEstimate:
-    """Cost a compute set of the graph. `types` maps vertex type names to rows; `serialised` = one vertex at a time,
-    as instrumentation of single vertices needs."""
+    """Estimate a compute set of the graph. `types` maps vertex type names to rows; `serialised` = one vertex at a time,
+    for instrumentation of single vertices."""
     if not blocks:
         return ComputeEstimate(np.zeros(machine.tiles, np.int64))
     costed = [_cost(block, types[block.type.name], machine) for block in blocks]
@@ -102,7 +106,7 @@ def estimate_compute_set(
 
 
 def estimate_local_copy(index: int, copy: LocalCopy, rate: int = local_copy.BYTES_PER_CYCLE) -> ComputeEstimate:
-    """Cost the copies of one compute set of local copies, `rate` bytes a cycle of a thread: source in
+    """Estimate one compute set of local copies at `rate` bytes per thread cycle. Source:
     `simulator.machine.local_copy`."""
     filled = np.zeros_like(copy.moved) if copy.filled is None else copy.filled
     cycles = local_copy.local_copy_cycles(copy.moved, copy.runs, filled, rate)
@@ -143,7 +147,7 @@ def _cost(block: VertexBlock, type_: int, machine: Machine) -> CostedBlock:
         started = np.full(n, launch.CYCLES[kind], np.int64)
     tile, order = block.tiles, None
     if not (tile[1:] >= tile[:-1]).all():
-        # Tile numbers of 16 bits are sorted by counting.
+        # NumPy sorts 16-bit integers by counting, in linear time.
         order = np.argsort(tile.astype(np.uint16) if machine.tiles <= 1 << 16 else tile, kind="stable")
         tile, cycles = tile[order], cycles[order]
         flops = None if flops is None else flops[order]
@@ -155,7 +159,7 @@ def _cost(block: VertexBlock, type_: int, machine: Machine) -> CostedBlock:
 def _by_tile(costed: list[CostedBlock], tiles: int) -> _Columns:
     borders = np.arange(tiles + 1)
     if len(costed) == 1 and len(costed[0].tile) == tiles and np.array_equal(costed[0].tile, borders[:-1]):
-        # One vertex on each tile: nothing to look for or to add up.
+        # One vertex on each tile needs no search and no sum.
         return _Columns(np.ones((1, tiles), np.int64), borders, costed[0].cycles, [costed[0].cycles])
     starts = [np.searchsorted(c.tile, borders) for c in costed]
     count = np.stack([np.diff(start) for start in starts])
@@ -166,21 +170,21 @@ def _by_tile(costed: list[CostedBlock], tiles: int) -> _Columns:
     cycles = np.empty(int(offsets[-1]), np.int64)
     before = offsets[:-1].copy()
     for c, mine, start in zip(costed, count, starts, strict=True):
-        # The block's vertices of a tile follow each other both in the block and in the columns.
+        # A block's vertices of a tile are adjacent both in the block and in the columns.
         cycles[np.repeat(before - start[:-1], mine) + np.arange(len(c.cycles))] = c.cycles
         before += mine
     return _Columns(count, offsets, cycles, sums)
 
 
 def _of_rows(of_block: npt.NDArray[T], columns: _Columns) -> npt.NDArray[T]:
-    """A fact of each block as a fact of each row."""
+    """Repeat a value per block for each row."""
     if len(of_block) == 1:
         return np.full(len(columns.cycles), of_block[0])
     return np.repeat(np.tile(of_block, columns.count.shape[1]), columns.count.T.reshape(-1))
 
 
 def _sums(values: Int64Array, count: Int64Array) -> Int64Array:
-    """Sum values that lie one tile after another, `count` of each tile."""
+    """Sums per tile of values sorted by tile, `count` of each."""
     busy = np.flatnonzero(count)
     if len(busy) == len(values):
         sums = np.zeros(len(count), np.int64)
@@ -190,7 +194,7 @@ def _sums(values: Int64Array, count: Int64Array) -> Int64Array:
 
 
 def _total_flops(costed: list[CostedBlock]) -> int:
-    """Operations of all blocks, -1 where one does not say."""
+    """Operations of all blocks, -1 where one of them is unknown."""
     totals = [c.total_flops for c in costed]
     return -1 if min(totals) < 0 else sum(totals)
 
@@ -211,7 +215,7 @@ def _lanes(
 
 
 def _by_type(index: int, costed: list[CostedBlock], columns: _Columns, machine: Machine) -> list[ComputeSetVertices]:
-    """One row per type and IPU; the weakest provenance of a type's blocks counts."""
+    """One row per type and IPU, with the weakest provenance of the type's blocks."""
     rows = []
     for type_ in dict.fromkeys(c.type for c in costed):
         places = [i for i, c in enumerate(costed) if c.type == type_]
@@ -238,7 +242,7 @@ def _flops_on(costed: list[CostedBlock], tiles: slice, machine: Machine) -> int:
 
 
 def _rows_of_tile(columns: _Columns, worker: UInt8Array, tile: int) -> tuple[int, list[tuple[int, int, int]]]:
-    """(tile, [(block, vertex in order of the block's tiles, worker)]) in the order in which the tile runs them."""
+    """(tile, [(block, row in the block's columns, worker)]) in the order in which the tile runs them."""
     found = []
     row = int(columns.offsets[tile])
     for block, count in enumerate(columns.count):
@@ -250,9 +254,13 @@ def _rows_of_tile(columns: _Columns, worker: UInt8Array, tile: int) -> tuple[int
 
 
 def estimate_all(
-    store: GraphStore, items: Items, machine: Machine, settings: CompileSettings, channel: pvti.TraceChannel
+    store: GraphStore, plans: ExchangePlans, machine: Machine, settings: CompileSettings, channel: pvti.TraceChannel
 ) -> list[ComputeEstimate]:
-    """The graph's own compute sets, then local copies; in their order, however many threads work."""
+    """The estimates of the graph's compute sets, then of local copies, in order.
+
+    Compute sets are independent, and NumPy releases the GIL on long columns, so they run on several threads. These also
+    call the program's functions (`registerPerfEstimator`, `estimate` of a Python codelet); with
+    opt.maxCompilationThreads = 1 the compiling thread calls them."""
     blocks: dict[int, list[VertexBlock]] = {}
     types: dict[str, int] = {}
     for block in store.blocks:
@@ -268,7 +276,7 @@ def estimate_all(
 
     estimates = on_threads(estimate, range(own), settings.compilation_threads)
     rate = local_copy.copy_rate(machine.target.getMemcpyBytesPerCycle(), settings.multi_access_copies)
-    estimates += [estimate_local_copy(own + i, copy, rate) for i, copy in enumerate(items.local_copies)]
+    estimates += [estimate_local_copy(own + i, copy, rate) for i, copy in enumerate(plans.local_copies)]
     if not settings.deterministic_workers:
         random = np.random.default_rng()
         for one in estimates:
@@ -277,7 +285,7 @@ def estimate_all(
 
 
 class Elements(Mapping[str, Int64Array]):
-    """Elements per vertex of each edge field of a block; a field is counted the first time it is asked for."""
+    """Elements per vertex of each edge field of a block, counted at the first access of a field."""
 
     def __init__(self, block: VertexBlock) -> None:
         self._block = block
@@ -296,12 +304,12 @@ class Elements(Mapping[str, Int64Array]):
 
 
 def needs_sync(level: str, machine: Machine) -> bool:
-    """Whether a sync follows each compute set."""
+    """True where a sync follows each compute set."""
     return machine.hardware and level in ("ipu", "device")
 
 
 def instrumented(estimate: ComputeEstimate, index: int, level: str, machine: Machine) -> ComputeEstimate:
-    """The estimate of compute set `index` with what its counters cost."""
+    """The estimate of compute set `index` with the cycles of its counters."""
     if not level or not machine.hardware:
         return estimate
     reads = (estimate.cycles > 0).astype(np.int64)
@@ -314,7 +322,7 @@ def instrumented(estimate: ComputeEstimate, index: int, level: str, machine: Mac
     def explain(tile: int) -> list[CostTerm]:
         if not reads[tile]:
             return estimate.explain(tile)
-        reading = CostTerm(name, "+ reading the cycle counters", READ_TWICE * int(reads[tile]), _SOURCE)
+        reading = CostTerm(name, "+ reading the cycle counters", COUNTER_CYCLES * int(reads[tile]), _SOURCE)
         return [*estimate.explain(tile), reading]
 
-    return replace(estimate, cycles=estimate.cycles + READ_TWICE * reads, explain=explain)
+    return replace(estimate, cycles=estimate.cycles + COUNTER_CYCLES * reads, explain=explain)

@@ -1,4 +1,4 @@
-"""Vertices of a tile go to its six worker contexts: each in turn to the first context that is free."""
+"""Schedule the vertices of a tile on its six worker contexts: greedy list scheduling in vertex order."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from popvision.formats.profile.model import VertexLanes
 from simulator.arrays import AnyArray, Int64Array, UInt8Array
 from simulator.machine.cycles.rounding import WORKERS
 
-#: Below this many tiles with about equally many vertices, going tile by tile is faster than one vertex of all tiles at
-#: a time.
+#: For fewer tiles with about equally many vertices, one tile at a time is faster than one vertex of all tiles at a
+#: time.
 _FEW_TILES = 8
-#: A context's load and its number in one integer, so that one minimum finds the first free one.
+#: A key packs a context's load and number into one integer, so that one minimum finds the first free context.
 _NUMBERS = 8
 
 
@@ -23,8 +23,8 @@ def schedule(cycles: Int64Array, offsets: Int64Array, contexts: int) -> tuple[UI
     """Assign vertices to contexts. Tile t's vertices are rows `offsets[t]:offsets[t + 1]` of `cycles` (thread cycles),
     in order. Returns (context of each vertex, largest sum of cycles over contexts per tile).
 
-    A vertex goes to the context with the smallest sum so far, the lowest numbered of several; with equal costs this is
-    round robin."""
+    A vertex goes to the context with the smallest sum so far, among several to the lowest numbered. With equal costs
+    this is round robin."""
     count = np.diff(offsets)
     longest = np.zeros(len(count), np.int64)
     busy = np.flatnonzero(count)
@@ -36,7 +36,7 @@ def schedule(cycles: Int64Array, offsets: Int64Array, contexts: int) -> tuple[UI
     worker = _round_robin(offsets, count, len(cycles), contexts) if even.any() else np.empty(len(cycles), np.uint8)
     longest[busy[even]] = -(-count[busy[even]] // contexts) * low[even]
     uneven = busy[~even]
-    # Tiles whose counts are within a factor of two go together, so that no more is padded than there is.
+    # Batch tiles whose counts are within a factor of two, so that padding at most doubles the work.
     size = np.frexp(count[uneven])[1]
     for of_size in np.unique(size).tolist():
         tiles = uneven[size == of_size]
@@ -51,7 +51,7 @@ def schedule(cycles: Int64Array, offsets: Int64Array, contexts: int) -> tuple[UI
 
 
 def _round_robin(offsets: Int64Array, count: Int64Array, n: int, contexts: int) -> UInt8Array:
-    """0, 1 .. contexts - 1, 0, 1 .. anew on each tile."""
+    """0, 1 .. contexts - 1, 0, 1 .., starting anew on each tile."""
     longest = int(count.max(initial=0))
     turn = np.resize(np.arange(contexts, dtype=np.uint8), longest)
     if longest * len(count) == n:
@@ -70,8 +70,8 @@ def _rows(starts: Int64Array, count: Int64Array, n: int) -> slice | Int64Array:
 
 
 def _in_rounds(cycles: Int64Array, count: Int64Array, contexts: int) -> tuple[UInt8Array, Int64Array]:
-    """Round k assigns the k-th vertex of every tile that has one; `cycles` holds the tiles one after another. A vertex
-    that a tile does not have costs nothing and changes no load."""
+    """Round k assigns the k-th vertex of every tile; `cycles` holds the tiles one after another. Padding vertices cost
+    0 and change no load."""
     rounds, tiles = int(count.max()), len(count)
     most = _NUMBERS * (int(cycles.max()) * rounds + 1)
     number: Any = np.int32 if most < np.iinfo(np.int32).max else np.int64
@@ -79,14 +79,14 @@ def _in_rounds(cycles: Int64Array, count: Int64Array, contexts: int) -> tuple[UI
     padded = np.zeros((tiles, rounds), number)
     padded[real] = cycles
     costs = np.ascontiguousarray(padded.T) * number(_NUMBERS)
-    # Row c of `keys`: what context c of each tile has been given, times _NUMBERS, plus c: no two of a tile are equal.
+    # Row c of `keys`: load of context c on each tile, times _NUMBERS, plus c; the keys of a tile are distinct.
     keys: AnyArray = np.repeat(np.arange(contexts, dtype=number)[:, None], tiles, axis=1)
     firsts = np.empty((rounds, tiles), number)
     beyond = np.empty_like(keys)
     sign = number(8 * keys.itemsize - 1)
     for cost, first in zip(costs, firsts, strict=True):
         np.minimum.reduce(keys, axis=0, out=first)
-        # All bits where a key is the smallest, else none; so only that one grows by the cost.
+        # A mask with all bits set for the smallest key, else 0: only that key grows by the cost.
         np.subtract(keys, first, out=beyond)
         beyond -= 1
         beyond >>= sign
@@ -108,13 +108,13 @@ def _one_tile(cycles: Int64Array, contexts: int) -> tuple[UInt8Array, int]:
 
 
 def shuffled_workers(lanes: list[VertexLanes], random: np.random.Generator) -> list[VertexLanes]:
-    """Lanes in which each tile's workers have changed their turns. Who shares a worker with whom stays, so that no
-    cycles change."""
-    free = []
+    """Shuffle worker ids per tile (target.deterministicWorkers=false). Vertices that share a worker still do, so cycles
+    do not change."""
+    shuffled = []
     for lane in lanes:
         turn = random.integers(0, WORKERS, len(lane.tile_offsets) - 1)
         by_vertex = np.repeat(turn, np.diff(lane.tile_offsets))
         on_worker = lane.worker < WORKERS
         worker = np.where(on_worker, (lane.worker + by_vertex) % WORKERS, lane.worker)
-        free.append(replace(lane, worker=worker.astype(lane.worker.dtype)))
-    return free
+        shuffled.append(replace(lane, worker=worker.astype(lane.worker.dtype)))
+    return shuffled

@@ -1,4 +1,4 @@
-"""Figures of one copy between host and tiles."""
+"""Figures of one copy between host and tiles: bytes, packets, code and cycles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HostCopy:
 
 
 def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
-    """A stream copy of a tensor given by its pieces."""
+    """A stream copy of the tensor with these pieces."""
     tile = emap.tile[pieces.row]
     weights = pieces.length * emap.item_bytes[pieces.row]
     size = np.bincount(tile, weights=weights, minlength=machine.tiles).astype(np.int64)
@@ -34,8 +34,7 @@ def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machin
 
 
 def bytes_copy(size: Int64Array, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
-    """A stream copy of so many bytes per tile. `looped`: packets go through a loop, where its code is shorter than
-    theirs."""
+    """A stream copy of `size` bytes per tile. `looped`: a loop handles the packets where its code is shorter."""
     packets = link.packets(size, machine.host_link, to_device=to_device)
     each = link.CODE_PER_PACKET * packets
     in_loop = looped & (each > link.CODE_PER_PACKET + link.LOOP_CODE)
@@ -54,8 +53,8 @@ def bytes_copy(size: Int64Array, to_device: bool, machine: Machine, *, looped: b
 
 
 def control_copy(tile: int, size: int, machine: Machine) -> HostCopy:
-    """One of the two copies that tell the device what to run: `size` bytes to one tile of each IPU; every tile holds
-    half of the code they need."""
+    """One of the two copies that select the program to run: `size` bytes to one tile of each IPU. Every tile holds half
+    of their code."""
     received = np.zeros(machine.tiles, np.int64)
     received[tile :: machine.tiles_per_ipu] = size
     code = np.full(machine.tiles, link.CODE_PER_TILE // 2, np.int64)

@@ -1,7 +1,7 @@
-"""How the cycles of one tile in an exchange or host copy come about, as cost terms.
+"""Cost terms of the cycles of one tile in an exchange or host copy.
 
-The convention is that of `popvision.formats.profile.model.CostTerm`: terms that begin with "+ " add up to the figure,
-the others are facts that those use.
+By the convention of `popvision.formats.profile.model.CostTerm`, terms that begin with "+ " add up to the cycles; the
+others are their inputs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GLOBAL = "exact: getGlobalSyncCycles of the target (published-numbers 3)"
 
 
 def program_terms(row: int, type_: str, work: Work, machine: Machine) -> list[CostTerm]:
-    """Terms of the busiest tile of a lowered program; none for programs of other kinds."""
+    """Terms of the busiest tile of a lowered program; none for programs other than exchanges, host copies and syncs."""
     name = f"program:{row}"
     if type_ == "DoExchange" and work.exchange is not None:
         return exchange_terms(name, work.exchange, machine, int(work.exchange.cycles.argmax()))
@@ -45,7 +45,7 @@ def program_terms(row: int, type_: str, work: Work, machine: Machine) -> list[Co
 
 
 def exchange_terms(name: str, exchange: Exchange, machine: Machine, tile: int) -> list[CostTerm]:
-    """Terms of one tile of an exchange within an IPU; none where it takes no part."""
+    """Terms of one tile of an exchange within an IPU; none for a tile that takes no part."""
     moving = exchange.moving
     if moving is None or not exchange.cycles[tile]:
         return []
@@ -79,7 +79,7 @@ def exchange_terms(name: str, exchange: Exchange, machine: Machine, tile: int) -
 
 
 def _sync_terms(name: str, work: Work, machine: Machine) -> list[CostTerm]:
-    """Who waits: how long follows from when the last of them comes."""
+    """The tiles that wait. How long they wait depends on the last tile."""
     taking_part = machine.tiles if work.waiting is None else int(work.waiting.sum())
     terms = [CostTerm(name, "tiles of a replica that take part", taking_part, _CONCERNED)]
     if work.sync_group:

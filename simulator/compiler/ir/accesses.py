@@ -1,6 +1,6 @@
-"""What one lowered program reads and writes: elements of variables, not buffers.
+"""Elements that one lowered program reads and writes, in variables, not buffers.
 
-Elements are runs of the element space, disjoint and in ascending order; runs may reach over the borders of variables.
+Elements are runs of the element space, disjoint and in ascending order; a run may reach across variables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOTHING: Elements = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 @dataclass(frozen=True)
 class Accesses:
-    """Elements read and elements written; what is both is read first."""
+    """Elements read and elements written; an element in both is read first."""
 
     reads: Elements = NOTHING
     writes: Elements = NOTHING
@@ -44,7 +44,7 @@ def elements_of(parts: Sequence[Elements]) -> Elements:
 
 
 def variables_in(elements: Elements, bases: Int64Array) -> Int64Array:
-    """The variables that some of these elements belong to; `bases` = first element of each variable."""
+    """The variables of these elements; `bases` = first element of each variable."""
     start, length = elements
     first = np.searchsorted(bases, start, side="right") - 1
     last = np.searchsorted(bases, start + length - 1, side="right") - 1
@@ -55,7 +55,8 @@ def variables_in(elements: Elements, bases: Int64Array) -> Int64Array:
 
 @dataclass(frozen=True)
 class Moves:
-    """What an exchange does to variables: within IPUs, where packets for others are filled, where they arrive."""
+    """Elements of variables that an exchange accesses: within IPUs, to fill packets for other IPUs, and where these
+    arrive."""
 
     inside: Accesses = Accesses()
     packed: Accesses = Accesses()
@@ -63,8 +64,8 @@ class Moves:
 
 
 def moves_of(crosses: BoolArray, length: Int64Array, reads: Int64Array | None, writes: Int64Array | None) -> Moves:
-    """Rows of an exchange: `reads` and `writes` = element that each begins at, None where that is in a buffer;
-    `crosses` marks rows between IPUs."""
+    """The accesses of an exchange. `reads` and `writes` hold the first element of each row, None where that end is a
+    buffer; `crosses` flags rows between IPUs."""
 
     def runs(start: Int64Array | None, keep: BoolArray) -> Elements:
         return NOTHING if start is None else elements_of([(start[keep], length[keep])])

@@ -1,6 +1,6 @@
-"""The tiles that lowered programs concern: a memoised walk over the program table, one flag per tile.
+"""The tiles on which lowered programs take time: a memoised walk over the program table, one flag per tile.
 
-The clock carries idle tiles along a loop, and lightweight profiling records a block on the IPUs that take part in it.
+The clock lets idle tiles skip a loop, and lightweight profiling records a block on the IPUs that take part in it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from simulator.compiler.machine import Machine
 
 
 class BusyTiles:
-    """Which tiles lowered programs concern: those that spend time in one of them, or in what they call. `recording`:
-    tiles that spend time on recording a program."""
+    """Tiles that spend time in lowered programs or in the functions that they call. `recording`: by row, tiles that
+    spend time on recording a program."""
 
     def __init__(
         self,
@@ -32,25 +32,25 @@ class BusyTiles:
 
     def of(self, rows: list[int]) -> BoolArray:
         """One flag per tile of the device."""
-        found = np.zeros(self._machine.tiles, np.bool_)
+        busy = np.zeros(self._machine.tiles, np.bool_)
         for row in rows:
-            found = found | self._of_one(row)
-        return np.tile(found, self._machine.num_replicas)
+            busy = busy | self._of_one(row)
+        return np.tile(busy, self._machine.num_replicas)
 
     def _of_one(self, row: int) -> BoolArray:
         if row not in self._known:
             own, waiting = self._cycles[row], self._table.work[row].waiting
-            found: BoolArray = np.zeros(self._machine.tiles, np.bool_)
+            busy: BoolArray = np.zeros(self._machine.tiles, np.bool_)
             if own is not None:
-                found |= own > 0
+                busy |= own > 0
             if self._table.type[row] in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch"):
-                found |= True if waiting is None else waiting
+                busy |= True if waiting is None else waiting
             if row in self._recording:
-                found[self._recording[row]] = True
+                busy[self._recording[row]] = True
             below = list(self._table.children[row])
             if self._table.function[row] >= 0:
                 below.append(self._functions[self._table.function[row]])
             for child in below:
-                found = found | self._of_one(child)
-            self._known[row] = found
+                busy = busy | self._of_one(child)
+            self._known[row] = busy
         return self._known[row]

@@ -1,8 +1,8 @@
-"""Where elements live: the tile mapping as a table of intervals, and cutting regions along it.
+"""Interval map from elements to tiles: the tile mapping of all variables, and cutting regions at its borders.
 
 All variables lie end to end in one element space (see `simulator.graph.store`). A region is a half-open interval of
-that space. Cutting regions at the borders of the mapping gives *pieces*, each on one tile and within one variable;
-every question of the compiler about place and size is asked of pieces.
+that space. Cutting regions at the borders of the mapping gives *pieces*, each on one tile and within one variable. All
+passes compute places and sizes from pieces. A look-up is a binary search.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.arrays import BoolArray, Int64Array
 
 @dataclass(frozen=True)
 class ElementMap:
-    """The mapping table with what belongs to each of its rows. Row i covers elements `begin[i] .. end[i]`."""
+    """Row i covers elements `begin[i] .. end[i]`; rows are in ascending order."""
 
     begin: Int64Array
     end: Int64Array
@@ -27,8 +27,8 @@ class ElementMap:
 
     @cached_property
     def place(self) -> Int64Array:
-        """Where each row begins in the memory of its variable on its tile, in elements: the rows of a variable lie
-        there one after another, in their order."""
+        """Where each row begins in its variable's memory on its tile, in elements. The rows of a variable on a tile lie
+        one after another, in ascending order."""
         order = np.lexsort((self.begin, self.tile, self.variable))
         length = (self.end - self.begin)[order]
         before = np.cumsum(length) - length
@@ -62,7 +62,8 @@ class ElementMap:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Parts of regions, in order: `region` = index of the region each came from, `row` = row of the ElementMap."""
+    """Parts of regions, in order. `region` = index of the region that each is cut from, `row` = row of the
+    ElementMap."""
 
     region: Int64Array
     start: Int64Array
@@ -76,7 +77,7 @@ class Pieces:
 def element_map(
     bases: Int64Array, numels: Int64Array, item_bytes: Int64Array, ends: Int64Array, tiles: Int64Array
 ) -> ElementMap:
-    """Join the mapping table of a GraphStore with its variables (rows with no elements own no interval)."""
+    """Join the mapping table of a GraphStore with its variables; empty variables have no row."""
     begin = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
     owners = np.flatnonzero(numels > 0)
     variable = owners[np.searchsorted(bases[owners], begin, side="right") - 1] if len(ends) else begin

@@ -9,7 +9,7 @@ from simulator.arrays import Int32Array, Int64Array
 
 @dataclass(frozen=True)
 class Sendings:
-    """Row i: tile `src[i]` sends `size[i]` bytes that go to `receivers[i]` tiles each. Sorted, each pair once."""
+    """Row i: tile `src[i]` sends `size[i]` bytes to `receivers[i]` tiles each. Sorted; each (src, receivers) once."""
 
     src: Int32Array
     receivers: Int32Array
@@ -18,7 +18,7 @@ class Sendings:
 
 @dataclass(frozen=True)
 class Moving:
-    """What the cycles of an exchange within an IPU are made of; per tile, in cycles. See `fabric.exchange_cycles`."""
+    """Parts of the cycles of an exchange within an IPU, per tile, in cycles. See `machine.exchange.exchange_cycles`."""
 
     received: Int32Array
     sent: Int32Array
@@ -44,7 +44,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Exchanges:
-    """One set of transfers, split where it crosses IPUs."""
+    """The exchanges of one set of transfers: within IPUs and between them."""
 
     internal: Exchange | None
     between_ipus: Exchange | None

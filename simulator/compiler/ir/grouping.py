@@ -6,13 +6,13 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 
-#: keys up to this, or up to a few times as many as there are values, are counted in a table
+#: Keys up to this, or up to four times the number of values, are counted in a table.
 _TABLE = 1 << 22
 
 
 def sums_by_key(key: Int64Array, value: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """(keys that occur, ascending; sum of the values of each). Keys and values are not negative, sums stay below
-    2**53."""
+    """(distinct keys, ascending; sum of the values of each), without sorting where keys are small. Keys and values must
+    not be negative, sums must stay below 2**53."""
     if len(key) == 0:
         return key, value
     if int(key.max()) < max(_TABLE, 4 * len(key)):
@@ -25,8 +25,8 @@ def sums_by_key(key: Int64Array, value: Int64Array) -> tuple[Int64Array, Int64Ar
 def union_in_groups(
     group: Int64Array, start: Int64Array, length: Int64Array, span: int
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Merge intervals that overlap or touch within the same group: (group, start, length) of the disjoint union,
-    sorted. `span` exceeds every end; groups are non-negative."""
+    """Merge intervals of a group that overlap or touch: (group, start, length) of the disjoint union, sorted. `span`
+    must exceed every end; groups must not be negative."""
     if len(start) == 0:
         return group, start, length
     position = group * (span + 1) + start

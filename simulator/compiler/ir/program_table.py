@@ -1,4 +1,4 @@
-"""The lowered programs: one row per node of the tree, in pre-order, and what each node does."""
+"""The table of lowered programs: one row per node of the tree, in pre-order, with the work of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTROL, FUNCTION = "control", "function"
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of the compiler's own that is live while the nodes that list it run."""
+    """A compiler's buffer, live while the rows that list it run."""
 
     name: str
     category: str
@@ -27,7 +27,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Packets:
-    """What comes before an exchange between IPUs: `copy` fills packet `buffers`. -1 = there is no such exchange."""
+    """The compute set `copy` that fills packet `buffers` before an exchange between IPUs; -1 = no such exchange."""
 
     copy: int
     buffers: tuple[int, ...]
@@ -42,21 +42,21 @@ class SentWords:
     exchange: Exchanges
     moves: Moves
     packets: Packets
-    buffers: tuple[int, ...]  #: of the tiles that they go to, in the order of `rows`
+    buffers: tuple[int, ...]  #: on the receiving tiles, in the order of `rows`
     rows: Transfer
-    item_bytes: int  #: of an element, which takes a word on the way
-    placed: bool = False
+    item_bytes: int  #: of an element; it takes a word in the exchange
+    code_counted: bool = False
 
     def first_use(self) -> bool:
-        """Whether this is the first program that sends them, so that its code counts here."""
-        first, self.placed = not self.placed, True
+        """True for the first program that sends them, which counts the exchange code."""
+        first, self.code_counted = not self.code_counted, True
         return first
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of several host copies that a program became: the stream's elements [begin, end), or one direction of a call
-    of the host."""
+    """One of several host copies that a program is lowered to: elements [begin, end) of a stream, or one direction of
+    a host function call."""
 
     number: int
     of: int
@@ -66,27 +66,29 @@ class Part:
 
 @dataclass
 class Work:
-    """What a node does. Cycles of OnTileExecute nodes belong to their compute set instead."""
+    """What a row does. The cycles of OnTileExecute rows are those of their compute set."""
 
-    cycles: Int64Array | None = None  #: per tile of the device; None = no time of its own
-    exchange: Exchange | None = None  #: traffic of DoExchange and GlobalExchange nodes
-    code: bool = True  #: whether the exchange code is counted here (not at further uses of the same exchange)
+    cycles: Int64Array | None = None  #: per tile of the device; None = takes no time
+    exchange: Exchange | None = None  #: traffic of DoExchange and GlobalExchange
+    code: bool = True  #: count the exchange code in this row; false for further uses of the same exchange
     rx: Int64Array | None = None  #: bytes received per tile by host copies
     tx: Int64Array | None = None  #: bytes sent per tile by host copies
     host_code: Int64Array | None = None  #: bytes of host exchange code per tile
     accesses: Accesses | None = None
-    undefined: Elements | None = None  #: whose contents WriteUndef ends
-    buffers: tuple[int, ...] = ()  #: rows of Items.buffers
-    words: SentWords | None = None  #: that an If or Switch looks at
-    part: Part | None = None  #: of a StreamCopyMid; None = all that its program moves
-    host_wait: int = 0  #: cycles a StreamCopyBegin takes after its barrier
+    undefined: Elements | None = None  #: elements that WriteUndef makes undefined
+    buffers: tuple[int, ...] = ()  #: rows of ExchangePlans.buffers
+    words: SentWords | None = None  #: that an If or Switch reads
+    part: Part | None = None  #: of a StreamCopyMid; None = all of its program
+    host_wait: int = 0  #: cycles of a StreamCopyBegin after its barrier
     waiting: BoolArray | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all
     sync_group: str = ""  #: of an external barrier: "GS1" (the IPUs of a replica) or "GS2" (all)
-    replica_map: tuple[int, ...] = ()  #: where each replica sends its part of a GlobalExchange, () = to itself
+    replica_map: tuple[int, ...] = ()  #: receiving replica of each replica in a GlobalExchange, () = itself
 
 
 @dataclass
 class ProgramTable:
+    """Columns by row. `children` and `function_roots` hold rows."""
+
     type: list[str] = field(default_factory=list)
     name: list[str] = field(default_factory=list)
     owner: list[str] = field(default_factory=list)

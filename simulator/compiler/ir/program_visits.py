@@ -1,8 +1,8 @@
-"""Which program of the tree is which, in every pass that walks through the tree.
+"""Identify programs by their place in the tree, in every pass that walks through it.
 
-One program object may stand in several places, and a pass meets it once in each. Lowering and the numeric plan walk
-through the same trees in the same order, each with visits of its own; so the same key means the same place in both,
-and what one of them knows of a place (its rows) serves the other (what runs there).
+A program object may occur several times in a tree, and a pass meets each occurrence. Lowering and the numeric plan walk
+through the same trees in the same order, each with its own ProgramVisits; so equal keys mean the same occurrence, and
+the rows of one pass can be matched with the actions of the other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from simulator.graph.program import Program
 
 
 class Place(NamedTuple):
-    """Where a program stands: in program or function number `owner`, object `number`, met for the `nth` time."""
+    """An occurrence of a program: in program or function `owner`, object `number`, for the `nth` time."""
 
     owner: tuple[str, int]
     number: int
@@ -22,7 +22,7 @@ class Place(NamedTuple):
 
 
 class ProgramVisits:
-    """Places of the programs of a graph, as a pass meets them."""
+    """Counts the occurrences of programs during one pass."""
 
     def __init__(self, programs: Sequence[Program], functions: Sequence[Program]) -> None:
         self._objects = all_programs([*programs, *functions])  # ids are unique while these live
@@ -31,7 +31,7 @@ class ProgramVisits:
         self.owner: tuple[str, int] = ("program", 0)
 
     def visit(self, program: Program) -> Place:
-        """The place that a program is met at now."""
+        """The place of the next occurrence of a program."""
         number = self._numbers[id(program)]
         nth = self._met.get((self.owner, number), 0)
         self._met[self.owner, number] = nth + 1
@@ -39,7 +39,7 @@ class ProgramVisits:
 
 
 def all_programs(roots: Iterable[Program]) -> list[Program]:
-    """Every program of these trees once, in the order that they are met."""
+    """Every program of these trees once, in the order of their first occurrence."""
     found: dict[int, Program] = {}
     waiting = list(roots)[::-1]
     while waiting:

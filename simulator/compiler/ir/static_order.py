@@ -1,5 +1,4 @@
-"""The static order: every program in the order it would run, a loop body once, a function's body at each call, the
-branches of a choice one after another.
+"""The static order of programs: a loop body once, a function's body at each call, the branches of a choice in sequence.
 
 Positions are the liveness indices of reports. Syncs have none, as in published reports: they touch no memory.
 """
@@ -11,14 +10,14 @@ from dataclasses import dataclass, field
 from simulator.compiler.ir.program_table import ProgramTable
 
 Range = tuple[int, int]
-"""Half-open, of positions"""
+"""Half-open range of positions."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A place at which one of several branches runs, or, unless the choice is `complete`, none."""
+    """A choice between branches. Exactly one runs if the choice is `complete`, else one or none."""
 
-    at: int  #: position of the program that chooses
+    at: int  #: position of the choosing program
     branches: list[Range]
     complete: bool
 
@@ -29,8 +28,8 @@ class StaticOrder:
     loops: list[Range]  #: loop bodies
     branches: list[Range]  #: the root switch's branches
     bodies: dict[int, list[int]] = field(default_factory=dict)  #: first position of a function's body at each call
-    lengths: dict[int, int] = field(default_factory=dict)  #: positions that the body of each function takes
-    choices: list[Choice] = field(default_factory=list)  #: made by data; those within others come first
+    lengths: dict[int, int] = field(default_factory=dict)  #: number of positions of each function's body
+    choices: list[Choice] = field(default_factory=list)  #: made by data; inner choices come first
 
     def __len__(self) -> int:
         return len(self.program)
@@ -40,7 +39,7 @@ def static_order(table: ProgramTable, branches: list[int], function_roots: dict[
     """Walk the tree from row 0. `branches` are rows of the root switch's branches."""
     order = StaticOrder([], [], [])
     starts: dict[int, int] = {}
-    noted = {*branches, *function_roots.values()}  # rows whose ranges are wanted
+    recorded = {*branches, *function_roots.values()}  # rows whose ranges are recorded
     pending: list[tuple[int, bool]] = [(0, False)]
     ranges: dict[int, Range] = {}
     function_of = {root: function for function, root in function_roots.items()}
@@ -49,7 +48,7 @@ def static_order(table: ProgramTable, branches: list[int], function_roots: dict[
         if leaving:
             begin = starts.pop(row)
             ranges[row] = (begin, len(order.program))
-            _enter(order, table, row, ranges)
+            _record(order, table, row, ranges)
             if row in function_of:
                 order.bodies.setdefault(function_of[row], []).append(begin)
                 order.lengths[function_of[row]] = len(order.program) - begin
@@ -57,8 +56,8 @@ def static_order(table: ProgramTable, branches: list[int], function_roots: dict[
         if table.type[row] == "Sync":
             continue
         if table.type[row] in ("Repeat", "RepeatWhile", "If", "Switch"):
-            noted.update((row, *table.children[row]))
-        if row in noted:
+            recorded.update((row, *table.children[row]))
+        if row in recorded:
             starts[row] = len(order.program)
             pending.append((row, True))
         order.program.append(row)
@@ -69,8 +68,8 @@ def static_order(table: ProgramTable, branches: list[int], function_roots: dict[
     return order
 
 
-def _enter(order: StaticOrder, table: ProgramTable, row: int, ranges: dict[int, Range]) -> None:
-    """Note the loop or choice that a program is. A Repeat of no trips is a branch that may not run."""
+def _record(order: StaticOrder, table: ProgramTable, row: int, ranges: dict[int, Range]) -> None:
+    """Record a program that is a loop or a choice. A Repeat of no trips is a branch that may not run."""
     (begin, end), type_, children = ranges[row], table.type[row], table.children[row]
     if type_ in ("If", "Switch") and children:
         order.choices.append(Choice(begin, [ranges[child] for child in children], True))

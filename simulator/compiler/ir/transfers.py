@@ -13,8 +13,8 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Transfer:
-    """Runs that cross from tile to tile: row i moves `length[i]` elements of `item_bytes[i]`, from element `start[i]`
-    of the element space (the same element sent to several tiles is one multicast)."""
+    """Runs between tiles: row i moves `length[i]` elements of `item_bytes[i]` bytes, from element `start[i]` of the
+    element space. The same element sent to several tiles is one multicast."""
 
     src: Int64Array
     dst: Int64Array
@@ -26,7 +26,7 @@ class Transfer:
         return len(self.src)
 
     def take(self, rows: BoolArray) -> Transfer:
-        """The rows that a flag is set for."""
+        """The flagged rows."""
         if rows.all():
             return self
         columns = (self.src, self.dst, self.start, self.length, self.item_bytes)
@@ -42,8 +42,8 @@ EMPTY_TRANSFER = Transfer(_NONE, _NONE, _NONE, _NONE, _NONE)
 
 @dataclass(frozen=True)
 class LocalCopy:
-    """A copy within tiles, all arrays one entry per tile: bytes moved, contiguous runs, bytes of the buffer it fills
-    or empties (0 for a copy between variables), bytes of constants that it writes (None = none)."""
+    """A copy within tiles. Per tile: bytes moved, contiguous runs, bytes of the buffer that it fills or empties (0 for
+    a copy between variables), bytes of constants that it writes (None = none)."""
 
     moved: Int64Array
     runs: Int64Array

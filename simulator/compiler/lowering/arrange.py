@@ -1,15 +1,19 @@
-"""Arrange: what must move before and after a compute set runs. Copies: `simulator.compiler.lowering.arrange_copies`.
+"""Arrange compute sets: what moves between tiles, and within them, before and after a compute set runs. Copies:
+`simulator.compiler.lowering.arrange_copies`.
 
-A vertex works on memory of its own tile. An operand (one edge of the vertex that must be one run of memory) is used
-where it lies when it is one local run (pieces that follow each other in the memory of a variable on the tile are one);
-comes by exchange when all of it is remote; and is gathered into a
-buffer of the tile when part of it is local and it is not one piece. The exchange writes remote parts of gathered
-operands straight into that buffer, so each of them is sent for itself; what several other operands of a tile read is
-sent to the tile once. An operand that comes wholly from other tiles and holds an element several times (a vector that
-is broadcast) is received once and spread into a gather buffer on the tile. Outputs mirror this.
+A vertex works on memory of its own tile. An operand (an edge of the vertex that must be one run of memory)
 
-Buffers hold their contents in the order in which they appear here: gather buffers the gathered pieces of one field of
-one block after the other, message buffers the elements that a tile receives in ascending order.
+- is used in place when it is one local run; pieces that follow each other in a variable's memory on the tile are one;
+- comes by exchange into a message buffer when all of it is remote;
+- is gathered into a buffer of the tile when part of it is local and it is not one run. The exchange writes the remote
+  parts of gathered operands straight into the gather buffer, so each of them is sent separately. Elements that several
+  other operands of a tile read are sent to the tile once.
+
+An operand that is wholly remote and holds an element several times (a broadcast vector) is received once and spread
+into a gather buffer on the tile. Outputs mirror this.
+
+Gather buffers hold the gathered pieces of one field of one block after another; message buffers hold the elements that
+a tile receives in ascending order.
 """
 
 from __future__ import annotations
@@ -31,18 +35,18 @@ if TYPE_CHECKING:
 
 
 _NONE = np.empty(0, np.int64)
-#: An operand from other tiles is received once and spread where it holds each element so often (a guess: no public
-#: source says from where on Poplar broadcasts).
+#: A remote operand that holds each element at least this often is received once and spread. A guess: no public source
+#: gives Poplar's threshold.
 REPEATS_OF_A_BROADCAST = 2
 
 Unmapped = Callable[[int, int], Exception]
-"""(variable, element within it) -> the exception to raise for an element without a tile"""
+"""(variable, element within it) -> the exception for an element without a tile."""
 
 
 @dataclass(frozen=True)
 class Operands:
-    """Pieces of one field of one block that a compute set reads (or writes): the vertex's tile of each, whether it lies
-    in the gather buffer, and whether it is spread there from the message buffer."""
+    """Pieces of one field of one block that a compute set reads (or writes), with the tile of their vertex. `gathered`:
+    in the gather buffer; `spread`: copied there from the message buffer."""
 
     block: VertexBlock
     field: str
@@ -54,23 +58,23 @@ class Operands:
 
 @dataclass(frozen=True)
 class ComputeArrangement:
-    before: Transfer  #: rows that fill the message buffer, then those of gathered pieces, each in order
-    message: Int64Array  #: bytes per tile received into buffers that are not gather buffers
+    before: Transfer  #: rows into message buffers, then rows into gather buffers, each in order
+    message: Int64Array  #: bytes per tile received into message buffers
     gather: LocalCopy
     after: Transfer
     output: Int64Array  #: bytes per tile of outputs waiting to be sent
     scatter: LocalCopy
-    accesses: Accesses  #: of the compute set itself: what is used where it lies
-    gathered: Elements  #: what is copied into gather buffers on its tile
-    scattered: Elements  #: what is copied back from them on its tile
-    message_rows: int  #: rows of `before` that fill the message buffer
+    accesses: Accesses  #: of the compute set itself: elements used in place
+    gathered: Elements  #: elements copied into gather buffers within their tile
+    scattered: Elements  #: elements copied back from them within their tile
+    message_rows: int  #: rows of `before` into message buffers
     inputs: Sequence[Operands]
     outputs: Sequence[Operands]
 
 
 @dataclass
 class _Side:
-    """Pieces of all inputs (or outputs) of a compute set that need work; `tile` is the vertex's tile."""
+    """Collects the pieces of all inputs (or outputs) of a compute set."""
 
     tiles: int
     remote: list[tuple[Int64Array, Pieces, BoolArray]] = field(default_factory=list)  # (vertex tile, pieces, gathered)
@@ -96,9 +100,9 @@ class _Side:
         spread = _spread(operand, pieces, local)
         gathered = _gathered(operand, pieces, local, emap) | spread
         self.operands.append(Operands(*of, tile, pieces, gathered, spread))
-        for parts, kept in ((self.in_place, local & ~gathered), (self.copied, local & gathered)):
-            if kept.any():
-                parts.append((pieces.start[kept], pieces.length[kept]))
+        for parts, chosen in ((self.in_place, local & ~gathered), (self.copied, local & gathered)):
+            if chosen.any():
+                parts.append((pieces.start[chosen], pieces.length[chosen]))
         if gathered.any():
             size = pieces.length[gathered] * emap.item_bytes[pieces.row[gathered]]
             self.buffer += _per_tile(tile[gathered], size, self.tiles)
@@ -123,7 +127,8 @@ class _Side:
 def arrange_compute_set(
     blocks: Iterable[VertexBlock], emap: ElementMap, tiles: int, unmapped: Unmapped
 ) -> ComputeArrangement:
-    """What a compute set needs. `tiles` = tiles of the device."""
+    """Arrange a compute set. `tiles` = tiles of the device. Raises what `unmapped` makes for an element without a
+    tile."""
     inputs, outputs = _Side(tiles), _Side(tiles)
     for block in blocks:
         vertex_tile = block.tiles.astype(np.int64)
@@ -159,7 +164,7 @@ def arrange_compute_set(
 
 
 def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
-    """Raise for the first piece that has no tile."""
+    """Raise for the first piece without a tile."""
     bad = np.flatnonzero(emap.tile[pieces.row] < 0)
     if len(bad):
         row = int(pieces.row[bad[0]])
@@ -169,7 +174,7 @@ def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
 
 
 def _operands(spec: FieldSpec, edges: FieldEdges, owner: Int64Array, pieces: Pieces) -> Int64Array | None:
-    """The operand each piece belongs to, or None where every edge is a single element."""
+    """The operand that each piece belongs to; None where every edge is a single element."""
     if spec.kind in ("scalar", "scalars"):
         return None
     if spec.kind == "vector":
@@ -186,36 +191,36 @@ def _gathered(operand: Int64Array | None, pieces: Pieces, local: BoolArray, emap
     if int(count.max()) <= 1:
         return np.zeros(len(operand), np.bool_)
     near = np.bincount(operand, weights=local)
-    # Pieces that follow each other in the memory of one variable on the tile are one run of it.
+    # Adjacent pieces of one variable on the tile are one run.
     apart = np.bincount(operand, weights=~_follows(operand, pieces, local, emap))
     return np.asarray(((apart > 1) & (near > 0))[operand])
 
 
 def _spread(operand: Int64Array | None, pieces: Pieces, local: BoolArray) -> BoolArray:
-    """Pieces of operands that come wholly from other tiles and are broadcast, REPEATS_OF_A_BROADCAST or more. (A
-    few repeated elements, as of padding, are received where they are read.)"""
+    """Flag pieces of wholly remote operands that hold their elements REPEATS_OF_A_BROADCAST times or more. A few
+    repeated elements, as in padding, are received several times."""
     none = np.zeros(len(pieces.row), np.bool_)
     if operand is None or len(operand) < 2:
         return none
     end = pieces.start + pieces.length
-    # Nearly all operands ascend, and then hold each element once.
+    # Nearly all operands are in ascending order and so hold each element once.
     back = (operand[1:] == operand[:-1]) & (pieces.start[1:] < end[:-1])
     if not back.any():
         return none
-    doubtful = np.bincount(operand[1:], back, int(operand.max()) + 1) > 0
-    doubtful &= np.bincount(operand, local, len(doubtful)) == 0
-    at = np.flatnonzero(doubtful[operand])
+    candidates = np.bincount(operand[1:], back, int(operand.max()) + 1) > 0
+    candidates &= np.bincount(operand, local, len(candidates)) == 0
+    at = np.flatnonzero(candidates[operand])
     if not len(at):
         return none
-    held = np.bincount(operand, pieces.length, len(doubtful))
+    elements = np.bincount(operand, pieces.length, len(candidates))
     owner, _, size = union_in_groups(operand[at], pieces.start[at], pieces.length[at], int(end.max()))
-    distinct_elements = np.bincount(owner, size, len(doubtful))
-    repeats = doubtful & (held >= REPEATS_OF_A_BROADCAST * distinct_elements)
+    distinct_elements = np.bincount(owner, size, len(candidates))
+    repeats = candidates & (elements >= REPEATS_OF_A_BROADCAST * distinct_elements)
     return np.asarray(repeats[operand])
 
 
 def _follows(operand: Int64Array, pieces: Pieces, local: BoolArray, emap: ElementMap) -> BoolArray:
-    """Whether each piece continues the one before it: same operand, same variable, both on the tile, no gap."""
+    """Flag pieces that continue the one before: same operand, same variable, both on the tile, no gap."""
     follows = np.zeros(len(operand), np.bool_)
     row = pieces.row
     at = emap.place[row] + pieces.start - emap.begin[row]
@@ -225,8 +230,8 @@ def _follows(operand: Int64Array, pieces: Pieces, local: BoolArray, emap: Elemen
 
 
 def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, Int64Array, int]:
-    """What is received before the compute set, bytes of the message buffers, and how many rows fill these. Each element
-    comes once per tile into the message buffer, and once for each gathered operand."""
+    """(transfer before the compute set, bytes of the message buffers, number of rows into these). An element comes once
+    per tile into the message buffer, and once per gathered operand."""
     tile, pieces, gathered = side.joined()
     if len(tile) == 0:
         return EMPTY_TRANSFER, np.zeros(tiles, np.int64), 0
@@ -245,7 +250,7 @@ def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, Int6
 
 
 def _outgoing(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, Int64Array]:
-    """What is sent after the compute set, from the vertex's tile to the owner of the element."""
+    """(transfer after the compute set, from the vertex's tile to the element's tile; bytes of the output buffers)."""
     tile, pieces, gathered = side.joined()
     if len(tile) == 0:
         return EMPTY_TRANSFER, np.zeros(tiles, np.int64)

@@ -1,17 +1,17 @@
-"""Arrange copies between tensors: what crosses from tile to tile, and what is done on the tiles.
+"""Arrange copies between tensors: the transfers between tiles, and the copies within tiles.
 
-A run whose two ends lie on different tiles goes by exchange. A run within a tile is copied there by an on-tile copy,
-after the exchange. Two rules spare some of that:
+A run whose two ends lie on different tiles goes by exchange. A run within a tile is copied there after the exchange.
+Two rules save work:
 
-- A constant of one value is not sent: the tiles that need it write it themselves. (Published: the padding of the matmul
+- A constant of one value is not sent; the tiles that need it write it themselves. (Published: the padding of the matmul
   chain occupies no always-live memory, and its copy ends with a long on-tile copy; published-numbers 6.1.)
-- A tile with no more than 640 bytes of its own sends them to itself with the exchange that happens anyway within its
-  IPU (what goes to other IPUs goes through packets, with which nothing rides), if that gets hardly longer; such rows
-  have the tile at both ends and are not counted as traffic. (A guess from the chain's four copies, which leave up to
-  128, 512, 544 and 768 bytes on a few tiles: the second and third have no on-tile copy in the published tree, the
-  fourth has. The alternative, all local runs on tile, makes these two twice as long as published. Time does not set the
-  768 bytes apart: riding, their tiles would receive 320 words where the busiest receives 328; nor does their share of
-  what a tile receives, which is larger for the 512 bytes of the second copy.)
+- A tile with at most 640 bytes of its own sends them to itself in the exchange within its IPU, if that makes the
+  exchange hardly longer. Packets to other IPUs carry no such rows. They have the same tile at both ends and are not
+  counted as traffic. (A guess from the chain's four copies, which leave up to 128, 512, 544 and 768 bytes on a few
+  tiles: the second and third have no on-tile copy in the published tree, the fourth has one. With all local runs copied
+  on tile, the second and third would take twice their published time. Time does not explain the on-tile copy of the 768
+  bytes: sent with the exchange, their tiles would receive 320 words, the busiest tile receives 328. Nor does their
+  share of what a tile receives, which is larger for the 512 bytes of the second copy.)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from simulator.machine import exchange as fabric
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of a copy, and the element that the first of each goes to."""
+    """Runs of a copy, each with the destination of its first element."""
 
     transfer: Transfer
     to: Int64Array
@@ -40,21 +40,21 @@ class Runs:
         return Runs(self.transfer.take(keep), self.to[keep])
 
 
-#: Most bytes of its own that a tile sends to itself. Fitted: 544 ride and 768 do not, see the module text.
-RIDING_BYTES = 640
+#: Most bytes that a tile sends to itself. Fitted: 544 are sent, 768 are not; see the module text.
+SELF_SENT_BYTES = 640
 
-#: An exchange may get longer by this part of the words of the busiest tile of the IPU. A guess.
-RIDING_SLACK = 32
+#: The busiest tile of the IPU may send or receive 1/32 more words. A guess.
+SELF_SENT_SLACK = 32
 
 
 @dataclass(frozen=True)
 class CopyArrangement:
     transfer: Transfer
     local: LocalCopy
-    accesses: Accesses  #: of what is done on the tiles
-    sent: Runs  #: those of the transfer
-    near: Runs  #: copied on the tiles
-    filled: Runs  #: written by the tiles, which know the value
+    accesses: Accesses  #: of the copies within tiles
+    sent: Runs  #: those of `transfer`
+    near: Runs  #: copied within tiles
+    filled: Runs  #: constants that tiles write
 
 
 def arrange_copy(
@@ -65,18 +65,18 @@ def arrange_copy(
     unmapped: Unmapped,
     fills: BoolArray | None = None,
 ) -> CopyArrangement:
-    """A copy between tensors given by their regions (starts, lengths), equally many elements. `fills`: one flag per
-    variable, set for constants of one value."""
+    """Arrange a copy between tensors given by their regions (starts, lengths), of equally many elements. `fills` flags
+    variables that are constants of one value. Raises what `unmapped` makes for an element without a tile."""
     tiles = len(ipu_of_tile)
     every, to, variable = _paired(source, destination, emap, unmapped)
     fill = np.zeros(len(every), np.bool_) if fills is None else fills[variable]
     far = (every.src != every.dst) & ~fill
     near = ~far & ~fill
-    tile, size = _merged(every.take(near), to[near])
+    tile, size = _joined_runs(every.take(near), to[near])
     inside = far & (ipu_of_tile[every.src] == ipu_of_tile[every.dst])
-    riding = _riding(every.take(inside), tile, size, every.dst[fill], ipu_of_tile)
-    far |= near & riding[every.dst]
-    on_tile = ~riding[tile]
+    self_sending = _tiles_that_send_to_themselves(every.take(inside), tile, size, every.dst[fill], ipu_of_tile)
+    far |= near & self_sending[every.dst]
+    on_tile = ~self_sending[tile]
     moved = _per_tile(tile[on_tile], size[on_tile], tiles)
     count = np.bincount(tile[on_tile], minlength=tiles).astype(np.int64)
     filled = _per_tile(every.dst[fill], every.bytes[fill], tiles)
@@ -95,7 +95,7 @@ def paired_runs(
     emap: ElementMap,
     unmapped: Unmapped,
 ) -> Runs:
-    """Runs that lie on one tile at both ends (also where both ends are the same tile)."""
+    """The runs of a copy, each on one tile at either end."""
     runs, to, _ = _paired(source, destination, emap, unmapped)
     return Runs(runs, to)
 
@@ -106,7 +106,7 @@ def _paired(
     emap: ElementMap,
     unmapped: Unmapped,
 ) -> tuple[Transfer, Int64Array, Int64Array]:
-    """(runs, element where each goes to, variable each comes from)."""
+    """(runs, destination element of each, source variable of each)."""
     src, dst = emap.cut(*source), emap.cut(*destination)
     check_mapped(src, emap, unmapped)
     check_mapped(dst, emap, unmapped)
@@ -122,8 +122,8 @@ def _paired(
     return runs, to, emap.variable[from_row]
 
 
-def _merged(runs: Transfer, to: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """(tile, bytes) of runs within tiles after joining those that follow each other in both tensors."""
+def _joined_runs(runs: Transfer, to: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """(tile, bytes) of runs within tiles after joining runs that are adjacent in both tensors."""
     if len(runs) == 0:
         return runs.dst, runs.dst
     order = np.lexsort((to, runs.dst))
@@ -135,20 +135,20 @@ def _merged(runs: Transfer, to: Int64Array) -> tuple[Int64Array, Int64Array]:
     return tile[head], np.add.reduceat(runs.bytes[order], head)
 
 
-def _riding(
+def _tiles_that_send_to_themselves(
     transfer: Transfer, tile: Int64Array, size: Int64Array, filling: Int64Array, ipu_of_tile: Int64Array
 ) -> BoolArray:
-    """Which tiles send their own runs to themselves: those with few bytes, nothing to fill, and words to spare in the
-    exchange within their IPU. `transfer` = what crosses from tile to tile within IPUs."""
+    """Flag tiles that send their own runs to themselves: few bytes, no constants to write, and fewer words to move than
+    the busiest tile of the IPU. `transfer` = rows between tiles within IPUs."""
     tiles = len(ipu_of_tile)
     received, sent = (_per_tile(t, fabric.words(transfer.bytes), tiles) for t in (transfer.dst, transfer.src))
     moved = np.maximum(received, sent)
     busiest = np.zeros(int(ipu_of_tile.max(initial=0)) + 1, np.int64)
     np.maximum.at(busiest, ipu_of_tile, moved)
     words = _per_tile(tile, fabric.words(size), tiles)
-    few = (words > 0) & (_per_tile(tile, size, tiles) <= RIDING_BYTES)
+    few = (words > 0) & (_per_tile(tile, size, tiles) <= SELF_SENT_BYTES)
     few[filling] = False
-    return np.asarray(few & (moved + words <= (busiest + busiest // RIDING_SLACK)[ipu_of_tile]))
+    return np.asarray(few & (moved + words <= (busiest + busiest // SELF_SENT_SLACK)[ipu_of_tile]))
 
 
 def _per_tile(tile: Int64Array, size: Int64Array, tiles: int) -> Int64Array:

@@ -1,4 +1,4 @@
-"""Adjacent copies that are independent run as one copy; and how copies are described in names."""
+"""Merge adjacent independent copies into one; name copies after their variables."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from simulator.base import regions
 from simulator.compiler.ir.element_map import ElementMap
 from simulator.graph import program as host
 
-#: More variables than this in one name are replaced by an ellipsis.
+#: Variables shown in a name; an ellipsis stands for the others.
 NAMES_SHOWN = 8
 
 
-def grouped(programs: Sequence[host.Program]) -> Iterator[host.Program | list[host.Copy]]:
-    """The programs in order, each run of adjacent independent tensor copies as one list. Copies of nothing vanish."""
+def group_copies(programs: Sequence[host.Program]) -> Iterator[host.Program | list[host.Copy]]:
+    """The programs in order; adjacent independent tensor copies form a list. Copies of nothing are dropped."""
     group: list[host.Copy] = []
     for program in programs:
         if isinstance(program, host.Copy) and program.kind == "tensor":
@@ -37,7 +37,7 @@ def grouped(programs: Sequence[host.Program]) -> Iterator[host.Program | list[ho
 
 
 def _independent(group: list[host.Copy], copy: host.Copy) -> bool:
-    """Whether `copy` may run together with the group: neither reads nor writes what the other writes."""
+    """True where `copy` and the group neither read nor write what the other writes."""
     written = regions_of([c.destination for c in group])
     read = regions_of([c.source for c in group])
     source, destination = copy.source.regions(), copy.destination.regions()
@@ -49,24 +49,24 @@ def _independent(group: list[host.Copy], copy: host.Copy) -> bool:
 
 
 def regions_of(tensors: Sequence[Any]) -> tuple[Int64Array, Int64Array]:
-    """The regions of several tensors, one after the other."""
+    """The regions of several tensors, concatenated."""
     parts = [tensor.regions() for tensor in tensors]
     if len(parts) == 1:
         return parts[0][0], parts[0][1]
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
-def description(
+def copy_name(
     source: tuple[Int64Array, Int64Array],
     destination: tuple[Int64Array, Int64Array],
     emap: ElementMap,
     names: Sequence[str],
 ) -> str:
     """`Copy_<source>_to_<destination>`, with braces around several variables."""
-    return f"Copy_{_named(source, emap, names)}_to_{_named(destination, emap, names)}"
+    return f"Copy_{_variables_text(source, emap, names)}_to_{_variables_text(destination, emap, names)}"
 
 
-def _named(of: tuple[Int64Array, Int64Array], emap: ElementMap, names: Sequence[str]) -> str:
+def _variables_text(of: tuple[Int64Array, Int64Array], emap: ElementMap, names: Sequence[str]) -> str:
     variables = emap.variable[emap.find(of[0][of[1] > 0])]
     _, first = np.unique(variables, return_index=True)
     found = list(dict.fromkeys(names[v] or "<anonymous>" for v in variables[np.sort(first)].tolist()))

@@ -1,4 +1,4 @@
-"""Variables whose storage is outside the graph get their tiles, as linking gives symbols their addresses."""
+"""Map external variables to tiles: the simulator's linking step for variables whose storage lies outside the graph."""
 
 from __future__ import annotations
 
@@ -15,31 +15,33 @@ if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
 
 
-#: Addresses are multiples of this, so that every load can reach them (simulator.compiler.memory.layout).
+#: Addresses are multiples of the widest load (simulator.compiler.memory.layout).
 _ALIGNMENT = 16
 
 Addresses = dict[tuple[int, int], int]
-"""(variable, tile) -> the byte of the tile's memory at which what the tile holds of the variable begins"""
+"""(variable, tile) -> address of the variable's first byte on the tile."""
 
 
-def place_externals(store: GraphStore, places: Mapping[str, Parts | int], tiles: int, memory: int) -> Addresses:
-    """Map the external variables of a store to tiles of `memory` bytes each, and return the addresses that are given.
-    Others write them between runs, so they are always live.
+def place_external_variables(
+    store: GraphStore, places: Mapping[str, Parts | int], tiles: int, memory: int
+) -> Addresses:
+    """Map the external variables of a store to tiles of `memory` bytes each; returns the addresses that the caller has
+    fixed. Other runtimes write these variables between runs, so they are always live.
 
-    Raises `link_error` for a symbol without a place and a place without a symbol, `invalid_tile_mapping` for tiles that
-    or addresses that there are not and for parts that leave elements out or name them twice."""
+    Raises `link_error` for a symbol without a place and a place without a symbol; `invalid_tile_mapping` for tiles or
+    addresses out of range, and for parts that omit or repeat elements."""
     found: Addresses = {}
     known = store.variables.external
     unknown = sorted(set(places) - set(known.values()))
     if unknown:
         raise link_error(
-            f"Symbol '{unknown[0]}' is preallocated, but no external variable of the graph is called so.",
+            f"Symbol '{unknown[0]}' is preallocated, but the graph has no external variable of that name.",
             f"unreferenced symbol: {unknown[0]}",
         )
     for variable, symbol in known.items():
         if symbol not in places:
             raise link_error(
-                f"Undefined symbol '{symbol}': external variable '{store.variables.name[variable]}' is placed nowhere; "
+                f"Undefined symbol '{symbol}': external variable '{store.variables.name[variable]}' has no place; "
                 "name its tiles in Preallocations.",
                 f"undefined symbol: {symbol}",
             )
@@ -54,15 +56,15 @@ def place_externals(store: GraphStore, places: Mapping[str, Parts | int], tiles:
 
 
 def _addresses(symbol: str, parts: Parts, size: int, memory: int) -> dict[int, int]:
-    """Tile -> address, of those that have one. `size`: bytes of an element."""
+    """Tile -> fixed address. `size`: bytes of an element."""
     found: dict[int, int] = {}
     for tile, begin, end, address in parts:
         if address == -1:
             continue
         if address < 0 or address % _ALIGNMENT or address + (end - begin) * size > memory:
             raise invalid_tile_mapping(
-                f"Preallocations of '{symbol}': address {address} on tile {tile} is no multiple of {_ALIGNMENT} with "
-                f"room for {(end - begin) * size} bytes below {memory}."
+                f"Preallocations of '{symbol}': address {address} on tile {tile} must be a multiple of {_ALIGNMENT} "
+                f"with room for {(end - begin) * size} bytes below {memory}."
             )
         if sum(other == tile for other, *_ in parts) > 1:
             raise invalid_tile_mapping(
@@ -78,10 +80,12 @@ def _mapping(symbol: str, place: Parts | int, count: int, tiles: int) -> tuple[I
     done = 0
     for tile, begin, end, _ in parts:
         if not 0 <= tile < tiles:
-            raise invalid_tile_mapping(f"Preallocations of '{symbol}': there is no tile {tile}, only 0 to {tiles - 1}.")
+            raise invalid_tile_mapping(
+                f"Preallocations of '{symbol}': tile {tile} does not exist; the tiles are 0 to {tiles - 1}."
+            )
         if begin != done or end <= begin:
             raise invalid_tile_mapping(
-                f"Preallocations of '{symbol}': elements {done} to {begin} are named twice or left out; cover all "
+                f"Preallocations of '{symbol}': elements {done} to {begin} are repeated or omitted; cover all "
                 f"{count} elements once."
             )
         done = end

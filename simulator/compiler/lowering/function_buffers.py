@@ -1,8 +1,8 @@
-"""Copies of function buffers: how a function's code and constant graph state reach the tiles before it is called.
+"""Copies of function buffers: bring a function's code and constant graph state to the tiles before a call.
 
-A REMOTE buffer moves its bytes through the host link, in the three parts of a stream copy; a LOCAL buffer, and a copy
-from one LOCAL buffer to another, moves them within each tile. How many bytes there are is known when all programs are
-lowered, so the nodes stand first and `settle` fills them in.
+A REMOTE buffer moves its bytes through the host link, in the three parts of a stream copy. A LOCAL buffer, and a copy
+between LOCAL buffers, moves them within each tile. The number of bytes is known only when all programs are lowered, so
+`simulator.compiler.memory.overlays` fills it in.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from simulator.graph import program as host
 from simulator.graph.objects import Function, FunctionBuffer
 
 if TYPE_CHECKING:
-    from simulator.compiler.lowering.items import Items
+    from simulator.compiler.lowering.exchange_plans import ExchangePlans
 
 
 @dataclass(frozen=True)
 class FunctionCopy:
-    """A lowered copy of a function buffer: its copy within tiles is at `row`, or its host copy begins there."""
+    """A lowered copy of a function buffer. `row` holds its copy within tiles, or the Begin of its host copy."""
 
     copy: host.Copy
     row: int
@@ -44,12 +44,12 @@ def lower_function_copy(
     copy: host.Copy,
     table: ProgramTable,
     parent: int,
-    items: Items,
+    plans: ExchangePlans,
     machine: Machine,
     host_group: str,
     debug_id: int,
 ) -> FunctionCopy:
-    """Add the nodes of a copy: through the host link, or within tiles. A barrier is left to the caller."""
+    """Add the rows of a copy: through the host link, or within tiles. The caller adds the barrier."""
     name, row = f"function {_function_of(copy)}", len(table)
     if _is_remote(copy):
         for part in ("Begin", "Mid", "End"):
@@ -57,13 +57,13 @@ def lower_function_copy(
             table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
         return FunctionCopy(copy, row, None)
     local = LocalCopy(*(np.zeros(machine.tiles, np.int64) for _ in range(3)))
-    title = f"copy{items.number()}_{name}/OnTileCopy-0"
-    number = items.add_local_copy(title, local)
+    title = f"copy{plans.number()}_{name}/OnTileCopy-0"
+    number = plans.add_local_copy(title, local)
     table.add(parent, "OnTileExecute", title, compute_set=number, debug_id=debug_id)
     return FunctionCopy(copy, row, local)
 
 
 def _is_remote(copy: host.Copy) -> bool:
-    """Whether one end is outside the tiles."""
+    """True where one end is outside the tiles."""
     ends = (copy.source, copy.destination)
     return any(isinstance(e, FunctionBuffer) and e.mapping is FunctionBufferMappingType.REMOTE for e in ends)

@@ -1,4 +1,5 @@
-"""Steps that every kind of program is lowered to: barriers, exchanges, compute sets and copies within tiles."""
+"""Append to the program table what all kinds of programs are lowered to: syncs, exchanges, compute sets, local
+copies."""
 
 from __future__ import annotations
 
@@ -8,37 +9,37 @@ from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.ir.accesses import Moves
 from simulator.compiler.ir.exchanges import Exchange, Exchanges
 from simulator.compiler.ir.program_table import Packets, ProgramTable, Work
-from simulator.compiler.lowering.items import Items
+from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.lowering.sync_domains import SyncDomains, covers
 from simulator.compiler.machine import Machine
 from simulator.machine.links import packets as packet_counts
 
 
 class Steps:
-    """Appends steps to the table of lowered programs. `domains`: who waits for whom; `sync_after_compute`: a sync
-    follows each compute set, for its counters."""
+    """Appends rows to the program table. `domains` says which tiles wait for each other; `sync_after_compute` puts a
+    sync after each compute set, for its counters."""
 
-    def __init__(self, items: Items, machine: Machine, domains: SyncDomains, sync_after_compute: bool) -> None:
+    def __init__(self, plans: ExchangePlans, machine: Machine, domains: SyncDomains, sync_after_compute: bool) -> None:
         self.table = ProgramTable()
-        self.items, self.machine, self.domains = items, machine, domains
+        self.plans, self.machine, self.domains = plans, machine, domains
         self.sync_after_compute = sync_after_compute
         self.global_packets: Int64Array = np.zeros(machine.tiles, np.int64)  #: packets to other IPUs per tile
 
-    def barrier(self, parent: int, debug_id: int, group: str, waiting: BoolArray | None) -> None:
-        """The sync that a program needs, made for that program, unless one that does stands there already. `group`:
-        "" = internal, "GS1" or "GS2"; `waiting`: tiles that take part, None = all."""
+    def add_barrier(self, parent: int, debug_id: int, group: str, waiting: BoolArray | None) -> None:
+        """Add a sync, unless the row before is one of this group that covers the tiles. `group`: "" = internal, "GS1"
+        or "GS2"; `waiting`: flags of the tiles that take part, None = all."""
         before = self.table.children[parent][-1:]
         stands = before and self.table.type[before[0]] == "Sync" and self.table.work[before[0]].sync_group == group
         if not stands or not covers(self.table.work[before[0]].waiting, waiting):
-            self.sync(parent, debug_id, group, waiting)
+            self.add_sync(parent, debug_id, group, waiting)
 
-    def sync(self, parent: int, debug_id: int, group: str, waiting: BoolArray | None) -> None:
-        """A sync, whatever stands there already. Arguments as for `barrier`."""
+    def add_sync(self, parent: int, debug_id: int, group: str, waiting: BoolArray | None) -> None:
+        """Add a sync in any case. Arguments as for `add_barrier`."""
         name = "External" if group else "Internal"
         work = Work(waiting=waiting, sync_group=group)
         self.table.add(parent, "Sync", name, sync_type=name.lower(), debug_id=debug_id, work=work)
 
-    def exchange(
+    def add_exchange(
         self,
         parent: int,
         name: str,
@@ -48,27 +49,27 @@ class Steps:
         packets: Packets,
         debug_id: int = -1,
     ) -> None:
-        """Barrier and exchange, between IPUs first; nothing where nothing moves."""
+        """Add a barrier and an exchange, the one between IPUs first; nothing where nothing moves."""
         if exchanges.between_ipus is not None:
-            self._global_exchange(
+            self._add_global_exchange(
                 parent, name.replace("/Exchange", "/Global"), exchanges.between_ipus, work, moves, packets, debug_id
             )
         if exchanges.internal is not None:
             figures = exchanges.internal
-            self.barrier(parent, debug_id, "", self.domains.concerned((figures.rx > 0) | (figures.tx > 0)))
+            self.add_barrier(parent, debug_id, "", self.domains.waiting_tiles((figures.rx > 0) | (figures.tx > 0)))
             own = Work(figures.cycles, figures, work.code, accesses=moves.inside, buffers=work.buffers)
             self.table.add(parent, "DoExchange", name, work=own, debug_id=debug_id)
 
-    def _global_exchange(
+    def _add_global_exchange(
         self, parent: int, name: str, figures: Exchange, work: Work, moves: Moves, packets: Packets, debug_id: int
     ) -> None:
-        """Packets are filled, all IPUs concerned wait for each other, bytes move, each IPU waits for its tiles."""
-        concerned = self.domains.concerned((figures.rx > 0) | (figures.tx > 0))
+        """Packets are filled, all IPUs waiting wait for each other, bytes move, each IPU waits for its tiles."""
+        waiting = self.domains.waiting_tiles((figures.rx > 0) | (figures.tx > 0))
         buffers = work.buffers + packets.buffers
-        from_variables = len(moves.packed.reads[0]) > 0  # else from output buffers, which must be there already
+        from_variables = len(moves.packed.reads[0]) > 0  # else from output buffers, which are live before
         filled = packets.buffers if from_variables else buffers
-        self.on_tile(parent, packets.copy, Work(accesses=moves.packed, buffers=filled), debug_id)
-        self.barrier(parent, debug_id, "GS2" if work.replica_map else "GS1", concerned)
+        self.add_on_tile(parent, packets.copy, Work(accesses=moves.packed, buffers=filled), debug_id)
+        self.add_barrier(parent, debug_id, "GS2" if work.replica_map else "GS1", waiting)
         self.table.add(
             parent,
             "GlobalExchange",
@@ -83,13 +84,13 @@ class Steps:
                 replica_map=work.replica_map,
             ),
         )
-        self.barrier(parent, debug_id, "", concerned)
+        self.add_barrier(parent, debug_id, "", waiting)
         if work.code:
             self.global_packets += packet_counts(figures.tx)
 
-    def on_tile(self, parent: int, compute_set: int, work: Work, debug_id: int) -> None:
-        """A compute set of the graph or a copy within tiles."""
-        name = self.items.compute_set_names[compute_set]
+    def add_on_tile(self, parent: int, compute_set: int, work: Work, debug_id: int) -> None:
+        """Add a launch of a compute set: the graph's, or that of a copy within tiles."""
+        name = self.plans.compute_set_names[compute_set]
         self.table.add(parent, "OnTileExecute", name, work=work, compute_set=compute_set, debug_id=debug_id)
         if self.sync_after_compute:
-            self.barrier(parent, debug_id, "", None)
+            self.add_barrier(parent, debug_id, "", None)

@@ -1,11 +1,11 @@
-"""Who takes part in a barrier: the IPUs concerned, and on each of them its I/O tiles, its other tiles, or both.
+"""Sync domains: the tiles that take part in a barrier, by IPU, and on each IPU its I/O tiles, its other tiles, or both.
 
-*I/O tiles* hold what streams bring and take away and run no vertex: the tiles of a streamed tensor of which no tile has
-a vertex. As long as an exchange or host copy concerns only them, the other tiles of the IPU go on computing, and the
-other way round: those not concerned answer the barrier ahead (`sans`), so input and output overlap with compute
-(poplar-model 3.2.9; graph-analyser 1.9, overlapped I/O). Once data moves between both kinds, all of the IPU waits. An
-IPU without any tile concerned goes on as well. The rule by which Poplar knows I/O tiles is not public. This one is a
-guess: it needs no mark by the program and leaves alone every program that streams into tiles that compute.
+*I/O tiles* hold tensors that streams copy, and no tile of such a tensor has a vertex. While an exchange or host copy
+uses only I/O tiles, the other tiles of the IPU go on computing, and the other way round: tiles that take no part answer
+the barrier ahead (`sans`), so that input and output overlap with compute (poplar-model 3.2.9; graph-analyser 1.9,
+overlapped I/O). When data moves between both kinds, the whole IPU waits. An IPU without a tile that takes part goes on
+as well. How Poplar recognises I/O tiles is not public. This rule is a guess: it needs no mark in the program and
+changes nothing for programs that stream into tiles that compute.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ class SyncDomains:
         self.io = io
         self._part = ipu_of_tile * 2 + io
 
-    def concerned(self, moving: BoolArray) -> BoolArray | None:
-        """All tiles that wait for each other when the `moving` tiles exchange data; None = all of the replica."""
+    def waiting_tiles(self, moving: BoolArray) -> BoolArray | None:
+        """Flags of the tiles that wait for each other when the `moving` tiles exchange data; None = all of the
+        replica."""
         parts = np.zeros(int(self._part.max()) + 1, np.bool_)
         parts[self._part[moving]] = True
         waiting = parts[self._part]
@@ -40,14 +41,14 @@ class SyncDomains:
 
 
 def covers(standing: BoolArray | None, wanted: BoolArray | None) -> bool:
-    """Whether a barrier of the `standing` tiles holds up all `wanted` ones; None = all tiles."""
+    """Whether a barrier of the `standing` tiles includes all `wanted` ones; None = all tiles."""
     return standing is None or (wanted is not None and bool(standing[wanted].all()))
 
 
 def sync_domains(
     store: GraphStore, programs: Iterable[host.Program], emap: ElementMap, ipu_of_tile: Int64Array
 ) -> SyncDomains:
-    """The domains of a graph under these programs."""
+    """The domains of a graph that runs these programs."""
     tiles = len(ipu_of_tile)
     computing = np.zeros(tiles, np.bool_)
     for block in store.blocks:
@@ -63,7 +64,7 @@ def sync_domains(
 
 
 def _streamed(programs: Iterable[host.Program]) -> Iterator[Tensor]:
-    """Tensors that programs copy from or to streams."""
+    """Tensors that programs copy from or to the host."""
     pending = list(programs)
     while pending:
         program = pending.pop()

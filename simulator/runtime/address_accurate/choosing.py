@@ -27,12 +27,12 @@ class Choosing:
     ) -> None:
         self.chosen: dict[int, int] = {}
         self._lowered, self._replicas, self._memories, self._side = lowered, replicas, memories, side
-        items = replicas[0].items
-        self._words = {id(sent): Words(sent, replicas, memories[0].memory) for sent in items.words.values()}
+        plans = replicas[0].plans
+        self._words = {id(sent): Words(sent, replicas, memories[0].memory) for sent in plans.words.values()}
         #: by id of the exchange
         self._exchanged = {
             id(exchange): (self._words[id(sent)], exchange)
-            for sent in items.words.values()
+            for sent in plans.words.values()
             for exchange in (sent.exchange.internal, sent.exchange.between_ipus)
             if exchange is not None
         }

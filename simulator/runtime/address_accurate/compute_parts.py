@@ -14,7 +14,7 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.lowering.arrange import Operands
-from simulator.compiler.lowering.items import ComputeItem, Items
+from simulator.compiler.lowering.exchange_plans import ComputePlan, ExchangePlans
 from simulator.runtime.address_accurate.claims import Claims
 from simulator.runtime.address_accurate.moves import Moved, buffer_address
 from simulator.runtime.address_accurate.sendings import Sending
@@ -26,23 +26,23 @@ class Replica:
     """One replica's places: the tiles from `shift` on, all variables by `slots`."""
 
     claims: Claims
-    items: Items
+    plans: ExchangePlans
     slots: Slots
     shift: int
 
     @property
     def emap(self) -> ElementMap:
-        return self.items.emap
+        return self.plans.emap
 
     def buffer(
         self, numbers: Sequence[int], category: str, tile: Int64Array, offset: Int64Array, size: Int64Array
     ) -> Int64Array:
-        """Addresses of things in the buffer of this category among `numbers` (rows of Items.buffers)."""
+        """Addresses of things in the buffer of this category among `numbers` (rows of ExchangePlans.buffers)."""
         if len(tile) == 0:
             return tile
-        (number,) = (n for n in numbers if self.items.buffers[n].category == category)
-        row = len(self.items.numels) + number
-        return buffer_address(self.claims, row, tile, offset, size, self.items.buffers[number].name)
+        (number,) = (n for n in numbers if self.plans.buffers[n].category == category)
+        row = len(self.plans.numels) + number
+        return buffer_address(self.claims, row, tile, offset, size, self.plans.buffers[number].name)
 
 
 @dataclass(frozen=True)
@@ -56,46 +56,46 @@ class Side:
     far_gathered: Int64Array  #: addresses in gather buffers of what comes from (goes to) other tiles, in order
 
 
-def inputs_of(replica: Replica, item: ComputeItem) -> tuple[Side, Sending]:
+def inputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
     """Inputs, and the exchange that brings those of other tiles."""
-    assert item.arranged is not None
-    arranged, rows = item.arranged, item.arranged.before
+    assert plan.arranged is not None
+    arranged, rows = plan.arranged, plan.arranged.before
     first = slice(arranged.message_rows)
     tile = rows.dst + replica.shift
     size = rows.bytes
     address = replica.buffer(
-        item.before_buffers, "message", tile[first], stacked(tile[first], size[first]), size[first]
+        plan.before_buffers, "message", tile[first], stacked(tile[first], size[first]), size[first]
     )
     message = Slots(
-        f"the message buffer of '{item.label}'",
+        f"the message buffer of '{plan.label}'",
         tile[first],
         rows.start[first],
         rows.length[first],
         rows.item_bytes[first],
         address,
     )
-    side = _side(replica, arranged.inputs, item.before_buffers, message)
+    side = _side(replica, arranged.inputs, plan.before_buffers, message)
     return side, Sending(rows, replica.slots, np.concatenate([address, side.far_gathered]))
 
 
-def outputs_of(replica: Replica, item: ComputeItem) -> tuple[Side, Sending]:
+def outputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
     """Outputs, and the exchange that takes those of other tiles there."""
-    assert item.arranged is not None
-    arranged, rows = item.arranged, item.arranged.after
+    assert plan.arranged is not None
+    arranged, rows = plan.arranged, plan.arranged.after
     tile, pieces = _far(replica, arranged.outputs, gathered=False)
-    size = pieces["length"] * pieces["item"]
-    address = replica.buffer(item.after_buffers, "outputEdge", tile, stacked(tile, size), size)
+    size = pieces["length"] * pieces["plan"]
+    address = replica.buffer(plan.after_buffers, "outputEdge", tile, stacked(tile, size), size)
     output = Slots(
-        f"the output buffer of '{item.label}'", tile, pieces["start"], pieces["length"], pieces["item"], address
+        f"the output buffer of '{plan.label}'", tile, pieces["start"], pieces["length"], pieces["plan"], address
     )
-    side = _side(replica, arranged.outputs, item.after_buffers, output)
+    side = _side(replica, arranged.outputs, plan.after_buffers, output)
     far_tile, far = _far(replica, arranged.outputs, gathered=True)
     source = Slots(
-        f"the buffers of '{item.label}'",
+        f"the buffers of '{plan.label}'",
         np.concatenate([tile, far_tile]),
         np.concatenate([pieces["start"], far["start"]]),
         np.concatenate([pieces["length"], far["length"]]),
-        np.concatenate([pieces["item"], far["item"]]),
+        np.concatenate([pieces["plan"], far["plan"]]),
         np.concatenate([address, side.far_gathered]),
     )
     target = replica.slots.addresses(rows.dst + replica.shift, rows.start)
@@ -114,7 +114,7 @@ def _far(replica: Replica, operands: Sequence[Operands], *, gathered: bool) -> t
         length.append(o.pieces.length[kept])
         row.append(o.pieces.row[kept])
     columns = {"start": np.concatenate(start), "length": np.concatenate(length)}
-    return np.concatenate(tile), columns | {"item": emap.item_bytes[np.concatenate(row)]}
+    return np.concatenate(tile), columns | {"plan": emap.item_bytes[np.concatenate(row)]}
 
 
 def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int], buffered: Slots) -> Side:
@@ -125,20 +125,20 @@ def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]
     near: list[tuple[Int64Array, Int64Array]] = [(none, none)]
     far: list[Int64Array] = [none]
     for o, place in zip(operands, places, strict=True):
-        tile, item = o.tile + replica.shift, emap.item_bytes[o.pieces.row]
+        tile, plan = o.tile + replica.shift, emap.item_bytes[o.pieces.row]
         local = emap.tile[o.pieces.row] == o.tile
         used = np.empty(len(tile), np.int64)
         in_place, waiting = local & ~o.gathered, ~local & ~o.gathered
         used[in_place] = replica.slots.addresses(tile[in_place], o.pieces.start[in_place])
         used[waiting] = buffered.addresses(tile[waiting], o.pieces.start[waiting])
         used[o.gathered] = place
-        elements[id(o.block), o.field] = bytes_from_items(used, o.pieces.length, item)
+        elements[id(o.block), o.field] = bytes_from_items(used, o.pieces.length, plan)
         copied = local & o.gathered
-        size = o.pieces.length[copied] * item[copied]
+        size = o.pieces.length[copied] * plan[copied]
         at = replica.slots.addresses(tile[copied], o.pieces.start[copied])
         near.append((bytes_from(at, size), bytes_from(used[copied], size)))
         if o.spread.any():
-            size = o.pieces.length[o.spread] * item[o.spread]
+            size = o.pieces.length[o.spread] * plan[o.spread]
             at = buffered.addresses(tile[o.spread], o.pieces.start[o.spread])
             near.append((bytes_from(at, size), bytes_from(used[o.spread], size)))
         far.append(used[~local & o.gathered & ~o.spread])

@@ -13,7 +13,7 @@ from simulator.compiler.ir.accesses import Elements
 from simulator.compiler.ir.exchanges import Exchange, Exchanges
 from simulator.compiler.ir.program_table import Packets
 from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs
-from simulator.compiler.lowering.items import ComputeItem, CopyItem
+from simulator.compiler.lowering.exchange_plans import ComputePlan, CopyPlan
 from simulator.graph import program as host
 from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.codelet_code import CodeletCode
@@ -54,14 +54,14 @@ class Leaves:
         self._store, self._programs = store, arrangements.programs
         self._table, self._replicas = table, replicas
         self._memory, self._host = memory, host_side
-        self._items = arrangements.items
+        self._items = arrangements.plans
         self._ipu_of_tile = self._items.machine.ipu_of_tile
         self._made: dict[int, Action | None] = {}
         self._on_tile: dict[int, Action] = {}  #: by compute set
         self._denied: dict[int, set[int]] = {}  #: by compute set: replicas in which a compute() returned false
         self._exchanges: dict[int, tuple[list[Sending], Packets, bool]] = {}  #: by id of the exchange
-        for compute_set, item in self._items.computes.items():
-            self._enter_compute(compute_set, item)
+        for compute_set, plan in self._items.computes.items():
+            self._enter_compute(compute_set, plan)
         for copy in self._items.copies:
             self._enter_copy(copy)
 
@@ -135,9 +135,9 @@ class Leaves:
 
     # Compute sets and copies
 
-    def _enter_compute(self, compute_set: int, item: ComputeItem) -> None:
-        inputs = [inputs_of(replica, item) for replica in self._replicas]
-        outputs = [outputs_of(replica, item) for replica in self._replicas]
+    def _enter_compute(self, compute_set: int, plan: ComputePlan) -> None:
+        inputs = [inputs_of(replica, plan) for replica in self._replicas]
+        outputs = [outputs_of(replica, plan) for replica in self._replicas]
         store = self._store
         name = store.compute_set_names[compute_set]
         blocks = [block for block in store.settled_blocks if block.compute_set == compute_set]
@@ -150,13 +150,13 @@ class Leaves:
             )
         ]
         self._on_tile[compute_set] = lambda: self._run(compute_set, vertices)
-        if item.gather >= 0:
-            self._on_tile[item.gather] = self._copying(joined([side.near for side, _ in inputs]))
-        if item.scatter >= 0:
+        if plan.gather >= 0:
+            self._on_tile[plan.gather] = self._copying(joined([side.near for side, _ in inputs]))
+        if plan.scatter >= 0:
             back = [Moved(side.near.destination, side.near.source) for side, _ in outputs]
-            self._on_tile[item.scatter] = self._copying(joined(back))
-        self._enter_exchanges(item.before, [s for _, s in inputs], item.packets_before, False)
-        self._enter_exchanges(item.after, [s for _, s in outputs], item.packets_after, False)
+            self._on_tile[plan.scatter] = self._copying(joined(back))
+        self._enter_exchanges(plan.before, [s for _, s in inputs], plan.packets_before, False)
+        self._enter_exchanges(plan.after, [s for _, s in outputs], plan.packets_after, False)
 
     def _run(self, compute_set: int, vertices: list[Any]) -> None:
         self._denied[compute_set] = run_vertices(vertices, self._memory, verify=self._verify)
@@ -175,15 +175,15 @@ class Leaves:
 
         return run
 
-    def _enter_copy(self, item: CopyItem) -> None:
-        arranged = item.arranged
+    def _enter_copy(self, plan: CopyPlan) -> None:
+        arranged = plan.arranged
         if isinstance(arranged, Runs):
-            self._enter_exchanges(item.exchange, [self._sent(arranged, r) for r in self._replicas], item.packets, True)
+            self._enter_exchanges(plan.exchange, [self._sent(arranged, r) for r in self._replicas], plan.packets, True)
         elif isinstance(arranged, CopyArrangement):
             sendings = [self._sent(arranged.sent, r) for r in self._replicas]
-            self._enter_exchanges(item.exchange, sendings, item.packets, False)
-            if item.local >= 0:
-                self._on_tile[item.local] = self._local(arranged)
+            self._enter_exchanges(plan.exchange, sendings, plan.packets, False)
+            if plan.local >= 0:
+                self._on_tile[plan.local] = self._local(arranged)
 
     def _sent(self, runs: Runs, replica: Replica) -> Sending:
         rows = runs.transfer

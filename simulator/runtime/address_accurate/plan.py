@@ -37,19 +37,19 @@ class AddressPlan:
 
     def __init__(self, compiled: CompiledGraph, arrangements: Arrangements, plan: NumericPlan) -> None:
         m = compiled.machine
-        store, items = compiled.source.store, arrangements.items
+        store, plans = compiled.source.store, arrangements.plans
         self._store, self._arrangements = store, arrangements
         self._lowered, self._programs = compiled.lowered, compiled.num_programs
         self._claims = claims_of(
             compiled.compilation,
-            len(items.numels) + len(items.buffers),
+            len(plans.numels) + len(plans.buffers),
             arrangements.part_of,
             m.bytes_per_tile,
             m.device_tiles,
         )
         names = list(store.variables.name)
         self._replicas = [
-            Replica(self._claims, items, variable_slots(self._claims, items.emap, m.tiles, r, names), r * m.tiles)
+            Replica(self._claims, plans, variable_slots(self._claims, plans.emap, m.tiles, r, names), r * m.tiles)
             for r in range(m.num_replicas)
         ]
         self._size = m.bytes_per_tile * m.device_tiles
@@ -76,7 +76,7 @@ class AddressPlan:
         """Memory in its first state, seen by each replica; each is loaded for itself, also with `autoload`."""
         memory = TileMemory(self._claims, self._size)
         for replica in self._replicas:
-            number = replica.shift // max(len(replica.items.machine.ipu_of_tile), 1)
+            number = replica.shift // max(len(replica.plans.machine.ipu_of_tile), 1)
             for element, values in self._initial(number):
                 _store(memory, replica, element, values)
         return [ReplicaMemory(memory, r) for r in range(len(self._replicas))]

@@ -27,7 +27,7 @@ class Words:
         self._memory, self.sent = memory, sent
         source, target = zip(*(_places(sent, replica) for replica in replicas), strict=True)
         self._source, self._target = np.concatenate(source), np.concatenate(target)
-        rows, of_tile = sent.rows, replicas[0].items.machine.ipu_of_tile
+        rows, of_tile = sent.rows, replicas[0].plans.machine.ipu_of_tile
         crosses = np.repeat(of_tile[rows.src] != of_tile[rows.dst], rows.length)
         self._crosses = np.tile(crosses, len(replicas))
 
@@ -59,9 +59,9 @@ def _places(sent: SentWords, replica: Replica) -> tuple[Int64Array, Int64Array]:
     if not sent.buffers:
         return source, np.empty((0, WORD_BYTES), np.int64)
     (number,) = sent.buffers
-    name = replica.items.buffers[number].name
+    name = replica.plans.buffers[number].name
     tile = rows.dst + replica.shift
-    row = len(replica.items.numels) + number
+    row = len(replica.plans.numels) + number
     first = buffer_address(replica.claims, row, tile, stacked(tile, rows.bytes), rows.bytes, name)
     words = regions.elements(first, rows.bytes).reshape(-1, WORD_BYTES)
     return source, words

@@ -269,15 +269,15 @@ def test_a_transfer_that_moves_nothing_is_found(planted):
     """The compiler forgets the rows of an exchange whose messages it reports."""
     compiled, bench, _ = planted
     kept = compiled.arrangements
-    for number, item in kept.items.computes.items():
-        rows = item.arranged.before
-        if not len(rows) or item.before.internal is None:
+    for number, plan in kept.plans.computes.items():
+        rows = plan.arranged.before
+        if not len(rows) or plan.before.internal is None:
             continue
         none = np.zeros(len(rows), np.int64)
-        broken = replace(item, arranged=replace(item.arranged, before=replace(rows, length=none)))
-        items = _with(kept.items, computes={**kept.items.computes, number: broken})
+        broken = replace(plan, arranged=replace(plan.arranged, before=replace(rows, length=none)))
+        plans = _with(kept.plans, computes={**kept.plans.computes, number: broken})
         with pytest.raises(poplar_error):
-            outcome(replace(compiled, arrangements=replace(kept, items=items)), bench)
+            outcome(replace(compiled, arrangements=replace(kept, plans=plans)), bench)
 
 
 def _with(object_, **attributes):

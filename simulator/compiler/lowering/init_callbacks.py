@@ -1,4 +1,4 @@
-"""Vertex fields whose value a function of the program gives when the graph has been built (`Graph.setInitCallback`)."""
+"""Call the functions that set vertex fields when the graph is complete (`Graph.setInitCallback`)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from simulator.graph.vertices import VertexBlock
 
 
-def settle_late_values(store: GraphStore) -> None:
-    """Call every callback once and keep what it returns as the value of its field."""
+def call_init_callbacks(store: GraphStore) -> None:
+    """Call every callback once; its result becomes the value of its field."""
     for block in store.blocks:
         for field, callbacks in block.late.items():
             column = _column(block, field)

@@ -1,6 +1,6 @@
-"""What programs refer to more than once: compute sets and copies, arranged and planned at their first use.
+"""Plans of what compute sets and copies move, made at their first use and shared by all programs that run them.
 
-Exchange code and buffers belong to the item, however many programs run it.
+Exchange code and buffers belong to the plan, however many programs run it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class ComputeItem:
-    """A compute set with what runs before and after it. `gather` and `scatter` are compute sets, -1 = none."""
+class ComputePlan:
+    """What runs before and after a compute set. `gather` and `scatter` are compute sets of local copies, -1 = none."""
 
     label: str
     before: Exchanges
@@ -41,22 +41,23 @@ class ComputeItem:
     scatter: int
     before_buffers: tuple[int, ...]
     after_buffers: tuple[int, ...]
-    fetched: tuple[int, ...]  #: of `before_buffers`, what the exchange fills
-    scattering: tuple[int, ...]  #: of `after_buffers`, what the copy on the tiles empties
-    fetches: Moves  #: of the exchange before
-    delivers: Moves  #: of the exchange after
+    fetched: tuple[int, ...]  #: those of `before_buffers` that the exchange fills
+    scattering: tuple[int, ...]  #: those of `after_buffers` that the local copy empties
+    fetches: Moves  #: by the exchange before
+    delivers: Moves  #: by the exchange after
     gathered: Elements
     scattered: Elements
     accesses: Accesses
     packets_before: Packets
     packets_after: Packets
-    placed: bool = False  #: some program runs it already, so its exchange code has been counted
-    arranged: ComputeArrangement | None = None  #: kept where values follow addresses
+    code_counted: bool = False  #: a lowered program counts its exchange code already
+    arranged: ComputeArrangement | None = None  #: for debug.verify and the address-accurate mode
 
 
 @dataclass
-class CopyItem:
-    """A copy between tensors, or to another replica. `local` is the compute set of its local part, -1 = none."""
+class CopyPlan:
+    """What a copy between tensors, or to another replica, moves. `local` is the compute set of its part within tiles,
+    -1 = none."""
 
     label: str
     exchange: Exchanges
@@ -64,12 +65,12 @@ class CopyItem:
     moves: Moves
     accesses: Accesses  #: of the local part
     packets: Packets
-    placed: bool = False
-    arranged: CopyArrangement | Runs | None = None  #: kept where values follow addresses
+    code_counted: bool = False
+    arranged: CopyArrangement | Runs | None = None  #: for debug.verify and the address-accurate mode
 
 
-class Items:
-    """Compute set i < number of the graph's own is the graph's; the rest are local copies, in order."""
+class ExchangePlans:
+    """The plans of one graph. Compute sets of local copies are numbered after the graph's own, in order."""
 
     def __init__(
         self, store: GraphStore, emap: ElementMap, machine: Machine, *, keep_arrangements: bool = False
@@ -83,43 +84,43 @@ class Items:
         self.buffers: list[Buffer] = []
         self.machine = machine
         self._variable_names = store.variables.name
-        self._fills = np.array([_of_one_value(values) for values in store.variables.constant], np.bool_)
+        self._fills = np.array([_has_one_value(values) for values in store.variables.constant], np.bool_)
         self._blocks: dict[int, list[VertexBlock]] = {}
         for block in store.blocks:
             self._blocks.setdefault(block.compute_set, []).append(block)
         streams = (info for info in store.debug_infos if info["category"] == "stream")
         self._stream_debug_ids = {str(info["name"]): int(info["id"]) for info in streams}
-        self.computes: dict[int, ComputeItem] = {}  #: by compute set
-        self.words: dict[object, SentWords] = {}  #: by what `simulator.compiler.lowering.sent_words` knows them by
-        self._copies: dict[tuple[int, ...], tuple[CopyItem, list[Any]]] = {}
+        self.computes: dict[int, ComputePlan] = {}  #: by compute set
+        self.words: dict[object, SentWords] = {}  #: by the keys of `simulator.compiler.lowering.sent_words`
+        self._copies: dict[tuple[int, ...], tuple[CopyPlan, list[Any]]] = {}
         self._next_number = 0
 
-    def compute(self, index: int) -> ComputeItem:
-        """The item of a compute set of the graph."""
+    def compute(self, index: int) -> ComputePlan:
+        """The plan of a compute set of the graph. Raises invalid_tile_mapping for a used element without a tile."""
         if index not in self.computes:
             self.computes[index] = self._new_compute(index)
         return self.computes[index]
 
-    def copy(self, copies: Sequence[Any]) -> CopyItem:
-        """The item of one or more copies that run as one."""
+    def copy(self, copies: Sequence[Any]) -> CopyPlan:
+        """The plan of one or more copies that run as one. Raises as `compute`."""
         key = tuple(id(c) for c in copies)
         if key not in self._copies:
             self._copies[key] = (self._new_copy(copies), list(copies))  # ids are unique while the objects live
         return self._copies[key][0]
 
     @property
-    def copies(self) -> list[CopyItem]:
-        """The items of all copies."""
-        return [item for item, _ in self._copies.values()]
+    def copies(self) -> list[CopyPlan]:
+        """The plans of all copies."""
+        return [plan for plan, _ in self._copies.values()]
 
     @property
-    def copied(self) -> list[tuple[CopyItem, list[Any]]]:
-        """The items of all copies, with the program's copies that each stands for."""
+    def copied(self) -> list[tuple[CopyPlan, list[Any]]]:
+        """The plans of all copies, with the program's copies that each stands for."""
         return list(self._copies.values())
 
     @property
     def fills(self) -> BoolArray:
-        """Which variables are constants of one value: tiles write them, nobody sends them."""
+        """Flags of variables that are constants of one value: tiles write these themselves, nobody sends them."""
         return self._fills
 
     def number(self) -> int:
@@ -128,33 +129,33 @@ class Items:
         return self._next_number - 1
 
     def mapped_pieces(self, regions: tuple[Int64Array, Int64Array]) -> Pieces:
-        """The pieces of a tensor; raises invalid_tile_mapping when some have no tile."""
+        """The pieces of a tensor. Raises invalid_tile_mapping for an element without a tile."""
         pieces = self.emap.cut(*regions)
         check_mapped(pieces, self.emap, self.unmapped)
         return pieces
 
     def unmapped(self, variable: int, element: int) -> Exception:
-        """The error of a used element without a tile."""
+        """The error for a used element without a tile."""
         name = self._variable_names[variable] or f"variable {variable}"
         return invalid_tile_mapping(
             f"Element {element} of '{name}' is used by a program but has no tile; call graph.setTileMapping first."
         )
 
-    def _new_compute(self, index: int) -> ComputeItem:
+    def _new_compute(self, index: int) -> ComputePlan:
         name, m = self.compute_set_names[index], self.machine
         debug_id = self.compute_set_debug_ids[index]
         arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.unmapped)
         before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         label = f"cs{self.number()}_{name}" if before or after else name
-        gather = self._local_copy(f"{name}/PreArrange-0", arranged.gather)
-        scatter = self._local_copy(f"{name}/PostArrange-0", arranged.scatter)
-        message = self._buffer(f"{label}/message", "message", arranged.message, debug_id)
-        gathered = self._buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer, debug_id)
-        output = self._buffer(f"{label}/output", "outputEdge", arranged.output, debug_id)
-        scattering = self._buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer, debug_id)
-        some_gathered_from_afar = len(arranged.before) > arranged.message_rows
-        return ComputeItem(
+        gather = self._add_if_needed(f"{name}/PreArrange-0", arranged.gather)
+        scatter = self._add_if_needed(f"{name}/PostArrange-0", arranged.scatter)
+        message = self.add_buffer(f"{label}/message", "message", arranged.message, debug_id)
+        gathered = self.add_buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer, debug_id)
+        output = self.add_buffer(f"{label}/output", "outputEdge", arranged.output, debug_id)
+        scattering = self.add_buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer, debug_id)
+        some_gathered_remotely = len(arranged.before) > arranged.message_rows
+        return ComputePlan(
             label,
             before,
             after,
@@ -162,68 +163,72 @@ class Items:
             scatter,
             message + gathered,
             output + scattering,
-            message + gathered if some_gathered_from_afar else message,
+            message + gathered if some_gathered_remotely else message,
             scattering,
-            self._moves(arranged.before, arranged.before.start, None),
-            self._moves(arranged.after, None, arranged.after.start),
+            self.moves(arranged.before, arranged.before.start, None),
+            self.moves(arranged.after, None, arranged.after.start),
             arranged.gathered,
             arranged.scattered,
             arranged.accesses,
-            self._packets(f"{label}/GlobalPre", before, arranged.before, debug_id),
-            self._packets(f"{label}/GlobalPost", after, arranged.after, debug_id),
+            self.add_packets(f"{label}/GlobalPre", before, arranged.before, debug_id),
+            self.add_packets(f"{label}/GlobalPost", after, arranged.after, debug_id),
             arranged=arranged if self._keep else None,
         )
 
-    def _new_copy(self, copies: Sequence[Any]) -> CopyItem:
+    def _new_copy(self, copies: Sequence[Any]) -> CopyPlan:
         m = self.machine
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
         arranged = arrange_copy(source, destination, self.emap, m.ipu_of_tile, self.unmapped, self._fills)
         exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
-        description = copy_groups.description(source, destination, self.emap, self._variable_names)
+        description = copy_groups.copy_name(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"
-        packets = self._packets(f"{label}/GlobalPre", exchange, arranged.transfer, -1)
-        local = self._local_copy(f"{label}/OnTileCopy-0", arranged.local)
-        moves = self._moves(arranged.transfer, arranged.transfer.start, arranged.sent.to)
-        kept = arranged if self._keep else None
-        return CopyItem(label, exchange, local, moves, arranged.accesses, packets, arranged=kept)
+        packets = self.add_packets(f"{label}/GlobalPre", exchange, arranged.transfer, -1)
+        local = self._add_if_needed(f"{label}/OnTileCopy-0", arranged.local)
+        moves = self.moves(arranged.transfer, arranged.transfer.start, arranged.sent.to)
+        arrangement = arranged if self._keep else None
+        return CopyPlan(label, exchange, local, moves, arranged.accesses, packets, arranged=arrangement)
 
-    def cross_replica_copy(self, copy: Any) -> CopyItem:
-        """The item of a copy to another replica."""
+    def cross_replica_copy(self, copy: Any) -> CopyPlan:
+        """The plan of a copy to another replica. Raises as `compute`."""
         if (id(copy),) not in self._copies:
             m = self.machine
             source, destination = copy.source.regions(), copy.destination.regions()
             runs = paired_runs(source, destination, self.emap, self.unmapped)
             rows = runs.transfer
             exchange = Exchanges(None, plan_between_replicas(rows, m.ipu_of_tile, m.links))
-            description = copy_groups.description(source, destination, self.emap, self._variable_names)
+            description = copy_groups.copy_name(source, destination, self.emap, self._variable_names)
             label = f"crossReplicaCopy{self.number()}_{description}"
-            packets = self._packets(f"{label}/GlobalPre", exchange, rows, -1, everything=True)
+            packets = self.add_packets(f"{label}/GlobalPre", exchange, rows, -1, everything=True)
             moves = moves_of(np.ones(len(rows), np.bool_), rows.length, rows.start, runs.to)
-            item = CopyItem(label, exchange, -1, moves, Accesses(), packets, arranged=runs if self._keep else None)
-            self._copies[id(copy),] = (item, [copy])
+            plan = CopyPlan(label, exchange, -1, moves, Accesses(), packets, arranged=runs if self._keep else None)
+            self._copies[id(copy),] = (plan, [copy])
         return self._copies[id(copy),][0]
 
-    def _moves(self, rows: Transfer, reads: Int64Array | None, writes: Int64Array | None) -> Moves:
+    def moves(self, rows: Transfer, reads: Int64Array | None, writes: Int64Array | None) -> Moves:
+        """The elements that a transfer reads and writes, as `moves_of` splits them."""
         of_tile = self.machine.ipu_of_tile
         return moves_of(of_tile[rows.src] != of_tile[rows.dst], rows.length, reads, writes)
 
-    def _packets(
+    def add_packets(
         self, name: str, exchanges: Exchanges, transfer: Transfer, debug_id: int, *, everything: bool = False
     ) -> Packets:
+        """Add the packet buffers of an exchange between IPUs and the copy that fills them. `everything`: all rows cross
+        IPUs."""
         between = exchanges.between_ipus
         if between is None:
             return Packets(-1, ())
         of_tile = self.machine.ipu_of_tile
         crosses = everything | (of_tile[transfer.src] != of_tile[transfer.dst])
-        copy = self._local_copy(f"{name}/OnTileCopy-0", packet_copy(between, transfer, crosses))
-        return Packets(copy, self._buffer(name, "globalMessage", between.tx, debug_id))
+        copy = self._add_if_needed(f"{name}/OnTileCopy-0", packet_copy(between, transfer, crosses))
+        return Packets(copy, self.add_buffer(name, "globalMessage", between.tx, debug_id))
 
-    def _local_copy(self, name: str, local: LocalCopy) -> int:
+    def _add_if_needed(self, name: str, local: LocalCopy) -> int:
+        """The compute set of a copy within tiles; -1 for a copy of nothing."""
         return self.add_local_copy(name, local) if local else -1
 
     def add_local_copy(self, name: str, local: LocalCopy) -> int:
-        """The compute set of a copy within tiles."""
+        """Add a copy within tiles; returns its compute set."""
         self.local_copies.append(local)
         self.compute_set_names.append(name)
         self.compute_set_debug_ids.append(-1)
@@ -233,13 +238,14 @@ class Items:
         """The debug record of the call that made a stream or a host copy, -1 where there is none."""
         return self._stream_debug_ids.get(handle, -1)
 
-    def _buffer(self, name: str, category: str, size: Int64Array, debug_id: int) -> tuple[int, ...]:
+    def add_buffer(self, name: str, category: str, size: Int64Array, debug_id: int) -> tuple[int, ...]:
+        """Add a buffer of `size` bytes per tile; returns its row, or none where it is empty."""
         if not size.any():
             return ()
         self.buffers.append(Buffer(name, category, size, debug_id))
         return (len(self.buffers) - 1,)
 
 
-def _of_one_value(constant: Any) -> bool:
+def _has_one_value(constant: Any) -> bool:
     values = np.ravel(constant) if constant is not None else np.empty(0)
     return len(values) > 0 and bool((values == values[0]).all())

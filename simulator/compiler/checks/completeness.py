@@ -1,4 +1,4 @@
-"""Checks of a finished graph and its programs that cannot be made while they are built: compilation's first step."""
+"""Checks of a complete graph and its programs: the first step of compilation."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def check_graph(store: GraphStore) -> None:
-    """Every vertex has a tile and all its fields.
+    """Check that every vertex has a tile and all its fields.
 
-    Raises `invalid_tile_mapping` or `graph_connection_error`, naming the first vertex at fault."""
+    Raises `invalid_tile_mapping` or `graph_connection_error`, naming the first such vertex."""
     connect_links(store)
     for open_block in store.open_blocks.values():
         assert isinstance(open_block, BlockBuilder)
@@ -38,7 +38,7 @@ def check_graph(store: GraphStore) -> None:
 
 
 def check_programs(store: GraphStore, programs: Iterable[host.Program]) -> None:
-    """Programs use only what is in this graph, and functions do not call themselves.
+    """Check that programs use only objects of this graph, and that functions do not call themselves.
 
     Raises `graph_object_creation_error` for tensors of another graph, `control_program_error` for its compute sets,
     streams and functions, `graph_recursion_error`."""
