@@ -1,7 +1,7 @@
-"""Bad input is answered with one sentence that names the thing and the value, as the documented exception.
+"""Bad input is answered with one sentence that names object and value, as the documented exception.
 
-One table for what a program can do wrong, one for what a command can be given. Further cases stand beside what they
-concern: streams, devices and programs in tests/engine/test_engine_errors.py, options in
+One table holds mistakes of programs, one mistakes of commands. Further cases are elsewhere:
+streams, devices and programs in tests/engine/test_engine_errors.py, options in
 tests/engine/test_engine_options.py, damaged and hostile files in tests/formats/test_profile_hostile.py and
 tests/formats/test_other_files.py, killed programs in tests/engine/test_killed_runs.py, PVTI_OPTIONS in tests/pvti.
 """

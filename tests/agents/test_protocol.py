@@ -1,4 +1,4 @@
-"""`popvision mcp` as an agent meets it: over stdin and stdout of a process, and message by message."""
+"""`popvision mcp` as an agent uses it: over stdin and stdout of a process, and message by message."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The command called in this process: what a shell would see of it, without the start of an interpreter each time.
+"""Call the command in this process, which saves the start of an interpreter.
 
-That `python -m popvision` does the same, exit codes and streams, is tested once for each command that ends in another
-way (test_commands, test_diff, test_bad_input)."""
+test_commands, test_diff and test_bad_input check that `python -m popvision` has the same exit codes and streams."""
 
 from __future__ import annotations
 

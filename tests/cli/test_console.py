@@ -1,4 +1,4 @@
-"""Tables on the console: natural width in a pipe, folded texts in a terminal, and nothing that a terminal acts upon."""
+"""Tables on the console: natural width in a pipe, folded texts in a terminal, and no control characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`popvision diff`: what it prints and writes, and its exit codes, as a CI job sees them."""
+"""`popvision diff`: its output, files and exit codes, as a CI job sees them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def process(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_exit_codes(folder: Path) -> None:
-    """One as a process, as a CI job sees it; the others by the same command called here."""
+    """One in its own process, as in a CI job; the others in this process."""
     broken = process(folder, str(folder / "b"), "--fail-on", "cycles>+2%,peak>+0.1%")
     assert (broken.returncode, broken.stderr) == (3, "")
     assert "BROKEN  peak>+0.1%" in broken.stdout

@@ -1,4 +1,4 @@
-"""`popvision explain`: derivations add up to the figures of the report, and what cannot be derived is said."""
+"""`popvision explain`: derivations add up to the figures of the report, or say what is unexplained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closer looks of `popvision.open`: source lines, worker lanes, blocks, host copies, time, two reports."""
+"""Detailed questions of `popvision.open`: source lines, worker lanes, blocks, host copies, windows, two reports."""
 
 from __future__ import annotations
 

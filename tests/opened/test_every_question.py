@@ -1,4 +1,4 @@
-"""Every question of every sample, whole, damaged or foreign: an answer or one sentence of the one family."""
+"""Every question of every sample, intact, damaged or foreign: an answer or an error of one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`popvision.open` of a report: every frame beside the file's own rows, read with sqlite3, and beside pva."""
+"""`popvision.open` of a report: every frame against the file's own rows, read with sqlite3, and against pva."""
 
 from __future__ import annotations
 

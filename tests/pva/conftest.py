@@ -1,4 +1,4 @@
-"""One report made by running a program, for all tests of pva."""
+"""One report of a program, shared by all tests of pva."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.pva.made import make
 
 @pytest.fixture(scope="session")
 def made_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The profile.pop of tests/pva/made.py; nobody writes to it."""
+    """The profile.pop of tests/pva/made.py; read-only for tests."""
     return make(tmp_path_factory.mktemp("made") / "report")
 
 

@@ -62,7 +62,7 @@ class PlainFile:
         return found
 
     def ranges(self, number: int) -> list[tuple[int, int]]:
-        """Live ranges of a class."""
+        """Live ranges of an equivalence class."""
         offsets, starts, ends = (
             self.array(i) for i in self.rows("SELECT offsets_array, starts_array, ends_array FROM eq_classes")[0]
         )
@@ -89,7 +89,7 @@ class PlainFile:
         )
 
     def variables_of(self, program: int) -> list[int]:
-        """Rows of the variables that it touches, as allocations of all tiles: their ids."""
+        """Ids of the allocations, on all tiles, of the variables that a program reads or writes."""
         ids = self.column("SELECT variables_array FROM program_variables WHERE program=?", program)
         wanted = {v for identity in ids for v in self.array(identity)}
         return [

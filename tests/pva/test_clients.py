@@ -20,7 +20,7 @@ RUNNER = ROOT / "tests" / "pva" / "run_clients.py"
 
 @pytest.fixture(scope="module")
 def said(made_path: Path) -> dict[str, Any]:
-    """What the scripts print, in a shell that has sourced enable.sh and stands elsewhere."""
+    """The output of the scripts in a shell that sourced enable.sh, run from another folder."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     files = (made_path, made_path.with_name("debug.cbor"), SAMPLES / "host_trace" / "host_trace.pvti")
     done = subprocess.run(

@@ -94,7 +94,7 @@ def test_a_lowered_variable_is_as_large_as_its_variable(made: pva.Report) -> Non
 
 
 def test_brief_variables_give_the_bytes_of_every_step(report: pva.Report) -> None:
-    """What popliner does: bytes of a tile at a step from equivalence classes alone."""
+    """As popliner does: bytes of a tile at a step from equivalence classes alone."""
     c = report.compilation
     tile = next(tiles_of(report))
     found = [0] * len(c.livenessProgramSteps)

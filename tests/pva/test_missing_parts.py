@@ -85,7 +85,7 @@ def test_debug_file_of_another_run(made_path: Path, tmp_path: Path) -> None:
     write_debug_info(tmp_path, [DebugInfo(0)], "another")
     with pytest.raises(pva.FormatError, match=r"debug\.cbor was written by another run \(another\) than the profile"):
         pva.openReport(tmp_path / "profile.pop", tmp_path / "debug.cbor")
-    report = pva.openReport(tmp_path / "profile.pop")  # a stale file beside it is not taken
+    report = pva.openReport(tmp_path / "profile.pop")  # a stale file beside it is ignored
     assert report.compilation.programs[21].debugContexts == []
     with pytest.raises(pva.AbsentError, match=r"debug\.cbor belongs to another run than this report"):
         pva.OperationAnalysis(report)
@@ -160,7 +160,7 @@ def test_a_locked_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("first", ["runs", "steps", "totalCycles"])
 def test_a_growing_file_is_one_state(tmp_path: Path, first: str) -> None:
-    """What was asked first settles which runs there are; another opening sees the rest."""
+    """The first question fixes the number of runs; another opening sees later runs."""
     path = tmp_path / "profile.pop"
     with ProfileWriter(path) as writer:
         writer.write_compilation(tiny_compilation())

@@ -1,4 +1,4 @@
-"""What names of pva mean where no number is behind them: enums, visitors, debug contexts, printed objects."""
+"""Names of pva without a number: enums, visitors, debug contexts, printed objects."""
 
 from __future__ import annotations
 

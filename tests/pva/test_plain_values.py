@@ -1,4 +1,4 @@
-"""Whatever a script reaches from a report ends in plain Python values: the whole graph of objects, and JSON of it."""
+"""All values that a script can reach from a report are plain Python values, and JSON can hold them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.samples import SAMPLES
 
 REPORTS = ["made", "pipeline", "replicated_training", "out_of_memory"]
 PLAIN = (int, float, str, bool, type(None))
-#: Methods that are asked with these arguments; other methods are left alone.
+#: Methods to call, and their arguments; other methods are skipped.
 ASKED = {
     "alwaysLiveVariablesForTile": (0,),
     "notAlwaysLiveMemoryForTile": (0,),
@@ -26,7 +26,7 @@ ASKED = {
     "blocks": (0,),
     "programs": (),
 }
-#: Items taken of a long list.
+#: Items visited in a long list.
 MOST = 5
 
 

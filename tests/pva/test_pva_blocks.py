@@ -1,4 +1,4 @@
-"""execution.blocks, on files that hold known ones."""
+"""execution.blocks, on files with known blocks."""
 
 import json
 import sqlite3
@@ -16,7 +16,7 @@ from tests.reports import tiny_compilation, tiny_run
 
 
 def recorded(tile=1, shift=0):
-    """A block around one of each kind."""
+    """A block around a program of each kind."""
     columns = ([0, 1, -1, 2, 3], [COMMON, COMMON, OVERFLOW, FLUSH, STREAM_COPY], [0, 5, 9, 20, 30], [50, 9, 15, 25, 40])
     program, kind, start, end = (np.array(column) for column in columns)
     return TileBlocks(tile, program, kind, start + shift, end + shift)

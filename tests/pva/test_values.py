@@ -12,7 +12,7 @@ from tests.pva.plain_file import PlainFile
 from tests.pva.recompute import VALUES
 from tests.samples import SAMPLES
 
-#: What the small program has none of.
+#: Figures that are zero for the small program.
 ELSEWHERE = {
     "TileMemory.overflowed": "out_of_memory",
     "CategoryMemory.overflowed": "out_of_memory",

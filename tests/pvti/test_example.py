@@ -1,4 +1,4 @@
-"""The example program leaves a trace with everything in it."""
+"""The example program writes a trace with events of every kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Begins and ends to lanes: the sorted way against an event at a time, however the journal is cut."""
+"""From begins and ends to lanes: the sorted algorithm against a slow one, for any chunks of the journal."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_any_journal_nests_as_the_rule_says(events: list[tuple[int, int, int]], 
 
 @st.composite
 def well_nested(draw: st.DrawFn) -> list[tuple[int, int, int]]:
-    """What a program that uses `with` writes, with a few scopes left open at the end."""
+    """The journal of a program that uses `with`, with a few scopes open at the end."""
     events: list[tuple[int, int, int]] = []
     stack: list[int] = []
     for step in draw(st.lists(st.sampled_from("((())i"), max_size=80)):

@@ -1,4 +1,4 @@
-"""PVTI_OPTIONS, and what tracing costs when it is off."""
+"""PVTI_OPTIONS, and the cost of tracing when it is off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading .pvti files: journals and finalised ones say the same; foreign and damaged ones are one sentence."""
+"""Reading .pvti files: journals and finalised files give the same; foreign and damaged files raise one sentence."""
 
 from __future__ import annotations
 

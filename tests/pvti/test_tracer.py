@@ -242,7 +242,7 @@ while True:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_killed_program_leaves_all_it_had_written(tmp_path: Path, seed: int) -> None:
-    """The count comes from outside: what the program printed, later than 0.1 s after recording it."""
+    """The expected count is what the program printed 0.1 s or more after it recorded the events."""
     reached = _kill(tmp_path, 0.05 + 0.13 * seed, wait_for_first=True)
     reader = only_trace(tmp_path)
     assert reader.state == "recording"

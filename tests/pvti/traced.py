@@ -1,4 +1,4 @@
-"""Run a program with tracing on, in a process of its own, and look at what it left."""
+"""Run a program with tracing on in its own process, and read its traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same questions in DuckDB, and what it must not do."""
+"""The same questions in DuckDB, and attempts to reach files or to write."""
 
 from __future__ import annotations
 

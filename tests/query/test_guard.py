@@ -1,4 +1,4 @@
-"""SQL that attacks: nothing is written, nothing outside is read, nothing runs or grows for ever."""
+"""Hostile SQL writes nothing, reads nothing else, and ends within its time and memory."""
 
 from __future__ import annotations
 

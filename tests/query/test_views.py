@@ -1,4 +1,4 @@
-"""Every documented view beside what sqlite3, pva or the frames say, on a report where it is not empty."""
+"""Every documented view against sqlite3, pva or the frames, on a report where it is not empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""As the TensorFlow assertions and pva_utils: limits on memory and cycles, lists of compute sets, parameters."""
+"""Like the TensorFlow assertions and pva_utils: limits on memory and cycles, lists of compute sets, parameters."""
 
 import fnmatch
 

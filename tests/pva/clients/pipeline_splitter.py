@@ -1,4 +1,4 @@
-"""As popliner: live bytes, code and cycles of each operation on the fullest tile, from lowered variables."""
+"""Like popliner: live bytes, code and cycles of each operation on the fullest tile, from lowered variables."""
 
 import numpy as np
 import pva

@@ -1,11 +1,11 @@
-"""As ProfileAnalyzer and poplar_explorer: a table of programs by class, memory over time as arrays."""
+"""Like ProfileAnalyzer and poplar_explorer: a table of programs by class, memory over time as arrays."""
 
 import numpy as np
 import pva
 
 
 class Bandwidth(pva.ProgramVisitor):
-    """A visitor without an __init__, as the tutorials write it."""
+    """A visitor without an __init__, as in the tutorials."""
 
     moved = 0
 

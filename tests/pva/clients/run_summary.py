@@ -1,4 +1,4 @@
-"""As reptil: refuses what is no report, then shares of cycles, balances and peak liveness."""
+"""Like reptil: refuses files that are not reports, then gives shares of cycles, balances and peak liveness."""
 
 import pva
 

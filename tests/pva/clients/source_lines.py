@@ -1,4 +1,4 @@
-"""As PopTorch's test of annotations: from each operation to the line of the program that made it."""
+"""Like PopTorch's test of annotations: the line of the program that made each operation."""
 
 import json
 

@@ -11,7 +11,7 @@ T = 3
 
 
 def _compute_set(f: PlainFile) -> int:
-    """The one with most vertices."""
+    """The compute set with most vertices."""
     rows = f.rows("SELECT compute_set, count_array FROM compute_set_vertices")
     count: dict[int, int] = {}
     for number, identity in rows:

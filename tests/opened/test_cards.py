@@ -1,4 +1,4 @@
-"""How opened reports and traces show themselves, and what a trace answers."""
+"""Cards of opened reports and traces, and the questions of a trace."""
 
 from __future__ import annotations
 
