@@ -1,9 +1,9 @@
-"""Who made a graph object: names, parents and source lines.
+"""Debug contexts: names, parents and source lines of graph objects.
 
 Every creation takes a `DebugContext` (or a plain name) and leaves one record in the graph: its name, the layer that
-made it, its parent record and the file and line of the user's call. The line comes from walking the frames once,
-without traceback objects: about half a microsecond, measured beside the several that a variable or program costs, so
-it is always on. Vertices have no record of their own; they belong to their compute set's.
+made it, its parent record and the file and line of the user's call. The line comes from one walk over the frames,
+without traceback objects: about 0.5 us (measured), where making a variable or program takes several, so it is always
+on. Vertices have no record; they belong to the record of their compute set.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class DebugInfo:
         return str(self.store.debug_infos[self.id]["name"])
 
     def setValue(self, name: str, value: Any) -> None:
-        """Keep an argument or output under `name` in the record."""
+        """Store an argument or output under `name` in the record."""
         self.store.debug_infos[self.id]["arguments"][name] = value
 
     def setOutputs(self, **outputs: Any) -> None:

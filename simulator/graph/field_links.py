@@ -1,5 +1,5 @@
-"""Fields of vertices that are connected to fields of other vertices: they get the elements that these are connected to,
-at once or as soon as there are any."""
+"""Connections between fields of vertices: a field gets the elements that another field is connected to, at once or as
+soon as there are any."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FieldLink:
 
     @property
     def ready(self) -> bool:
-        """Whether the other field is connected; one that is a simple field never is, and `connect` refuses it."""
+        """Whether the other field is connected, or is a simple field, which `connect` refuses."""
         vertex, fields = self.other.vertex, self.other.vertex.builder.fields
         return self.other.name not in fields.edges or fields.edges[self.other.name].holds(vertex.row)
 
@@ -39,7 +39,7 @@ class FieldLink:
 
 
 def connect_links(store: GraphStore) -> None:
-    """Connect what waited. Raises graph_connection_error for a field that leads to no element."""
+    """Connect the fields that wait for others. Raises graph_connection_error for a field that leads to no element."""
     while store.field_links:
         ready = [link for link in store.field_links if link.ready]
         if not ready:

@@ -1,7 +1,7 @@
 """Fields of single vertices that are filled element by element: `connect(v["in"][2], t)`, `setFieldSize(v["in"], 3)`.
 
-What is given waits here until the field's size is known and every element is there; then it becomes an ordinary
-connection or value of the block.
+Elements wait here until the size of the field is known and all are given; then they become an ordinary connection or
+value of the block.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.graph.field_columns import FieldColumns, state_value
 
 @dataclass
 class Elements:
-    """One field of one vertex: its size (None = not given) and what its elements are so far."""
+    """One field of one vertex: its size (None = not given) and its elements so far."""
 
     size: int | None = None
     given: dict[int, Any] = field(default_factory=dict)  #: (starts, lengths) of an edge, or a value
@@ -49,7 +49,7 @@ class IndexedFields:
             self._finish_when_complete(row, name, waiting)
 
     def give(self, row: int, name: str, index: int, what: Any) -> None:
-        """One element of a field: regions of an edge, or a value."""
+        """Set one element of a field: regions of an edge, or a value."""
         waiting = self._waiting.setdefault((row, name), Elements(self._sizes.get((row, name))))
         if index in waiting.given and name in self._fields.edges:
             raise graph_connection_error(
@@ -125,7 +125,7 @@ class IndexedFields:
                 self._settle_state(row, name, waiting)
 
     def _check_size(self, row: int, name: str, size: int | None) -> None:
-        """A field that was given a size and then connected as a whole."""
+        """Raises `graph_connection_error` for a field that was connected as a whole, with another size."""
         known = self._fields.known_size(row, name)
         if known is not None and known != size:
             raise graph_connection_error(
@@ -141,5 +141,5 @@ class IndexedFields:
         del self._waiting[row, name]
 
     def empty_edges(self) -> set[tuple[int, str]]:
-        """Edge fields whose size is 0: they are connected to nothing, rightly."""
+        """Edge fields of size 0, which need no connection."""
         return {key for key, size in self._sizes.items() if size == 0}

@@ -15,7 +15,7 @@ from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock
 
 @dataclass(frozen=True)
 class FieldData:
-    """What a performance estimator may ask about one field of a vertex."""
+    """One field of a vertex as a performance estimator sees it."""
 
     spec: FieldSpec
     sizes: tuple[int, ...]  #: elements per inner vector, or one entry
@@ -91,7 +91,7 @@ class StorageInfo:
 
 @dataclass(frozen=True)
 class VertexEdgeInfo:
-    """What a vertex is connected to: the vectors of each edge field. Addresses are not among it."""
+    """The connections of a vertex: the vectors of each edge field, without addresses."""
 
     storage: dict[str, list[StorageInfo]]
 
@@ -111,7 +111,7 @@ def field_data(block: VertexBlock, spec: FieldSpec, row: int) -> FieldData:
 
 
 def value_at(values: Any, row: int) -> Any:
-    """The value of one vertex from a column that holds one for all or one per vertex."""
+    """The value of one vertex, from a column with one value for all or one for each."""
     return values[row] if isinstance(values, list) or np.ndim(values) else values
 
 

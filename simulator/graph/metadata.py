@@ -1,4 +1,4 @@
-"""The metadata tensors of QUARTER tensors: which one belongs to a tensor, and what is known of it before a run."""
+"""Metadata tensors of QUARTER tensors: checks, and values that are known before a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def checked_metadata(store: GraphStore, type_: Type, metadata: Tensor | None, what: str) -> Tensor | None:
-    """The metadata tensor that a call gives, None where it gives an empty one or none.
+    """The metadata tensor that was given to a call; None for an empty one or none.
 
     Raises `tensor_creation_error` for metadata of a type that has none, `tensor_metadata_error` for a tensor that is
     not one element of QUARTER_METADATA of the same graph."""
@@ -36,7 +36,7 @@ def checked_metadata(store: GraphStore, type_: Type, metadata: Tensor | None, wh
 
 
 def known_metadata(store: GraphStore, metadata: Tensor) -> QuarterMetadata | None:
-    """What a metadata tensor holds after loading, where the graph says so: a constant, or an initial value."""
+    """The value of a metadata tensor after loading, if it is a constant or has an initial value; else None."""
     element = int(metadata.regions()[0][0])
     variable = int(store.variable_of(np.array([element], np.int64))[0])
     at = element - store.variables.base[variable]

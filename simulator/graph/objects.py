@@ -68,7 +68,7 @@ class DataStream:
         return DataStreamType.HostToDeviceFIFO if self.to_device else DataStreamType.DeviceToHostFIFO
 
     def replicationFactor(self) -> int:
-        """Of the graph."""
+        """The replication factor of the graph."""
         return self.replicas
 
     def replicatedMode(self) -> ReplicatedStreamMode:

@@ -1,4 +1,4 @@
-"""Preallocations: where the variables are that a graph uses but does not own."""
+"""Preallocations: tiles and addresses of the external variables of a graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Preallocations:
             self.add(symbol, place)
 
     def add(self, symbol: str, place: int | Iterable[tuple[Any, ...]]) -> None:
-        """Say where one variable is, in place of what was said before."""
+        """Set the place of one variable; it replaces an earlier one."""
         if isinstance(place, int) and not isinstance(place, bool):
             self.parts[symbol] = place
             return

@@ -54,7 +54,7 @@ __all__ = [
 
 class Execute(Program):
     """Run all vertices of a compute set. Afterwards `t`, a scalar of type BOOL, is 1 if the compute() of every vertex
-    returned true (or nothing), else 0: tiles agree on that by the sync network, and the tile of `t` writes it down.
+    returned true (or nothing), else 0: the tiles agree through the sync network, and the tile of `t` stores the result.
 
     Raises `control_program_error` for anything else; `graph_connection_error` for a `t` that cannot be written."""
 
@@ -141,8 +141,8 @@ class WriteUndef(Program):
 
 
 class AssumeEqualAcrossReplicas(Program):
-    """Promise that a tensor has the same value in all replicas from here on, so that it may choose the way of the
-    program. Costs nothing."""
+    """Promise that a tensor has the same value in all replicas from here on, so that programs may branch on it. Takes
+    no cycles."""
 
     def __init__(self, t: Tensor, debugContext: Context = "") -> None:
         if not isinstance(t, Tensor):
@@ -153,8 +153,8 @@ class AssumeEqualAcrossReplicas(Program):
 
 
 class Block(Program):
-    """A program under a name of its own, which reports show as one node. Where profiler.blocks.filter matches the name,
-    lightweight profiling records each time that it runs (docs/blocks.md)."""
+    """A program with a name, which reports show as one node. Where profiler.blocks.filter matches the name, lightweight
+    profiling records each of its runs (docs/blocks.md)."""
 
     def __init__(self, program: Program, debugContext: Context = "") -> None:
         self.body = checked(program)
@@ -175,7 +175,7 @@ class Sync(Program):
 
 
 def programs_within(store: GraphStore, programs: Iterable[Program]) -> Iterator[Program]:
-    """Every program, from the outside in and in order; the body of a function once."""
+    """Every program, each before the programs that it contains, in order; the body of a function once."""
     called: set[int] = set()
     pending = list(programs)[::-1]
     while pending:

@@ -1,10 +1,10 @@
-"""The columns of a graph: the one thing that `Graph` fills and the compiler reads.
+"""The columns of a graph, which `Graph` fills and the compiler reads.
 
 All variables lie end to end in one *element space*: variable v owns elements `base[v] .. base[v] + numel[v]`.
-A region of any tensor is therefore a half-open interval of that space, tile mapping is one sorted interval table
-over it, and the compiler's questions ("which of these edges are remote?") are `searchsorted` calls, not loops over
-variables. Vertices come in blocks: everything a bulk `addVertices` (or a run of `addVertex` calls of one type)
-added to one compute set, one array per field.
+A region of any tensor is therefore a half-open interval of that space, and tile mapping is one sorted interval table
+over it: the compiler answers "which of these edges are remote?" by `searchsorted`, in O(n log m), without a loop over
+variables. Vertices come in blocks: all that one `addVertices` call, or the `addVertex` calls for one type, added to one
+compute set, one array per field.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class VariableColumns:
     initial: list[Any] = field(default_factory=list)  #: list of (offset, ndarray) of setInitialValue
     #: always live by use: connected to host read/write, initial value, or constant
     host_visible: list[bool] = field(default_factory=list)
+    #: (interval ends within the variable, tile of each interval; -1 = unmapped), None = unmapped; read it through
+    #: `GraphStore.mapping_of`, which first paints `pending_mapping`
     mapping: list[tuple[Int64Array, Int64Array] | None] = field(default_factory=list)
     #: element -> its value in each replica, where replicas differ from the beginning
     by_replica: dict[int, list[int]] = field(default_factory=dict)
@@ -52,8 +54,7 @@ class VariableColumns:
     metadata: dict[int, int] = field(default_factory=dict)
     #: variable -> symbol of the storage outside the graph that it stands for
     external: dict[int, str] = field(default_factory=dict)
-    #: per variable (interval ends within the variable, tile of each interval; tile -1 = unmapped) or None; ask
-    #: `GraphStore.mapping_of`, which first carries out `pending_mapping`
+    #: variable -> writes to its mapping, in order
     pending_mapping: dict[int, list[tile_mapping.Write]] = field(default_factory=dict)
 
     def copy(self) -> VariableColumns:
@@ -106,18 +107,18 @@ class GraphStore:
     compute_set_debug_ids: list[int] = field(default_factory=list)
     #: compute set with vertices -> whether these are external exchange vertices
     external_sets: dict[int, bool] = field(default_factory=dict)
-    #: compute set -> (term, value, source) that the library which made it states of its costs
+    #: compute set -> (term, value, source) that its library states about its costs
     compute_set_terms: dict[int, list[tuple[str, float, str]]] = field(default_factory=dict)
     #: tensors that a library makes once for a graph, by the library's name for them
     library_tensors: dict[str, Any] = field(default_factory=dict)
     #: blocks in order of creation; read them through `blocks`
     settled_blocks: list[VertexBlock] = field(default_factory=list)
     open_blocks: dict[tuple[int, str], OpenBlock] = field(default_factory=dict)
-    #: the first of each name. Library vertices of one name may differ in what they are made for (groups of channels,
-    #: shape of a kernel), so that a block keeps the type that it was made with.
+    #: by name, the first one of it. Library types of one name may differ (groups of channels, shape of a kernel), so
+    #: each block has the type that it was made with.
     vertex_types: dict[str, VertexType] = field(default_factory=dict)
     codelets: SourceCodelets | None = None  #: compiled sources; None until one is added
-    #: placeholders whose code came later, which blocks may have been opened before
+    #: types of placeholders whose code came later, for blocks that were opened before
     supplied: dict[str, VertexType] = field(default_factory=dict)
     #: cost functions of the program, for all vertices of a type name
     estimators: dict[str, CostFunction] = field(default_factory=dict)
@@ -132,7 +133,7 @@ class GraphStore:
     #: DebugInfo records in order; a debug id is an index here
     debug_infos: list[dict[str, Any]] = field(default_factory=list)
 
-    #: fields connected to fields that are connected to nothing yet (`simulator.graph.field_links`)
+    #: connections to fields that are connected to nothing yet (`simulator.graph.field_links`)
     field_links: list[Any] = field(default_factory=list)
     #: variables that are not constants, for a quick test
     plain_variables: set[int] = field(default_factory=set)
@@ -140,7 +141,7 @@ class GraphStore:
     base_array: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
 
     def copy(self) -> GraphStore:
-        """The graph as it is now: what is added later does not reach the copy.
+        """The graph as it is now; later additions do not reach the copy.
 
         Blocks are settled and tile mappings painted first. Arrays are shared, as they are replaced and never written;
         so are programs and tensors, which are values, and the contents of debug records."""

@@ -1,6 +1,7 @@
-"""The tile mapping of one variable: a table of intervals, painted by writes of which the last one wins.
+"""Tile mapping of one variable: an interval map from elements to tiles.
 
-`setTileMapping` is often called once per element, so writes are only noted; a table is made when somebody asks.
+`setTileMapping` is often called once per element, so writes are queued, and painted together in O(n log n) when the map
+is read. A later write wins.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from simulator.arrays import Int64Array
 from simulator.base.regions import distinct
 
 Table = tuple[Int64Array, Int64Array]  #: (ends, tiles): interval i begins where interval i - 1 ends; tile -1 = unmapped
-Batch = tuple[Int64Array, Int64Array, Int64Array]  #: (begins, ends, tiles) within the variable; later rows win
-Write = tuple[int, int, int] | Batch  #: one row, or many
+Batch = tuple[Int64Array, Int64Array, Int64Array]  #: (begins, ends, tiles) within the variable; later intervals win
+Write = tuple[int, int, int] | Batch  #: one interval, or many
 
 
 def painted(numel: int, table: Table | None, writes: list[Write]) -> Table:
-    """`table` (None = all unmapped) after `writes`, in order."""
+    """The table (None = all unmapped) after these writes, in order."""
     batches = _batches(writes)
     if table is not None:
         batches.insert(0, (np.concatenate([[0], table[0][:-1]]), table[0], table[1]))
@@ -34,7 +35,7 @@ def painted(numel: int, table: Table | None, writes: list[Write]) -> Table:
 
 
 def _batches(writes: list[Write]) -> list[Batch]:
-    """The writes in order, single rows gathered, empty intervals dropped."""
+    """The writes in order, single intervals gathered, empty ones dropped."""
     out: list[Batch] = []
     for single, rows in groupby(writes, key=lambda w: isinstance(w[0], int)):
         if single:
@@ -45,7 +46,7 @@ def _batches(writes: list[Write]) -> list[Batch]:
 
 
 def _paint(owner: Int64Array, bounds: Int64Array, begins: Int64Array, ends: Int64Array, tiles: Int64Array) -> None:
-    """Give the elementary intervals between `bounds` to the tiles of one batch."""
+    """Assign the elementary intervals between `bounds` to the tiles of one batch."""
     first, last = np.searchsorted(bounds, begins), np.searchsorted(bounds, ends)
     order = np.argsort(first, kind="stable")
     if (first[order][1:] >= last[order][:-1]).all():

@@ -190,7 +190,7 @@ def segment_sums(values: Int64Array, offsets: Int64Array) -> Int64Array:
 
 @dataclass(frozen=True)
 class ExternalExchange:
-    """How the tile of an external exchange vertex is set up before it runs."""
+    """The set-up of the tile of an external exchange vertex before it runs."""
 
     incoming_down_count: int
     uses_east_edge: bool

@@ -8,7 +8,7 @@ first cut or permuted; from then on NumPy's views do the work, at 8 bytes per el
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -226,10 +226,6 @@ class View:
         last = begin + (count - 1) * step
         out = self.sliced(last, begin + 1, axis) if count else self.sliced(0, 0, axis)
         return out.reversed(axis).subsampled(-step, axis)
-
-    def rows(self) -> Iterator[View]:
-        """The indices of the outermost dimension, in order."""
-        return (self.at(i, 0) for i in range(self.shape[0]))
 
     def subsampled(self, stride: int, axis: int) -> View:
         """Every `stride`-th element of a dimension, from its first."""

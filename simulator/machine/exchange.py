@@ -3,7 +3,7 @@
 A tile receives and sends one 4-byte word per cycle; a word sent to several tiles is sent once. A word travels: out of
 its tile, along its column to the base, across to the other side of the chip if the receiver's column lies there, and
 along that column. The static schedule needs one clock: tiles released early by the sync before it wait for the last
-one (their lead). It sends what has far to go first, so an exchange ends on a tile with the latest of
+one (their lead). A tile sends its farthest words first, so an exchange ends on it with the latest of
 
     lead + launch + words sent,
     lead + launch + nearest distance + words received,
@@ -17,9 +17,10 @@ tiles is a guess. One word from tile 0 to all others then takes 60 + 36 + 22 + 1
 (6.1). Two other readings of that figure do not hold elsewhere: a launch of 122 cycles for all exchanges contradicts the
 70 cycles above, and two control words instead of one explain one cycle of the 62 missing.
 
-That words alone bound an exchange, as if its schedule had no holes, is what the published spans ask for: starting each
-run as soon as its two tiles are free would make the chain's second reduction take 1,920 cycles for 1,024 words, and
-its span is shorter than ours. One copy (copy8 of 6.1) takes 62 cycles more than its words; the reason is not known.
+Words alone bound an exchange here, as if its schedule had no holes. The published spans demand it: if each run started
+as soon as its two tiles are free, the chain's second reduction would take 1,920 cycles for 1,024 words, but its
+published span is shorter than ours. One copy (copy8 of 6.1) takes 62 cycles more than its words; the reason is not
+known.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def distance_cycles(sender: Places, receiver: Places) -> Int64Array:
 
 @dataclass(frozen=True)
 class Way:
-    """What distance does to the cycles of each tile; one entry per tile, in cycles."""
+    """The effect of distance on the cycles of an exchange; one entry per tile, in cycles."""
 
     nearest: Int64Array  #: least distance of what it receives
     latest: Int64Array  #: largest distance of a message plus the cycles that the message takes to pass

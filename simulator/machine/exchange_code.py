@@ -18,8 +18,8 @@ from simulator.machine.exchange import CODE_PER_RUN_RECEIVED
 
 GOALS = ("cycles", "balanced", "memory")
 
-#: Guesses: code of the loop, a table entry, and cycles of three instructions for each run (published-numbers 3: three
-#: instructions control a fragment).
+#: Guesses: bytes of the loop and of a table entry, and cycles of three instructions for each run (published-numbers 3:
+#: three instructions control a fragment).
 LOOP_BYTES = 24
 ENTRY_BYTES = 4
 CYCLES_PER_RUN = 3

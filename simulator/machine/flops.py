@@ -2,8 +2,8 @@
 
 Convention (published-numbers 7.5, last line, and PopLibs' public table): a multiply-accumulate is 2, an addition,
 multiplication, division, comparison, exponential or other function 1, a remainder 3; bit operations, copies, fills and
-selections are 0, and so is everything on integers. A figure counts what the operation asks for, not what the device
-spends on it.
+selections are 0, and so is everything on integers. A figure counts what the program asks for, not what the device
+spends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bytes of what the compiler adds to a program: code, stacks, counters, descriptors.
+"""Bytes that the compiler adds to a program: code, stacks, counters, descriptors.
 
 The IPU Model keeps no code and no stack unless it compiles for the IPU (`compileIPUCode`); published reports of the
 model show 0 there, and vertex state, field data, descriptors, headers, counters and control ids all the same.
@@ -12,7 +12,7 @@ from simulator.machine.cycles.rounding import WORKERS as WORKERS
 #: program of four compute sets (published-numbers 6.2); how they divide among the nodes is not public.
 CONTROL_CODE_ROOT = 116
 CONTROL_CODE_PER_EXECUTE = 100
-#: What an on-tile program saves when vertex state lies low: an instruction less to load its address. A guess.
+#: Control code that an on-tile program saves when vertex state has low addresses: one instruction. A guess.
 CONTROL_CODE_LOW_STATE = 4
 CONTROL_CODE_PER_EXCHANGE = 8
 CONTROL_CODE_PER_STREAM_PART = 8
@@ -20,8 +20,8 @@ CONTROL_CODE_PER_SYNC = 4
 CONTROL_CODE_PER_REPEAT = 20
 CONTROL_CODE_PER_CALL = 8
 #: Control code of programs that choose: loading the value, for each branch but the last a comparison and a jump, and a
-#: jump to the end; answering a sync with a predicate; jumping by what the sync said; trapping. Guesses: two or three
-#: instructions each.
+#: jump to the end; answering a sync with a predicate; jumping by the answer of the sync; trapping. Guesses: two or
+#: three instructions each.
 CONTROL_CODE_PER_CHOICE = 8
 CONTROL_CODE_PER_BRANCH = 12
 CONTROL_CODE_PER_CONSENSUS = 12
@@ -55,7 +55,7 @@ COUNTER_BYTES = 4
 EXTERNAL_COUNTER_BYTES = 12
 
 #: Branch record, on one tile of the device: a word for each Repeat and for the switch between programs. A guess:
-#: neither its layout nor what it costs in cycles is public, and no cycles are added.
+#: neither its layout nor its cycles are public, and no cycles are added.
 BRANCH_RECORD_BYTES = 4
 
 #: Switch variable and sync id, on the control tile.
@@ -68,7 +68,7 @@ COPY_VERTEX_STATE = 12
 COPY_DESCRIPTOR_PER_RUN = 4
 
 
-#: Where the bytes of each category come from, as cost terms say it: class, rule, published figure.
+#: Source of the bytes of each category, for cost terms: class, rule, published figure.
 SOURCE = {
     "vertexInstanceState": "exact: fields by layout (poplar-model 1.4; published-numbers 6.2: 12 B and 16 B a vertex)",
     "vertexFieldData": "exact: a pointer for each inner vector or single edge of a list (poplar-model 1.4)",

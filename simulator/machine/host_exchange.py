@@ -7,8 +7,8 @@ The IPU Model has an ideal host: published control copies of one word take 114 a
 (poplar-model 4). Waiting for the host is a documented constant, so that device time does not depend on the machine that
 simulates; `POPVISION_HOST_CLOCK=measured` puts the measured time of callbacks in its place.
 
-A second published control copy waited 35,183,056 cycles for the host and ended after 205,246: what the host did then is
-not known, so no rule follows from it.
+A second published control copy waited 35,183,056 cycles for the host and ended after 205,246. The work of the host then
+is not known, so no rule follows.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ def host_link(*, hardware: bool, clock_hz: float, write_combining: bool = False)
 
 
 #: Bytes of one packet's payload, to a tile and to the host (published-numbers 1). Packets to a tile that carry up to 60
-#: bytes are of a shorter kind; what that saves is not public, so they count as the others do.
+#: bytes are of a shorter kind; the saving is not public, so they count like the others.
 LONG_PACKET_BYTES = 1024
 TO_HOST_PACKET_BYTES = 256
 
-#: Bytes of one packet to the host where the gateway combines writes. A guess: public is only that
-#: target.gatewayWriteCombining makes code for the host's side of the gateway better; here packets are as long that way
-#: as in the other direction, so that there are fewer of them, with less code and fewer headers.
+#: Bytes of one packet to the host where the gateway combines writes. A guess: the documentation says only that
+#: target.gatewayWriteCombining improves code for the host's side of the gateway. Here packets to the host become as
+#: long as packets to a tile: fewer packets, less code, fewer headers.
 COMBINED_PACKET_BYTES = LONG_PACKET_BYTES
 
 #: Bytes that one tile sends or receives per cycle (published-numbers 1).
@@ -90,8 +90,8 @@ CODE_PER_TILE = 200
 CODE_PER_STREAM = 30
 CODE_PER_PACKET = 12
 
-#: A copy that is to take little memory sends its packets in a loop: two instructions of it and their issue slots, for
-#: each packet. A guess: only that there is such a choice is public.
+#: A copy optimised for memory sends its packets in a loop: two instructions and their issue slots for each packet. A
+#: guess: only the existence of the choice is public.
 LOOP_CODE = 8
 LOOP_CYCLES = 12
 

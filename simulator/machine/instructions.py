@@ -1,18 +1,18 @@
-"""Issue slots of what code without a published estimate does: one table for Python codelets and compiled C++ ones.
+"""Issue slots of the operations of code without a published estimate: one table for Python and compiled codelets.
 
 A worker issues one instruction (or a bundle) every six tile cycles and everything completes within them (poplar-model
 5.1), so a simple instruction is one slot, a thread cycle:
 
 - a loop trip 1, the branch back (brnzdec counts down as it branches). The published volatile loop (published-numbers
   5.3: load, addition, store, load, comparison, branch) then takes 36 tile cycles a trip, 36.5 on hardware, and a naive
-  triad in C++ (2 loads, 1 store, 2 operations) 6 slots an element; 6.3 is what its throughput comes to (2), which has
-  the launch of its vertices and syncs in it;
+  triad in C++ (2 loads, 1 store, 2 operations) 6 slots an element; its throughput comes to 6.3 (2), with the
+  launch of its vertices and syncs;
 - storing a half or a byte 3: tiles store 32 or 64 bits (store_postinc of ipu_memory_intrinsics has no single half), so
   a compiler loads the word, puts the element into it and stores it. The triad on halves then takes 8 slots, 7.8 (2);
 - functions as the estimators of element-wise vertices have them, for one float (7.1): exponential 6 cycles for two,
   logarithm and tanh 12, square root and division 10, sine 2,300 for one, and so on.
 
-Figures made from it are guesses: what a compiler makes of a codelet is not known.
+Figures made from it are guesses: the code that a compiler makes of a codelet is not known.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FLOPS: dict[str, int] = {
 
 
 class OperationCounts:
-    """How often code does each operation of the table: the one interface of all that counts instead of estimating.
+    """Counts of the operations of the table, for all code that is counted instead of estimated.
 
     A Python codelet adds what its arrays do (`add`); a compiled one adds, for every basic block, the operations of the
     block times the times it ran (`add_block`)."""

@@ -1,4 +1,4 @@
-"""What hardware spends on starting vertices beyond their estimates, in tile cycles; the IPU Model adds nothing.
+"""Launch overhead of vertices on hardware, in tile cycles beyond their estimates; the IPU Model adds none.
 
 Source: published-numbers 5.1 and 5.2, hardware minus estimator. Class: fitted, since the figures are measured and no
 rule is published. Worker vertices that a compute set shares out were not measured: they start and join six workers as

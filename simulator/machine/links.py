@@ -1,4 +1,4 @@
-"""Links between IPUs: how many join two of them, the way of a message, and the time of an exchange between IPUs.
+"""Links between IPUs: their number, the way of a message, and the time of an exchange between IPUs.
 
 IPUs form a ladder: 2k and 2k + 1 are a pair on one card, and each has a counterpart on the next card, k + 1. A link
 carries 64 GB/s both directions together, three of them join the IPUs of a pair (published-numbers 3, the C2 card); the
@@ -6,13 +6,13 @@ carries 64 GB/s both directions together, three of them join the IPUs of a pair 
 counterpart are a guess. Messages go to the partner's side first, then along the ladder, link by link; in a torus the
 last card is joined to the first and messages take the shorter way round.
 
-All that passes a link shares it, so an exchange ends on an IPU when the last byte of its messages has passed the
+Messages share a link that they pass, so an exchange ends on an IPU when the last byte of its messages has passed the
 busiest link of their ways: launch + 15 ns for each link after the first + bytes of that link at its rate; and not
 before its busiest tile has put its words on the exchange of its own IPU or taken them off. The 15 ns are
-published for syncs (published-numbers 3), that data needs as long is a guess; so is the launch, half of the published
-600 cycles of a sync between IPUs, whose way is travelled twice.
+published for syncs (published-numbers 3) and a guess for data; the launch is a guess too, half of the published 600
+cycles of a sync between IPUs, which crosses the links twice.
 
-What travels over the links is cut into packets, each with a header in front of its bytes.
+Data on the links is cut into packets, each with a header in front of its bytes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Copies are worker vertices: a thread starts in 60 cycles, needs 12 more for each run of memory after its first, moves 8
 bytes a cycle and takes 72 cycles at the least; the six workers of a tile share the bytes and the runs. A constant of
-one value occupies no memory besides; one worker writes it word by word. Sources (the 72 is published, the rest fitted:
+one value occupies no other memory; one worker writes it word by word. Sources (the 72 is published, the rest fitted:
 the runtime's copy codelets are not public):
 
 - Published summaries of IPU Model runs by vertex type. 63 ShortMemcpy took 72 thread cycles each (Poplar tutorial 7,

@@ -1,4 +1,4 @@
-"""Barriers.
+"""Cycles of barriers: internal syncs of an IPU, and syncs between IPUs.
 
 Internal sync of one IPU: a tile's request reaches the sync controller `relative` cycles after it arrives, and the
 release takes as long back; the controller adds the rest of the smallest round trip. Tile t therefore leaves at

@@ -1,1 +1,1 @@
-"""The kinds of control programs, and the checks of what they are given."""
+"""The kinds of control programs, and checks of their arguments."""

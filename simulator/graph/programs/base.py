@@ -1,8 +1,7 @@
-"""What every control program is, and the programs that only hold others in order.
+"""The base of control programs, and the programs that only contain others in order.
 
-Programs are values, as in Poplar: what holds a program keeps it as it is then, and what is added to it later does not
-reach there. Only programs that can change have to be kept apart; each version of one is copied once, without what it
-holds, which is kept already.
+Programs are values, as in Poplar: a program contains others as they were when they were added; what is added to those
+later does not reach it. Only programs that can grow need a copy for that, one shallow copy for each version.
 """
 
 from __future__ import annotations
@@ -26,47 +25,47 @@ class Program:
         return False
 
     def as_part(self) -> Program:
-        """This program as it is now, for another one to hold."""
+        """This program as it is now, for another one to contain."""
         return self
 
     def nested(self) -> SequenceOf[Program]:
-        """The programs that this one holds, in the order in which they are laid out."""
+        """The programs that this one contains, in the order in which they are laid out."""
         return ()
 
     def reads(self) -> SequenceOf[Tensor]:
-        """The tensors that it reads by itself: not in compute sets, nor in what it holds."""
+        """The tensors that it reads itself: not its compute set, nor the programs that it contains."""
         return ()
 
     def writes(self) -> SequenceOf[Tensor]:
-        """The tensors that it writes by itself."""
+        """The tensors that it writes itself."""
         return ()
 
 
 class Changeable(Program):
-    """A program that can be added to. What others hold of it is one copy as long as nothing is added."""
+    """A program that can be added to. Others contain a frozen copy of it, the same one until something is added."""
 
     _grows: ClassVar[str]  #: the attribute with the list that `add` adds to
-    _part: Changeable | None = None  #: the copy of what it is now, once another program holds it
-    _held = False  #: whether it is such a copy
+    _frozen_copy: Changeable | None = None  #: the copy that other programs contain, None before there is one
+    _frozen = False  #: whether it is such a copy
 
     def as_part(self) -> Program:
-        if self._held:
+        if self._frozen:
             return self
-        if self._part is None:
+        if self._frozen_copy is None:
             part = copy.copy(self)
-            part._held = True
+            part._frozen = True
             setattr(part, self._grows, list(getattr(self, self._grows)))
-            self._part = part
-        return self._part
+            self._frozen_copy = part
+        return self._frozen_copy
 
     def _grow(self, item: Any) -> None:
-        if self._held:
+        if self._frozen:
             raise control_program_error(
                 f"This {type(self).__name__} is a part of another program and cannot be added to; add to the one that "
                 "you made."
             )
         getattr(self, self._grows).append(item)
-        self._part = None
+        self._frozen_copy = None
 
 
 class Sequence(Changeable):
@@ -106,7 +105,7 @@ class Sequence(Changeable):
 
 
 def checked(program: Any) -> Program:
-    """What to hold of a program; raises `control_program_error` for anything else."""
+    """The program as another one contains it; raises `control_program_error` for what is no program."""
     if not isinstance(program, Program):
         raise control_program_error(
             f"{program!r} is not a program; wrap compute sets in Execute and functions in Call."

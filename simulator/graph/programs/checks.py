@@ -1,4 +1,4 @@
-"""Checks of what programs are made of: the ends of copies, the tensors of host calls, predicates."""
+"""Checks of the arguments of programs: ends of copies, tensors of host calls, predicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that choose: how often a body runs, and which of several."""
+"""Control flow: loops and branches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Repeat(Program):
 
 
 class Loop(Program):
-    """Run a body again and again, until an Abort in it or `Engine.stop` ends the run."""
+    """Run a body repeatedly, until an Abort in it or `Engine.stop` ends the run."""
 
     def __init__(self, body: Program, debugContext: Context = "") -> None:
         self.body = checked(body)
@@ -45,8 +45,8 @@ class Loop(Program):
 
 
 class RepeatWhile(Program):
-    """The two loops over a predicate: `cond` runs, then the predicate is read, and the body runs as long as it is
-    `wanted`, each time followed by `cond` and another look."""
+    """A loop over a predicate: run `cond`, then read the predicate; while its truth value is `wanted`, run the body and
+    `cond`, and read it again."""
 
     wanted: bool
 
@@ -64,7 +64,7 @@ class RepeatWhile(Program):
 
 
 class RepeatWhileTrue(RepeatWhile):
-    """Run `cond`, and while the predicate is not 0 then: the body and `cond` again.
+    """Run `cond`; while the predicate is then not 0, run the body and `cond`.
 
     Raises `control_program_error` unless the predicate is a scalar of type BOOL, INT or UNSIGNED_INT."""
 
@@ -72,7 +72,7 @@ class RepeatWhileTrue(RepeatWhile):
 
 
 class RepeatWhileFalse(RepeatWhile):
-    """Run `cond`, and while the predicate is 0 then: the body and `cond` again. Raises as RepeatWhileTrue does."""
+    """Run `cond`; while the predicate is then 0, run the body and `cond`. Raises as RepeatWhileTrue does."""
 
     wanted = False
 
@@ -138,7 +138,7 @@ class Switch(Changeable):
         self.control = check_scalar(control, "Switch: the controlling tensor", CONTROL_TYPES)
         self.cases: list[tuple[int, Program]] = []
         self.default: Program = Sequence() if defaultCaseBody is None else checked(defaultCaseBody)
-        self.reachable_default = True  #: whether other values may come
+        self.reachable_default = True  #: whether other values may occur
         self.bounds_checked = False  #: whether other values are an error of the run
         self.debug = as_context(debugContext)
         for case in cases.items() if isinstance(cases, Mapping) else cases:
@@ -174,7 +174,7 @@ class Switch(Changeable):
         return switch
 
     def branch_of(self, value: int) -> int:
-        """The place in `nested()` of what runs for a value; raises LookupError where no case may have it."""
+        """The index in `nested()` of the program that runs for a value; LookupError for a value that must not occur."""
         signed = value - 2**32 if self.control.elementType() is UNSIGNED_INT and value >= 2**31 else value
         for place, (known, _) in enumerate(self.cases):
             if known == signed:

@@ -19,8 +19,8 @@ class Copy(Program):
     remote buffer to or from a tensor, or the code of a function between the function and a function buffer or from one
     of its buffers to another.
 
-    `offset` (UNSIGNED_INT or INT, a scalar or one number per row) says which rows of a remote buffer; without one it is
-    row 0. `dontOutline`: the code of this copy is its own, and not shared with equal copies. `optimiseMemory`: the
+    `offset` (UNSIGNED_INT or INT, a scalar or one number per row) selects the rows of a remote buffer; without one it
+    is row 0. `dontOutline`: this copy shares no code with equal copies. `optimiseMemory`: the
     host exchange takes less code and more cycles.
 
     Raises `graph_connection_error` where counts or types differ, the destination is not writeable, overlaps the

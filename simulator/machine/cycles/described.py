@@ -1,4 +1,4 @@
-"""The text of a formula: what a cost term quotes is what the functions say of themselves."""
+"""Texts of formulas for cost terms: the docstrings of the functions that compute them."""
 
 from __future__ import annotations
 

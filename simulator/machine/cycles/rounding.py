@@ -1,4 +1,4 @@
-"""Whole loops, vectors and shares: what every formula rounds up to."""
+"""Rounding of the formulas: up to whole loops, vectors and shares of workers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ELEMENT_BYTES = {"int": 4, "uint": 4, "short": 2, "ushort": 2, "char": 1, "scha
 
 
 def whole(values: npt.ArrayLike) -> Int64Array:
-    """Cycles or counts as int64, whatever they were computed as."""
+    """Cycles or counts as int64."""
     return np.asarray(values, dtype=np.int64)
 
 

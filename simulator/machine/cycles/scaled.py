@@ -2,7 +2,7 @@
 
 Source: published-numbers 7.2; exact against the published estimates for 64, 128, 256 and 512 floats per tile (5.2).
 Supervisor forms give tile cycles, 2-D forms thread cycles. The estimators deal whole vectors evenly and let one
-worker take up the rest, which they do not add to its loop: the count of vectors is rounded down.
+worker take the rest, which they do not add to its loop: the count of vectors is rounded down.
 PopLibs' estimators leave out 6 cycles (and the 7 of a subtraction) for scales that are constants; the published
 summary adds them always, and so do we.
 """

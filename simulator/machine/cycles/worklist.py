@@ -1,4 +1,4 @@
-"""How the positions of a partial convolution are dealt to the six workers of a tile.
+"""Partition of the positions of a partial convolution over the six workers of a tile.
 
 PopLibs cuts the rows of a tile's output into equal parts: with R rows (batch included) and six workers a row is cut
 into s = 6 / gcd(R, 6) parts, every worker gets R * s / 6 parts that follow each other, and parts of one row are one
