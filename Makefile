@@ -16,9 +16,9 @@ help:
 	@echo "make test      every test of a commit (needs chromium)"
 	@echo "make check     format, lint, types, import rules"
 	@echo "make full      make test plus long fuzzing, kill loops and screenshots in both themes"
-	@echo "make stubs     every public function of simulator.poplar does nothing in turn: some test must notice"
+	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
 	@echo "make bench     the tables of docs/benchmarks.md"
-	@echo "make validate  published figures beside ours, docs/validation.md"
+	@echo "make validate  published figures beside the simulator's, docs/validation.md"
 	@echo "make samples   make sample_reports/ again"
 	@echo "make pictures  the pictures of docs/graph-analyser.md from the sample reports"
 

@@ -1,7 +1,7 @@
-"""compileGraph and compileModule: from a graph and its programs to what an engine or another runtime runs.
+"""compileGraph and compileModule: compile a graph and its programs for an engine, or one program for another runtime.
 
-A graph is always left as it is: the columns that compilation keeps are copied. So there is no second form for graphs
-that are given away (`std::move` in C++).
+Compilation copies the columns of the graph that it changes, so a graph stays as it is, and Poplar's second form for
+graphs that are given away (`std::move` in C++) is not needed.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def compileGraph(
 ) -> Executable: ...
 def compileGraph(*arguments: Any, **named: Any) -> Executable:
     """Compile a graph and programs, each of which `Engine.run` can run by its index. `checkOptionFlags` refuses options
-    that only matter at run time; `preallocations` say where external variables are; `progressCallBack(done, maximum)`
+    that only matter at run time; `preallocations` place external variables; `progressCallBack(done, maximum)`
     is called from one thread of its own.
 
     Raises `invalid_option`; `stream_memory_allocation_error` for streams and remote buffers that the host has no room
@@ -116,7 +116,7 @@ def compileGraph(*arguments: Any, **named: Any) -> Executable:
         for name in flags:
             if name in RUNTIME_TABLE:
                 raise invalid_option(f"Option '{name}' only matters at run time; give it to Engine or RuntimeOptions.")
-    programs = _listed(given["progs"])
+    programs = _program_list(given["progs"])
     places = given.get("preallocations") or Preallocations()
     return _compile(given["graph"], programs, flags, given["progressCallBack"], given["debugContext"], places)
 
@@ -150,7 +150,7 @@ def compileModule(*arguments: Any, **named: Any) -> Module:
     if not isinstance(program, Program):
         raise control_program_error(f"{program!r} is not a program; a module has exactly one.")
     if isinstance(graph, Graph):
-        _refuse_streams(graph.store, program)
+        _check_no_streams(graph.store, program)
     places = given.get("preallocations") or Preallocations()
     flags, progress, context = given["opt"] or {}, given["progressCallBack"], given["debugContext"]
     return Module(_compile(graph, [program], flags, progress, context, places, module=True))
@@ -159,11 +159,11 @@ def compileModule(*arguments: Any, **named: Any) -> Module:
 def compile_for_engine(
     graph: Graph, progs: Any, options: Mapping[str, Any] | None, progress: ProgressFunc | None, context: Context
 ) -> Executable:
-    """What the Engine constructor does first."""
-    return _compile(graph, _listed(progs), options or {}, progress, context, Preallocations())
+    """compileGraph for the constructor of `Engine`."""
+    return _compile(graph, _program_list(progs), options or {}, progress, context, Preallocations())
 
 
-def _listed(programs: Any) -> list[Any]:
+def _program_list(programs: Any) -> list[Any]:
     if isinstance(programs, Program):
         return [programs]
     if not isinstance(programs, Iterable):
@@ -201,8 +201,8 @@ def _compile(
     if options.report.lowered_dump is not None:
         dump_lowered_variables(options.report.lowered_dump, compiled.compilation)
     executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph.state.device_target)
-    if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _tolerated(options):
-        _refuse(executable)
+    if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _allows_out_of_memory(options):
+        _raise_out_of_memory(executable)
     return executable
 
 
@@ -219,8 +219,8 @@ def _plan_values(compiled: CompiledGraph, step_by_step: bool) -> NumericPlan:
         return NumericPlan(compiled.source.store, compiled.source.programs, step_by_step)
 
 
-def _refuse_streams(store: GraphStore, program: Program) -> None:
-    """A module cannot speak with the host."""
+def _check_no_streams(store: GraphStore, program: Program) -> None:
+    """Raise graph_program_compilation_error for what needs the host, which a module cannot speak with."""
     for kind, names in (
         ("data stream", store.streams.handle),
         ("remote buffer", [buffer.name for buffer in store.remote_buffers]),
@@ -238,13 +238,13 @@ def _refuse_streams(store: GraphStore, program: Program) -> None:
             )
 
 
-def _tolerated(options: EngineOptions) -> bool:
-    """Only an explicit debug.allowOutOfMemory lets a program that does not fit pass; the one implied by a graph
-    profile is there to save the profile before the error."""
+def _allows_out_of_memory(options: EngineOptions) -> bool:
+    """Whether a program that does not fit compiles: only debug.allowOutOfMemory set by the user permits it. A graph
+    profile implies the option only so that the profile is saved before the error."""
     return options.given.get("debug.allowOutOfMemory") == "true"
 
 
-def _refuse(executable: Executable) -> None:
+def _raise_out_of_memory(executable: Executable) -> None:
     compiled, options = executable.compiled, executable.options
     message = compiled.out_of_memory
     if not options.report.output_graph_profile:

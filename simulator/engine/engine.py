@@ -111,7 +111,7 @@ class Engine:
         if report.writes_report or report.writes_archive:
             self._folder = ReportFolder(report, self.executable.name, self._options.facts())
             self._folder.write_compilation(compiled)
-        self._finish = weakref.finalize(self, _close_unasked, self._folder, self.core)
+        self._finish = weakref.finalize(self, _close_at_end, self._folder, self.core)
 
     def prepare(self, device: Device, runOptions: RuntimeOptions | None = None) -> None:
         """Configure a device for `deploy`; the runtime options hold for all runs until the next `prepare`. Raises
@@ -339,7 +339,7 @@ class Engine:
         self.core.recording = False
 
     def resetExecutionProfile(self) -> None:
-        """Forget the runs recorded so far. What a report file holds already stays there."""
+        """Drop the runs recorded so far. Those already written to a report file stay there."""
         self.core.recorder.reset()
 
     def getReport(self, reportExecution: bool = True) -> Report:
@@ -439,8 +439,8 @@ def _close(folder: ReportFolder | None, core: EngineCore) -> None:
         folder.close()
 
 
-def _close_unasked(folder: ReportFolder | None, core: EngineCore) -> None:
-    """At exit, or when nobody holds the engine any more: nobody could catch an error there."""
+def _close_at_end(folder: ReportFolder | None, core: EngineCore) -> None:
+    """At exit, or when the last reference to the engine goes: no caller could catch an error there."""
     try:
         _close(folder, core)
     except poplar_error as error:

@@ -1,8 +1,8 @@
 """Executables as bytes: one Cap'n Proto message (popvision/formats/executable.capnp).
 
-What was compiled is kept whole: the report's columns, the lowered programs with their cycles, the variables with their
-values, and the programs. Library operations are named by their kernels, codelets of the user by module and class, C and
-C++ codelets by their text; kernels are bound again when the file is read, which takes a fraction of compiling.
+The file holds all of a compilation: the report's columns, the lowered programs with their cycles, the variables with
+their values, and the programs. Library operations are named by their kernels, codelets of the user by module and class,
+C and C++ codelets by their text; kernels are bound again when the file is read, which takes a fraction of compiling.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _read(data: bytes, check_package: bool) -> tuple[CompiledGraph, NumericPlan,
         root = message.root
     decoder = Decoder(nodes)
     parts = decoder.decode(root)
-    stores = [value for value in decoder.made() if isinstance(value, GraphStore)]
+    stores = [value for value in decoder.values() if isinstance(value, GraphStore)]
     store = stores[0] if stores else GraphStore()
     store.__dict__.update(parts["store"])
     for block in store.settled_blocks:
@@ -143,7 +143,7 @@ def _without_code(block: VertexBlock) -> VertexBlock:
 
 
 def _with_code(type_: Any) -> VertexType:
-    """The type that can run again. Its costs are not asked for any more: they stand in the lowered programs."""
+    """The type with its code. It needs no cost function: the lowered programs hold the cycles."""
     if not isinstance(type_, VertexType):
         raise NotAnExecutableError("a block of vertices has no type")
     if type_.codelet is not None:

@@ -1,4 +1,4 @@
-"""What a host has for a program's streams and remote buffers.
+"""Limits of the host's memory for streams and remote buffers.
 
 Sources: "The maximum buffer size for each stream is 128 MBytes" (Poplar's page on DataStream; published errors speak of
 binary megabytes), the same seen of one transfer of a remote buffer, and 16 GiB for all remote buffers of a system
@@ -24,7 +24,8 @@ REMOTE_BYTES = 16 << 30
 
 
 def check_host_memory(store: GraphStore, programs: Iterable[Program], *, extended: bool) -> None:
-    """Raise stream_memory_allocation_error for what the host has no room for; `extended`: target.extendedMemory."""
+    """Raise stream_memory_allocation_error for streams and remote buffers beyond the limits; `extended`:
+    target.extendedMemory."""
     size = store.replicas * sum(b.repeats * b.count * b.type.size for b in store.remote_buffers)
     if size > REMOTE_BYTES and not extended:
         raise stream_memory_allocation_error(

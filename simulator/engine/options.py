@@ -72,7 +72,7 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
 
 
 def _compile_settings(values: OptionValues, run: RunSettings, report: ReportSettings) -> CompileSettings:
-    """What the compiler acts on: its own options, and what runs and reports need of it."""
+    """The options of compilation, and what the options of runs and reports need of it."""
     settings = fill(CompileSettings, values)
     return replace(
         settings,

@@ -1,6 +1,6 @@
-"""Telling a program how far compilation is, from one thread of its own.
+"""Progress callbacks of compilation, called from one thread of their own.
 
-A callback that blocks holds up further notifications, not the compilation."""
+A callback that blocks delays further calls, not the compilation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from simulator.base.errors import poplar_error
 
 ProgressFunc = Callable[[int, int], None]
 
-#: Seconds that the end of compilation waits for the next notification to come through; a callback that takes longer
-#: gets the rest later.
-_PATIENCE = 0.25
+#: Seconds that the end of compilation waits for a call to return; a callback that takes longer gets the rest later.
+_MOST_WAIT = 0.25
 
 
 @contextmanager
@@ -37,7 +36,7 @@ def progress_thread(callback: ProgressFunc | None) -> Iterator[ProgressFunc | No
         left = pending.qsize() + 1
         while thread.is_alive() and pending.qsize() < left:
             left = pending.qsize()
-            thread.join(_PATIENCE)
+            thread.join(_MOST_WAIT)
 
 
 def _deliver(pending: queue.SimpleQueue[tuple[int, int] | None], callback: ProgressFunc) -> None:

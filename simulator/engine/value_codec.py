@@ -1,8 +1,8 @@
-"""Python values as flat nodes and back: what an executable consists of, without any code.
+"""Value codec: the Python values of an executable to flat nodes and back, without any code.
 
-A node is (kind, text, data, children): children are indices of nodes before or after it. Values that are shared stay
-shared. Objects are those of this program's own modules, made again without running any of their code; classes are
-looked up by name, and only there. Codelets of the user are named by module and class, with a digest of their source.
+A node is (kind, text, data, children): children are indices of nodes before or after it. Shared values stay
+shared. Objects are of this program's own modules only and are made again without running their code; classes are looked
+up by name in those modules. Codelets of the user are named by module and class, with a digest of their source.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Decoder:
         self._depth -= 1
         return made
 
-    def made(self) -> list[Any]:
+    def values(self) -> list[Any]:
         """All values decoded so far."""
         return list(self._known.values())
 

@@ -9,7 +9,7 @@ from simulator.base.options.option import BOOL, PATTERN, WHOLE, Option, OptionVa
 from simulator.base.target import TargetType
 from simulator.machine import block_records
 
-#: The address-accurate mode refuses more tiles: their memory would be held twice, and vertices run one by one.
+#: The address-accurate mode refuses more tiles: it stores their memory twice and runs vertices one by one.
 MOST_ADDRESS_ACCURATE_TILES = 64
 
 ADDRESS_ACCURATE_VARIABLE = "POPVISION_ADDRESS_ACCURATE"
@@ -188,8 +188,8 @@ class CompileSettings:
         "debug.verify",
         BOOL,
         "false",
-        "Look at the planned exchanges and the layout of memory again, from vertices and copies alone; a fault ends "
-        "compilation with a poplar_error that names it.",
+        "Check the planned exchanges and the layout of memory against vertices and copies; a fault ends compilation "
+        "with a poplar_error that names it.",
         changes="A faulty exchange or layout ends compilation with poplar_error.",
         test="tests/compiler/test_verify.py",
     )
@@ -197,8 +197,8 @@ class CompileSettings:
         "opt.internalExchangeOptimisationTarget",
         one_of("balanced", "cycles", "memory"),
         "cycles",
-        "What exchange code is made for: speed, less always-live memory, or less memory on tiles that can spare the "
-        "time (how is a guess, `simulator/machine/exchange_code.py`).",
+        "What exchange code is optimised for: speed, less always-live memory, or less memory on tiles that can spare "
+        "the time (how is a guess, `simulator/machine/exchange_code.py`).",
         changes="Bytes of exchange code, cycles of exchanges.",
         test=_MEMORY,
     )
@@ -206,7 +206,7 @@ class CompileSettings:
         "opt.enableMultiAccessCopies",
         BOOL,
         "true",
-        "Copies within tiles load and store in one cycle, with both sides in memory elements apart.",
+        "Copies within tiles load and store in one cycle; the two sides lie in different memory elements.",
         changes="Cycles of copies on tiles, layout of memory.",
         test=_MEMORY,
     )
@@ -214,7 +214,7 @@ class CompileSettings:
         "opt.limitVertexStateToLower256K",
         BOOL,
         "false",
-        "Vertex state where code can lie: less control code.",
+        "Place vertex state where code can lie, which takes less control code.",
         changes="Addresses of vertex state, bytes of control code.",
         test=_MEMORY,
     )
@@ -265,7 +265,7 @@ class CompileSettings:
         WHOLE,
         "5888",
         "Tiles lowered at a time; 0 = all.",
-        changes="Of how many tiles the allocations are put in order together: fewer take less memory and more time.",
+        changes="How many tiles have their allocations sorted together: fewer take less memory and more time.",
         test=f"{_BUILDING}::test_minLoweringTiles_takes_less_memory",
     )
     address_accurate: bool = setting(

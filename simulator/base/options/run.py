@@ -154,7 +154,7 @@ class RunSettings:
         "opt.useAutoloader",
         BOOL,
         "<true except on Mk1>",
-        "Load by the secondary loader. Only simulated hardware looks at it.",
+        "Load through the secondary loader. Only simulated hardware does.",
         changes="Replicas after the first take initial values from it, not from the host; host traces show it.",
         test="tests/poplar/options/test_building.py::test_useAutoloader_loads_one_replica_from_the_host",
         implied=lambda values: "false" if values.target.getTargetArchString() == "ipu1" else "true",
@@ -164,8 +164,8 @@ class RunSettings:
 
     # What is no option of its own.
     recording: bool = True  #: keep records of runs
-    blocks_of_all: bool = False  #: runs that are not kept leave the blocks that lightweight profiling recorded
-    measured_host: bool = False  #: the time that host callbacks take becomes waiting of the device, not a constant
+    blocks_of_all: bool = False  #: runs without a record leave the blocks of lightweight profiling
+    measured_host: bool = False  #: the device waits as long as host callbacks take, not a constant time
 
 
 @dataclass(frozen=True)
@@ -185,8 +185,7 @@ class RuntimeSettings:
         WHOLE,
         "0",
         "Microseconds between polls.",
-        changes="On simulated hardware every data transfer waits half a period longer, the mean of a host that looks "
-        "so often.",
+        changes="On simulated hardware every data transfer waits half a period longer, the mean delay of polling.",
         test=f"{_RUNTIME}::test_a_host_that_polls_late_makes_hardware_wait",
     )
     exception_poll_us: int = setting(

@@ -1,4 +1,4 @@
-"""Device: something an engine can be loaded onto."""
+"""Device: simulated hardware, an IPU Model or a CPU, which engines are loaded onto."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class DeviceCondition:
-    """Whether a stopped program left a device undefined, and how often it was reset."""
+    """Whether Engine.stop left the device undefined, and how often it was reset."""
 
     undefined: bool = False
     resets: int = 0
@@ -38,7 +38,7 @@ class Device:
 
     @staticmethod
     def createCPUDevice(numberOfTiles: int = 1) -> Device:
-        """A device that runs programs without a model of time or memory, with so many tiles."""
+        """A device of `numberOfTiles` tiles that runs programs without a model of time or memory."""
         return Device(Target(TargetType.CPU, tiles_per_ipu=numberOfTiles))
 
     def getTarget(self) -> Target:

@@ -1,4 +1,4 @@
-"""Who has which simulated IPU: one lock file per IPU, so that processes contend as they do for hardware.
+"""Device locks: one lock file per simulated IPU, so that processes contend for IPUs as they do for hardware.
 
 The locks are advisory `flock`s, which the system drops when a process ends, however it ends. They lie in
 $POPVISION_LOCKS, else $XDG_RUNTIME_DIR/popvision, else a folder of the user below the temporary folder.
@@ -32,7 +32,8 @@ class DeviceLocks:
         self.folder = folder or lock_folder()
 
     def take(self, ipus: Sequence[int]) -> bool:
-        """All of these IPUs or none; False when one of them is held already. Raises `poplar_error` without a folder."""
+        """Lock all of these IPUs, or none and return False when one of them is locked already. Raises `poplar_error`
+        where a lock file cannot be opened."""
         taken: list[int] = []
         for ipu in sorted(ipus):
             if not self._take_one(ipu):

@@ -49,8 +49,8 @@ class DeviceManager:
     def getDevices(
         self, type: TargetType | None = None, requiredNumIPUs: int | None = None, opts: Mapping[str, Any] | None = None
     ) -> list[Device]:
-        """All devices, or those of a type with so many IPUs. Only TargetType.IPU lists hardware; a model or CPU is
-        listed once. An empty list means that there is none."""
+        """All devices, or those of a type with `requiredNumIPUs` IPUs. Only TargetType.IPU lists hardware; a model or
+        CPU is listed once. An empty list means that there is none."""
         _no_options(opts)
         if type is TargetType.CPU:
             return [Device.createCPUDevice()]

@@ -1,4 +1,4 @@
-"""IPUModel: a machine of estimates. It never stops when memory is exceeded, and code has no size unless asked for."""
+"""IPUModel: a machine of estimates. It never stops when memory is exceeded; code has sizes only with compileIPUCode."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class IPUModel:
             raise invalid_option(f"'{name}' (value '{value}') is not a device option; createDevice takes none.")
         return Device(overridden(self._target(CHIPS[self.IPUVersion]), os.environ))
 
-    def _tell(self, chip: Chip) -> None:
-        """Say which changed fields change nothing."""
+    def _report_unused_fields(self, chip: Chip) -> None:
+        """Say on standard error which changed fields have no effect."""
         defaults = {
             "tilesPerSuperTile": chip.tiles_per_super_tile,
             "memcpyBytesPerCycle": chip.memcpy_bytes_per_cycle,
@@ -68,7 +68,7 @@ class IPUModel:
                 no_effect(f"IPUModel.{name}={getattr(self, name)}")
 
     def _target(self, chip: Chip) -> Target:
-        self._tell(chip)
+        self._report_unused_fields(chip)
         if isinstance(self.tilesPerIPU, int) and self.tilesPerIPU > chip.tiles:
             raise invalid_machine_model(
                 f"tilesPerIPU={self.tilesPerIPU} is more than the {chip.tiles} tiles of {chip.title}."

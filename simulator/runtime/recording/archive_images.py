@@ -1,6 +1,6 @@
-"""What the archive shows of each tile: one section per memory category, one symbol per always-live allocation.
+"""Images of tiles for the archive: one section per memory category, one symbol per always-live allocation.
 
-Section sizes are the report's: bytes whose address is shared count once. Tiles with equal contents share an image.
+Section sizes are the report's: bytes that share an address count once. Tiles with equal contents share an image.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from popvision.formats.profile.model import CATEGORIES, Compilation, LoweredTile
 from simulator.compiler.threads import on_threads
 
 _channel = pvti.channel("Poplar Compiler")
-_CODE = {name for name in CATEGORIES if name.endswith("Code")}
+_CODE_CATEGORIES = {name for name in CATEGORIES if name.endswith("Code")}
 
 
 def archive_images(compilation: Compilation, threads: int = 1, all_symbols: bool = False) -> Iterator[TileImage]:
     """Images in order of their first tile; empty tiles have none. Made on at most `threads` threads (0 = one for each
-    processor). `all_symbols`: what shares memory over time has symbols too."""
+    processor). `all_symbols`: allocations that share memory over time get symbols too."""
     groups: dict[tuple[bytes, ...], list[int]] = {}
     sizes = _category_bytes(compilation)
     for tile in compilation.lowered:
@@ -59,7 +59,7 @@ def _image(
             continue
         name = CATEGORIES[category]
         rows = np.flatnonzero(lowered.category == category)
-        sections.append(Section(f".{name}", size, int(lowered.address[rows[0]]), name in _CODE))
+        sections.append(Section(f".{name}", size, int(lowered.address[rows[0]]), name in _CODE_CATEGORIES))
         offset = 0
         for row in rows[lowered.eq_class[rows] < 0].tolist():
             length = int(lowered.bytes[row])

@@ -1,9 +1,9 @@
-"""What the buffers of lightweight profiling keep of a run: marks in modelled time become blocks.
+"""Buffers of lightweight profiling: which blocks of a run fit into them.
 
-Each tile writes a record for every beginning and end into its buffer. A full buffer takes no more until it is emptied,
-by a flush or by the host after the run; the time between the first record that found no room and then is an overflow
-block. A block whose beginning was lost is lost; one whose end was lost ends where its overflow begins, as far as it is
-known to have run. (The published example counts such a block as a common one; where it ends there is not said.)
+Each tile writes a record for every beginning and end into its buffer. A full buffer takes no more until a
+flush, or the host after the run, empties it; the time from the first lost record until then is an overflow block. A
+block whose beginning was lost is lost; one whose end was lost ends where the overflow begins, the last time that it is
+known to have run. (The published example counts such a block as a common one and does not say where it ends.)
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from simulator.runtime.clock.segments import Marks
 
 
 def blocks_of_run(marks: Marks, recording: BlockRecording, table: ProgramTable, cycles: int) -> list[TileBlocks]:
-    """The blocks of each tile that recorded some, from the marks of a run of so many cycles."""
+    """The blocks of each tile that recorded any, from the marks of a run of `cycles` cycles."""
     return list(_by_tile(marks, recording, kinds_of_programs(recording, table), cycles))
 
 
 def later(blocks: Sequence[TileBlocks], cycles: int) -> list[TileBlocks]:
-    """The same blocks in a run that begins so many cycles later."""
+    """The same blocks, `cycles` cycles later."""
     return [replace(b, start=b.start + cycles, end=b.end + cycles) for b in blocks]
 
 
 def kinds_of_programs(recording: BlockRecording, table: ProgramTable) -> Int64Array:
-    """The kind of block that each lowered program gives."""
+    """The kind of block of each lowered program."""
     kinds = np.full(len(table), COMMON, np.int64)
     kinds[[type_.startswith("StreamCopy") for type_ in table.type]] = STREAM_COPY
     kinds[list(recording.flushes)] = FLUSH

@@ -1,7 +1,8 @@
-"""What loops and switches do in a run, counted along the tree of lowered programs.
+"""Branch records: trips of loops and branches of switches in a run, counted along the tree of lowered programs.
 
-Where no branch depends on data the record of a run follows from the program alone: a body runs once for each trip of
-the loop around it, a function once for each call of it. Where data decide, the run's choices are followed in order.
+Where no branch depends on data, the record follows from the program alone: a body runs once for each trip of its loop,
+a function once for each call. Where data decide, the run's choices are followed in order. A program without such
+choices is counted once.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ Counts = dict[int, tuple[int, int]]
 
 
 def branch_record(lowered: LoweredPrograms, program_index: int, choices: Sequence[int] = ()) -> BranchRecord:
-    """The record of a run of one program: its loops, what chooses in it with the branches taken, the same of functions
-    it calls, and the switch that chose the program. `choices`: what data decided in the run, in order."""
+    """The record of a run of one program: its loops, its switches with the branches taken, those of functions that it
+    calls, and the switch that chose the program. `choices`: the branches that data chose in the run, in order."""
     counts = _Counting(lowered, lowered.branches[program_index], iter(choices)).of(0)
     rows = sorted(counts)
     entered, trips = (np.array([counts[row][i] for row in rows], np.int64) for i in (0, 1))
@@ -33,10 +34,10 @@ class _Counting:
     def __init__(self, lowered: LoweredPrograms, branch: int, choices: Iterator[int]) -> None:
         self._lowered, self._branch, self._choices = lowered, branch, choices
         self._data = DataChoices(lowered.table, lowered.function_roots, branch)
-        self._known: dict[int, Counts] = {}  #: of programs that are always the same
+        self._known: dict[int, Counts] = {}  #: of programs in which data choose nothing
 
     def of(self, row: int) -> Counts:
-        """What running the program in this row does now."""
+        """Counts of running the program in this row, from the next choice on."""
         if self._data.in_program(row):
             return self._run(row)
         if row not in self._known:

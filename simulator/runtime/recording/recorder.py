@@ -1,7 +1,7 @@
-"""Keeps what ran: run records as reports hold them.
+"""Recorder: run records, as reports hold them.
 
-Recorded runs lie end to end on one clock that starts with the first of them. What a run's steps look like is worked out
-once per modelled run; a further run of the same program shares the arrays and only moves their base.
+Recorded runs lie end to end on one clock that starts with the first of them. The steps of a modelled run are computed
+once: a further run of the same program shares their arrays and moves only their base.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class Recorder:
 
     def __init__(self, lowered: LoweredPrograms, machine: Machine, runs_kept: int) -> None:
         self.records: list[RunRecord] = []
-        self.block_records: list[list[TileBlocks]] = []  #: of runs of which nothing else is recorded
+        self.block_records: list[list[TileBlocks]] = []  #: of runs that are recorded by their blocks alone
         self.cycles = 0  #: length of all recorded runs
         self._runs_kept = runs_kept
         self._counts: dict[int, int] = {}
-        self._shapes: dict[int, tuple[RunTime, RunRecord]] = {}
+        self._templates: dict[int, tuple[RunTime, RunRecord]] = {}
         self._known_blocks: dict[int, tuple[RunTime, list[TileBlocks]]] = {}
         self._bytes_in, self._bytes_out = _bytes_by_program(lowered, machine)
         self._lowered = lowered
         self._branches: dict[int, BranchRecord] = {}
 
     def wants(self, program_index: int) -> bool:
-        """Whether a further run of this program would be kept."""
+        """Whether a further run of this program is to be recorded."""
         return self._counts.get(program_index, 0) < self._runs_kept
 
     def record(
@@ -49,24 +49,24 @@ class Recorder:
         host_end_us: int,
         choices: Sequence[int] = (),
     ) -> RunRecord:
-        """Keep one run. `choices`: what data decided in it, in order."""
-        shape = self._shape(clock, run)
+        """Record one run. `choices`: the branches that data chose in it, in order."""
+        template = self._template(clock, run)
         record = RunRecord(
             program_index=program_index,
             name=name,
             host_start_us=host_start_us,
             host_end_us=host_end_us,
             cycles=run.cycles,
-            program=shape.program,
-            base=shape.base + self.cycles,
-            pattern=shape.pattern,
-            patterns=shape.patterns,
-            tail=shape.tail,
-            data_in=shape.data_in,
-            data_out=shape.data_out,
-            truncated=shape.truncated,
+            program=template.program,
+            base=template.base + self.cycles,
+            pattern=template.pattern,
+            patterns=template.patterns,
+            tail=template.tail,
+            data_in=template.data_in,
+            data_out=template.data_out,
+            truncated=template.truncated,
             branches=self._branch_record(program_index, choices),
-            blocks=later(shape.blocks, self.cycles),
+            blocks=later(template.blocks, self.cycles),
         )
         self.records.append(record)
         self.cycles += run.cycles
@@ -74,7 +74,7 @@ class Recorder:
         return record
 
     def record_blocks(self, run: RunTime) -> list[TileBlocks]:
-        """Keep the blocks of a run of which nothing else is kept."""
+        """Record a run by its blocks alone."""
         assert self._lowered.blocks is not None
         blocks = later(self._blocks(run), self.cycles)
         self.block_records.append(blocks)
@@ -82,13 +82,13 @@ class Recorder:
         return blocks
 
     def reset(self) -> None:
-        """Forget all records; the clock starts again."""
+        """Drop all records; the clock starts again."""
         self.records, self.block_records = [], []
         self.cycles = 0
         self._counts = {}
 
     def _branch_record(self, program_index: int, choices: Sequence[int]) -> BranchRecord | None:
-        """None where control flow is not instrumented. The same for every run in which data decided nothing."""
+        """None where control flow is not instrumented. Runs in which data chose nothing share one."""
         if not self._lowered.control_flow:
             return None
         if choices:
@@ -97,14 +97,14 @@ class Recorder:
             self._branches[program_index] = branch_record(self._lowered, program_index)
         return self._branches[program_index]
 
-    def _shape(self, clock: DeviceClock, run: RunTime) -> RunRecord:
-        """A record without name and time, from base 0."""
-        kept = self._shapes.get(id(run))
+    def _template(self, clock: DeviceClock, run: RunTime) -> RunRecord:
+        """The record of a run at base 0, without name, index and host time."""
+        kept = self._templates.get(id(run))
         if kept is not None and kept[0] is run:
             return kept[1]
         segment = run.segment
         used, pattern = np.unique(segment.pattern, return_inverse=True)
-        shape = RunRecord(
+        template = RunRecord(
             program_index=0,
             name="",
             host_start_us=0,
@@ -121,8 +121,8 @@ class Recorder:
             blocks=self._blocks(run),
         )
         if run.repeatable:
-            self._shapes[id(run)] = (run, shape)
-        return shape
+            self._templates[id(run)] = (run, template)
+        return template
 
     def _blocks(self, run: RunTime) -> list[TileBlocks]:
         recording = self._lowered.blocks

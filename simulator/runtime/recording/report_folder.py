@@ -35,7 +35,7 @@ PROFILE_NAME, GRAPH_NAME = "profile.pop", "serialized_graph.capnp"
 
 @dataclass
 class _Directory:
-    """What engines of this process have put into one report directory."""
+    """The engines of this process that write into one report directory, and their debug records."""
 
     run_id: str = field(default_factory=lambda: pvti.runId() or uuid.uuid4().hex)
     contexts: list[DebugInfo] = field(default_factory=list)
@@ -55,7 +55,7 @@ class _Directory:
             return f"{name}_{seen}" if seen else name
 
     def add_contexts(self, infos: Iterable[dict[str, Any]]) -> int:
-        """Append one engine's debug records; returns what was added to their ids."""
+        """Append one engine's debug records; returns the number added to their ids."""
         with self.lock:
             shift = len(self.contexts)
             self.contexts += debug_contexts(infos, shift)
@@ -135,14 +135,14 @@ class ReportFolder:
         if not self._settings.output_execution_profile:
             self.append_blocks(record.blocks)
         else:
-            self._take(record)
+            self._store(record)
 
     def append_blocks(self, blocks: Sequence[TileBlocks]) -> None:
-        """Add what lightweight profiling recorded of a run, of which no steps are kept, likewise."""
+        """Add the blocks of a run whose steps are not recorded, likewise."""
         if blocks:
-            self._take(blocks)
+            self._store(blocks)
 
-    def _take(self, record: RunRecord | Sequence[TileBlocks]) -> None:
+    def _store(self, record: RunRecord | Sequence[TileBlocks]) -> None:
         if self._writer is None or self._failed:
             return
         if not self._settings.stream_at_each_run:
@@ -151,7 +151,7 @@ class ReportFolder:
         self._append(record)
 
     def close(self) -> None:
-        """Write what waits and finish the file. Idempotent."""
+        """Write the runs that wait for the end, and finish the file. Idempotent."""
         writer, self._writer = self._writer, None
         if writer is None:
             return
@@ -218,7 +218,7 @@ def _make(folder: Path) -> None:
 
 
 def _shifted(compilation: Compilation, shift: int) -> Compilation:
-    """Debug ids as they are in the directory's debug files."""
+    """The compilation with debug ids as in the directory's debug files."""
     if shift == 0:
         return compilation
 
@@ -249,7 +249,7 @@ def _context(info: dict[str, Any], shift: int) -> DebugInfo:
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Arguments as JSON values; what is none is shown as text."""
+    """Arguments as JSON values; other values as their text."""
     return {str(name): _json_value(value) for name, value in values.items()}
 
 

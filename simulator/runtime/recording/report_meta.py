@@ -1,4 +1,4 @@
-"""Facts about a report: who made it, from what, for what."""
+"""Facts about a report: versions, options, target, host, instrumentation."""
 
 from __future__ import annotations
 

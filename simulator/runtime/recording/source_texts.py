@@ -1,6 +1,6 @@
-"""The user's source files for the report: those that debug contexts name, as text, within fixed limits.
+"""Texts of the user's source files that debug contexts name, for the report, within fixed limits.
 
-`POPVISION_SOURCES=off` leaves them out: sources may be confidential, and a report is made to be passed on.
+`POPVISION_SOURCES=off` leaves them out: sources may be confidential, and reports are passed on.
 """
 
 from __future__ import annotations
