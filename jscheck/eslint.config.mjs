@@ -34,7 +34,7 @@ export default [
       "no-unreachable": "error",
       "no-unused-expressions": "error",
       "no-unused-vars": ["error", { caughtErrorsIgnorePattern: "^_", argsIgnorePattern: "^_" }],
-      "no-use-before-define": ["error", { functions: false, classes: false }],
+      "no-use-before-define": ["error", { functions: false, classes: false, variables: false }],
       "no-useless-return": "error",
       "no-var": "error",
       "object-shorthand": "error",

@@ -1,3 +1,4 @@
+// @ts-check
 /* The global object `popvision`: the selection and its URL, moving between pages, theme, parts drawn by scripts.
 
    popvision.select(patch)      merge {key: string or null}; writes the URL, hands the selection to every callback
@@ -14,7 +15,18 @@
    popvision.remember(name, v)  keeps a text in this browser; popvision.recall(name) reads it back
    popvision.notice(text)       show a sentence at the bottom of the page
 */
-(function () {
+window.popvision = Object.assign({}, window.popvision, {
+  plots: {},
+  addressMap: {},
+  liveness: {},
+  programs: {},
+  operations: {},
+  exchange: {},
+  execution: {},
+  timeline: {},
+});
+window.dash_clientside = window.dash_clientside || {};
+const popvisionCore = (() => {
   "use strict";
   const SHARED = ["tiles", "ipu", "program", "step", "liveness", "variable", "from", "to", "vs"];
   const root = document.documentElement;
@@ -153,13 +165,13 @@
   });
 
   document.addEventListener("popvision:preference", (event) => {
-    if (event.detail.name !== "reload") redraw(false);
+    if (/** @type {CustomEvent} */ (event).detail.name !== "reload") redraw(false);
   });
 
   /* A link opened in another tab must carry the selection too. */
   for (const kind of ["pointerdown", "focusin"]) {
     document.addEventListener(kind, (event) => {
-      const link = event.target.closest && event.target.closest('a[data-nav="view"]');
+      const link = popvision.closest(event, 'a[data-nav="view"]');
       if (link) link.setAttribute("href", hrefOf(link));
     });
   }
@@ -193,7 +205,15 @@
 
   new MutationObserver(lookForMounts).observe(document, { childList: true, subtree: true });
 
-  window.popvision = Object.assign(window.popvision || {}, {
+  window.dash_clientside.popvision = Object.assign(window.dash_clientside.popvision || {}, {
+    visit,
+    mergeSelection: (patch) => {
+      select(patch);
+      return window.dash_clientside.no_update;
+    },
+  });
+
+  return {
     mount,
     notice: setNotice,
     select,
@@ -208,7 +228,9 @@
     sharedKeys: SHARED,
     onSelect: (listener) => {
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      return () => {
+        listeners.delete(listener);
+      };
     },
     theme: () => root.dataset.theme,
     themeChoice: () => root.dataset.themeChoice,
@@ -216,14 +238,6 @@
       getComputedStyle(root)
         .getPropertyValue("--" + name)
         .trim(),
-  });
-
-  window.dash_clientside = window.dash_clientside || {};
-  window.dash_clientside.popvision = Object.assign(window.dash_clientside.popvision || {}, {
-    visit,
-    mergeSelection: (patch) => {
-      select(patch);
-      return window.dash_clientside.no_update;
-    },
-  });
+  };
 })();
+Object.assign(popvision, popvisionCore);

@@ -1,21 +1,20 @@
+// @ts-check
 /* Axes of the exchange page's drawings. */
-(function () {
+const exchangeAxes = (() => {
   "use strict";
-  const xch = (window.popvision.exchange = window.popvision.exchange || {});
 
-  xch.roundTicks = function (first, last, most) {
+  function roundTicks(first, last, most) {
     const least = (last - first) / most || 1;
     const power = Math.pow(10, Math.floor(Math.log10(least)));
     const step = power * [1, 2, 5, 10].find((factor) => factor * power >= least * 0.999999);
     const found = [];
     for (let at = Math.ceil(first / step) * step; at <= last; at += step) found.push(Math.round(at * 1e6) / 1e6);
     return found;
-  };
+  }
 
-  const whole = (first, last, most) =>
-    xch.roundTicks(first, last, most).filter((at) => Number.isInteger(at) && at < last);
+  const whole = (first, last, most) => roundTicks(first, last, most).filter((at) => Number.isInteger(at) && at < last);
 
-  xch.axisX = function (pen, board, title, name) {
+  function axisX(pen, board, title, name) {
     const { area, view, colours } = board,
       bottom = area.y + area.height;
     pen.line(area.x, bottom, area.x + area.width, bottom, colours["line-strong"]);
@@ -29,9 +28,9 @@
         ? " (hardware order: by physical id within each IPU)"
         : " (software order)";
     pen.text(title + order, area.x + area.width / 2, bottom + 27, colours.axis, "center", 12);
-  };
+  }
 
-  xch.axisY = function (pen, board, title, name) {
+  function axisY(pen, board, title, name) {
     const { area, view, colours } = board;
     for (const at of whole(view.y0, view.y1, Math.max(2, area.height / 40))) {
       const y = board.y(at + 0.5);
@@ -39,8 +38,11 @@
       pen.text(name(at).toLocaleString("en-US"), area.x - 7, y, colours.axis, "right");
     }
     pen.text(title, area.x - 58, area.y - 14, colours.axis, "left", 12);
-  };
+  }
 
   /* A fill of the colour that lets the grid through. */
-  xch.faint = (colour) => colour + "33";
+  const faint = (colour) => colour + "33";
+
+  return { roundTicks, axisX, axisY, faint };
 })();
+Object.assign(popvision.exchange, exchangeAxes);

@@ -1,8 +1,9 @@
+// @ts-check
 /* The plot by tile: bytes received and sent, or the cycles that they take, over tiles. Where tiles are narrower than a pixel,
    each column shows the largest of them. */
-(function () {
+const exchangeBars = (() => {
   "use strict";
-  const xch = (window.popvision.exchange = window.popvision.exchange || {});
+  const exchange = popvision.exchange;
   const SERIES = {
     bytes: [
       ["received", "Received", "series-1"],
@@ -86,13 +87,11 @@
       pen.box(area.x, area.y, area.width, area.height, colours.surface);
       const ticks =
         this.unit === "bytes" && low === 0
-          ? window.popvision.byteTicks(high, 5).filter((tick) => tick.value <= high)
-          : xch
-              .roundTicks(low, high, 5)
-              .map((value) => ({
-                value,
-                text: this.unit === "bytes" ? this.text(value) : window.popvision.cyclesText(value),
-              }));
+          ? popvision.byteTicks(high, 5).filter((tick) => tick.value <= high)
+          : exchange.roundTicks(low, high, 5).map((value) => ({
+              value,
+              text: this.unit === "bytes" ? this.text(value) : popvision.cyclesText(value),
+            }));
       for (const { value, text } of ticks) {
         pen.line(area.x, y(value), area.x + area.width, y(value), colours.grid);
         pen.text(text, area.x - 7, y(value), colours.axis, "right");
@@ -107,7 +106,7 @@
                 Math.min(y(0), y(value)),
                 Math.max(1, cut(board.x(to)) - cut(board.x(from))),
                 Math.abs(y(0) - y(value)),
-                xch.faint(colours[token]),
+                exchange.faint(colours[token]),
               );
         let before = null;
         for (const [from, to, value] of columns) {
@@ -119,7 +118,12 @@
       });
       this.paintWorst(pen, y);
       this.paintLegend(pen);
-      xch.axisX(pen, board, "Tile", (position) => this.data.tileAt[Math.min(position, this.data.tileAt.length - 1)]);
+      exchange.axisX(
+        pen,
+        board,
+        "Tile",
+        (position) => this.data.tileAt[Math.min(position, this.data.tileAt.length - 1)],
+      );
       const cursor = this.cursor();
       if (cursor && cursor.x >= board.view.x0 && cursor.x < board.view.x1)
         pen.box(board.x(cursor.x + 0.5) - 0.75, area.y, 1.5, area.height, colours.accent);
@@ -153,7 +157,7 @@
       const { area, colours } = this.board;
       if (this.unit === "cycles")
         pen.text(
-          window.popvision.preference("time") === "time" ? "Time" : "Cycles",
+          popvision.preference("time") === "time" ? "Time" : "Cycles",
           area.x - 58,
           area.y - 14,
           colours.axis,
@@ -174,8 +178,8 @@
       return (
         sign +
         (this.unit === "bytes"
-          ? window.popvision.bytesText(value)
-          : window.popvision.cyclesText(value) + (window.popvision.preference("time") === "time" ? "" : " cycles"))
+          ? popvision.bytesText(value)
+          : popvision.cyclesText(value) + (popvision.preference("time") === "time" ? "" : " cycles"))
       );
     }
 
@@ -208,5 +212,6 @@
     }
   }
 
-  xch.BarsLayer = BarsLayer;
+  return { BarsLayer };
 })();
+Object.assign(popvision.exchange, exchangeBars);

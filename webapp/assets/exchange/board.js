@@ -1,12 +1,17 @@
+// @ts-check
 /* The drawing of the exchange page: one canvas that shows a layer (matrix.js, plan.js, bars.js), its window, its cursor.
 
    A layer has whole {width, height}, update(), paint(pen), placeOf(tile, to), cursor(), move(), patch(cursor), describe(cursor),
    away(mark, cursor), reason. The cursor is the selection (tiles, xch_to); the mark is xch_mark = "tile" or "source-destination"; the
    window stands in the address as xch_at = "x0-x1.y0-y1", in hundredths. */
-(function () {
+(() => {
   "use strict";
-  const xch = (window.popvision.exchange = window.popvision.exchange || {});
-  const LAYERS = { matrix: () => xch.MatrixLayer, plan: () => xch.PlanLayer, tiles: () => xch.BarsLayer };
+  const exchange = popvision.exchange;
+  const LAYERS = {
+    matrix: () => exchange.MatrixLayer,
+    plan: () => exchange.PlanLayer,
+    tiles: () => exchange.BarsLayer,
+  };
   const COLOURS = [
     "ink",
     "muted",
@@ -49,7 +54,7 @@
         Object.assign(document.createElement("div"), { className: "exchange-measured" }),
       );
       this.waiting = 0;
-      this.selection = window.popvision.selection();
+      this.selection = popvision.selection();
       const resized = new ResizeObserver(() => this.schedule());
       resized.observe(host);
       const again = () => this.schedule();
@@ -57,8 +62,8 @@
       this.stops = [
         () => resized.disconnect(),
         () => document.removeEventListener("popvision:theme", again),
-        window.popvision.onSelect((selection) => this.apply(selection)),
-        xch.listen(this),
+        popvision.onSelect((selection) => this.apply(selection)),
+        exchange.listen(this),
       ];
       host.saveImage = (kind, name) => this.save(kind, name);
       this.apply(this.selection);
@@ -76,7 +81,7 @@
       );
       if (wanted !== this.wanted) {
         this.wanted = wanted;
-        this.wait(xch.loadTiles(this.facts, selection), (data) => {
+        this.wait(exchange.loadTiles(this.facts, selection), (data) => {
           if (wanted === this.wanted) this.show(data);
         });
       } else if (this.data) this.place();
@@ -172,7 +177,7 @@
         { x0, x1, y0, y1 } = this.view;
       const all = x0 <= 0 && y0 <= 0 && x1 >= width && y1 >= height;
       const text = (value) => String(Math.round(100 * value));
-      window.popvision.select({ xch_at: all ? null : text(x0) + "-" + text(x1) + "." + text(y0) + "-" + text(y1) });
+      popvision.select({ xch_at: all ? null : text(x0) + "-" + text(x1) + "." + text(y0) + "-" + text(y1) });
     }
 
     zoom(factor, at) {
@@ -207,7 +212,7 @@
           y0 + (to.y < y0 || to.y >= y1 ? to.y - (y0 + y1) / 2 : 0),
           y1 + (to.y < y0 || to.y >= y1 ? to.y - (y0 + y1) / 2 : 0),
         );
-      window.popvision.select(this.layer.patch(to) || {});
+      popvision.select(this.layer.patch(to) || {});
     }
 
     announce() {
@@ -233,7 +238,7 @@
         to = at && this.layer.patch(at);
       if (!to) return;
       const text = to.tiles + (to.xch_to === null ? "" : "-" + to.xch_to);
-      window.popvision.select({ xch_mark: this.selection.xch_mark === text ? null : text });
+      popvision.select({ xch_mark: this.selection.xch_mark === text ? null : text });
     }
 
     away(cursor) {
@@ -289,7 +294,7 @@
       return LABELS[this.quantity];
     }
     text(value) {
-      return this.quantity.startsWith("fan") ? number(value) + " tiles" : window.popvision.bytesText(value);
+      return this.quantity.startsWith("fan") ? number(value) + " tiles" : popvision.bytesText(value);
     }
 
     describeTile(tile) {
@@ -323,7 +328,7 @@
       this.waiting += 1;
       promise
         .then(then)
-        .catch((problem) => window.popvision.notice("Exchange: " + problem.message))
+        .catch((problem) => popvision.notice("Exchange: " + problem.message))
         .finally(() => {
           this.waiting -= 1;
           this.schedule();
@@ -345,13 +350,13 @@
       this.canvas.height = Math.round(height * ratio);
       const draw = this.canvas.getContext("2d");
       draw.setTransform(ratio, 0, 0, ratio, 0, 0);
-      this.paint(new window.popvision.live.CanvasPen(draw, window.popvision.token("font")), width, height);
+      this.paint(new popvision.liveness.CanvasPen(draw, popvision.token("font")), width, height);
       if (complete && this.layer) this.announce();
       this.host.dataset.state = complete && !this.waiting ? "complete" : "loading";
     }
 
     paint(pen, width, height) {
-      this.colours = Object.fromEntries(COLOURS.map((name) => [name, window.popvision.token(name)]));
+      this.colours = Object.fromEntries(COLOURS.map((name) => [name, popvision.token(name)]));
       pen.box(0, 0, width, height, this.colours.surface);
       const reason = this.data && (this.layer ? this.layer.reason : this.data.header.reason);
       this.host.parentElement.querySelector(".exchange-reason").textContent = reason || "";
@@ -374,7 +379,7 @@
         window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
       };
       if (kind === "svg") {
-        const pen = new window.popvision.live.SvgPen(width, height, window.popvision.token("font"));
+        const pen = new popvision.liveness.SvgPen(width, height, popvision.token("font"));
         this.paint(pen, width, height);
         give(new Blob([String(pen)], { type: "image/svg+xml" }));
         return;
@@ -382,13 +387,13 @@
       const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height }),
         draw = canvas.getContext("2d");
       draw.scale(2, 2);
-      this.paint(new window.popvision.live.CanvasPen(draw, window.popvision.token("font")), width, height);
+      this.paint(new popvision.liveness.CanvasPen(draw, popvision.token("font")), width, height);
       canvas.toBlob(give, "image/png");
     }
   }
 
-  window.popvision.mount("[data-exchange]", (host) => {
-    const board = (xch.current = new Board(host));
+  popvision.mount("[data-exchange]", (host) => {
+    const board = (exchange.current = new Board(host));
     return () => board.stop();
   });
 })();

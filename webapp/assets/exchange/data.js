@@ -1,14 +1,14 @@
+// @ts-check
 /* What the exchange page draws: columns of the tiles of one program, and cells of its matrix, from webapp/graph_analyser/exchange/routes.py.
 
    Cells come in bands of rows of at most MOST_CELLS; the bands of one window make a Picture. */
-(function () {
+const exchangeData = (() => {
   "use strict";
-  const xch = (window.popvision.exchange = window.popvision.exchange || {});
   const MOST_CELLS = 120000;
 
-  const get = (address) => window.popvision.execution.get(address);
+  const get = (address) => popvision.execution.get(address);
 
-  xch.query = function (facts, selection, more) {
+  function query(facts, selection, more) {
     const parts = Object.assign({}, more);
     if (facts.vs) parts.vs = selection.vs;
     if (selection.xch_order === "hardware") parts.order = "hardware";
@@ -16,12 +16,12 @@
       .filter((each) => each[1] !== undefined && each[1] !== null)
       .map(([name, value]) => name + "=" + encodeURIComponent(value))
       .join("&");
-  };
+  }
 
-  xch.loadTiles = async function (facts, selection) {
+  async function loadTiles(facts, selection) {
     const address =
       `/data/${facts.key}/exchange/tiles?` +
-      xch.query(facts, selection, { program: selection.program, step: selection.step });
+      query(facts, selection, { program: selection.program, step: selection.step });
     const { header, arrays } = await get(address);
     if (!arrays.rank) return { header, arrays };
     const tileAt = new Uint32Array(arrays.rank.length);
@@ -29,12 +29,23 @@
       tileAt[position] = tile;
     });
     return { header, arrays, rank: arrays.rank, tileAt };
-  };
+  }
 
   /* Cells [row, row + rows) x [column, column + columns), counted in cells of `size` positions. */
   class Picture {
     constructor(size, row, rows, column, columns) {
-      Object.assign(this, { size, row, rows, column, columns, largest: 0, leftOut: 0, image: null, theme: "" });
+      this.size = size;
+      this.row = row;
+      this.rows = rows;
+      this.column = column;
+      this.columns = columns;
+      this.largest = 0;
+      this.leftOut = 0;
+      /** @type {HTMLCanvasElement | null} */
+      this.image = null;
+      this.theme = "";
+      /** @type {any} */
+      this.of = null;
       this.values = new Float64Array(rows * columns);
     }
 
@@ -56,7 +67,7 @@
     }
   }
 
-  xch.loadPicture = async function (facts, selection, program, picture) {
+  async function loadPicture(facts, selection, program, picture) {
     const { size, row, rows, column, columns } = picture;
     const high = Math.max(1, Math.floor(MOST_CELLS / columns));
     const bands = [];
@@ -64,9 +75,7 @@
     await Promise.all(
       bands.map(async ([first, count]) => {
         const where = { program, size, row: (row + first) * size, rows: count, column: column * size, columns };
-        const { header, arrays } = await get(
-          `/data/${facts.key}/exchange/matrix?` + xch.query(facts, selection, where),
-        );
+        const { header, arrays } = await get(`/data/${facts.key}/exchange/matrix?` + query(facts, selection, where));
         picture.largest = header.largest;
         picture.leftOut = header.leftOut;
         const begin = first * columns;
@@ -78,10 +87,11 @@
       }),
     );
     return picture;
-  };
+  }
 
-  xch.loadPartners = (facts, program, tile) =>
+  const loadPartners = (facts, program, tile) =>
     get(`/data/${facts.key}/exchange/partners?program=${program}&tile=${tile}`);
 
-  xch.Picture = Picture;
+  return { query, loadTiles, loadPicture, loadPartners, Picture };
 })();
+Object.assign(popvision.exchange, exchangeData);

@@ -1,14 +1,13 @@
+// @ts-check
 /* Pointer and keys of the exchange page's drawing, and rows of its tables that select a program or a pair. */
-(function () {
+const exchangeInput = (() => {
   "use strict";
-  const xch = (window.popvision.exchange = window.popvision.exchange || {});
 
   function ours(board, event) {
     const target = event.target;
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !board.layer || board.layer.reason)
       return false;
-    if (window.popvision.isTyping(target) || document.querySelector("dialog[open], details.popover[open]"))
-      return false;
+    if (popvision.isTyping(target) || document.querySelector("dialog[open], details.popover[open]")) return false;
     return target === document.body || target.id === "page" || board.host.contains(target);
   }
 
@@ -29,7 +28,7 @@
         if (at) board.setView(at.x - 8, at.x + 9, at.y - 8, at.y + 9);
       },
       mark: () => board.toggleMark(),
-      clear: () => window.popvision.select(board.selection.tiles ? { tiles: null, xch_to: null } : { xch_mark: null }),
+      clear: () => popvision.select(board.selection.tiles ? { tiles: null, xch_to: null } : { xch_mark: null }),
     };
     const more = {
       "+": common["zoom-in"],
@@ -42,7 +41,7 @@
     const focused = board.host.contains(event.target);
     const action = arrows[event.key]
       ? focused && (() => board.step(...arrows[event.key]))
-      : common[window.popvision.keyOf(event)] || more[event.key];
+      : common[popvision.keyOf(event)] || more[event.key];
     if (!action) return;
     event.preventDefault();
     action();
@@ -71,7 +70,7 @@
         : y + 16) + "px";
   }
 
-  xch.listen = function (board) {
+  function listen(board) {
     const { host } = board;
     const point = (event) => {
       const box = board.canvas.getBoundingClientRect();
@@ -103,7 +102,7 @@
     host.addEventListener("pointerup", (event) => {
       const place = from && !from.moved && !board.layer.reason && board.at(...point(event));
       from = null;
-      if (place) window.popvision.select(board.layer.patch(place) || {});
+      if (place) popvision.select(board.layer.patch(place) || {});
     });
     host.addEventListener("pointerleave", () => {
       board.tip.hidden = true;
@@ -120,17 +119,19 @@
       { passive: false },
     );
     return () => document.removeEventListener("keydown", keys);
-  };
+  }
 
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.exchange = {
     /* A row chosen in the table of programs or of pairs. */
     rows: (chosen) => {
       const row = (chosen || []).flat().find((each) => each);
       if (row && row.program !== undefined && row.program !== null)
-        window.popvision.select({ program: row.program, step: null, xch_to: null });
-      else if (row && row.source !== undefined) window.popvision.select({ tiles: row.source, xch_to: row.destination });
+        popvision.select({ program: row.program, step: null, xch_to: null });
+      else if (row && row.source !== undefined) popvision.select({ tiles: row.source, xch_to: row.destination });
       return window.dash_clientside.no_update;
     },
   };
+
+  return { listen };
 })();
+Object.assign(popvision.exchange, exchangeInput);

@@ -1,7 +1,8 @@
+// @ts-check
 /* The matrix: sources from top to bottom, destinations from left to right, a cell = bytes from its sources to its destinations. */
-(function () {
+const exchangeMatrix = (() => {
   "use strict";
-  const xch = (window.popvision.exchange = window.popvision.exchange || {});
+  const exchange = popvision.exchange;
   const number = (value) => value.toLocaleString("en-US").replace("-", "\u2212");
 
   class MatrixLayer {
@@ -48,10 +49,10 @@
       if (this.asked === asked && this.askedOf === this.data) return false;
       this.asked = asked;
       this.askedOf = this.data;
-      const picture = new xch.Picture(size, row, rows, column, columns);
+      const picture = new exchange.Picture(size, row, rows, column, columns);
       picture.of = this.data;
       this.board.wait(
-        xch.loadPicture(this.board.facts, this.board.selection, this.data.header.program, picture),
+        exchange.loadPicture(this.board.facts, this.board.selection, this.data.header.program, picture),
         (found) => {
           if (this.asked === asked && this.askedOf === found.of) this.picture = found;
         },
@@ -60,14 +61,14 @@
     }
 
     image(picture, ground) {
-      if (picture.image && picture.theme === window.popvision.theme()) return picture.image;
+      if (picture.image && picture.theme === popvision.theme()) return picture.image;
       const canvas = Object.assign(document.createElement("canvas"), { width: picture.columns, height: picture.rows });
-      const pixels = xch.pixels(picture.values, picture.largest, this.data.header.signed, xch.packed(ground));
+      const pixels = exchange.pixels(picture.values, picture.largest, this.data.header.signed, exchange.packed(ground));
       canvas
         .getContext("2d")
         .putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), picture.columns, picture.rows), 0, 0);
       picture.image = canvas;
-      picture.theme = window.popvision.theme();
+      picture.theme = popvision.theme();
       return canvas;
     }
 
@@ -82,7 +83,7 @@
         const right = board.x((picture.column + picture.columns) * picture.size),
           bottom = board.y((picture.row + picture.rows) * picture.size);
         pen.image(this.image(picture, colours.sunken), x, y, right - x, bottom - y, area);
-        xch.key(pen, board, picture.largest, this.data.header.signed, window.popvision.bytesText);
+        exchange.key(pen, board, picture.largest, this.data.header.signed, popvision.bytesText);
       }
       for (let border = perIpu; border < this.data.header.tiles; border += perIpu) {
         if (border > board.view.y0 && border < board.view.y1)
@@ -91,8 +92,8 @@
           pen.line(board.x(border), area.y, board.x(border), area.y + area.height, colours.ink, 1, [4, 3]);
       }
       const tile = (position) => this.data.tileAt[Math.min(position, this.data.tileAt.length - 1)];
-      xch.axisX(pen, board, "Destination tile", tile);
-      xch.axisY(pen, board, "Source tile", tile);
+      exchange.axisX(pen, board, "Destination tile", tile);
+      exchange.axisY(pen, board, "Source tile", tile);
       this.paintCursor(pen);
     }
 
@@ -136,8 +137,7 @@
       const [there, here] = [mark, cursor].map((place) => this.picture.at(place.y, place.x));
       if (there === null || here === null) return ["outside the picture"];
       return [
-        this.board.more(here, there, window.popvision.bytesText) +
-          (this.picture.size > 1 ? " (cells of several pairs)" : ""),
+        this.board.more(here, there, popvision.bytesText) + (this.picture.size > 1 ? " (cells of several pairs)" : ""),
       ];
     }
 
@@ -170,7 +170,7 @@
         sign +
         number(value) +
         " B" +
-        (Math.abs(value) > 9999 ? " (" + sign + window.popvision.bytesText(value).replace("-", "\u2212") + ")" : "");
+        (Math.abs(value) > 9999 ? " (" + sign + popvision.bytesText(value).replace("-", "\u2212") + ")" : "");
       return [
         text,
         "from " + this.span(cursor.y),
@@ -180,5 +180,6 @@
     }
   }
 
-  xch.MatrixLayer = MatrixLayer;
+  return { MatrixLayer };
 })();
+Object.assign(popvision.exchange, exchangeMatrix);

@@ -1,7 +1,8 @@
+// @ts-check
 /* The floor plan: one cell per tile of every IPU, coloured by a quantity; the selected tile's partners are joined to it. */
-(function () {
+const exchangePlan = (() => {
   "use strict";
-  const xch = (window.popvision.exchange = window.popvision.exchange || {});
+  const exchange = popvision.exchange;
   const GAP = 3; /* cells between two IPUs */
   const MOST_LINKS = 400;
 
@@ -64,7 +65,7 @@
       this.wanted = wanted;
       this.partners = wanted ? undefined : null;
       if (!wanted) return true;
-      this.board.wait(xch.loadPartners(this.board.facts, this.data.header.program, tile), (found) => {
+      this.board.wait(exchange.loadPartners(this.board.facts, this.data.header.program, tile), (found) => {
         if (this.wanted === wanted) this.partners = found;
       });
       return false;
@@ -102,11 +103,17 @@
           top = board.y(y);
         if (left + wide < area.x || top + high < area.y || left > area.x + area.width || top > area.y + area.height)
           continue;
-        pen.box(left, top, wide - space, high - space, xch.colour(values[tile], largest, signed, colours.sunken, true));
+        pen.box(
+          left,
+          top,
+          wide - space,
+          high - space,
+          exchange.colour(values[tile], largest, signed, colours.sunken, true),
+        );
       }
       for (let ipu = 0; ipu < this.ipus; ipu += 1)
         pen.text("IPU " + ipu, board.x(ipu * (this.data.header.plan[0] + GAP)) + 2, area.y - 12, colours.muted, "left");
-      xch.key(pen, board, largest, signed, board.text.bind(board), true);
+      exchange.key(pen, board, largest, signed, board.text.bind(board), true);
       this.paintLinks(pen);
     }
 
@@ -182,5 +189,6 @@
     }
   }
 
-  xch.PlanLayer = PlanLayer;
+  return { PlanLayer };
 })();
+Object.assign(popvision.exchange, exchangePlan);

@@ -1,46 +1,47 @@
+// @ts-check
 /* Colours of bytes: nothing in the colour of the ground, else a scale from 1 to the largest value, logarithmic in the matrix and
    linear on the floor plan, whose tiles are of one order; a difference runs from less (blue) over equal to more (orange).
 
    part(v) = log(1 + |v|) / log(1 + largest), or |v| / largest
    level(v) = round(255 x (0.14 + 0.86 x part)), of a difference round(255 x (0.5 + 0.5 x sign x part)) */
-(function () {
+const exchangeScale = (() => {
   "use strict";
-  const xch = (window.popvision.exchange = window.popvision.exchange || {});
+  const exchange = popvision.exchange;
   const LEAST = 0.14;
 
-  xch.share = function (value, largest, signed, linear) {
+  function share(value, largest, signed, linear) {
     const part = !(largest > 0)
       ? 0
       : linear
         ? Math.abs(value) / largest
         : Math.log1p(Math.abs(value)) / Math.log1p(largest);
     return signed ? 0.5 + 0.5 * Math.sign(value) * part : LEAST + (1 - LEAST) * part;
-  };
+  }
 
   /* An ImageData pixel (0xAABBGGRR); `ground` stands for nothing. */
-  xch.pixels = function (values, largest, signed, ground) {
-    const scale = window.popvision.colourScale(signed ? "diverging" : "sequential");
+  function pixels(values, largest, signed, ground) {
+    const scale = popvision.colourScale(signed ? "diverging" : "sequential");
     const found = new Uint32Array(values.length).fill(ground);
     for (let at = 0; at < values.length; at += 1)
-      if (values[at]) found[at] = scale[Math.round(255 * xch.share(values[at], largest, signed))];
+      if (values[at]) found[at] = scale[Math.round(255 * exchange.share(values[at], largest, signed))];
     return found;
-  };
+  }
 
-  xch.colour = (value, largest, signed, ground, linear) =>
+  const colour = (value, largest, signed, ground, linear) =>
     value
-      ? window.popvision.scaleColour(
+      ? popvision.scaleColour(
           signed ? "diverging" : "sequential",
-          Math.round(255 * xch.share(value, largest, signed, linear)) / 255,
+          Math.round(255 * exchange.share(value, largest, signed, linear)) / 255,
         )
       : ground;
 
-  xch.packed = function (colour) {
+  function packed(colour) {
     const value = parseInt(colour.slice(1), 16);
     return ((255 << 24) | ((value & 255) << 16) | (((value >> 8) & 255) << 8) | (value >> 16)) >>> 0;
-  };
+  }
 
   /* The key: a strip with numbers at its ends and in the middle of the scale. */
-  xch.key = function (pen, board, largest, signed, text, linear) {
+  function key(pen, board, largest, signed, text, linear) {
     if (!(largest > 0)) return;
     const { area, colours } = board;
     const wide = 150,
@@ -52,7 +53,7 @@
     const begin = area.x + area.width - wide - 34;
     for (let at = 0; at < wide; at += 2) {
       const share = signed ? at / wide : LEAST + ((1 - LEAST) * at) / wide;
-      pen.box(begin + at, top - 8, 2, 8, window.popvision.scaleColour(signed ? "diverging" : "sequential", share));
+      pen.box(begin + at, top - 8, 2, 8, popvision.scaleColour(signed ? "diverging" : "sequential", share));
     }
     numbers.forEach((number, index) =>
       pen.text(number, begin + (wide * index) / 2, top + 8, colours.muted, "center", 10),
@@ -65,5 +66,8 @@
       "right",
       10,
     );
-  };
+  }
+
+  return { share, pixels, colour, packed, key };
 })();
+Object.assign(popvision.exchange, exchangeScale);

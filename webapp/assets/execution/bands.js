@@ -1,7 +1,8 @@
+// @ts-check
 /* Where things lie: one band per IPU with its bars and its picture of tiles, stacked and scrolled together. */
-(function () {
+const executionBands = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const GAP = 10;
   const LEAST = 96; /* height of a picture of tiles that has not been zoomed */
 
@@ -19,14 +20,14 @@
     /* Place the bands of `ipus` in `room` pixels; bars(ipu) gives the height of its bars. */
     place(ipus, room, bars, withTiles) {
       const open = ipus.filter((ipu) => !this.folded.has(ipu));
-      const fixed = ipus.reduce((sum, ipu) => sum + (this.folded.has(ipu) ? ex.ROW : bars(ipu)) + GAP, 0);
+      const fixed = ipus.reduce((sum, ipu) => sum + (this.folded.has(ipu) ? execution.ROW : bars(ipu)) + GAP, 0);
       const fitting = open.length ? Math.floor((room - 4 - fixed) / open.length) - 4 : 0;
       const tilesHeight = withTiles ? Math.round(Math.max(LEAST, fitting) * this.stretch) : 0;
       const rows = Math.min(this.facts.tiles, tilesHeight);
       let top = 4;
       this.list = ipus.map((ipu) => {
         const folded = this.folded.has(ipu);
-        const band = { ipu, top, folded, bars: folded ? ex.ROW : bars(ipu), tilesTop: 0, tilesHeight: 0, rows };
+        const band = { ipu, top, folded, bars: folded ? execution.ROW : bars(ipu), tilesTop: 0, tilesHeight: 0, rows };
         if (!folded && withTiles) {
           band.tilesTop = top + band.bars + 4;
           band.tilesHeight = tilesHeight;
@@ -65,7 +66,7 @@
       const band = this.list.find((each) => position >= each.top && position < each.bottom);
       if (!band) return null;
       if (!band.tilesHeight || position < band.tilesTop) {
-        const level = Math.floor((position - band.top) / ex.ROW);
+        const level = Math.floor((position - band.top) / execution.ROW);
         return position < band.top + band.bars ? { band, level } : null;
       }
       const row = Math.min(band.rows - 1, Math.floor(((position - band.tilesTop) * band.rows) / band.tilesHeight));
@@ -74,5 +75,6 @@
     }
   }
 
-  ex.Bands = Bands;
+  return { Bands };
 })();
+Object.assign(popvision.execution, executionBands);

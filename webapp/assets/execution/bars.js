@@ -1,10 +1,11 @@
+// @ts-check
 /* Bars of one IPU: asks the server for the window and half a screen on both sides, draws them, finds what is under a point.
 
    While the zoom changes, the last answer is drawn at the new scale until its successor arrives; at most one request is
    under way. A bar's times are exact at any scale; merged cells belong to the scale at which they were made. */
-(function () {
+const executionBars = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const GROUP = 255,
     STREAM_COPY = 254,
     RUN = 253;
@@ -61,7 +62,7 @@
 
     nearsEdge(viewport, least) {
       const { first, columns } = this.data.asked; // those of the answer may be coarser
-      const last = Math.floor((viewport.total * ex.GRAIN) / viewport.pitch);
+      const last = Math.floor((viewport.total * execution.GRAIN) / viewport.pitch);
       const before = viewport.first - first,
         after = first + columns - viewport.first - viewport.width;
       return (first > 0 && before < least) || (first + columns < last && after < least);
@@ -94,7 +95,7 @@
       const columns = Math.min(16384, viewport.first + viewport.width + margin - first);
       this.busy = true;
       try {
-        const data = await ex.get(
+        const data = await execution.get(
           `/data/${this.facts.key}/execution/bars?ipu=${this.ipu}&view=${mode}&pitch=${pitch}&first=${first}&columns=${columns}`,
         );
         // An answer that would be too large comes in coarser columns than were asked for.
@@ -110,7 +111,7 @@
         this.painted = null;
         this.sort();
       } catch (problem) {
-        ex.complain(problem);
+        execution.complain(problem);
         await new Promise((done) => window.setTimeout(done, 2000));
       }
       this.busy = false;
@@ -152,7 +153,7 @@
 
     /* Families whose bars are drawn, with their rows. */
     shown(palette) {
-      return Array.from(this.families).filter(([family]) => !palette.hidden[ex.CLASSES.indexOf(family)]);
+      return Array.from(this.families).filter(([family]) => !palette.hidden[execution.CLASSES.indexOf(family)]);
     }
 
     /* Pixels of bar `row`, cut to the canvas; null when it lies outside. */
@@ -208,7 +209,7 @@
       const target = this.cells.getContext("2d");
       const image = target.createImageData(width, this.cells.height);
       const out = new Uint32Array(image.data.buffer);
-      const colours = ["group"].concat(ex.CLASSES).map((name) => palette.packed(palette.families[name].fill));
+      const colours = ["group"].concat(execution.CLASSES).map((name) => palette.packed(palette.families[name].fill));
       const surface = palette.packed(palette.plain.surface),
         foot = palette.packed(palette.plain.faint);
       const heights = new Int32Array(7);
@@ -253,7 +254,7 @@
           const room = Math.min(span[0] + span[1], viewport.width) - x - 9;
           if (room > 12)
             draw.fillText(
-              ex.fitText(draw, this.data.header.names[name[row]], room),
+              fitText(draw, this.data.header.names[name[row]], room),
               x + 4,
               top + level[row] * ROW + ROW / 2,
             );
@@ -283,7 +284,7 @@
           level: a.cell_level[index],
           count: a.cell_count[index],
           first: a.cell_first[index],
-          shares: ex.shares(a.cell_shares[index]),
+          shares: execution.shares(a.cell_shares[index]),
           group: a.cell_group[index] / 31,
         },
       };
@@ -318,15 +319,16 @@
     return widths.get(text);
   }
 
-  ex.fitText = function (draw, text, room) {
+  function fitText(draw, text, room) {
     const width = widthOf(draw, text);
     if (width <= room) return text;
     const keep = Math.floor((text.length * (room - 8)) / width);
     if (keep < 2) return keep < 1 ? "" : "…";
     return text.slice(0, Math.ceil(keep / 2)) + "…" + text.slice(text.length - Math.floor(keep / 2));
-  };
+  }
 
-  ex.ROW = ROW;
-  ex.KIND = { GROUP, STREAM_COPY, RUN };
-  ex.Bars = Bars;
+  const KIND = { GROUP, STREAM_COPY, RUN };
+
+  return { fitText, ROW, KIND, Bars };
 })();
+Object.assign(popvision.execution, executionBars);

@@ -1,11 +1,12 @@
+// @ts-check
 /* The picture of tiles against time of one IPU, made of blocks of columns that the server answers one by one.
 
    Blocks of one scale form a layer. Layers of earlier scales are drawn below, stretched, until the current one is complete:
    something true but coarse is always there. While the view moves, a block holds few steps, so that its answer takes a few
    milliseconds; at rest it holds more. */
-(function () {
+const executionBsp = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const UNIT = 4; /* columns; blocks begin and end at multiples of it */
   const STEPS_RESTING = 1500; /* steps behind a block: below 100 ms of the server's time */
   const STEPS_MOVING = 80;
@@ -41,7 +42,7 @@
 
     /* Units that one answer may hold. */
     unitsAtOnce(pitch, rows) {
-      const density = (this.facts.steps * pitch) / ex.GRAIN / this.facts.total;
+      const density = (this.facts.steps * pitch) / execution.GRAIN / this.facts.total;
       const steps = this.moving && this.opened ? STEPS_MOVING : STEPS_RESTING;
       const columns = Math.min(this.moving ? MOST_MOVING : MOST_COLUMNS, MOST_PIXELS / rows, steps / density);
       return Math.max(1, Math.floor(columns / UNIT));
@@ -71,7 +72,7 @@
 
     /* First and last visible unit. */
     visible(viewport) {
-      const last = Math.floor((viewport.total * ex.GRAIN) / viewport.pitch);
+      const last = Math.floor((viewport.total * execution.GRAIN) / viewport.pitch);
       return [
         Math.floor(viewport.first / UNIT),
         Math.floor(Math.min(last, viewport.first + viewport.width - 1) / UNIT),
@@ -147,14 +148,14 @@
       this.underWay.add(order);
       try {
         const columns = count * UNIT;
-        const data = await ex.get(
+        const data = await execution.get(
           `/data/${this.facts.key}/execution/bsp?ipu=${this.ipu}&pitch=${layer.pitch}&first=${first * UNIT}&columns=${columns}&rows=${layer.rows}`,
         );
         layer.blocks.push({ first: first * UNIT, columns, pixels: data.arrays.pixels, canvas: null });
         for (let unit = first; unit < first + count; unit += 1) layer.units.add(unit);
         this.trim(layer);
       } catch (problem) {
-        ex.complain(problem);
+        execution.complain(problem);
         await new Promise((done) => window.setTimeout(done, 2000));
       }
       this.underWay.delete(order);
@@ -210,9 +211,10 @@
       const layer = this.layers.find((each) => each.pitch === viewport.pitch && each.rows === rows);
       const column = viewport.first + Math.floor(x);
       const block = layer && layer.blocks.find((each) => column >= each.first && column < each.first + each.columns);
-      return block ? ex.shares(block.pixels[row * block.columns + column - block.first]) : null;
+      return block ? execution.shares(block.pixels[row * block.columns + column - block.first]) : null;
     }
   }
 
-  ex.Bsp = Bsp;
+  return { Bsp };
 })();
+Object.assign(popvision.execution, executionBsp);

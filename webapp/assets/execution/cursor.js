@@ -1,8 +1,9 @@
+// @ts-check
 /* The keyboard's cursor in the drawing: a step of an IPU, or one tile of it in that step. Arrows move it, its figures are read
    out and shown; they come from the same rows as the tables. Enter selects what it is on. */
-(function () {
+const executionCursor = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
 
   class Cursor {
     constructor(trace) {
@@ -53,14 +54,14 @@
         at = this.at;
       const key = this.trace.facts.key;
       try {
-        const facts = await ex.getJson(
+        const facts = await execution.getJson(
           `/data/${key}/execution/step?ipu=${ipu}&step=${step}` + (tile === null ? "" : `&tile=${tile}`),
         );
         if (this.at !== at || this.trace.stopped) return;
         this.facts = facts;
         this.tell();
       } catch (problem) {
-        ex.complain(problem);
+        execution.complain(problem);
       }
     }
 
@@ -68,10 +69,10 @@
       const facts = this.facts;
       const where = `IPU ${facts.ipu}, step ${facts.step}, ${facts.type}, ${facts.name}`;
       if (facts.tile === undefined)
-        return `${where}: cycle ${ex.integer(facts.bar_begin)} to ${ex.integer(facts.bar_end)}, ${ex.integer(facts.bar_end - facts.bar_begin)} cycles`;
+        return `${where}: cycle ${execution.integer(facts.bar_begin)} to ${execution.integer(facts.bar_end)}, ${execution.integer(facts.bar_end - facts.bar_begin)} cycles`;
       const tile = facts.ipu * this.trace.facts.tiles + facts.tile;
       if (!facts.tile_cycles) return `tile ${tile} takes no part in ${where}`;
-      return `tile ${tile}: begins at ${ex.integer(facts.tile_begin)}, ${ex.integer(facts.tile_cycles)} cycles; ${where}`;
+      return `tile ${tile}: begins at ${execution.integer(facts.tile_begin)}, ${execution.integer(facts.tile_cycles)} cycles; ${where}`;
     }
 
     tell() {
@@ -95,7 +96,7 @@
         trace.bands.scrollTo(row - trace.bands.room / 2);
       const tip = document.createElement("div");
       tip.textContent = this.text();
-      const x = ex.GUTTER + Math.max(0, Math.min(trace.viewport.width, trace.viewport.x(facts.bar_begin)));
+      const x = execution.GUTTER + Math.max(0, Math.min(trace.viewport.width, trace.viewport.x(facts.bar_begin)));
       trace.tooltip.show(x, trace.view.bandsTop + row - trace.bands.scroll, [tip], null, null);
     }
 
@@ -103,10 +104,10 @@
     choose() {
       const { trace, facts } = this;
       trace.select(facts.step, facts.ipu);
-      if (facts.tile !== undefined)
-        window.popvision.select({ tiles: String(facts.ipu * trace.facts.tiles + facts.tile) });
+      if (facts.tile !== undefined) popvision.select({ tiles: String(facts.ipu * trace.facts.tiles + facts.tile) });
     }
   }
 
-  ex.Cursor = Cursor;
+  return { Cursor };
 })();
+Object.assign(popvision.execution, executionCursor);

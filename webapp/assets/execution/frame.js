@@ -1,11 +1,12 @@
+// @ts-check
 /* One frame of the trace: overview, axis, bands, what is selected and what is under the pointer. Reads, never changes. */
-(function () {
+const executionFrame = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const GUTTER = 58;
   const AXIS = 24;
 
-  ex.drawFrame = function (trace) {
+  function drawFrame(trace) {
     const { draw, palette, viewport, view } = trace;
     draw.setTransform(view.scale, 0, 0, view.scale, 0, 0);
     draw.fillStyle = palette.plain.surface;
@@ -22,13 +23,13 @@
     drawSelectedWindow(trace);
     drawMarks(trace);
     drawPointer(trace);
-    const note = ex.coarseNote(trace);
+    const note = coarseNote(trace);
     if (trace.coarse.textContent !== note) trace.coarse.textContent = note;
     trace.coarse.hidden = !note;
-  };
+  }
 
   /* Where an answer with every bar would be too large it comes in wider columns than pixels, and the picture says so. */
-  ex.coarseNote = function (trace) {
+  function coarseNote(trace) {
     const times = Math.max(
       1,
       ...trace.bands
@@ -40,7 +41,7 @@
         }),
     );
     return times > 1 ? `Too many bars: merged in columns ${times} pixels wide. Zoom in for single ones.` : "";
-  };
+  }
 
   function drawAxis(trace) {
     const { draw, palette, viewport, view } = trace;
@@ -54,7 +55,7 @@
     draw.fillStyle = palette.plain.axis;
     draw.textBaseline = "middle";
     let free = -1e9;
-    for (const tick of ex.ticks(viewport, 92, trace.facts.clock, trace.units === "time")) {
+    for (const tick of execution.ticks(viewport, 92, trace.facts.clock, trace.units === "time")) {
       const x = GUTTER + Math.round(viewport.x(tick.cycle)) + 0.5;
       draw.moveTo(x, base);
       draw.lineTo(x, base - 5);
@@ -102,10 +103,10 @@
     draw.fillStyle = palette.plain.ink;
     draw.font = "600 11px " + palette.font;
     draw.textBaseline = "middle";
-    draw.fillText("IPU " + band.ipu, 18, top + ex.ROW / 2);
+    draw.fillText("IPU " + band.ipu, 18, top + execution.ROW / 2);
     draw.strokeStyle = palette.plain.muted;
     draw.beginPath();
-    const y = top + ex.ROW / 2;
+    const y = top + execution.ROW / 2;
     if (band.folded) {
       draw.moveTo(7, y - 4);
       draw.lineTo(11, y);
@@ -119,7 +120,8 @@
     const data = band.folded ? null : trace.barsOf(band.ipu).data;
     draw.font = "10px " + palette.font;
     draw.fillStyle = palette.plain.muted;
-    for (const lane of data ? data.header.lanes.slice(1) : []) draw.fillText("I/O", 18, top + (lane + 0.5) * ex.ROW);
+    for (const lane of data ? data.header.lanes.slice(1) : [])
+      draw.fillText("I/O", 18, top + (lane + 0.5) * execution.ROW);
     if (!band.tilesHeight) return;
     const tilesTop = view.bandsTop + band.tilesTop - trace.bands.scroll;
     draw.font = "10px " + palette.font;
@@ -166,7 +168,7 @@
         right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
       if (right >= -2 && left <= viewport.width + 2) draw.strokeRect(left, y, Math.max(2, right - left), height);
     };
-    outline(facts.bar_begin, facts.bar_end, top + ex.ROW, band.bars - ex.ROW - 1);
+    outline(facts.bar_begin, facts.bar_end, top + execution.ROW, band.bars - execution.ROW - 1);
     if (band.tilesHeight)
       outline(facts.busy_begin, facts.busy_end, view.bandsTop + band.tilesTop - trace.bands.scroll, band.tilesHeight);
     draw.lineWidth = 1;
@@ -184,7 +186,7 @@
       right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
     const tilesTop = view.bandsTop + band.tilesTop - trace.bands.scroll;
     const size = band.tilesHeight / trace.facts.tiles;
-    const y = onTile ? tilesTop + facts.tile * size : top + ex.ROW;
+    const y = onTile ? tilesTop + facts.tile * size : top + execution.ROW;
     draw.strokeStyle = palette.plain.ink;
     draw.lineWidth = 2;
     draw.setLineDash([4, 3]);
@@ -192,7 +194,7 @@
       left,
       y - (onTile ? 2 : 0),
       Math.max(3, right - left),
-      onTile ? Math.max(4, size + 3) : band.bars - ex.ROW - 1,
+      onTile ? Math.max(4, size + 3) : band.bars - execution.ROW - 1,
     );
     draw.setLineDash([]);
     draw.lineWidth = 1;
@@ -214,7 +216,7 @@
       draw.font = "600 10px " + palette.font;
       draw.fillText(String(at + 1), GUTTER + Math.round(x) + 8, view.bandsTop - 6);
     });
-    const here = trace.measuredAt();
+    const here = execution.measuredAt(trace);
     if (!marks.length || here === null) return;
     const mark = marks[marks.length - 1];
     const left = viewport.x(Math.min(mark, here)),
@@ -229,7 +231,7 @@
       trace,
       GUTTER + (Math.max(0, left) + Math.min(viewport.width, right)) / 2,
       y,
-      ex.measureText(trace, mark, here),
+      execution.measureText(trace, mark, here),
     );
   }
 
@@ -246,7 +248,7 @@
     draw.globalAlpha = 1;
     draw.fillRect(GUTTER + Math.round(left), view.bandsTop - 6, 1, view.height);
     draw.fillRect(GUTTER + Math.round(right) - 1, view.bandsTop - 6, 1, view.height);
-    const text = ex.cyclesText(chosen[1] - chosen[0], trace.facts.clock, trace.units === "time");
+    const text = execution.cyclesText(chosen[1] - chosen[0], trace.facts.clock, trace.units === "time");
     badge(trace, GUTTER + (left + right) / 2, view.bandsTop - 13, text);
   }
 
@@ -264,7 +266,7 @@
       trace,
       pointer.x,
       view.bandsTop - 13,
-      trace.units === "time" ? ex.seconds(cycle / trace.facts.clock) : ex.integer(Math.floor(cycle)),
+      trace.units === "time" ? execution.seconds(cycle / trace.facts.clock) : execution.integer(Math.floor(cycle)),
     );
   }
 
@@ -282,6 +284,6 @@
     draw.fillText(text, Math.round(left) + 5, y + 0.5);
   }
 
-  ex.GUTTER = GUTTER;
-  ex.AXIS = AXIS;
+  return { drawFrame, coarseNote, GUTTER, AXIS };
 })();
+Object.assign(popvision.execution, executionFrame);

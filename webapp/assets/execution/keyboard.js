@@ -1,7 +1,8 @@
+// @ts-check
 /* Keys of the trace. A held key moves a little in every frame until it is released. */
-(function () {
+const executionKeyboard = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const HOLD_AFTER = 200; /* ms */
   const PAN_SPEED = 0.9; /* screens a second */
   const ZOOM_SPEED = 5; /* factor a second */
@@ -40,7 +41,7 @@
     p: (t) => t.keyboard.neighbour(-1),
     g: (t) => t.keyboard.match(1),
     G: (t) => t.keyboard.match(-1),
-    M: (t) => t.setMarks([]),
+    M: (t) => execution.setMarks(t, []),
     Enter: (t) => t.keyboard.enter(),
     ArrowLeft: (t) => t.cursor.move("left"),
     ArrowRight: (t) => t.cursor.move("right"),
@@ -58,7 +59,7 @@
       t.bands.stretch = 1;
       t.moved();
     },
-    mark: (t) => t.mark(),
+    mark: (t) => execution.toggleMark(t),
     clear: (t) => {
       t.cursor.clear();
       t.clear();
@@ -86,7 +87,7 @@
     /* Where a zoom by key stays put: the pointer when it is over the trace, else the middle. */
     focusX() {
       const pointer = this.trace.pointer;
-      return pointer ? Math.max(0, pointer.x - ex.GUTTER) : this.trace.viewport.width / 2;
+      return pointer ? Math.max(0, pointer.x - execution.GUTTER) : this.trace.viewport.width / 2;
     }
 
     isOurs(event) {
@@ -101,7 +102,7 @@
     keyDown(event) {
       if (!this.isOurs(event)) return;
       const { trace } = this;
-      const common = window.popvision.keyOf(event);
+      const common = popvision.keyOf(event);
       const held = HELD_KEYS[event.key] || (HELD[common] ? common : null);
       if (event.shiftKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
         trace.bands.zoomTiles(event.key === "ArrowUp" ? 1.25 : 0.8);
@@ -204,5 +205,6 @@
     }
   }
 
-  ex.Keyboard = Keyboard;
+  return { Keyboard };
 })();
+Object.assign(popvision.execution, executionKeyboard);

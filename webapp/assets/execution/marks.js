@@ -1,10 +1,11 @@
+// @ts-check
 /* Marks on the time axis, kept in the URL as cycles: put with m, measured from to the pointer or the cursor. */
-(function () {
+const executionMarks = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const MOST = 20;
 
-  ex.readMarks = (text, total) =>
+  const readMarks = (text, total) =>
     (text || "")
       .split(",")
       .filter((each) => /^\d{1,15}$/.test(each))
@@ -13,43 +14,40 @@
       .slice(0, MOST);
 
   /* "Δ 1,234 cycles (0.93 µs)": both units, whichever the axis has. */
-  ex.measureText = function (trace, from, to) {
+  function measureText(trace, from, to) {
     const cycles = Math.abs(Math.floor(to) - from);
-    const time = trace.facts.clock ? " (" + ex.seconds(cycles / trace.facts.clock) + ")" : "";
-    return "Δ " + ex.integer(cycles) + " cycles" + time;
-  };
+    const time = trace.facts.clock ? " (" + execution.seconds(cycles / trace.facts.clock) + ")" : "";
+    return "Δ " + execution.integer(cycles) + " cycles" + time;
+  }
 
-  const Marking = (Base) =>
-    class extends Base {
-      /* The cycle that marks and measures speak of: under the pointer, else of the cursor; null without both. */
-      measuredAt() {
-        const { pointer, viewport, view } = this;
-        if (pointer && pointer.x >= ex.GUTTER && pointer.y >= view.overview)
-          return Math.max(0, Math.min(this.facts.total, viewport.cycleAt(pointer.x - ex.GUTTER)));
-        return this.cursor.facts ? this.cursor.facts.bar_begin : null;
-      }
+  /* The cycle that marks and measures speak of: under the pointer, else of the cursor; null without both. */
+  function measuredAt(trace) {
+    const { pointer, viewport, view } = trace;
+    if (pointer && pointer.x >= execution.GUTTER && pointer.y >= view.overview)
+      return Math.max(0, Math.min(trace.facts.total, viewport.cycleAt(pointer.x - execution.GUTTER)));
+    return trace.cursor.facts ? trace.cursor.facts.bar_begin : null;
+  }
 
-      /* Put a mark where the pointer, cursor or selection is; a mark within three pixels goes instead. */
-      mark() {
-        const place = this.measuredAt();
-        const cycle = Math.floor(place !== null ? place : this.selected ? this.selected.bar_begin : this.viewport.from);
-        const near = (mark) => Math.abs(this.viewport.x(mark) - this.viewport.x(cycle)) <= 3;
-        this.setMarks(this.marks.some(near) ? this.marks.filter((mark) => !near(mark)) : this.marks.concat([cycle]));
-      }
+  /* Put a mark where the pointer, the cursor or the selection is; a mark within three pixels is removed instead. */
+  function toggleMark(trace) {
+    const place = measuredAt(trace);
+    const cycle = Math.floor(place !== null ? place : trace.selected ? trace.selected.bar_begin : trace.viewport.from);
+    const near = (mark) => Math.abs(trace.viewport.x(mark) - trace.viewport.x(cycle)) <= 3;
+    setMarks(trace, trace.marks.some(near) ? trace.marks.filter((mark) => !near(mark)) : trace.marks.concat([cycle]));
+  }
 
-      setMarks(marks) {
-        if (!this.isSource) return;
-        const before = this.marks.length ? this.marks[this.marks.length - 1] : null,
-          last = marks[marks.length - 1];
-        this.spoken.textContent = !marks.length
-          ? "no marks"
-          : `mark ${marks.length} at cycle ${ex.integer(last)}` +
-            (before === null || before === last
-              ? ""
-              : ", " + ex.measureText(this, before, last) + " after the one before");
-        window.popvision.select({ marks: marks.join(",") || null });
-      }
-    };
+  function setMarks(trace, marks) {
+    if (!trace.isSource) return;
+    const before = trace.marks.length ? trace.marks[trace.marks.length - 1] : null;
+    const last = marks[marks.length - 1];
+    const apart =
+      before === null || before === last ? "" : `, ${measureText(trace, before, last)} after the one before`;
+    trace.spoken.textContent = marks.length
+      ? `mark ${marks.length} at cycle ${execution.integer(last)}${apart}`
+      : "no marks";
+    popvision.select({ marks: marks.join(",") || null });
+  }
 
-  ex.Marking = Marking;
+  return { readMarks, measureText, measuredAt, toggleMark, setMarks };
 })();
+Object.assign(popvision.execution, executionMarks);

@@ -1,7 +1,8 @@
+// @ts-check
 /* The pointer over the trace: drag, select, hover, wheel. Keys are keyboard.js. */
-(function () {
+const executionMouse = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const CLICK = 4; /* pixels that a click may move */
 
   class Mouse {
@@ -34,7 +35,7 @@
       if (point.y < view.overview) return { part: "overview" };
       if (point.y < view.bandsTop) return { part: "axis" };
       const spot = bands.at(point.y - view.bandsTop);
-      return { part: point.x < ex.GUTTER ? "gutter" : "band", spot };
+      return { part: point.x < execution.GUTTER ? "gutter" : "band", spot };
     }
 
     press(event) {
@@ -52,9 +53,9 @@
         first: viewport.first,
         scroll: trace.bands.scroll,
         shift: event.shiftKey || hit.part === "axis",
-        anchor: viewport.cycleAt(begin.x - ex.GUTTER),
+        anchor: viewport.cycleAt(begin.x - execution.GUTTER),
         window: [viewport.from, viewport.to],
-        part: trace.overview.part(viewport, begin.x - ex.GUTTER),
+        part: trace.overview.part(viewport, begin.x - execution.GUTTER),
       };
       if (hit.part === "overview" && state.part === "window") this.center(state, begin.x);
       trace.canvas.setPointerCapture(event.pointerId);
@@ -75,7 +76,7 @@
     center(state, x) {
       const viewport = this.trace.viewport;
       const [from, to] = this.trace.overview.window(viewport);
-      const at = x - ex.GUTTER;
+      const at = x - execution.GUTTER;
       if (at >= from && at <= to) return;
       viewport.pan(((at - (from + to) / 2) * viewport.fitPitch) / viewport.pitch);
       state.first = viewport.first;
@@ -90,7 +91,8 @@
       if (!state.moved && Math.hypot(dx, dy) < CLICK) return;
       state.moved = true;
       if (state.hit.part === "overview") this.dragOverview(state, point, dx);
-      else if (state.shift) trace.dragged = [state.anchor, viewport.cycleAt(point.x - ex.GUTTER)].sort((a, b) => a - b);
+      else if (state.shift)
+        trace.dragged = [state.anchor, viewport.cycleAt(point.x - execution.GUTTER)].sort((a, b) => a - b);
       else if (state.hit.part === "band") {
         viewport.first = Math.round(state.first - dx);
         viewport.keepInside();
@@ -101,7 +103,10 @@
 
     dragOverview(state, point, dx) {
       const viewport = this.trace.viewport;
-      const cycle = Math.max(0, Math.min(viewport.total, ((point.x - ex.GUTTER) * viewport.fitPitch) / ex.GRAIN));
+      const cycle = Math.max(
+        0,
+        Math.min(viewport.total, ((point.x - execution.GUTTER) * viewport.fitPitch) / execution.GRAIN),
+      );
       if (state.part === "from") viewport.show(Math.min(cycle, state.window[1] - 1), state.window[1]);
       else if (state.part === "to") viewport.show(state.window[0], Math.max(cycle, state.window[0] + 1));
       else {
@@ -141,13 +146,13 @@
       else if (found.cell && found.cell.count === 1) trace.select(found.cell.first, spot.band.ipu);
       else if (found.cell)
         trace.choose(
-          trace.viewport.cycleAt(Math.floor(point.x - ex.GUTTER)),
-          trace.viewport.cycleAt(Math.floor(point.x - ex.GUTTER) + 1),
+          trace.viewport.cycleAt(Math.floor(point.x - execution.GUTTER)),
+          trace.viewport.cycleAt(Math.floor(point.x - execution.GUTTER) + 1),
         );
       else if (found.tile !== undefined) {
-        const facts = await ex
+        const facts = await execution
           .getJson(`/data/${trace.facts.key}/execution/at?ipu=${spot.band.ipu}&tile=${found.tile}&cycle=${found.cycle}`)
-          .catch(ex.complain);
+          .catch(execution.complain);
         if (facts && facts.step !== undefined) trace.select(facts.step, spot.band.ipu);
       }
     }
@@ -156,7 +161,7 @@
     find(spot, point) {
       const { trace } = this;
       if (!spot) return null;
-      const x = point.x - ex.GUTTER;
+      const x = point.x - execution.GUTTER;
       if (spot.level !== undefined) return trace.barsOf(spot.band.ipu).hit(trace.viewport, x, spot.level);
       return { tile: spot.tile, cycle: Math.floor(trace.viewport.cycleAt(x)) };
     }
@@ -178,7 +183,7 @@
         hit = this.at(point);
       trace.pointer = point;
       trace.canvas.style.cursor =
-        hit.part === "overview" && trace.overview.part(trace.viewport, point.x - ex.GUTTER) !== "window"
+        hit.part === "overview" && trace.overview.part(trace.viewport, point.x - execution.GUTTER) !== "window"
           ? "ew-resize"
           : hit.part === "axis" || event.shiftKey
             ? "text"
@@ -199,7 +204,7 @@
           hit.spot.band,
           hit.spot,
           found.cycle,
-          bsp.sharesAt(trace.viewport, point.x - ex.GUTTER, hit.spot.band.rows, hit.spot.row),
+          bsp.sharesAt(trace.viewport, point.x - execution.GUTTER, hit.spot.band.rows, hit.spot.row),
         );
       }
     }
@@ -216,11 +221,16 @@
       const lines = event.deltaMode ? 16 : 1;
       if (event.shiftKey) trace.bands.scrollTo(trace.bands.scroll + (event.deltaY || event.deltaX) * lines);
       else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) trace.viewport.pan(event.deltaX * lines);
-      else trace.viewport.zoom(Math.pow(1.0018, -event.deltaY * lines), Math.max(0, this.point(event).x - ex.GUTTER));
+      else
+        trace.viewport.zoom(
+          Math.pow(1.0018, -event.deltaY * lines),
+          Math.max(0, this.point(event).x - execution.GUTTER),
+        );
       trace.tooltip.hide();
       trace.moved();
     }
   }
 
-  ex.Mouse = Mouse;
+  return { Mouse };
 })();
+Object.assign(popvision.execution, executionMouse);

@@ -1,7 +1,9 @@
+// @ts-check
 /* Numbers as text, and round positions for the axis. Cycles are device cycles; time is cycles divided by the device's clock. */
-(function () {
+const executionNumbers = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
+  /** @type {[string, number][]} */
   const UNITS = [
     ["s", 1],
     ["ms", 1e-3],
@@ -9,22 +11,22 @@
     ["ns", 1e-9],
   ];
 
-  ex.integer = (value) => Math.round(value).toLocaleString("en-US");
-  ex.percent = (share) =>
+  const integer = (value) => Math.round(value).toLocaleString("en-US");
+  const percent = (share) =>
     share === null || share === undefined ? "–" : (100 * share).toFixed(share < 0.1 ? 2 : 1) + " %";
 
-  ex.bytes = (value) => window.popvision.bytesText(value);
+  const bytes = (value) => popvision.bytesText(value);
 
-  function unitOf(seconds) {
-    return UNITS.find((unit) => seconds >= unit[1]) || UNITS[UNITS.length - 1];
+  function unitOf(value) {
+    return UNITS.find((unit) => value >= unit[1]) || UNITS[UNITS.length - 1];
   }
 
-  ex.seconds = function (seconds) {
-    const [name, size] = unitOf(seconds);
-    return Number((seconds / size).toPrecision(4)).toLocaleString("en-US") + " " + name;
-  };
+  function seconds(value) {
+    const [name, size] = unitOf(value);
+    return Number((value / size).toPrecision(4)).toLocaleString("en-US") + " " + name;
+  }
 
-  ex.cyclesText = (cycles, clock, asTime) => (asTime ? ex.seconds(cycles / clock) : ex.integer(cycles) + " cycles");
+  const cyclesText = (cycles, clock, asTime) => (asTime ? seconds(cycles / clock) : integer(cycles) + " cycles");
 
   function roundStep(least) {
     const power = Math.pow(10, Math.floor(Math.log10(least)));
@@ -32,23 +34,26 @@
   }
 
   /* Round positions in [from, to] about `apart` pixels from each other: {cycle, text}. */
-  ex.ticks = function (viewport, apart, clock, asTime) {
+  function ticks(viewport, apart, clock, asTime) {
     const perUnit = asTime ? clock : 1;
-    const least = (apart * viewport.pitch) / ex.GRAIN / perUnit;
+    const least = (apart * viewport.pitch) / execution.GRAIN / perUnit;
     const step = asTime ? roundStep(least) : Math.max(1, Math.round(roundStep(Math.max(1, least))));
-    const unit = asTime ? unitOf(step * 20) : null;
-    const digits = asTime ? Math.max(0, Math.ceil(-Math.log10(step / unit[1]) - 1e-9)) : 0;
-    const ticks = [];
+    const [unit, size] = unitOf(step * 20);
+    const digits = asTime ? Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9)) : 0;
+    const list = [];
     const end = viewport.to / perUnit;
-    for (let index = Math.ceil(viewport.from / perUnit / step); index * step <= end && ticks.length < 400; index += 1) {
+    for (let index = Math.ceil(viewport.from / perUnit / step); index * step <= end && list.length < 400; index += 1) {
       const value = index * step;
       const text = asTime
-        ? (value / unit[1]).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) +
+        ? (value / size).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) +
           " " +
-          unit[0]
-        : ex.integer(value);
-      ticks.push({ cycle: value * perUnit, text });
+          unit
+        : integer(value);
+      list.push({ cycle: value * perUnit, text });
     }
-    return ticks;
-  };
+    return list;
+  }
+
+  return { integer, percent, bytes, seconds, cyclesText, ticks };
 })();
+Object.assign(popvision.execution, executionNumbers);

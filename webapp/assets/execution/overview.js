@@ -1,7 +1,8 @@
+// @ts-check
 /* The strip above the trace: the whole run in one thin row per IPU, and the visible window with its two handles. */
-(function () {
+const executionOverview = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const HANDLE = 7;
 
   class Overview {
@@ -33,12 +34,12 @@
     async request(ipu, pitch, columns) {
       this.busy.add(ipu);
       try {
-        const data = await ex.get(
+        const data = await execution.get(
           `/data/${this.facts.key}/execution/overview?ipu=${ipu}&pitch=${pitch}&first=0&columns=${columns}`,
         );
         this.strips.set(ipu, { pitch, columns, pixels: data.arrays.pixels, canvas: null });
       } catch (problem) {
-        ex.complain(problem);
+        execution.complain(problem);
         await new Promise((done) => window.setTimeout(done, 2000));
       }
       this.busy.delete(ipu);
@@ -69,7 +70,8 @@
         draw.drawImage(strip.canvas, left, 5 + at * row, viewport.width, ipus.length > 1 ? row - 1 : row);
       });
       draw.fillStyle = palette.plain.accent;
-      for (const cycle of marks) draw.fillRect(left + Math.floor((cycle * ex.GRAIN) / viewport.fitPitch), 2, 1, 3);
+      for (const cycle of marks)
+        draw.fillRect(left + Math.floor((cycle * execution.GRAIN) / viewport.fitPitch), 2, 1, 3);
       this.drawWindow(draw, palette, viewport, left, height);
     }
 
@@ -107,5 +109,6 @@
     }
   }
 
-  ex.Overview = Overview;
+  return { Overview };
 })();
+Object.assign(popvision.execution, executionOverview);

@@ -1,9 +1,9 @@
+// @ts-check
 /* Colours and patterns of step families from tokens.css, and packed pixels as colours.
 
    A packed pixel holds six five-bit shares (compute, exchange, global, host, wait, sync), 31 = the whole pixel. */
-(function () {
+const executionPalette = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const CLASSES = ["compute", "exchange", "global", "host", "wait", "sync"];
   const FAMILIES = CLASSES.concat(["control", "group", "other", "run"]);
   const PLAIN = [
@@ -147,8 +147,9 @@
     }
   }
 
-  ex.CLASSES = CLASSES;
-  ex.CLASS_TEXT = ["compute", "exchange", "global exchange", "host transfer", "waiting for host", "sync"];
-  ex.shares = (pixel) => CLASSES.map((_, index) => ((pixel >>> (5 * index)) & 31) / 31);
-  ex.Palette = Palette;
+  const CLASS_TEXT = ["compute", "exchange", "global exchange", "host transfer", "waiting for host", "sync"];
+  const shares = (pixel) => CLASSES.map((_, index) => ((pixel >>> (5 * index)) & 31) / 31);
+
+  return { CLASSES, CLASS_TEXT, shares, Palette };
 })();
+Object.assign(popvision.execution, executionPalette);

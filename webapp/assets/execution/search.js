@@ -1,7 +1,8 @@
+// @ts-check
 /* Steps whose name contains the text of the search box: their places, and which one is the current. */
-(function () {
+const executionSearch = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
 
   class Search {
     /* `slot` shows the number of matches; null = nowhere. */
@@ -32,7 +33,7 @@
         return;
       }
       try {
-        const found = await ex.get(
+        const found = await execution.get(
           `/data/${this.facts.key}/execution/find?ipus=${ipus.join()}&text=${encodeURIComponent(text)}`,
         );
         if (question !== this.question) return;
@@ -44,22 +45,22 @@
         this.ends = found.arrays.end;
         this.longest = this.ends.reduce((most, end, row) => Math.max(most, end - this.begins[row]), 0);
       } catch (problem) {
-        ex.complain(problem);
+        execution.complain(problem);
       }
       this.tell();
     }
 
     tell() {
       const shown = this.steps.length;
-      const cut = this.count > shown ? ` (first ${ex.integer(shown)})` : "";
+      const cut = this.count > shown ? ` (first ${execution.integer(shown)})` : "";
       if (this.slot)
         this.slot.textContent = !this.text
           ? ""
           : !this.count
             ? "no match"
             : this.at < 0
-              ? ex.integer(this.count) + " matches" + cut
-              : `${ex.integer(this.at + 1)} of ${ex.integer(this.count)}${cut}`;
+              ? execution.integer(this.count) + " matches" + cut
+              : `${execution.integer(this.at + 1)} of ${execution.integer(this.count)}${cut}`;
       this.changed();
     }
 
@@ -108,5 +109,6 @@
     }
   }
 
-  ex.Search = Search;
+  return { Search };
 })();
+Object.assign(popvision.execution, executionSearch);

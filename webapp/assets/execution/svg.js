@@ -1,7 +1,8 @@
+// @ts-check
 /* The visible picture as SVG: bars and labels as shapes and text, merged bars and pictures of tiles as one image each. */
-(function () {
+const executionSvg = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
 
   const escape = (text) =>
     String(text)
@@ -33,28 +34,28 @@
       const style = palette.families[family];
       for (const row of rows) {
         const span = source.span(row, viewport);
-        if (!span || (level[row] + 1) * ex.ROW > bottom) continue;
+        if (!span || (level[row] + 1) * execution.ROW > bottom) continue;
         const width = span[1] > 3 ? span[1] - 1 : span[1],
-          y = top + level[row] * ex.ROW;
+          y = top + level[row] * execution.ROW;
         const label = name[row] < 0 ? "" : source.data.header.names[name[row]];
-        parts.push(`<g><title>${escape(label)}</title>` + rect(span[0], y, width, ex.ROW - 1, style.fill));
+        parts.push(`<g><title>${escape(label)}</title>` + rect(span[0], y, width, execution.ROW - 1, style.fill));
         const room = Math.min(span[0] + span[1], viewport.width) - Math.max(span[0], 0) - 9;
         if (options.labels && label && span[1] >= 26 && room > 12)
-          parts.push(text(Math.max(span[0], 0) + 4, y + 12.5, style.ink, ex.fitText(trace.draw, label, room)));
+          parts.push(text(Math.max(span[0], 0) + 4, y + 12.5, style.ink, execution.fitText(trace.draw, label, room)));
         parts.push("</g>");
       }
     }
     for (const lane of source.data.header.lanes.slice(1))
       parts.push(
-        `<line x1="0" x2="${viewport.width}" y1="${top + lane * ex.ROW - 0.5}" y2="${top + lane * ex.ROW - 0.5}" stroke="${palette.plain.ink}" stroke-dasharray="6 4"/>`,
+        `<line x1="0" x2="${viewport.width}" y1="${top + lane * execution.ROW - 0.5}" y2="${top + lane * execution.ROW - 0.5}" stroke="${palette.plain.ink}" stroke-dasharray="6 4"/>`,
       );
   }
 
   function axis(trace, parts) {
     const { viewport, palette, view, facts } = trace;
-    parts.push(rect(ex.GUTTER, view.bandsTop - 1, viewport.width, 1, palette.plain["line-strong"]));
-    for (const tick of ex.ticks(viewport, 92, facts.clock, trace.units === "time")) {
-      const x = ex.GUTTER + Math.round(viewport.x(tick.cycle));
+    parts.push(rect(execution.GUTTER, view.bandsTop - 1, viewport.width, 1, palette.plain["line-strong"]));
+    for (const tick of execution.ticks(viewport, 92, facts.clock, trace.units === "time")) {
+      const x = execution.GUTTER + Math.round(viewport.x(tick.cycle));
       parts.push(
         rect(x, view.bandsTop - 6, 1, 5, palette.plain.axis),
         text(x, view.bandsTop - 9, palette.plain.axis, tick.text, ' text-anchor="middle"'),
@@ -63,7 +64,7 @@
     parts.push(text(8, view.bandsTop - 9, palette.plain.faint, trace.units === "time" ? "time" : "cycles"));
   }
 
-  ex.svg = function (trace) {
+  function svg(trace) {
     const { viewport, palette, view } = trace;
     const inside = [],
       gutter = [];
@@ -80,16 +81,19 @@
         );
     }
     axis(trace, gutter);
-    const note = ex.coarseNote(trace);
+    const note = execution.coarseNote(trace);
     if (note) gutter.push(text(view.width - 8, view.height - 6, palette.plain.ink, note, ' text-anchor="end"'));
     for (const cycle of trace.marks)
       inside.push(rect(Math.round(viewport.x(cycle)), view.bandsTop, 1, view.height, palette.plain.ink));
     return (
       `<svg xmlns="http://www.w3.org/2000/svg" width="${view.width}" height="${view.height}" viewBox="0 0 ${view.width} ${view.height}" font-family="${escape(palette.font)}" font-size="11">` +
       rect(0, 0, view.width, view.height, palette.plain.surface) +
-      `<svg x="${ex.GUTTER}" y="0" width="${viewport.width}" height="${view.height}"><svg x="0" y="${view.bandsTop}" width="${viewport.width}" height="${view.height - view.bandsTop}" viewBox="0 ${view.bandsTop} ${viewport.width} ${view.height - view.bandsTop}">${inside.join("")}</svg></svg>` +
+      `<svg x="${execution.GUTTER}" y="0" width="${viewport.width}" height="${view.height}"><svg x="0" y="${view.bandsTop}" width="${viewport.width}" height="${view.height - view.bandsTop}" viewBox="0 ${view.bandsTop} ${viewport.width} ${view.height - view.bandsTop}">${inside.join("")}</svg></svg>` +
       gutter.join("") +
       "</svg>"
     );
-  };
+  }
+
+  return { svg };
 })();
+Object.assign(popvision.execution, executionSvg);

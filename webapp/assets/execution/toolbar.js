@@ -1,7 +1,8 @@
+// @ts-check
 /* The parts of the toolbar that belong to the drawing: zoom box and buttons, key of colours, PNG, moving through matches. */
-(function () {
+const executionToolbar = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const KEY = [
     ["compute", "compute", "OnTileExecute"],
     ["exchange", "exchange", "DoExchange, within an IPU"],
@@ -32,7 +33,7 @@
     "trace-save-svg": (t) => saveSvg(t),
   };
 
-  ex.fillToolbar = function (trace) {
+  function fillToolbar(trace) {
     const box = document.createElement("input");
     box.className = "box";
     box.title = "Zoom; type a percentage, 100 % shows everything";
@@ -53,9 +54,9 @@
     trace.zoomBox = box;
     const root = trace.host.closest(".execution");
     root.addEventListener("click", (event) => {
-      const button = event.target.closest("[data-action]");
+      const button = popvision.closest(event, "[data-action]");
       if (button && ACTIONS[button.dataset.action]) ACTIONS[button.dataset.action](trace);
-      const hide = event.target.closest("[data-hide]");
+      const hide = popvision.closest(event, "[data-hide]");
       if (hide) switchClass(trace, hide);
     });
     const find = root.querySelector('.search[data-param="find"] input');
@@ -65,15 +66,15 @@
           trace.keyboard.match(event.shiftKey ? -1 : 1);
         if (event.key === "Escape") trace.host.focus();
       });
-    ex.fillKey(trace);
-  };
+    fillKey(trace);
+  }
 
   /* A switch of the options menu: the class is drawn or not; figures do not change by it. */
   function switchClass(trace, button) {
     const shown = button.getAttribute("aria-checked") !== "true";
     button.setAttribute("aria-checked", shown ? "true" : "false");
-    const hidden = ex.CLASSES.filter((name) => (name === button.dataset.hide ? !shown : trace.hidden.has(name)));
-    window.popvision.select({ hide: hidden.join(",") || null });
+    const hidden = execution.CLASSES.filter((name) => (name === button.dataset.hide ? !shown : trace.hidden.has(name)));
+    popvision.select({ hide: hidden.join(",") || null });
   }
 
   function setZoom(trace, text) {
@@ -83,16 +84,17 @@
     trace.zoomBox.dataset.shown = "";
   }
 
-  ex.showZoom = function (trace) {
+  function showZoom(trace) {
     const box = trace.zoomBox;
     const text =
-      (trace.viewport.percent < 1000 ? trace.viewport.percent.toFixed(0) : ex.integer(trace.viewport.percent)) + " %";
+      (trace.viewport.percent < 1000 ? trace.viewport.percent.toFixed(0) : execution.integer(trace.viewport.percent)) +
+      " %";
     if (!box || box.dataset.shown === text || document.activeElement === box) return;
     box.value = box.dataset.shown = text;
-  };
+  }
 
   function swatch(trace, family) {
-    const [canvas, draw] = picture();
+    const [canvas, draw] = swatchCanvas();
     draw.fillStyle = trace.palette.families[family].fill;
     draw.fillRect(0, 0, 26, 14);
     const tile = trace.palette.families[family].tile;
@@ -103,15 +105,16 @@
     return canvas;
   }
 
-  function picture() {
+  /** @returns {[HTMLCanvasElement, CanvasRenderingContext2D]} */
+  function swatchCanvas() {
     const canvas = document.createElement("canvas");
     canvas.width = 26;
     canvas.height = 14;
-    return [canvas, canvas.getContext("2d")];
+    return [canvas, /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"))];
   }
 
   function blank(trace) {
-    const [canvas, draw] = picture();
+    const [canvas, draw] = swatchCanvas();
     draw.fillStyle = trace.palette.plain.sunken;
     draw.fillRect(0, 0, 26, 14);
     draw.strokeStyle = trace.palette.plain.line;
@@ -120,7 +123,7 @@
   }
 
   function merged(trace) {
-    const [canvas, draw] = picture();
+    const [canvas, draw] = swatchCanvas();
     for (let x = 0; x < 26; x += 1) {
       const compute = 5 + 4 * Math.sin(x / 3);
       draw.fillStyle = trace.palette.families.sync.fill;
@@ -133,14 +136,14 @@
     return canvas;
   }
 
-  ex.fillKey = function (trace) {
+  function fillKey(trace) {
     const rows = KEY.map(([family, name, about]) => entry(swatch(trace, family), name, about));
     rows.push(entry(blank(trace), "nothing", "the tile has finished the run and waits for its end"));
     rows.push(
       entry(merged(trace), "merged bars", "bars narrower than a pixel: heights are shares of the pixel's time"),
     );
     trace.slot("key").replaceChildren(...rows);
-  };
+  }
 
   function entry(picture, name, about) {
     const row = document.createElement("div");
@@ -168,13 +171,16 @@
 
   function savePng(trace) {
     for (const [each, suffix] of drawings(trace)) {
-      ex.drawFrame(each);
+      execution.drawFrame(each);
       each.canvas.toBlob((blob) => offer(blob, `execution-trace${suffix}.png`), "image/png");
     }
   }
 
   function saveSvg(trace) {
     for (const [each, suffix] of drawings(trace))
-      offer(new Blob([ex.svg(each)], { type: "image/svg+xml" }), `execution-trace${suffix}.svg`);
+      offer(new Blob([execution.svg(each)], { type: "image/svg+xml" }), `execution-trace${suffix}.svg`);
   }
+
+  return { fillToolbar, showZoom, fillKey };
 })();
+Object.assign(popvision.execution, executionToolbar);

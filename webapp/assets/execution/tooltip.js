@@ -1,7 +1,8 @@
+// @ts-check
 /* The box beside the pointer. What is known at once is shown at once; a step's figures follow from the server. */
-(function () {
+const executionTooltip = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const execution = popvision.execution;
   const WAIT = 70; /* ms at rest before the server is asked */
   const KEPT = 400;
 
@@ -61,7 +62,7 @@
     }
 
     cycles(value) {
-      return ex.cyclesText(value, this.facts.clock, this.units() === "time");
+      return execution.cyclesText(value, this.facts.clock, this.units() === "time");
     }
 
     /* Rows of what is under the pointer; `address` gives more about it later. */
@@ -77,7 +78,7 @@
 
     async ask(address, more, turn, x, y) {
       try {
-        const facts = await ex.getJson(address);
+        const facts = await execution.getJson(address);
         if (this.kept.size > KEPT) this.kept.clear();
         this.kept.set(address, facts);
         if (turn !== this.turn) return;
@@ -91,12 +92,14 @@
     bar(x, y, ipu, bar) {
       const rows = [head(bar.name || (bar.leaf ? this.facts.types[bar.kind] : ""), bar.family)];
       rows.push(
-        line("from", ex.integer(bar.begin)),
-        line("to", ex.integer(bar.end)),
+        line("from", execution.integer(bar.begin)),
+        line("to", execution.integer(bar.end)),
         line("length", this.cycles(bar.end - bar.begin)),
       );
       if (bar.first !== bar.last)
-        rows.push(line("steps", ex.integer(bar.last - bar.first + 1) + "  (" + bar.first + " – " + bar.last + ")"));
+        rows.push(
+          line("steps", execution.integer(bar.last - bar.first + 1) + "  (" + bar.first + " – " + bar.last + ")"),
+        );
       const address = bar.leaf ? `/data/${this.facts.key}/execution/step?ipu=${ipu}&step=${bar.first}` : null;
       this.show(x, y, rows, address, (facts) => this.stepRows(facts, facts.name !== bar.name));
     }
@@ -108,13 +111,13 @@
         line("step", facts.step + "  ·  program " + facts.program + "  ·  run #" + facts.run),
         line(
           "busy",
-          ex.integer(facts.busy_begin) + " – " + ex.integer(facts.busy_end),
+          execution.integer(facts.busy_begin) + " – " + execution.integer(facts.busy_end),
           "first begin and last end over the tiles that take part",
         ),
-        line("active tiles", ex.integer(facts.active_tiles) + " of " + ex.integer(facts.tiles)),
-        line("tile balance", ex.percent(facts.tile_balance) + "  = mean / max of tile cycles"),
+        line("active tiles", execution.integer(facts.active_tiles) + " of " + execution.integer(facts.tiles)),
+        line("tile balance", execution.percent(facts.tile_balance) + "  = mean / max of tile cycles"),
         ...(facts.data_in || facts.data_out
-          ? [line("data in / out", ex.bytes(facts.data_in) + " / " + ex.bytes(facts.data_out))]
+          ? [line("data in / out", execution.bytes(facts.data_in) + " / " + execution.bytes(facts.data_out))]
           : []),
       ];
     }
@@ -124,9 +127,9 @@
         .map((share, at) => [share, at])
         .filter((each) => each[0] > 0)
         .map(([share, at]) => {
-          const row = line(ex.CLASS_TEXT[at], "≈ " + Math.round(100 * share) + " %");
+          const row = line(execution.CLASS_TEXT[at], "≈ " + Math.round(100 * share) + " %");
           const swatch = document.createElement("span");
-          swatch.className = "trace-swatch step-" + ex.CLASSES[at];
+          swatch.className = "trace-swatch step-" + execution.CLASSES[at];
           row.prepend(swatch);
           return row;
         });
@@ -135,13 +138,15 @@
     cell(x, y, cell) {
       const rows = [
         head(
-          cell.count === 1 ? "1 bar narrower than a pixel" : ex.integer(cell.count) + " bars begin in this pixel",
+          cell.count === 1
+            ? "1 bar narrower than a pixel"
+            : execution.integer(cell.count) + " bars begin in this pixel",
           null,
         ),
       ];
       rows.push(
         ...this.shareRows(cell.shares),
-        line("first step", ex.integer(cell.first)),
+        line("first step", execution.integer(cell.first)),
         line("", "zoom in to see them apart"),
       );
       this.show(x, y, rows, null, null);
@@ -153,9 +158,9 @@
         to = Math.floor(((spot.row + 1) * this.facts.tiles) / band.rows) - 1;
       const merged =
         to > from
-          ? `tiles ${ex.integer(band.ipu * this.facts.tiles + from)} – ${ex.integer(band.ipu * this.facts.tiles + to)} in this row`
+          ? `tiles ${execution.integer(band.ipu * this.facts.tiles + from)} – ${execution.integer(band.ipu * this.facts.tiles + to)} in this row`
           : "";
-      const rows = [head("tile " + ex.integer(tile), null), line("cycle", ex.integer(Math.floor(cycle)))];
+      const rows = [head("tile " + execution.integer(tile), null), line("cycle", execution.integer(Math.floor(cycle)))];
       if (merged) rows.push(line("", merged));
       if (shares) rows.push(...this.shareRows(shares));
       const address = `/data/${this.facts.key}/execution/at?ipu=${band.ipu}&tile=${spot.tile}&cycle=${Math.floor(cycle)}`;
@@ -166,12 +171,13 @@
               head(facts.name, this.facts.families[this.facts.types.indexOf(facts.type)]),
               line("type", facts.type),
               line("step", facts.step + "  ·  program " + facts.program),
-              line("tile begins", ex.integer(facts.tile_begin)),
+              line("tile begins", execution.integer(facts.tile_begin)),
               line("tile takes", this.cycles(facts.tile_cycles)),
             ],
       );
     }
   }
 
-  ex.Tooltip = Tooltip;
+  return { Tooltip };
 })();
+Object.assign(popvision.execution, executionTooltip);

@@ -1,7 +1,8 @@
+// @ts-check
 /* The execution trace of one page: state, requests and frames. Input is mouse.js and keyboard.js, drawing is frame.js. */
-(function () {
+const executionTrace = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const { execution } = popvision;
   const REST = 160; /* ms without movement before the URL and the lower pane follow */
 
   class Trace {
@@ -15,21 +16,22 @@
       this.spoken.setAttribute("aria-live", "polite");
       this.coarse = Object.assign(document.createElement("div"), { className: "trace-coarse", hidden: true });
       host.append(this.canvas, this.coarse, this.spoken);
-      this.viewport = new ex.Viewport(this.facts.total);
+      this.viewport = new execution.Viewport(this.facts.total);
       this.hidden = new Set();
-      this.palette = new ex.Palette(this.hidden);
+      this.palette = new execution.Palette(this.hidden);
       this.options = { labels: true, small: true };
+      this.linked = false;
       this.marks = [];
-      this.names = ex.keysOf(this.facts.role);
-      this.cursor = new ex.Cursor(this);
+      this.names = execution.keysOf(this.facts.role);
+      this.cursor = new execution.Cursor(this);
       const changed = () => this.schedule();
       this.changed = changed;
       this.bars = new Map();
       this.bsps = new Map();
-      this.overview = new ex.Overview(this.facts, changed);
-      this.bands = new ex.Bands(this.facts);
-      this.tooltip = new ex.Tooltip(host, this.facts, () => this.units);
-      this.search = new ex.Search(this.facts, this.isSource ? this.slot("matches") : null, changed);
+      this.overview = new execution.Overview(this.facts, changed);
+      this.bands = new execution.Bands(this.facts);
+      this.tooltip = new execution.Tooltip(host, this.facts, () => this.units);
+      this.search = new execution.Search(this.facts, this.isSource ? this.slot("matches") : null, changed);
       this.view = { width: 0, height: 0, scale: 1, overview: 0, bandsTop: 0 };
       this.selected = null;
       this.published = {};
@@ -44,6 +46,12 @@
       return this.facts.role === "source";
     }
 
+    /* The other trace of a comparison, null without one. */
+    get peer() {
+      const peer = this.isSource ? execution.target : execution.current;
+      return peer && peer !== this && !peer.stopped ? peer : null;
+    }
+
     slot(name) {
       return this.host.closest(".execution").querySelector(`[data-slot="${name}"]`);
     }
@@ -56,13 +64,13 @@
       this.stops = [
         () => resized.disconnect(),
         () => document.removeEventListener("popvision:theme", recolour),
-        window.popvision.onSelect((selection) => this.apply(selection)),
+        popvision.onSelect((selection) => this.apply(selection)),
       ];
       this.resize();
-      this.apply(window.popvision.selection());
-      this.mouse = new ex.Mouse(this);
-      this.keyboard = new ex.Keyboard(this);
-      if (this.isSource) ex.fillToolbar(this);
+      this.apply(popvision.selection());
+      this.mouse = new execution.Mouse(this);
+      this.keyboard = new execution.Keyboard(this);
+      if (this.isSource) execution.fillToolbar(this);
     }
 
     stop() {
@@ -76,14 +84,14 @@
     }
 
     barsOf(ipu) {
-      if (!this.bars.has(ipu)) this.bars.set(ipu, new ex.Bars(this.facts, ipu, this.changed));
+      if (!this.bars.has(ipu)) this.bars.set(ipu, new execution.Bars(this.facts, ipu, this.changed));
       const bars = this.bars.get(ipu);
       bars.mode = this.mode;
       return bars;
     }
 
     bspOf(ipu) {
-      if (!this.bsps.has(ipu)) this.bsps.set(ipu, new ex.Bsp(this.facts, ipu, this.changed));
+      if (!this.bsps.has(ipu)) this.bsps.set(ipu, new execution.Bsp(this.facts, ipu, this.changed));
       return this.bsps.get(ipu);
     }
 
@@ -94,6 +102,13 @@
     /* ---- state in and out of the URL ---- */
 
     apply(selection) {
+      /* A linked target follows the window of the source. */
+      const follows = !this.isSource && selection.link !== "0";
+      const window_ = (selection.from || "") + "-" + (selection.to || "");
+      if (follows && window_ !== this.followed) {
+        this.followed = window_;
+        this.published.from = null;
+      }
       const ipu = Number(selection.ipu);
       this.ipu = selection.ipu !== undefined && ipu < this.facts.ipus ? ipu : null;
       this.on = this.ipu === null ? Math.min(Number(selection.on) || 0, this.facts.ipus - 1) : this.ipu;
@@ -101,28 +116,38 @@
       this.withTiles = selection.bsp !== "0" && !this.facts.unknown;
       this.options = { labels: selection.labels !== "0", small: selection.small !== "0" };
       this.hide(selection.hide || "");
-      this.marks = this.isSource ? ex.readMarks(selection.marks, this.facts.total) : [];
-      const wanted = selection.units || window.popvision.preference("time");
+      this.marks = this.isSource ? execution.readMarks(selection.marks, this.facts.total) : [];
+      const wanted = selection.units || popvision.preference("time");
       this.units = wanted === "time" && this.facts.clock ? "time" : "cycles"; /* a report may not know its clock */
       const ends = (selection.sel || "").split("-").map(Number);
       this.chosen = this.isSource && ends.length === 2 && ends[0] < ends[1] ? ends : null;
       this.search.look(selection.find || "", this.ipus);
-      this.link(selection.link !== "0");
+      execution.linkScale(this, selection.link !== "0");
       const from = selection[this.names.from],
         to = selection[this.names.to];
       if (this.published.from !== from || this.published.to !== to) this.move(from, to);
-      this.pickFrom(selection, from === undefined && this.published.from === undefined);
+      execution.pickSelected(this, selection, from === undefined && this.published.from === undefined);
       this.schedule();
     }
 
     hide(text) {
-      const hidden = new Set(text.split(",").filter((name) => ex.CLASSES.includes(name)));
+      const hidden = new Set(text.split(",").filter((name) => execution.CLASSES.includes(name)));
       if (Array.from(hidden).join() === Array.from(this.hidden).join()) return;
       this.hidden = hidden;
       this.recolour();
     }
 
-    move(fromText, toText) {
+    move(from, to) {
+      if (this.isSource || !this.linked) {
+        this.showWindow(from, to);
+        return;
+      }
+      const source = popvision.selection();
+      this.showWindow(source.from, source.to);
+      this.published.from = this.published.to = undefined;
+    }
+
+    showWindow(fromText, toText) {
       this.published.from = fromText;
       this.published.to = toText;
       const total = this.viewport.total;
@@ -143,17 +168,17 @@
         return;
       }
       try {
-        const facts = await ex.getJson(`/data/${this.facts.key}/execution/step?ipu=${this.on}&step=${step}`);
+        const facts = await execution.getJson(`/data/${this.facts.key}/execution/step?ipu=${this.on}&step=${step}`);
         if (this.picked !== name || this.stopped) return;
         this.selected = facts;
         if (!this.cursor.at)
-          this.spoken.textContent = `step ${facts.step}, ${facts.type}, ${facts.name}, ${ex.integer(facts.end - facts.begin)} cycles on IPU ${facts.ipu}`;
-        if (this.linkNext && this.isSource) window.popvision.select({ program: facts.program });
+          this.spoken.textContent = `step ${facts.step}, ${facts.type}, ${facts.name}, ${execution.integer(facts.end - facts.begin)} cycles on IPU ${facts.ipu}`;
+        if (this.linkNext && this.isSource) popvision.select({ program: facts.program });
         if (reveal || this.revealNext) {
           if (this.viewport.reveal(facts.bar_begin, facts.bar_end)) this.moved();
         }
       } catch (problem) {
-        ex.complain(problem);
+        execution.complain(problem);
       }
       this.revealNext = this.linkNext = false;
       this.schedule();
@@ -162,38 +187,42 @@
     /* Select a step on a band's IPU; its program follows, so that the other pages show it. */
     select(step, ipu) {
       if (!this.isSource) {
-        this.selectPartner(step, ipu);
+        execution.selectPartner(this, step, ipu);
         return;
       }
       this.linkNext = true;
-      window.popvision.select({ step: step, tstep: null, on: this.ipu === null && ipu ? ipu : null, sel: null });
+      popvision.select({ step: step, tstep: null, on: this.ipu === null && ipu ? ipu : null, sel: null });
     }
 
     choose(from, to) {
       const begin = Math.max(0, Math.floor(from)),
         end = Math.min(this.facts.total, Math.ceil(to));
-      window.popvision.select({ sel: end > begin ? begin + "-" + end : null, step: null, tstep: null, on: null });
+      popvision.select({ sel: end > begin ? begin + "-" + end : null, step: null, tstep: null, on: null });
     }
 
     clear() {
-      window.popvision.select({ sel: null, step: null, tstep: null, on: null });
+      popvision.select({ sel: null, step: null, tstep: null, on: null });
     }
 
     /* The window moved: draw now, tell the page when it rests. */
     moved() {
       this.movedAt = performance.now();
-      this.leadPeer();
+      execution.leadPeer(this);
       window.clearTimeout(this.restTimer);
       this.restTimer = window.setTimeout(() => this.publish(), REST);
       this.schedule();
     }
 
     publish() {
+      if (!this.isSource && this.linked) {
+        if (this.peer) this.peer.publish(); /* the source tells the page for both */
+        return;
+      }
       this.schedule();
       const fit = this.viewport.isFit;
       this.published.from = fit ? undefined : String(Math.floor(this.viewport.from));
       this.published.to = fit ? undefined : String(Math.ceil(this.viewport.to));
-      window.popvision.select({
+      popvision.select({
         [this.names.from]: this.published.from || null,
         [this.names.to]: this.published.to || null,
       });
@@ -213,15 +242,15 @@
       this.canvas.height = Math.round(view.height * scale);
       this.canvas.style.width = view.width + "px";
       this.canvas.style.height = view.height + "px";
-      this.viewport.resize(view.width - ex.GUTTER - 8);
+      this.viewport.resize(view.width - execution.GUTTER - 8);
       this.schedule();
     }
 
     recolour() {
-      this.palette = new ex.Palette(this.hidden);
+      this.palette = new execution.Palette(this.hidden);
       this.overview.recolour();
       for (const bsp of this.bsps.values()) bsp.recolour();
-      if (this.isSource) ex.fillKey(this);
+      if (this.isSource) execution.fillKey(this);
       this.schedule();
     }
 
@@ -234,8 +263,8 @@
       if (!this.view.width || this.stopped) return;
       if (this.keyboard && this.keyboard.hold(now)) this.schedule();
       const complete = this.update();
-      ex.drawFrame(this);
-      ex.showZoom(this);
+      execution.drawFrame(this);
+      execution.showZoom(this);
       this.host.dataset.state = complete ? "complete" : "loading";
       if (complete && this.host.dataset.firstComplete === undefined) this.noteComplete();
     }
@@ -252,7 +281,7 @@
     update() {
       const ipus = this.ipus;
       this.view.overview = this.overview.height(ipus.length);
-      this.view.bandsTop = this.view.overview + ex.AXIS;
+      this.view.bandsTop = this.view.overview + execution.AXIS;
       const moving = performance.now() - this.movedAt < REST;
       let complete = this.overview.update(this.viewport, ipus);
       this.bands.place(ipus, this.view.height - this.view.bandsTop, (ipu) => this.barsOf(ipu).height, this.withTiles);
@@ -266,5 +295,21 @@
     }
   }
 
-  ex.Trace = Trace;
+  /* Traces begin when their elements appear and stop when they go. */
+  function look() {
+    for (const role of ["current", "target"]) {
+      const host = document.querySelector(
+        role === "current" ? '[data-trace][data-role="source"]' : '[data-trace][data-role="target"]',
+      );
+      if (execution[role] && execution[role].host !== host) {
+        execution[role].stop();
+        execution[role] = null;
+      }
+      if (host && !execution[role]) execution[role] = new Trace(host);
+    }
+  }
+  new MutationObserver(look).observe(document, { childList: true, subtree: true });
+
+  return { Trace };
 })();
+Object.assign(popvision.execution, executionTrace);

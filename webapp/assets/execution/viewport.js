@@ -1,8 +1,8 @@
+// @ts-check
 /* The visible part of the time axis. Columns of one pixel are `pitch` / 1024 cycles wide and counted from cycle 0; the
    leftmost one is `first`. Both are whole numbers, so a column means the same cycles here and on the server. */
-(function () {
+const executionViewport = (() => {
   "use strict";
-  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const GRAIN = 1024;
   const FINEST = 16; /* 64 pixels to a cycle */
 
@@ -103,6 +103,6 @@
     }
   }
 
-  ex.GRAIN = GRAIN;
-  ex.Viewport = Viewport;
+  return { GRAIN, Viewport };
 })();
+Object.assign(popvision.execution, executionViewport);

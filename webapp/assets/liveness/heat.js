@@ -1,13 +1,14 @@
+// @ts-check
 /* The tile x liveness heat map (webapp/graph_analyser/liveness/routes.py): asks for the visible window, draws it, and turns
    pointer and keys into the selection. Its index axis is that of the curve: same window, same keys (assets/shared/plots/).
 
    What it shows comes with the plot's configuration: heat = {key, tiles: [first, last], perIpu, always, capacity, vs, by},
    null = the curve is shown. A cell is the maximum of its tiles and indices; a click selects the place where it is reached. With `vs`,
    the report compared with, a cell is the largest difference target - source. */
-(function () {
+(() => {
   "use strict";
-  const live = (window.popvision.live = window.popvision.live || {});
-  const plots = window.popvision.plots;
+  const liveness = popvision.liveness;
+  const plots = popvision.plots;
   const VIEW = "live_tiles";
 
   class HeatMap {
@@ -17,10 +18,13 @@
       this.tip = host.appendChild(
         Object.assign(document.createElement("div"), { className: "heat-tip", hidden: true }),
       );
+      /** @type {any} */
       this.answer = null;
+      /** @type {any} */
+      this.shown = null;
       this.asked = "";
       const again = () => this.update();
-      this.stops = [window.popvision.onSelect(again)];
+      this.stops = [popvision.onSelect(again)];
       for (const name of ["popvision:plot", "popvision:theme"]) {
         document.addEventListener(name, again);
         this.stops.push(() => document.removeEventListener(name, again));
@@ -28,7 +32,7 @@
       this.size = new ResizeObserver(again);
       this.size.observe(host);
       this.stops.push(() => this.size.disconnect());
-      live.listen(this);
+      liveness.listen(this);
       this.update();
     }
 
@@ -39,13 +43,13 @@
       return this.plot && this.plot.heat;
     }
     get area() {
-      return live.areaOf(this.host.clientWidth, this.host.clientHeight);
+      return liveness.areaOf(this.host.clientWidth, this.host.clientHeight);
     }
 
     /* The visible tiles, both ends included. */
     get tiles() {
       const [first, last] = this.heat.tiles;
-      const found = /^(\d+)-(\d+)$/.exec(window.popvision.selection()[VIEW] || "");
+      const found = /^(\d+)-(\d+)$/.exec(popvision.selection()[VIEW] || "");
       const from = found ? Math.max(first, Math.min(parseInt(found[1], 10), last)) : first;
       return [from, found ? Math.max(from, Math.min(parseInt(found[2], 10), last)) : last];
     }
@@ -54,7 +58,7 @@
       const [first, last] = this.heat.tiles;
       const low = Math.max(first, Math.min(Math.round(from), last));
       const high = Math.max(low, Math.min(Math.round(to), last));
-      window.popvision.select({ [VIEW]: low === first && high === last ? null : low + "-" + high });
+      popvision.select({ [VIEW]: low === first && high === last ? null : low + "-" + high });
     }
 
     get indices() {
@@ -62,14 +66,14 @@
     }
 
     get cursor() {
-      const now = window.popvision.selection();
+      const now = popvision.selection();
       const tile = parseInt(now.tiles, 10),
         index = parseInt(now.liveness, 10);
       return { tile: Number.isNaN(tile) ? null : tile, index: Number.isNaN(index) ? null : index };
     }
 
     get mark() {
-      const mark = parseInt(window.popvision.selection()[this.plot.mark], 10);
+      const mark = parseInt(popvision.selection()[this.plot.mark], 10);
       return Number.isNaN(mark) ? null : mark;
     }
 
@@ -101,21 +105,21 @@
     async ask(address, shown) {
       this.asked = address;
       try {
-        const answer = await window.popvision.execution.get(address);
+        const answer = await popvision.execution.get(address);
         if (address !== this.asked) return;
         Object.assign(this, { answer, shown, theme: null });
         this.host.dataset.stride = answer.header.indicesPerColumn;
         this.host.dataset.drawn = address;
         this.draw();
       } catch (problem) {
-        if (address === this.asked) window.popvision.notice("Heat map: " + problem.message);
+        if (address === this.asked) popvision.notice("Heat map: " + problem.message);
       }
     }
 
     map() {
-      if (this.answer && this.theme !== window.popvision.theme()) {
-        this.picture = live.pictureOf(this.answer, Boolean(this.shown.vs));
-        this.theme = window.popvision.theme();
+      if (this.answer && this.theme !== popvision.theme()) {
+        this.picture = liveness.pictureOf(this.answer, Boolean(this.shown.vs));
+        this.theme = popvision.theme();
       }
       return {
         area: this.area,
@@ -143,7 +147,7 @@
       const draw = this.canvas.getContext("2d");
       draw.setTransform(ratio, 0, 0, ratio, 0, 0);
       draw.clearRect(0, 0, width, height);
-      live.paint(new live.CanvasPen(draw, window.popvision.token("font")), this.map(), live.colours());
+      liveness.paint(new liveness.CanvasPen(draw, popvision.token("font")), this.map(), liveness.colours());
     }
 
     /* Tile and index under a point of the canvas; null outside of the picture. */
@@ -175,7 +179,7 @@
         this.heat.key +
         "/liveness/cell?" +
         this.query({ tiles: cell.tiles.join("-"), indices: cell.indices.join("-") });
-      return window.popvision.execution.getJson(address);
+      return popvision.execution.getJson(address);
     }
 
     /* The picture as PNG or SVG, with its axes and key, as it stands on the screen. */
@@ -188,20 +192,20 @@
         link.click();
         window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
       };
-      const colours = live.colours();
+      const colours = liveness.colours();
       if (kind === "svg") {
-        const pen = new live.SvgPen(width, height, window.popvision.token("font"));
+        const pen = new liveness.SvgPen(width, height, popvision.token("font"));
         pen.box(0, 0, width, height, colours.surface);
-        live.paint(pen, this.map(), colours);
+        liveness.paint(pen, this.map(), colours);
         give(new Blob([String(pen)], { type: "image/svg+xml" }));
         return;
       }
       const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height });
       const draw = canvas.getContext("2d");
       draw.scale(2, 2);
-      const pen = new live.CanvasPen(draw, window.popvision.token("font"));
+      const pen = new liveness.CanvasPen(draw, popvision.token("font"));
       pen.box(0, 0, width, height, colours.surface);
-      live.paint(pen, this.map(), colours);
+      liveness.paint(pen, this.map(), colours);
       canvas.toBlob(give, "image/png");
     }
 
@@ -210,7 +214,7 @@
     }
   }
 
-  window.popvision.mount("[data-live-heat]", (host) => {
+  popvision.mount("[data-live-heat]", (host) => {
     const map = new HeatMap(host);
     host.heatMap = map;
     host.saveImage = (kind, name) => map.save(kind, name + "-heat-map");

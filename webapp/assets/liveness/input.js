@@ -1,9 +1,9 @@
+// @ts-check
 /* Pointer and keys of the heat map. Left and right, zoom, pages and marks are the plot's own (assets/shared/plots/keys.js); up and
    down move the cursor over tiles, Shift + W S zooms the tiles. */
-(function () {
+const livenessInput = (() => {
   "use strict";
-  const live = (window.popvision.live = window.popvision.live || {});
-  const plots = window.popvision.plots;
+  const plots = popvision.plots;
   const WAIT = 60; /* ms that the pointer rests before a cell is asked about */
 
   function zoomed([from, to], [first, last], factor, at) {
@@ -12,7 +12,7 @@
     return [low, low + width - 1];
   }
 
-  live.listen = function (map) {
+  function listen(map) {
     const host = map.host;
     let timer = 0,
       from = null;
@@ -72,7 +72,7 @@
       { passive: false },
     );
     host.addEventListener("keydown", (event) => keys(map, event));
-  };
+  }
 
   /* Show the rectangle that was dragged over. */
   function show(map, begin, end) {
@@ -89,7 +89,7 @@
   }
 
   function choose(map, place) {
-    window.popvision.select({ tiles: place.tile, liveness: place.index, live_also: null });
+    popvision.select({ tiles: place.tile, liveness: place.index, live_also: null });
   }
 
   function keys(map, event) {
@@ -100,7 +100,7 @@
     const to = (tile) => {
       const [first, last] = map.heat.tiles;
       const next = Math.max(first, Math.min(tile, last));
-      window.popvision.select({ tiles: next });
+      popvision.select({ tiles: next });
       if (next < tiles[0]) map.setTiles(next, next + tiles[1] - tiles[0]);
       if (next > tiles[1]) map.setTiles(next - tiles[1] + tiles[0], next);
     };
@@ -129,7 +129,7 @@
       first === last ? one + " " + number(first) : many + " " + number(first) + " to " + number(last);
     const line = (text, className) => Object.assign(document.createElement("div"), { textContent: text, className });
     const many = cell.tiles[0] !== cell.tiles[1] || cell.indices[0] !== cell.indices[1];
-    const bytes = (value) => window.popvision.bytesText(value) + " (" + number(value) + " B)";
+    const bytes = (value) => popvision.bytesText(value) + " (" + number(value) + " B)";
     const compares = "target" in place,
       known = compares && place.target !== null;
     const change = known ? place.target - place.bytes : 0;
@@ -168,4 +168,7 @@
     map.tip.style.left = Math.min(x + 14, width - map.tip.offsetWidth - 6) + "px";
     map.tip.style.top = (y + 18 + map.tip.offsetHeight > height ? y - 12 - map.tip.offsetHeight : y + 16) + "px";
   }
+
+  return { listen };
 })();
+Object.assign(popvision.liveness, livenessInput);

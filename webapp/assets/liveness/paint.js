@@ -1,22 +1,22 @@
+// @ts-check
 /* The drawing of the tile x liveness heat map: cells, axes, IPU borders, cursor, mark and colour key. */
-(function () {
+const livenessPaint = (() => {
   "use strict";
-  const live = (window.popvision.live = window.popvision.live || {});
   const MARGIN = { left: 70, right: 18, top: 38, bottom: 40 };
   const NAMES = ["ink", "muted", "axis", "line-strong", "sunken", "surface", "accent", "warn"];
 
-  live.areaOf = (width, height) => ({
+  const areaOf = (width, height) => ({
     x: MARGIN.left,
     y: MARGIN.top,
     width: Math.max(1, width - MARGIN.left - MARGIN.right),
     height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
   });
 
-  live.colours = () => Object.fromEntries(NAMES.map((name) => [name, window.popvision.token(name)]));
+  const colours = () => Object.fromEntries(NAMES.map((name) => [name, popvision.token(name)]));
 
   /* The pixel of each level; of a difference 127 is none and 255, without a partner, is left clear. */
   function palette(compares) {
-    const scale = window.popvision.colourScale(compares ? "diverging" : "sequential");
+    const scale = popvision.colourScale(compares ? "diverging" : "sequential");
     if (!compares) return scale;
     const found = Uint32Array.from(scale, (_, level) => scale[Math.min(255, Math.round((level * 255) / 254))]);
     found[255] = 0;
@@ -24,7 +24,7 @@
   }
 
   /* The cells of an answer as a canvas of one pixel each. */
-  live.pictureOf = function (answer, compares) {
+  function pictureOf(answer, compares) {
     const canvas = document.createElement("canvas");
     canvas.width = answer.header.columns;
     canvas.height = answer.header.rows;
@@ -36,7 +36,7 @@
     for (let at = 0; at < levels.length; at += 1) out[at] = scale[levels[at]];
     draw.putImageData(image, 0, 0);
     return canvas;
-  };
+  }
 
   /* Round numbers in [first, last], at most `most`. */
   function ticks(first, last, most) {
@@ -49,7 +49,7 @@
   }
 
   /* map: {area, tiles: [first, last], indices: [first, last], shown (what `answer` covers), answer, picture, cursor, mark, perIpu} */
-  live.paint = function (pen, map, colours) {
+  function paint(pen, map, colours) {
     const { area, tiles, indices } = map;
     const x = (index) => area.x + ((index - indices[0]) * area.width) / (indices[1] - indices[0] + 1);
     const y = (tile) => area.y + ((tile - tiles[0]) * area.height) / (tiles[1] - tiles[0] + 1);
@@ -68,7 +68,7 @@
     marks(pen, map, colours, x, y);
     pen.outline(area.x + 0.5, area.y + 0.5, area.width - 1, area.height - 1, colours["line-strong"], 1);
     if (map.answer) key(pen, map, colours);
-  };
+  }
 
   /* What shows through where the target has no partner. */
   function hatch(pen, area, colours) {
@@ -128,8 +128,8 @@
     const right = map.area.x + map.area.width,
       wide = 150,
       top = map.area.y - 14;
-    const scaled = window.popvision.scaleColour;
-    const highest = window.popvision.bytesText(map.answer.header.top);
+    const scaled = popvision.scaleColour;
+    const highest = popvision.bytesText(map.answer.header.top);
     const end =
       (map.compares ? "+" : "") +
       highest +
@@ -147,4 +147,7 @@
       "right",
     );
   }
+
+  return { areaOf, colours, pictureOf, paint };
 })();
+Object.assign(popvision.liveness, livenessPaint);

@@ -1,7 +1,7 @@
+// @ts-check
 /* Two ways to draw the same picture: on a canvas, and as SVG text. A pen knows line, box, text, image and clip. */
-(function () {
+const livenessPens = (() => {
   "use strict";
-  const live = (window.popvision.live = window.popvision.live || {});
 
   class CanvasPen {
     constructor(draw, font) {
@@ -101,6 +101,6 @@
     }
   }
 
-  live.CanvasPen = CanvasPen;
-  live.SvgPen = SvgPen;
+  return { CanvasPen, SvgPen };
 })();
+Object.assign(popvision.liveness, livenessPens);

@@ -1,11 +1,12 @@
-/* Mouse and keys of an address map. Drag = zoom into the box, Shift-drag = move, wheel = zoom (Shift: indices only, Alt:
+// @ts-check
+/* Mouse and keys of an address addressMap. Drag = zoom into the box, Shift-drag = move, wheel = zoom (Shift: indices only, Alt:
    addresses only), click = select variable and index, double click = everything. */
-(function () {
+const memoryAddressInput = (() => {
   "use strict";
-  const map = (window.popvision.addressMap = window.popvision.addressMap || {});
+  const addressMap = popvision.addressMap;
   const LEAST_DRAG = 4;
 
-  map.listen = function (on) {
+  function listen(on) {
     const { host } = on;
     let drag = null;
     const stops = [];
@@ -18,7 +19,7 @@
       return { x: event.clientX - box.left, y: event.clientY - box.top };
     };
     const inside = (point) => {
-      const box = map.inside(on.view);
+      const box = addressMap.inside(on.view);
       return point.x >= box.x && point.x <= box.x + box.w && point.y >= box.y && point.y <= box.y + box.h;
     };
 
@@ -39,7 +40,7 @@
       drag.far = drag.far || Math.abs(point.x - drag.x) + Math.abs(point.y - drag.y) >= LEAST_DRAG;
       if (!drag.far) return;
       if (drag.moves) {
-        const box = map.inside(on.view);
+        const box = addressMap.inside(on.view);
         const indices = ((drag.last.x - point.x) / box.w) * (on.view.last - on.view.first);
         const addresses = ((point.y - drag.last.y) / box.h) * (on.view.top - on.view.bottom);
         if (Math.abs(indices) >= 1 || Math.abs(addresses) >= 1) {
@@ -68,10 +69,10 @@
       }
       if (!moves && box) {
         on.show({
-          first: map.indexAt(on.view, box.x0),
-          last: map.indexAt(on.view, box.x1),
-          bottom: map.addressAt(on.view, box.y1),
-          top: map.addressAt(on.view, box.y0),
+          first: addressMap.indexAt(on.view, box.x0),
+          last: addressMap.indexAt(on.view, box.x1),
+          bottom: addressMap.addressAt(on.view, box.y1),
+          top: addressMap.addressAt(on.view, box.y0),
         });
       }
     };
@@ -92,8 +93,8 @@
         const amount = event.deltaY || event.deltaX;
         on.zoom(
           Math.pow(1.0015, Math.max(-300, Math.min(300, amount))),
-          map.indexAt(on.view, point.x),
-          map.addressAt(on.view, point.y),
+          addressMap.indexAt(on.view, point.x),
+          addressMap.addressAt(on.view, point.y),
           event.shiftKey ? "x" : event.altKey ? "y" : "xy",
         );
       },
@@ -105,14 +106,14 @@
       if (!on.data || !inside(point)) return;
       window.clearTimeout(waiting);
       waiting = window.setTimeout(
-        () => on.move(map.addressAt(on.view, point.y), map.indexAt(on.view, point.x), false),
+        () => on.move(addressMap.addressAt(on.view, point.y), addressMap.indexAt(on.view, point.x), false),
         25,
       );
     }
 
     async function click(point) {
       window.clearTimeout(waiting);
-      await on.move(map.addressAt(on.view, point.y), map.indexAt(on.view, point.x), false);
+      await on.move(addressMap.addressAt(on.view, point.y), addressMap.indexAt(on.view, point.x), false);
       on.choose();
     }
     stops.push(() => window.clearTimeout(waiting));
@@ -164,7 +165,7 @@
       p: () => on.move(near().address, on.data.header.peak, true),
       f: fit,
       Enter: () => on.choose(),
-      Escape: () => window.popvision.select({ variable: null }),
+      Escape: () => popvision.select({ variable: null }),
     };
     listen(host, "keydown", (event) => {
       if (!on.data || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -175,25 +176,22 @@
       action(event);
     });
     return () => stops.forEach((stop) => stop());
-  };
+  }
 
   /* The picture of a map as a file: PNG of the pixels, SVG drawn anew from the same data. */
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-save-map]");
+    const button = popvision.closest(event, "[data-save-map]");
+    /** @type {any} */
     const host = button && document.querySelector(".address-map");
     if (!host || !host.addressMap || !host.addressMap.data) return;
     const kind = button.dataset.saveMap;
     const name = "tile-" + host.dataset.tile + "-addresses." + kind;
-    const save = (blob) => {
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(blob);
-      link.download = name;
-      link.click();
-      window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    };
-    if (kind === "svg") save(new Blob([host.addressMap.svg()], { type: "image/svg+xml" }));
-    else host.addressMap.canvas.toBlob(save, "image/png");
+    if (kind === "svg") popvision.download(new Blob([host.addressMap.svg()], { type: "image/svg+xml" }), name);
+    else host.addressMap.canvas.toBlob((blob) => blob && popvision.download(blob, name), "image/png");
     const menu = button.closest("details");
     if (menu) menu.open = false;
   });
+
+  return { listen };
 })();
+Object.assign(popvision.addressMap, memoryAddressInput);

@@ -1,10 +1,11 @@
+// @ts-check
 /* The address x liveness map of a tile (webapp/graph_analyser/memory/variables_tab.py): asks the server for the visible
    window, draws it (address_paint.js), moves a cursor and says what lies under it.
 
    State in the URL: mem_addr and mem_idx (visible window, the end not included), variable and liveness (what was clicked). */
-(function () {
+const memoryAddressMap = (() => {
   "use strict";
-  const map = (window.popvision.addressMap = window.popvision.addressMap || {});
+  const addressMap = popvision.addressMap;
   const SETTLE = 70; /* ms without movement before the server is asked */
 
   const whole = (value) => Math.round(value).toLocaleString("en-US");
@@ -16,10 +17,13 @@
       this.canvas = host.appendChild(document.createElement("canvas"));
       this.canvas.setAttribute("aria-hidden", "true");
       this.view = { width: 0, height: 0, bottom: 0, top: 0, first: 0, last: 0 };
+      /** @type {any} */
       this.data = null;
+      /** @type {any} */
+      this.box = null;
       this.cursor = null;
       this.asked = 0;
-      this.stops = [window.popvision.onSelect((now, patch) => this.selected(patch))];
+      this.stops = [popvision.onSelect((now, patch) => this.selected(patch))];
       const observer = new ResizeObserver(() => this.resized());
       observer.observe(host);
       const themed = () => this.ask(0);
@@ -28,7 +32,7 @@
         () => observer.disconnect(),
         () => document.removeEventListener("popvision:theme", themed),
       );
-      this.stops.push(map.listen(this));
+      this.stops.push(addressMap.listen(this));
       this.resized();
     }
 
@@ -55,13 +59,13 @@
     }
 
     address(window_) {
-      const now = window.popvision.selection();
-      const box = map.inside(this.view);
+      const now = popvision.selection();
+      const box = addressMap.inside(this.view);
       const query = new URLSearchParams({
         tile: this.host.dataset.tile,
-        columns: Math.round(box.w),
-        rows: Math.round(box.h),
-        theme: window.popvision.theme(),
+        columns: String(Math.round(box.w)),
+        rows: String(Math.round(box.h)),
+        theme: popvision.theme(),
       });
       if (window_) for (const name of ["bottom", "top", "first", "last"]) query.set(name, window_[name]);
       if (now.variable) query.set("variable", now.variable);
@@ -70,7 +74,7 @@
 
     /* The window in the URL, null = everything. */
     wanted() {
-      const now = window.popvision.selection();
+      const now = popvision.selection();
       const addresses = /^(\d+)-(\d+)$/.exec(now.mem_addr || ""),
         indices = /^(\d+)-(\d+)$/.exec(now.mem_idx || "");
       const found = {};
@@ -95,9 +99,9 @@
       this.asked += 1;
       const mine = this.asked;
       const query = new URL(this.address(null), window.location.origin);
-      for (const [name, value] of Object.entries(this.wanted())) query.searchParams.set(name, value);
+      for (const [name, value] of Object.entries(this.wanted())) query.searchParams.set(name, String(value));
       try {
-        const data = await window.popvision.execution.get(query.pathname + query.search);
+        const data = await popvision.execution.get(query.pathname + query.search);
         if (mine !== this.asked) return;
         this.data = data;
         const { bottom, top, first, last } = data.header;
@@ -107,12 +111,12 @@
         this.draw();
         if (!this.cursor) this.restoreCursor();
       } catch (problem) {
-        window.popvision.notice("Address map: " + problem.message);
+        popvision.notice("Address map: " + problem.message);
       }
     }
 
     colours() {
-      const token = window.popvision.token;
+      const token = popvision.token;
       return {
         surface: token("surface"),
         idle: token("canvas"),
@@ -137,7 +141,7 @@
       const colours = this.colours();
       context.fillStyle = colours.surface;
       context.fillRect(0, 0, this.view.width, this.view.height);
-      map.paint(new map.CanvasPainter(context, ratio), this.view, this.data, colours);
+      addressMap.paint(new addressMap.CanvasPainter(context, ratio), this.view, this.data, colours);
       this.drawCursor(context, colours);
       if (this.box) {
         const { x0, y0, x1, y1 } = this.box;
@@ -152,10 +156,10 @@
 
     drawCursor(context, colours) {
       if (!this.cursor) return;
-      const box = map.inside(this.view);
-      const x0 = map.x(this.view, this.cursor.index),
-        x1 = map.x(this.view, this.cursor.index + 1);
-      const y = map.y(this.view, this.cursor.address + 0.5);
+      const box = addressMap.inside(this.view);
+      const x0 = addressMap.xOf(this.view, this.cursor.index),
+        x1 = addressMap.xOf(this.view, this.cursor.index + 1);
+      const y = addressMap.yOf(this.view, this.cursor.address + 0.5);
       context.fillStyle = colours.accent;
       context.globalAlpha = 0.8;
       if (y >= box.y && y <= box.y + box.h) context.fillRect(box.x, y - 0.5, box.w, 1);
@@ -166,12 +170,12 @@
 
     svg() {
       const colours = this.colours();
-      const painter = new map.SvgPainter(this.view.width, this.view.height, colours.surface);
-      map.paint(painter, this.view, this.data, colours);
+      const painter = new addressMap.SvgPainter(this.view.width, this.view.height, colours.surface);
+      addressMap.paint(painter, this.view, this.data, colours);
       return painter.content;
     }
 
-    /* Show a window; whole numbers inside the map. The picture moves at once, the server's answer follows. */
+    /* Show a window; whole numbers inside the addressMap. The picture moves at once, the server's answer follows. */
     show(window_) {
       const all = this.all;
       const least = { addresses: 16, indices: 1 };
@@ -184,7 +188,7 @@
       last = first + wide;
       Object.assign(this.view, { bottom, top, first, last });
       this.moving = true;
-      window.popvision.select({
+      popvision.select({
         mem_addr: bottom === 0 && top === all.top ? null : bottom + "-" + top,
         mem_idx: first === 0 && last === all.last ? null : first + "-" + last,
       });
@@ -219,7 +223,7 @@
 
     /* The cursor stands at the selected index, at first at the peak of the tile. */
     restoreCursor() {
-      const index = parseInt(window.popvision.selection().liveness, 10);
+      const index = parseInt(popvision.selection().liveness, 10);
       const at = Number.isNaN(index) || index >= this.data.header.indices ? this.data.header.peak : index;
       this.move(this.cursor ? this.cursor.address : this.view.bottom, at, false);
     }
@@ -235,7 +239,7 @@
       this.draw();
       const now = this.cursor;
       try {
-        const found = await window.popvision.execution.getJson(
+        const found = await popvision.execution.getJson(
           "/data/" +
             this.host.dataset.key +
             "/memory/at?tile=" +
@@ -247,9 +251,9 @@
         );
         if (this.cursor !== now) return;
         this.place = found;
-        this.reading().textContent = map.sentence(found);
+        this.reading().textContent = sentence(found);
       } catch (problem) {
-        window.popvision.notice("Address map: " + problem.message);
+        popvision.notice("Address map: " + problem.message);
       }
     }
 
@@ -279,7 +283,7 @@
       if (!this.place) return;
       const patch = { liveness: this.cursor.index };
       if (this.place.variable >= 0) patch.variable = this.place.variable;
-      window.popvision.select(patch);
+      popvision.select(patch);
     }
 
     /* Legend, and what is drawn and how, in words. */
@@ -319,7 +323,7 @@
   }
 
   /* What lies at a place, in one sentence; also what is read aloud. */
-  map.sentence = function (found) {
+  function sentence(found) {
     const place =
       "Address " +
       hex(found.address) +
@@ -332,7 +336,7 @@
     const lives = found.always
       ? "always live"
       : "live at indices " + whole(found.from) + "\u2013" + whole(found.to - 1);
-    const live = " \u00b7 " + window.popvision.bytesText(found.live) + " live on this tile";
+    const live = " \u00b7 " + popvision.bytesText(found.live) + " live on this tile";
     if (found.state === "live")
       return place + found.name + " (" + found.category + "), " + range + ", " + lives + others + live;
     if (found.state === "gap") return place + "gap, " + range + live;
@@ -341,12 +345,14 @@
     const when =
       found.to <= found.index ? "still reserved after " + found.name + ", " : "reserved for " + found.name + ", ";
     return place + "idle, " + when + lives + ", " + range + others + live;
-  };
+  }
 
-  map.AddressMap = AddressMap;
-  window.popvision.mount(".address-map", (host) => {
+  popvision.mount(".address-map", (host) => {
     const made = new AddressMap(host);
     host.addressMap = made;
     return () => made.stop();
   });
+
+  return { sentence, AddressMap };
 })();
+Object.assign(popvision.addressMap, memoryAddressMap);

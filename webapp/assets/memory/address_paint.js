@@ -1,8 +1,9 @@
+// @ts-check
 /* Drawing an address map: addresses upwards, liveness indices to the right. `paint(painter, view, data, colours)` draws
    through a painter, so the same picture goes to a canvas or into an SVG file. */
-(function () {
+const memoryAddressPaint = (() => {
   "use strict";
-  const map = ((window.popvision = window.popvision || {}).addressMap = window.popvision.addressMap || {});
+  const addressMap = popvision.addressMap;
   const LEFT = 84,
     RIGHT = 54,
     TOP = 46,
@@ -11,26 +12,26 @@
   const SHADES = [1, 0.84, 0.7];
 
   /* Pixels of the plot's inside; `view` also has bottom, top, first, last. */
-  map.inside = (view) => ({
+  const inside = (view) => ({
     x: LEFT,
     y: TOP,
     w: Math.max(20, view.width - LEFT - RIGHT),
     h: Math.max(20, view.height - TOP - BOTTOM),
   });
-  map.x = (view, index) => {
-    const box = map.inside(view);
+  const xOf = (view, index) => {
+    const box = inside(view);
     return box.x + ((index - view.first) / (view.last - view.first)) * box.w;
   };
-  map.y = (view, address) => {
-    const box = map.inside(view);
+  const yOf = (view, address) => {
+    const box = inside(view);
     return box.y + box.h - ((address - view.bottom) / (view.top - view.bottom)) * box.h;
   };
-  map.indexAt = (view, x) => {
-    const box = map.inside(view);
+  const indexAt = (view, x) => {
+    const box = inside(view);
     return view.first + ((x - box.x) / box.w) * (view.last - view.first);
   };
-  map.addressAt = (view, y) => {
-    const box = map.inside(view);
+  const addressAt = (view, y) => {
+    const box = inside(view);
     return view.bottom + ((box.y + box.h - y) / box.h) * (view.top - view.bottom);
   };
 
@@ -247,8 +248,8 @@
     return context.createPattern(tile, "repeat");
   }
 
-  map.paint = function (painter, view, data, colours) {
-    const box = map.inside(view);
+  function paint(painter, view, data, colours) {
+    const box = inside(view);
     painter.font(colours.font);
     painter.clip(box.x, box.y, box.w, box.h);
     ground(painter, view, data, colours, box);
@@ -260,16 +261,16 @@
     liveStrip(painter, view, data, colours, box);
     sharing(painter, view, data, colours, box);
     axes(painter, view, data, colours, box);
-  };
+  }
 
   /* Reserved addresses where nothing is drawn later are idle; gaps are hatched over all indices. */
   function ground(painter, view, data, colours, box) {
-    const top = map.y(view, Math.min(data.header.including, view.top));
+    const top = addressMap.yOf(view, Math.min(data.header.including, view.top));
     painter.rect(box.x, top, box.w, box.y + box.h - top, colours.idle);
     const { gap_begin: begin, gap_end: end } = data.arrays;
     for (let at = 0; at < begin.length; at += 1) {
-      const y = map.y(view, end[at]);
-      const height = Math.max(1, map.y(view, begin[at]) - y);
+      const y = addressMap.yOf(view, end[at]);
+      const height = Math.max(1, addressMap.yOf(view, begin[at]) - y);
       painter.rect(box.x, y, box.w, height, colours.surface);
       if (height >= 2) painter.hatch(box.x, y, box.w, height, colours.hatch);
     }
@@ -279,36 +280,38 @@
     const { begin, end, live_from: from, live_to: to, category, label, shade } = data.arrays;
     const fill = Object.fromEntries(data.header.categories.map((each) => [each[0], each[2]]));
     for (let at = 0; at < begin.length; at += 1) {
-      const x = map.x(view, from[at]),
-        y = map.y(view, end[at]);
-      const w = Math.max(1, map.x(view, to[at]) - x),
-        h = Math.max(0.6, map.y(view, begin[at]) - y);
+      const x = addressMap.xOf(view, from[at]),
+        y = addressMap.yOf(view, end[at]);
+      const w = Math.max(1, addressMap.xOf(view, to[at]) - x),
+        h = Math.max(0.6, addressMap.yOf(view, begin[at]) - y);
       const inset = w > 4 && h > 3 ? 0.5 : 0;
       painter.rect(x, y, w - inset, h - inset, fill[category[at]] || colours.muted, SHADES[shade[at]]);
     }
     for (let at = 0; at < begin.length; at += 1) {
       if (label[at] < 0) continue;
-      const x = Math.max(map.x(view, from[at]), map.x(view, view.first)),
-        y = (map.y(view, Math.min(end[at], view.top)) + map.y(view, Math.max(begin[at], view.bottom))) / 2;
-      const w = Math.min(map.x(view, to[at]), map.x(view, view.last)) - x;
-      painter.text(data.header.names[label[at]], x + 5, y, map.inkOn(fill[category[at]]), "left", w - 10);
+      const x = Math.max(addressMap.xOf(view, from[at]), addressMap.xOf(view, view.first)),
+        y =
+          (addressMap.yOf(view, Math.min(end[at], view.top)) + addressMap.yOf(view, Math.max(begin[at], view.bottom))) /
+          2;
+      const w = Math.min(addressMap.xOf(view, to[at]), addressMap.xOf(view, view.last)) - x;
+      painter.text(data.header.names[label[at]], x + 5, y, inkOn(fill[category[at]]), "left", w - 10);
     }
   }
 
   /* Black or white, whichever reads better on a colour "#rrggbb". */
-  map.inkOn = function (colour) {
+  function inkOn(colour) {
     const parts = [1, 3, 5].map((at) => parseInt((colour || "#888888").slice(at, at + 2), 16) / 255);
     const linear = parts.map((v) => (v <= 0.04045 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4)));
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.19 ? "#0b0e14" : "#ffffff";
-  };
+  }
 
   /* Equal neighbours of a row become one rectangle. */
   function cells(painter, view, data) {
     const { header, arrays } = data;
     const fill = Object.fromEntries(header.categories.map((each) => [each[0], each[2]]));
     for (let row = 0; row < header.rows; row += 1) {
-      const low = map.y(view, header.bottom + row * header.cellBytes);
-      const high = map.y(view, header.bottom + (row + 1) * header.cellBytes);
+      const low = addressMap.yOf(view, header.bottom + row * header.cellBytes);
+      const high = addressMap.yOf(view, header.bottom + (row + 1) * header.cellBytes);
       let begun = 0;
       for (let column = 1; column <= header.columns; column += 1) {
         const before = row * header.columns + column - 1,
@@ -320,11 +323,11 @@
         )
           continue;
         if (arrays.cell_category[before] !== NONE) {
-          const x = map.x(view, header.first + begun * header.cellIndices);
+          const x = addressMap.xOf(view, header.first + begun * header.cellIndices);
           painter.rect(
             x,
             high,
-            map.x(view, header.first + column * header.cellIndices) - x,
+            addressMap.xOf(view, header.first + column * header.cellIndices) - x,
             low - high,
             fill[arrays.cell_category[before]],
             0.25 + (0.75 * arrays.cell_share[before]) / 255,
@@ -341,20 +344,27 @@
       [data.header.capacity, colours.bad],
     ]) {
       if (address > view.bottom && address <= view.top)
-        painter.line(box.x, map.y(view, address), box.x + box.w, map.y(view, address), colour, [5, 4]);
+        painter.line(
+          box.x,
+          addressMap.yOf(view, address),
+          box.x + box.w,
+          addressMap.yOf(view, address),
+          colour,
+          [5, 4],
+        );
     }
   }
 
   function chosen(painter, view, data, colours) {
     const { chosen_begin: begin, chosen_end: end, chosen_from: from, chosen_to: to } = data.arrays;
     for (let at = 0; at < begin.length; at += 1) {
-      const x = map.x(view, from[at]),
-        y = map.y(view, end[at]);
+      const x = addressMap.xOf(view, from[at]),
+        y = addressMap.yOf(view, end[at]);
       painter.frame(
         x,
         y,
-        Math.max(2, map.x(view, to[at]) - x),
-        Math.max(2, map.y(view, begin[at]) - y),
+        Math.max(2, addressMap.xOf(view, to[at]) - x),
+        Math.max(2, addressMap.yOf(view, begin[at]) - y),
         colours.ink,
         2,
       );
@@ -369,10 +379,11 @@
       reserved = Math.max(1, data.header.excluding);
     painter.rect(box.x, base - height, box.w, height, colours.idle);
     for (let column = 0; column < most.length; column += 1) {
-      const x = map.x(view, data.header.first + column * data.header.cellIndices);
+      const x = addressMap.xOf(view, data.header.first + column * data.header.cellIndices);
       const w = Math.max(
         0.7,
-        map.x(view, Math.min(data.header.last, data.header.first + (column + 1) * data.header.cellIndices)) - x,
+        addressMap.xOf(view, Math.min(data.header.last, data.header.first + (column + 1) * data.header.cellIndices)) -
+          x,
       );
       painter.rect(
         x,
@@ -393,7 +404,7 @@
     }
     painter.text("Live", LEFT - 8, base - height / 2, colours.axis, "right");
     if (data.header.peak >= view.first && data.header.peak < view.last) {
-      const x = (map.x(view, data.header.peak) + map.x(view, data.header.peak + 1)) / 2;
+      const x = (addressMap.xOf(view, data.header.peak) + addressMap.xOf(view, data.header.peak + 1)) / 2;
       painter.line(x, base - height - 3, x, box.y + box.h, colours.accent, [2, 3]);
       painter.text("peak", Math.min(x, box.x + box.w - 14), 7, colours.accent, "center");
     }
@@ -404,8 +415,11 @@
     const counts = data.arrays.sharing;
     const most = counts.reduce((a, b) => Math.max(a, b), 1);
     for (let row = 0; row < counts.length; row += 1) {
-      const low = map.y(view, data.header.bottom + row * data.header.cellBytes);
-      const high = map.y(view, Math.min(data.header.top, data.header.bottom + (row + 1) * data.header.cellBytes));
+      const low = addressMap.yOf(view, data.header.bottom + row * data.header.cellBytes);
+      const high = addressMap.yOf(
+        view,
+        Math.min(data.header.top, data.header.bottom + (row + 1) * data.header.cellBytes),
+      );
       painter.rect(
         box.x + box.w + 6,
         high,
@@ -420,43 +434,42 @@
   function axes(painter, view, data, colours, box) {
     painter.line(box.x, box.y, box.x, box.y + box.h, colours.line);
     painter.line(box.x, box.y + box.h, box.x + box.w, box.y + box.h, colours.line);
-    for (const each of map.addressTicks(view)) {
-      const y = map.y(view, each.value);
+    for (const each of addressTicks(view)) {
+      const y = addressMap.yOf(view, each.value);
       painter.line(box.x - 4, y, box.x, y, colours.line);
       painter.text(each.text, box.x - 8, y, colours.axis, "right");
     }
-    for (const index of map.indexTicks(view)) {
-      const x = map.x(view, index + 0.5);
+    for (const index of indexTicks(view)) {
+      const x = addressMap.xOf(view, index + 0.5);
       painter.line(x, box.y + box.h, x, box.y + box.h + 4, colours.line);
       painter.text(index.toLocaleString("en-US"), x, box.y + box.h + 13, colours.axis, "center");
     }
   }
 
-  map.addressTicks = function (view) {
+  function addressTicks(view) {
     const span = view.top - view.bottom;
-    const count = Math.max(2, Math.floor(map.inside(view).h / 44));
-    const steps = window.popvision.byteTicks(span, count);
+    const count = Math.max(2, Math.floor(inside(view).h / 44));
+    const steps = popvision.byteTicks(span, count);
     const step = steps.length > 1 ? steps[1].value : span;
     const ticks = [];
     for (let value = Math.ceil(view.bottom / step) * step; value <= view.top; value += step) {
       ticks.push({
         value,
-        text:
-          step >= 1024 || value === 0 ? (value ? window.popvision.bytesText(value) : "0") : "0x" + value.toString(16),
+        text: step >= 1024 || value === 0 ? (value ? popvision.bytesText(value) : "0") : "0x" + value.toString(16),
       });
     }
     return ticks;
-  };
+  }
 
-  map.indexTicks = function (view) {
-    const least = (view.last - view.first) / Math.max(2, Math.floor(map.inside(view).w / 90));
+  function indexTicks(view) {
+    const least = (view.last - view.first) / Math.max(2, Math.floor(inside(view).w / 90));
     const power = Math.pow(10, Math.floor(Math.log10(Math.max(1, least))));
     const step = Math.max(1, power * [1, 2, 5, 10].find((factor) => factor * power >= least));
     const ticks = [];
     for (let index = Math.ceil(view.first / step) * step; index < view.last; index += step) ticks.push(index);
     return ticks;
-  };
+  }
 
-  map.CanvasPainter = CanvasPainter;
-  map.SvgPainter = SvgPainter;
+  return { inside, xOf, yOf, indexAt, addressAt, paint, inkOn, addressTicks, indexTicks, CanvasPainter, SvgPainter };
 })();
+Object.assign(popvision.addressMap, memoryAddressPaint);

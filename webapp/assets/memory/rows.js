@@ -1,15 +1,15 @@
+// @ts-check
 /* Selecting a row of a table of the memory page selects what the row is about, for every view. */
-(function () {
+(() => {
   "use strict";
   const choose = (key, id) => () => {
     const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
     const row = cells.length ? cells[0][0] : null;
     const value = row ? id(row) : null;
-    if (value !== null && value !== undefined && value >= 0) window.popvision.select({ [key]: value });
+    if (value !== null && value !== undefined && value >= 0) popvision.select({ [key]: value });
     return window.dash_clientside.no_update;
   };
 
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.memory = {
     tile: choose("tiles", (row) => row.Tile),
     variable: choose("variable", (row) => (row["Variable Id"] === undefined ? row.Id : row["Variable Id"])),

@@ -1,6 +1,7 @@
+// @ts-check
 /* The drawing of operations: boxes and arrows that the server has placed (operations_routes.py), zoomed and moved here.
    The visible part stands in the URL as ops_zoom = scale,left,top; boxes are buttons, arrow keys go to the nearest. */
-(function () {
+(() => {
   "use strict";
   const NS = "http://www.w3.org/2000/svg";
   const LETTERS = 24;
@@ -81,7 +82,7 @@
       host.appendChild(this.svg);
       this.current = 0;
       this.look();
-      this.follow(window.popvision.selection());
+      this.follow(popvision.selection());
     }
 
     edge(edge) {
@@ -160,7 +161,7 @@
     }
 
     look() {
-      const parts = (window.popvision.selection().ops_zoom || "").split(",").map(Number);
+      const parts = (popvision.selection().ops_zoom || "").split(",").map(Number);
       const known = parts.length === 3 && parts.every(Number.isFinite) && parts[0] >= LEAST && parts[0] <= MOST;
       this.view = known ? parts : this.fit();
       this.draw();
@@ -178,7 +179,7 @@
       const where = window.location.pathname;
       this.timer = window.setTimeout(() => {
         if (this.host.isConnected && window.location.pathname === where)
-          window.popvision.select({
+          popvision.select({
             ops_zoom: [view[0].toFixed(3), Math.round(view[1]), Math.round(view[2])].join(","),
           });
       }, 250);
@@ -200,7 +201,7 @@
       this.view = this.fit();
       this.draw();
       window.clearTimeout(this.timer);
-      window.popvision.select({ ops_zoom: null });
+      popvision.select({ ops_zoom: null });
     }
 
     /* ---- choosing ---- */
@@ -238,10 +239,10 @@
 
     choose(at) {
       const node = this.data.nodes[at];
-      if (node.program >= 0) window.popvision.select({ program: node.program });
-      else if (node.variable >= 0) window.popvision.select({ variable: node.variable });
+      if (node.program >= 0) popvision.select({ program: node.program });
+      else if (node.variable >= 0) popvision.select({ variable: node.variable });
       else if (node.kind === "operation" || node.kind === "group" || node.kind === "rest")
-        window.popvision.operations.choose(node.context, node.name);
+        popvision.operations.choose(node.context, node.name);
     }
 
     near(at) {
@@ -293,7 +294,7 @@
   function pointers(graph) {
     const host = graph.host;
     const at = (event) => {
-      const box = event.target.closest("[data-at]");
+      const box = popvision.closest(event, "[data-at]");
       return box ? Number(box.dataset.at) : null;
     };
     let drag = null;
@@ -327,7 +328,7 @@
       graph.choose(at(event));
     });
     host.addEventListener("dblclick", (event) => {
-      if (at(event) !== null && graph.data.nodes[at(event)].program < 0) window.popvision.operations.open();
+      if (at(event) !== null && graph.data.nodes[at(event)].program < 0) popvision.operations.open();
     });
     host.addEventListener("focusin", (event) => {
       if (at(event) !== null) {
@@ -360,19 +361,19 @@
     return graph;
   }
 
-  window.popvision.mount(".ops-graph", (host) => {
+  popvision.mount(".ops-graph", (host) => {
     let graph = null;
     show(host).then((made) => {
       graph = made;
     });
     const click = (event) => {
-      const button = event.target.closest("[data-ops-zoom]");
+      const button = popvision.closest(event, "[data-ops-zoom]");
       if (!button || !graph) return;
       if (button.dataset.opsZoom === "fit") graph.reset();
       else graph.zoom(button.dataset.opsZoom === "in" ? 1.25 : 0.8);
     };
     host.parentElement.addEventListener("click", click);
-    const unfollow = window.popvision.onSelect((selection) => {
+    const unfollow = popvision.onSelect((selection) => {
       if (graph) graph.follow(selection);
     });
     return unfollow;

@@ -1,7 +1,8 @@
+// @ts-check
 /* The operations page: rows, levels of names and points of the roofline that are chosen. Graph: graph.js. */
-(function () {
+const operationsPage = (() => {
   "use strict";
-  const { select, selection } = window.popvision;
+  const { select, selection } = popvision;
 
   /* An operation is chosen by its debug context, a group by the beginning of its names. */
   function choose(context, name) {
@@ -41,13 +42,13 @@
     const columns = page.querySelector(".toolbar .options");
     if (columns) columns.hidden = view !== "";
     if (menu) menu.value = selection().ops_group || "";
-    for (const each of page.querySelectorAll('[data-param="ops_view"]')) {
+    for (const each of popvision.all('[data-param="ops_view"]', page)) {
       each.setAttribute("aria-checked", each.dataset.value === view ? "true" : "false");
     }
   }
 
-  window.popvision.mount(".ops-page", (page) => {
-    const { add } = window.popvision.commands;
+  popvision.mount(".ops-page", (page) => {
+    const { add } = popvision.commands;
     const taken = [
       add({
         title: "Open the selected operation or group",
@@ -72,7 +73,7 @@
       }),
     ];
     const click = (event) => {
-      const crumb = event.target.closest("[data-ops-under]");
+      const crumb = popvision.closest(event, "[data-ops-under]");
       if (crumb)
         select({
           ops_under: crumb.dataset.opsUnder || null,
@@ -83,11 +84,11 @@
         });
     };
     const twice = (event) => {
-      if (event.target.closest(".ops-main .ag-row")) open();
+      if (popvision.closest(event, ".ops-main .ag-row")) open();
     };
     page.addEventListener("click", click);
     page.addEventListener("dblclick", twice);
-    const unfollow = window.popvision.onSelect(() => followMenus(page));
+    const unfollow = popvision.onSelect(() => followMenus(page));
     followMenus(page);
     return () => {
       taken.forEach((take) => take());
@@ -95,15 +96,13 @@
     };
   });
 
-  window.popvision.mount(".ops-roof .js-plotly-plot", (plot) => {
+  popvision.mount(".ops-roof .js-plotly-plot", (plot) => {
     plot.on("plotly_click", (data) => {
       const point = data.points.find((each) => each.customdata);
       if (point) choose(point.customdata[0], point.customdata[1]);
     });
   });
 
-  window.popvision.operations = { choose, open };
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.operations = {
     rows: (chosen) => {
       const row = (chosen || []).flat().find((each) => each);
@@ -117,4 +116,7 @@
       return window.dash_clientside.no_update;
     },
   };
+
+  return { choose, open };
 })();
+Object.assign(popvision.operations, operationsPage);

@@ -1,5 +1,6 @@
+// @ts-check
 /* One row of the program tree as an element: fold mark, colour of the step, names, figures. */
-(function () {
+const programsLine = (() => {
   "use strict";
   const ROW = 22;
 
@@ -33,7 +34,7 @@
 
   function cellElement(field, text, totals) {
     const value = text ? text[field] : undefined;
-    const cell = make("div", "tree-cell tree-" + field, text ? window.popvision.format(value, KINDS[field]) : "");
+    const cell = make("div", "tree-cell tree-" + field, text ? popvision.format(value, KINDS[field]) : "");
     cell.setAttribute("role", "gridcell");
     if (!text) return cell;
     if (value === 0) cell.classList.add("zero");
@@ -62,7 +63,7 @@
       return element;
     };
     if (!text) return ["source", "target", "difference", "change"].map((name) => cell(name, ""));
-    const format = window.popvision.format;
+    const format = popvision.format;
     const before = text.here ? text[field] : null;
     const after = text.target ? text.target[field] : null;
     const both = known(before) && known(after);
@@ -103,7 +104,7 @@
   function lineElement(tree, row, at) {
     const { rows } = tree;
     const text = tree.texts.get(rows.key(row));
-    const selected = rows.side(row) !== 2 && String(rows.program[row]) === window.popvision.selection().program;
+    const selected = rows.side(row) !== 2 && String(rows.program[row]) === popvision.selection().program;
     const line = make("div", "tree-row");
     line.id = "tree-row-" + row;
     line.style.top = at * ROW + "px";
@@ -125,5 +126,6 @@
     return line;
   }
 
-  window.popvisionTree = Object.assign(window.popvisionTree || {}, { lineElement, ROW });
+  return { lineElement, ROW };
 })();
+Object.assign(popvision.programs, programsLine);

@@ -1,6 +1,7 @@
+// @ts-check
 /* The shape of the program tree: rows in pre-order, which of them are folded away, and how the folding is written in the
    URL: "2" = everything from depth 2 on is closed, "a" = nothing is, then ".row.row" for rows that differ from that. */
-(function () {
+const programsRows = (() => {
   "use strict";
   const NONE = 0xffffffff;
   const MOST_WRITTEN = 40;
@@ -125,5 +126,6 @@
     }
   }
 
-  window.popvisionTree = Object.assign(window.popvisionTree || {}, { TreeRows, NONE });
+  return { TreeRows, NONE };
 })();
+Object.assign(popvision.programs, programsRows);

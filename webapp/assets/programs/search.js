@@ -1,5 +1,6 @@
+// @ts-check
 /* Matches of the search box in the tree shown, and the one that the cursor stands on. */
-(function () {
+const programsSearch = (() => {
   "use strict";
   const grouped = new Intl.NumberFormat("en-US");
 
@@ -50,5 +51,6 @@
     }
   }
 
-  window.popvisionTree = Object.assign(window.popvisionTree || {}, { TreeSearch });
+  return { TreeSearch };
 })();
+Object.assign(popvision.programs, programsSearch);

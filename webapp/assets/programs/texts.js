@@ -1,5 +1,6 @@
+// @ts-check
 /* Names and figures of the rows that came on the screen, asked for in small blocks and kept. */
-(function () {
+const programsTexts = (() => {
   "use strict";
   const DELAY = 25;
   const AT_ONCE = 400;
@@ -38,7 +39,7 @@
       query.set("ids", [...new Set(keys)].slice(0, AT_ONCE).join(","));
       const answer = await fetch(this.base + "rows?" + query);
       if (!answer.ok) {
-        window.popvision.notice(await answer.text());
+        popvision.notice(await answer.text());
         return;
       }
       const data = await answer.json();
@@ -49,5 +50,6 @@
     }
   }
 
-  window.popvisionTree = Object.assign(window.popvisionTree || {}, { TreeTexts });
+  return { TreeTexts };
 })();
+Object.assign(popvision.programs, programsTexts);

@@ -1,9 +1,10 @@
+// @ts-check
 /* The program tree: only the rows on the screen are in the page. The shape of the whole tree comes once (rows.js), names and
    figures of the rows on the screen in small blocks (texts.js); line.js draws a row, search.js knows the matches,
    keys.js is what pointer, keys and buttons do. */
-(function () {
+(() => {
   "use strict";
-  const { TreeRows, TreeTexts, TreeSearch, lineElement, ROW, NONE } = window.popvisionTree;
+  const { TreeRows, TreeTexts, TreeSearch, lineElement, treeKeys, ROW, NONE } = popvision.programs;
   const COLUMNS = {
     ids: true,
     cycles: true,
@@ -34,7 +35,7 @@
       this.related = new Set();
       this.cursor = 0;
       this.turn = 0;
-      this.vs = window.popvision.selection().vs;
+      this.vs = popvision.selection().vs;
       this.listen();
       this.hideColumns();
       this.load();
@@ -45,14 +46,13 @@
         target.addEventListener(name, handler);
         this.stops.push(() => target.removeEventListener(name, handler));
       };
-      this.stops = [window.popvision.onSelect((selection, patch) => this.changed(selection, patch))];
+      this.stops = [popvision.onSelect((selection, patch) => this.changed(selection, patch))];
       on(this.scroller, "scroll", () => this.draw());
-      on(this.scroller, "keydown", (event) => this.key(event));
-      on(this.space, "click", (event) => this.click(event));
-      on(document, "click", (event) => this.command(event));
-      on(document, "keydown", (event) => this.searchKey(event));
-      const command = (title, run) =>
-        this.stops.push(window.popvision.commands.add({ title, run, group: "Program Tree" }));
+      on(this.scroller, "keydown", (event) => treeKeys.key(this, event));
+      on(this.space, "click", (event) => treeKeys.click(this, event));
+      on(document, "click", (event) => treeKeys.command(this, event));
+      on(document, "keydown", (event) => treeKeys.searchKey(this, event));
+      const command = (title, run) => this.stops.push(popvision.commands.add({ title, run, group: "Program Tree" }));
       command("Open everything in the tree", () => this.foldTo(Infinity));
       command("Fold the tree to its first level", () => this.foldTo(1));
       command("Next match or program", () => this.step(1));
@@ -67,11 +67,11 @@
     }
 
     metric() {
-      return window.popvision.selection().pt_metric || "total";
+      return popvision.selection().pt_metric || "total";
     }
 
     query(own, shared) {
-      const selection = window.popvision.selection();
+      const selection = popvision.selection();
       const query = new URLSearchParams(own);
       for (const name of shared) if (selection[name]) query.set(name, selection[name]);
       return query;
@@ -85,7 +85,7 @@
 
     async load() {
       const turn = ++this.turn;
-      const selection = window.popvision.selection();
+      const selection = popvision.selection();
       /* The root in the URL, else that of the selected program, which the server wrote into the page, else the first. */
       this.root = Number(selection.pt_root !== undefined ? selection.pt_root : this.box.dataset.root);
       this.markRoot();
@@ -94,7 +94,7 @@
         if (turn !== this.turn) return;
         this.rows = new TreeRows(data, Boolean(selection.vs) && this.box.dataset.compares === "yes");
       } catch (problem) {
-        window.popvision.notice(problem.message);
+        popvision.notice(problem.message);
         return;
       }
       this.rows.read(selection.pt_fold);
@@ -159,7 +159,7 @@
 
     hideColumns() {
       const page = this.box.closest(".view");
-      const selection = window.popvision.selection();
+      const selection = popvision.selection();
       for (const [name, shown] of Object.entries(COLUMNS)) {
         const value = selection["pt_" + name];
         page.classList.toggle("hide-" + name, shown ? value === "0" : value !== "1");
@@ -170,7 +170,7 @@
 
     choose(row) {
       this.cursor = row;
-      if (this.rows.program[row] !== NONE) window.popvision.select({ program: String(this.rows.program[row]) });
+      if (this.rows.program[row] !== NONE) popvision.select({ program: String(this.rows.program[row]) });
       this.draw();
     }
 
@@ -201,9 +201,9 @@
         if (row >= 0) this.moveTo(row, align);
       }
       try {
-        const query = this.query({ program: id, rule: window.popvision.selection().pt_layer || "" }, []);
+        const query = this.query({ program: id, rule: popvision.selection().pt_layer || "" }, []);
         const related = new Uint32Array(await this.fetchArray("related?" + query));
-        if (window.popvision.selection().program !== program) return;
+        if (popvision.selection().program !== program) return;
         this.related = new Set(related);
         this.sayRelated(related.length);
       } catch (_) {
@@ -218,7 +218,7 @@
     }
 
     markRoot() {
-      for (const item of document.querySelectorAll(".tree-list [data-root-id]")) {
+      for (const item of popvision.all(".tree-list [data-root-id]")) {
         item.setAttribute("aria-current", Number(item.dataset.rootId) === this.root ? "true" : "false");
       }
     }
@@ -231,7 +231,7 @@
         try {
           rows = new Uint32Array(await this.fetchArray("find?" + this.query({ root: this.root, text }, ["vs"])));
         } catch (problem) {
-          window.popvision.notice(problem.message);
+          popvision.notice(problem.message);
         }
       }
       this.found.set(text, rows);
@@ -266,7 +266,7 @@
       for (let up = this.rows.parentOf(row); up >= 0; up = this.rows.parentOf(up)) if (this.rows.isClosed(up)) row = up;
       this.cursor = row;
       this.layout();
-      window.popvision.select({ pt_fold: this.rows.write() });
+      popvision.select({ pt_fold: this.rows.write() });
     }
 
     foldTo(depth) {
@@ -281,9 +281,7 @@
     }
   }
 
-  Object.assign(ProgramTree.prototype, window.popvisionTree.treeKeys);
-
-  window.popvision.mount("#program-tree", (box) => {
+  popvision.mount("#program-tree", (box) => {
     const tree = new ProgramTree(box);
     return () => tree.stop();
   });

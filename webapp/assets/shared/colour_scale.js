@@ -1,10 +1,11 @@
+// @ts-check
 /* The colour scales of maps on canvases, from the tokens of the theme; webapp/theme.py gives the same ones to Plotly.
 
    popvision.colourScale(kind)          Uint32Array of 256 pixels for ImageData (kind "sequential" or "diverging")
    popvision.scaleColour(kind, share)   "rgb(r, g, b)" at a share 0..1; diverging: 0 = less, 0.5 = equal, 1 = more
    Ask again after "popvision:theme": arrays are kept per theme.
 */
-(function () {
+const sharedColourScale = (() => {
   "use strict";
   const STOPS = 7;
   const NAMES = { sequential: "seq", diverging: "div" };
@@ -12,7 +13,7 @@
 
   function stopsOf(kind) {
     return Array.from({ length: STOPS }, (_, index) => {
-      const hex = window.popvision.token("scale-" + NAMES[kind] + "-" + index);
+      const hex = popvision.token("scale-" + NAMES[kind] + "-" + index);
       return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
     });
   }
@@ -26,7 +27,7 @@
   }
 
   function colourScale(kind) {
-    const name = kind + " " + window.popvision.theme();
+    const name = kind + " " + popvision.theme();
     if (!kept.has(name)) {
       const stops = stopsOf(kind);
       const bytes = new Uint8ClampedArray(4 * 256);
@@ -36,8 +37,9 @@
     return kept.get(name);
   }
 
-  window.popvision = Object.assign(window.popvision || {}, {
+  return {
     colourScale,
     scaleColour: (kind, share) => "rgb(" + mixed(stopsOf(kind), share).join(", ") + ")",
-  });
+  };
 })();
+Object.assign(popvision, sharedColourScale);

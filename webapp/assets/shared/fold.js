@@ -1,25 +1,17 @@
-/* Folding sections remember their state by name, across all reports. */
-(function () {
+// @ts-check
+/* Sections that fold (webapp/components/section.py): the browser remembers their state by name, across all reports. */
+(() => {
   "use strict";
-  const key = (element) => "popvision.fold." + element.dataset.fold;
 
-  window.popvision.mount("details[data-fold]", (element) => {
-    let stored = null;
-    try {
-      stored = window.localStorage.getItem(key(element));
-    } catch (_) {
-      /* open */
-    }
-    if (stored === "closed") element.open = false;
-    const keep = (open) => {
-      try {
-        window.localStorage.setItem(key(element), open ? "open" : "closed");
-      } catch (_) {
-        /* not kept */
-      }
-    };
-    // The browser announces a toggle later; who leaves the page at once would lose it. A click comes before the toggle.
-    element.querySelector("summary").addEventListener("click", () => keep(!element.open));
-    element.addEventListener("toggle", () => keep(element.open));
+  popvision.mount("details[data-fold]", (element) => {
+    const section = /** @type {HTMLDetailsElement} */ (element);
+    const key = "popvision.fold." + section.dataset.fold;
+    if (popvision.recall(key) === "closed") section.open = false;
+    /** @param {boolean} open */
+    const keep = (open) => popvision.remember(key, open ? "open" : "closed");
+    /* The toggle event comes late: a user who leaves the page at once would lose it. The click comes before it. */
+    popvision.part("summary", section).addEventListener("click", () => keep(!section.open));
+    section.addEventListener("toggle", () => keep(section.open));
+    return undefined;
   });
 })();

@@ -1,3 +1,4 @@
+// @ts-check
 /* Numbers as text in the user's units: the rules of webapp/formats.py for everything that is drawn in the browser.
 
    popvision.bytesText(n)            "624.0 KiB", "639.0 kB" or "638,976 B"
@@ -6,8 +7,9 @@
    popvision.byteTicks(top, most)    [{value, text}], round in the user's unit
    popvision.clock()                 device clock of the report shown, Hz, or 0
 */
-(function () {
+const sharedFormats = (() => {
   "use strict";
+  /** @type {Record<string, [string[], number]>} */
   const UNITS = {
     binary: [["B", "KiB", "MiB", "GiB", "TiB"], 1024],
     si: [["B", "kB", "MB", "GB", "TB"], 1000],
@@ -17,15 +19,17 @@
   const tenth = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const some = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 });
   const three = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+  /** @type {[number, string, number][]} */
   const TIMES = [
     [1e-6, "ns", 1e9],
     [1e-3, "\u00b5s", 1e6],
     [1, "ms", 1e3],
   ];
 
-  const prefers = (name) => window.popvision.preference(name);
+  const prefers = (name) => popvision.preference(name);
 
   function clock() {
+    /** @type {HTMLElement | null} */
     const view = document.querySelector("#page [data-clock]");
     return view ? Number(view.dataset.clock) : 0;
   }
@@ -68,5 +72,6 @@
     }));
   }
 
-  window.popvision = Object.assign(window.popvision || {}, { bytesText, cyclesText, secondsText, byteTicks, clock });
+  return { bytesText, cyclesText, secondsText, byteTicks, clock };
 })();
+Object.assign(popvision, sharedFormats);

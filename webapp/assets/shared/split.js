@@ -1,35 +1,40 @@
-/* Handles of webapp/components/split.py: drag, arrow keys, Home; places are remembered by name. */
-(function () {
+// @ts-check
+/* Handles of webapp/components/split.py: drag, arrow keys, Home, double click. The browser remembers places by name. */
+(() => {
   "use strict";
-  const clamp = (value) => Math.min(90, Math.max(10, value));
+  const STEPS = { ArrowUp: -2, ArrowLeft: -2, ArrowDown: 2, ArrowRight: 2, PageUp: -10, PageDown: 10 }; /* percent */
 
+  /** @param {HTMLElement} box */
+  const nameOf = (box) => "popvision.split." + box.dataset.split;
+  /** @param {HTMLElement} handle */
+  const boxOf = (handle) => /** @type {HTMLElement} */ (handle.parentElement);
+
+  /**
+   * @param {HTMLElement} box
+   * @param {number} percent share of the first pane
+   * @param {boolean} keep remember it
+   */
   function place(box, percent, keep) {
-    const value = clamp(percent);
+    const value = Math.min(90, Math.max(10, percent));
     box.style.setProperty("--split", value.toFixed(2) + "%");
-    box.querySelector(".split-handle").setAttribute("aria-valuenow", String(Math.round(value)));
-    if (keep) {
-      try {
-        window.localStorage.setItem("popvision.split." + box.dataset.split, value.toFixed(2));
-      } catch (_) {
-        /* not kept */
-      }
-    }
+    popvision.part(".split-handle", box).setAttribute("aria-valuenow", String(Math.round(value)));
+    if (keep) popvision.remember(nameOf(box), value.toFixed(2));
     window.dispatchEvent(new Event("resize"));
   }
 
+  /** @param {HTMLElement} box */
   function restore(box) {
     if (box.dataset.placed) return;
     box.dataset.placed = "yes";
-    let stored = null;
-    try {
-      stored = window.localStorage.getItem("popvision.split." + box.dataset.split);
-    } catch (_) {
-      /* none */
-    }
+    const stored = popvision.recall(nameOf(box));
     if (stored !== null && Number.isFinite(Number(stored))) place(box, Number(stored), false);
   }
 
-  function at(box, event) {
+  /**
+   * @param {HTMLElement} box
+   * @param {PointerEvent} event
+   */
+  function percentAt(box, event) {
     const area = box.getBoundingClientRect();
     return box.classList.contains("split-rows")
       ? (100 * (event.clientY - area.top)) / area.height
@@ -37,14 +42,16 @@
   }
 
   document.addEventListener("pointerdown", (event) => {
-    const handle = event.target.closest(".split-handle");
+    const handle = popvision.closest(event, ".split-handle");
     if (!handle || event.button) return;
-    const box = handle.parentElement;
+    const box = boxOf(handle);
     handle.setPointerCapture(event.pointerId);
-    const move = (each) => place(box, at(box, each), false);
+    /** @param {PointerEvent} each */
+    const move = (each) => place(box, percentAt(box, each), false);
+    /** @param {PointerEvent} each */
     const stop = (each) => {
       handle.removeEventListener("pointermove", move);
-      place(box, at(box, each), true);
+      place(box, percentAt(box, each), true);
     };
     handle.addEventListener("pointermove", move);
     handle.addEventListener("pointerup", stop, { once: true });
@@ -53,22 +60,22 @@
   });
 
   document.addEventListener("dblclick", (event) => {
-    const handle = event.target.closest(".split-handle");
-    if (handle) place(handle.parentElement, Number(handle.parentElement.dataset.percent), true);
+    const handle = popvision.closest(event, ".split-handle");
+    if (handle) place(boxOf(handle), Number(boxOf(handle).dataset.percent), true);
   });
 
   document.addEventListener("keydown", (event) => {
-    if (!event.target.classList || !event.target.classList.contains("split-handle")) return;
-    const box = event.target.parentElement;
+    const handle = event.target;
+    if (!(handle instanceof HTMLElement) || !handle.classList.contains("split-handle")) return;
+    const box = boxOf(handle);
+    const step = /** @type {Record<string, number | undefined>} */ (STEPS)[event.key];
+    if (event.key !== "Home" && step === undefined) return;
     const now = parseFloat(box.style.getPropertyValue("--split"));
-    const steps = { ArrowUp: -2, ArrowLeft: -2, ArrowDown: 2, ArrowRight: 2, PageUp: -10, PageDown: 10 };
-    const to = event.key === "Home" ? Number(box.dataset.percent) : event.key in steps ? now + steps[event.key] : null;
-    if (to === null) return;
     event.preventDefault();
-    place(box, to, true);
+    place(box, step === undefined ? Number(box.dataset.percent) : now + step, true);
   });
 
-  new MutationObserver(() => document.querySelectorAll("[data-split]").forEach(restore)).observe(document, {
+  new MutationObserver(() => popvision.all("[data-split]").forEach(restore)).observe(document, {
     childList: true,
     subtree: true,
   });

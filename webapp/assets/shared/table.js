@@ -1,20 +1,21 @@
+// @ts-check
 /* Number formats, theme, filter box, row count and export for webapp/components/table.py. */
-(function () {
+const sharedTable = (() => {
   "use strict";
   const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
   const decimal = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
   const FORMATS = {
     integer: (value) => grouped.format(value),
-    cycles: (value) => window.popvision.cyclesText(value),
-    bytes: (value) => window.popvision.bytesText(value),
+    cycles: (value) => popvision.cyclesText(value),
+    bytes: (value) => popvision.bytesText(value),
     us: (value) => grouped.format(value),
     decimal: (value) => decimal.format(value),
     number: (value) => (Number.isInteger(value) ? grouped.format(value) : decimal.format(value)),
     percent: (value) => decimal.format(100 * value) + " %",
     signed: (value) => signed(value, (size) => grouped.format(size)),
-    signed_bytes: (value) => signed(value, (size) => window.popvision.bytesText(size)),
-    signed_cycles: (value) => signed(value, (size) => window.popvision.cyclesText(size)),
+    signed_bytes: (value) => signed(value, (size) => popvision.bytesText(size)),
+    signed_cycles: (value) => signed(value, (size) => popvision.cyclesText(size)),
     signed_decimal: (value) => signed(value, (size) => decimal.format(size)),
     signed_points: (value) => signed(value, (size) => decimal.format(100 * size) + " pp"),
     signed_percent: (value) => signed(value, (size) => decimal.format(100 * size) + " %"),
@@ -79,7 +80,6 @@
     popvisionDifferenceStyle: differenceStyle,
     popvisionGridTheme: gridTheme,
   });
-  window.popvision = Object.assign(window.popvision || {}, { format });
 
   /* ---- the bar above a table ---- */
 
@@ -121,16 +121,16 @@
     count(box);
   }
 
-  new MutationObserver(() => document.querySelectorAll(".table[data-table]").forEach(watch)).observe(document, {
+  new MutationObserver(() => popvision.all(".table[data-table]").forEach(watch)).observe(document, {
     childList: true,
     subtree: true,
   });
 
   document.addEventListener("input", (event) => {
-    const filter = event.target.closest("[data-quick-filter]");
+    const filter = popvision.closest(event, "[data-quick-filter]");
     if (!filter) return;
     const api = apiOf(filter.closest(".table"));
-    if (api) api.setGridOption("quickFilterText", event.target.value);
+    if (api) api.setGridOption("quickFilterText", /** @type {HTMLInputElement} */ (event.target).value);
   });
 
   /* The name of an exported column says its unit: plain bytes and cycles, whatever unit is on the screen. */
@@ -176,18 +176,18 @@
   }
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-export]");
+    const button = popvision.closest(event, "[data-export]");
     if (!button) return;
-    const box = button.closest(".table");
+    const box = /** @type {HTMLElement} */ (button.closest(".table"));
     const api = apiOf(box);
     if (!api) return;
     const rows = rowsOf(api);
     const kind = button.dataset.export;
     const text = kind === "csv" ? toCsv(rows) : JSON.stringify(rows, null, 1);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }));
-    link.download = box.dataset.table + "." + kind;
-    link.click();
-    window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    const type = kind === "csv" ? "text/csv" : "application/json";
+    popvision.download(new Blob([text], { type }), box.dataset.table + "." + kind);
   });
+
+  return { format };
 })();
+Object.assign(popvision, sharedTable);

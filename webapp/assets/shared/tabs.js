@@ -1,34 +1,41 @@
-/* Tabs of webapp/components/tabs.py: clicks and arrow keys; the choice goes into the selection. */
-(function () {
+// @ts-check
+/* Tabs of webapp/components/tabs.py: clicks and arrow keys; the choice is a key of the selection. */
+(() => {
   "use strict";
+  const TAB = '.tab-list [role="tab"]';
 
-  function show(box, value, write) {
-    const list = box.querySelector(".tab-list");
-    for (const tab of list.querySelectorAll('[role="tab"]')) {
-      const chosen = tab.dataset.value === value;
-      tab.setAttribute("aria-selected", chosen ? "true" : "false");
-      tab.tabIndex = chosen ? 0 : -1;
+  /** @param {HTMLElement} tab */
+  function show(tab) {
+    const box = /** @type {HTMLElement} */ (tab.closest("[data-tabs]"));
+    const value = tab.dataset.value;
+    for (const each of popvision.all('[role="tab"]', popvision.part(".tab-list", box))) {
+      each.setAttribute("aria-selected", String(each === tab));
+      each.tabIndex = each === tab ? 0 : -1;
     }
-    for (const panel of box.querySelector(".tab-panels").children) panel.hidden = panel.dataset.value !== value;
-    if (write) window.popvision.select({ [box.dataset.tabs]: value });
+    for (const panel of popvision.part(".tab-panels", box).children)
+      if (panel instanceof HTMLElement) panel.hidden = panel.dataset.value !== value;
+    popvision.select({ [box.dataset.tabs || ""]: value });
     window.dispatchEvent(new Event("resize"));
   }
 
   document.addEventListener("click", (event) => {
-    const tab = event.target.closest('.tab-list [role="tab"]');
-    if (tab) show(tab.closest("[data-tabs]"), tab.dataset.value, true);
+    const tab = popvision.closest(event, TAB);
+    if (tab) show(tab);
   });
 
   document.addEventListener("keydown", (event) => {
-    const tab = event.target.closest && event.target.closest('.tab-list [role="tab"]');
+    const tab = popvision.closest(event, TAB);
     if (!tab) return;
-    const all = Array.from(tab.parentElement.children);
-    const at = all.indexOf(tab);
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
-    if (to === undefined) return;
+    const all = popvision.siblings(tab);
+    const next = {
+      ArrowRight: popvision.neighbour(tab, 1),
+      ArrowLeft: popvision.neighbour(tab, -1),
+      Home: all[0],
+      End: all[all.length - 1],
+    }[event.key];
+    if (!next) return;
     event.preventDefault();
-    const next = all[to % all.length];
     next.focus();
-    show(next.closest("[data-tabs]"), next.dataset.value, true);
+    show(next);
   });
 })();

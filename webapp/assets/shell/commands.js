@@ -1,3 +1,4 @@
+// @ts-check
 /* Commands: what keys do and what the command palette offers.
 
    popvision.commands.add(command)   {title, run, key?, group?, keys?, when?, hidden?}; returns a function that takes it back.
@@ -10,7 +11,7 @@
                                      "previous", "fit", "all", "mark", "clear", or ""; zoom and move go by position (W A S D)
    popvision.isTyping(target)        whether keys belong to a text box
 */
-(function () {
+const shellCommands = (() => {
   "use strict";
   const commands = new Set();
   const suggesters = new Set();
@@ -31,7 +32,9 @@
 
   function add(command) {
     commands.add(command);
-    return () => commands.delete(command);
+    return () => {
+      commands.delete(command);
+    };
   }
 
   function all() {
@@ -51,7 +54,7 @@
     }
   });
 
-  window.popvision = Object.assign(window.popvision || {}, {
+  return {
     keyOf,
     isTyping,
     commands: {
@@ -60,5 +63,6 @@
       suggest: (fn) => suggesters.add(fn),
       suggestions: (text) => Array.from(suggesters).flatMap((fn) => fn(text)),
     },
-  });
+  };
 })();
+Object.assign(popvision, shellCommands);

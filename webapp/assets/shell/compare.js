@@ -1,11 +1,12 @@
+// @ts-check
 /* Comparing: ticks of the first page, swap and stop in the header line, and what was opened lately.
 
    Recent reports and comparisons are kept by the browser alone (localStorage), newest first. A report that is no longer in
    the folders given stays in the list, greyed, until it is removed. */
-(function () {
+(() => {
   "use strict";
   const MOST_RECENT = 8;
-  const { select, selection, redraw, go, mount, notice } = window.popvision;
+  const { select, selection, redraw, go, mount, notice } = popvision;
 
   function stored(name) {
     try {
@@ -34,9 +35,7 @@
 
   mount("#page > .view[data-report]", (view) => {
     if (!window.location.pathname.startsWith("/r/")) return undefined;
-    const names = [...document.querySelectorAll("#masthead .report-name")].map(
-      (each) => each.title || each.textContent,
-    );
+    const names = popvision.all("#masthead .report-name").map((each) => each.title || each.textContent);
     const targets = (selection().vs || "").split(",").filter(Boolean);
     remember("reports", { keys: [view.dataset.report], labels: [names[0] || view.dataset.report] });
     const labels = targets.length > 1 ? (names[1] || "").split(" \u00b7 ") : [names[1]];
@@ -50,10 +49,10 @@
 
   let chosen = [];
 
-  const boxes = () => [...document.querySelectorAll("[data-compare]")];
+  const boxes = () => popvision.all("[data-compare]");
 
   function show() {
-    const bar = document.querySelector(".compare-bar");
+    const bar = /** @type {HTMLElement | null} */ (document.querySelector(".compare-bar"));
     if (!bar) return;
     const at = Object.fromEntries(boxes().map((box) => [box.dataset.compare, box]));
     chosen = chosen.filter((key) => at[key]);
@@ -68,12 +67,13 @@
       chosen.length < 2
         ? "Source: " + (names[0] || "") + ". Choose another report to compare it with."
         : "Source: " + names[0] + ", " + (names.length > 2 ? "targets: " : "target: ") + names.slice(1).join(", ");
-    bar.querySelector('[data-compare-action="compare"]').disabled = chosen.length < 2;
+    const button = popvision.part('[data-compare-action="compare"]', bar);
+    /** @type {HTMLButtonElement} */ (button).disabled = chosen.length < 2;
   }
 
   function toggle(box) {
     const key = box.dataset.compare;
-    const most = Number(document.querySelector("[data-most]").dataset.most);
+    const most = Number(popvision.part("[data-most]").dataset.most);
     if (chosen.includes(key)) chosen = chosen.filter((each) => each !== key);
     else if (chosen.length < most) chosen.push(key);
     else notice("At most " + most + " reports are compared at once.");
@@ -87,7 +87,7 @@
 
   function fill(list) {
     const name = list.dataset.recent;
-    const here = new Set([...document.querySelectorAll("[data-key]")].map((row) => row.dataset.key));
+    const here = new Set(popvision.all("[data-key]").map((row) => row.dataset.key));
     const entries = stored(name);
     list.replaceChildren(
       ...entries.map((entry) =>
@@ -104,15 +104,11 @@
   function item(name, entry, present) {
     const line = document.createElement("li");
     const text = entry.labels.join(entry.labels.length === 2 ? " vs " : " \u00b7 ");
-    const link = document.createElement(present ? "a" : "span");
+    const link = present
+      ? Object.assign(document.createElement("a"), { href: hrefOf(entry.keys) })
+      : Object.assign(document.createElement("span"), { className: "dim", title: "Not in the folders given now" });
     link.textContent = text;
-    if (present) {
-      link.href = hrefOf(entry.keys);
-      link.dataset.nav = "open";
-    } else {
-      link.className = "dim";
-      link.title = "Not in the folders given now";
-    }
+    if (present) link.dataset.nav = "open";
     const remove = document.createElement("button");
     remove.type = "button";
     remove.className = "button icon-button";
@@ -158,7 +154,7 @@
 
   function stop() {
     select({ vs: null });
-    redraw(false);
+    redraw();
   }
 
   const ACTIONS = {
@@ -176,21 +172,21 @@
   };
 
   document.addEventListener("click", (event) => {
-    const box = event.target.closest("[data-compare]");
+    const box = popvision.closest(event, "[data-compare]");
     if (box) {
       event.preventDefault();
       toggle(box);
       return;
     }
-    const button = event.target.closest("[data-compare-action]");
-    if (button && !button.disabled) ACTIONS[button.dataset.compareAction]();
+    const button = popvision.closest(event, "[data-compare-action]");
+    if (button instanceof HTMLButtonElement && !button.disabled) ACTIONS[button.dataset.compareAction]();
   });
 
   const compares = () => document.querySelector(".versus") !== null;
-  window.popvision.commands.add({
+  popvision.commands.add({
     title: "Swap source and target",
     run: swap,
     when: () => document.querySelector('[data-compare-action="swap"]') !== null,
   });
-  window.popvision.commands.add({ title: "Stop comparing", run: stop, when: compares });
+  popvision.commands.add({ title: "Stop comparing", run: stop, when: compares });
 })();

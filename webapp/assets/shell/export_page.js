@@ -1,31 +1,43 @@
-"use strict";
-// The link that saves a view as one HTML file takes along what is selected; with Shift, names are left out.
-document.addEventListener(
-  "click",
-  (event) => {
-    const link = event.target.closest && event.target.closest("a[data-export-page]");
-    if (!link) return;
-    const query = new URLSearchParams(location.search);
-    if (event.shiftKey) {
-      query.set("confidential", "1");
-      event.preventDefault(); // Shift would open a window
-    }
-    link.href = link.pathname + (String(query) ? `?${query}` : "");
-    if (event.shiftKey) location.assign(link.href);
-  },
-  true,
-);
+// @ts-check
+/* Saving a view as one HTML file: the link takes the selection along; with Shift the file holds no names. */
+(() => {
+  "use strict";
+  const link = () => /** @type {HTMLAnchorElement | null} */ (document.querySelector("a[data-export-page]"));
 
-(function () {
-  // The same from the command palette.
-  const link = () => document.querySelector("a[data-export-page]");
-  const save = (confidential) => {
+  /**
+   * @param {HTMLAnchorElement} page
+   * @param {boolean} confidential
+   */
+  function hrefOf(page, confidential) {
     const query = new URLSearchParams(location.search);
     if (confidential) query.set("confidential", "1");
-    location.assign(link().pathname + (String(query) ? `?${query}` : ""));
-  };
-  const add = (title, confidential) =>
-    popvision.commands.add({ title, group: "Export", when: () => link() !== null, run: () => save(confidential) });
+    return page.pathname + (String(query) ? `?${query}` : "");
+  }
+
+  document.addEventListener(
+    "click",
+    (event) => {
+      const clicked = popvision.closest(event, "a[data-export-page]");
+      if (!(clicked instanceof HTMLAnchorElement)) return;
+      clicked.href = hrefOf(clicked, event.shiftKey);
+      if (!event.shiftKey) return;
+      event.preventDefault(); /* Shift would open a window */
+      location.assign(clicked.href);
+    },
+    true,
+  );
+
+  /**
+   * @param {string} title
+   * @param {boolean} confidential
+   */
+  function add(title, confidential) {
+    const run = () => {
+      const page = link();
+      if (page) location.assign(hrefOf(page, confidential));
+    };
+    popvision.commands.add({ title, group: "Export", when: () => link() !== null, run });
+  }
   add("Save this view as an HTML file", false);
   add("Save this view as an HTML file without names (confidential)", true);
 })();

@@ -1,50 +1,53 @@
+// @ts-check
 /* What the buttons and keys of the frame do: theme, menu, dialogs, search box, views by number, reading the files again.
 
    popvision.run(action)   what a button with data-action does, such as "nav-theme"
 */
-(function () {
+const shellFrame = (() => {
   "use strict";
   const root = document.documentElement;
-  const { go, hrefOf } = window.popvision;
+  const { go, hrefOf } = popvision;
 
   function foldMenu() {
     root.dataset.nav = root.dataset.nav === "narrow" ? "wide" : "narrow";
-    window.popvision.remember("popvision.nav", root.dataset.nav);
+    popvision.remember("popvision.nav", root.dataset.nav);
     window.dispatchEvent(new Event("resize"));
   }
 
   /* A dialog opens over the page; the same action closes it. */
   function listOwnKeys() {
+    /** @type {HTMLElement | null} */
     const own = document.querySelector("#page .view-shortcuts");
     document.getElementById("view-shortcuts").innerHTML = own ? own.dataset.keys : "";
     document.getElementById("own-shortcuts").hidden = !own;
   }
 
   function toggleDialog(id) {
-    const dialog = document.getElementById(id);
+    const dialog = /** @type {HTMLDialogElement | null} */ (document.getElementById(id));
     if (!dialog) return;
     if (dialog.open) {
       dialog.close();
       return;
     }
-    document.querySelectorAll("dialog[open]").forEach((other) => other.close());
+    popvision.all("dialog[open]").forEach((other) => /** @type {HTMLDialogElement} */ (other).close());
     if (id === "shortcuts") listOwnKeys();
     dialog.dispatchEvent(new CustomEvent("popvision:open"));
     dialog.showModal();
   }
 
   function focusSearch() {
+    /** @type {HTMLInputElement | null} */
     const box = document.querySelector("#page [data-search] input, #page input[type=search], #page .search input");
     if (box) {
       box.focus();
-      if (box.select) box.select();
+      box.select();
     }
   }
 
   const ACTIONS = {
-    "nav-theme": () => window.popvision.setTheme(root.dataset.theme === "dark" ? "light" : "dark"),
+    "nav-theme": () => popvision.setTheme(root.dataset.theme === "dark" ? "light" : "dark"),
     "nav-collapse": foldMenu,
-    "nav-reload": window.popvision.reload,
+    "nav-reload": popvision.reload,
     "nav-shortcuts": () => toggleDialog("shortcuts"),
     "nav-preferences": () => toggleDialog("preferences"),
     "nav-palette": () => toggleDialog("palette"),
@@ -54,7 +57,7 @@
   const linkOf = (index) => document.querySelector('.nav-views [data-index="' + index + '"]');
   const goToView = (index) => go(hrefOf(linkOf(index)));
   const canReload = () => document.querySelector('[data-action="nav-reload"]') !== null;
-  const { add } = window.popvision.commands;
+  const { add } = popvision.commands;
   add({
     title: "Search in this page",
     key: "/",
@@ -83,22 +86,23 @@
     });
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-action]");
+    const button = popvision.closest(event, "[data-action]");
     if (button && ACTIONS[button.dataset.action]) {
       ACTIONS[button.dataset.action](button);
       return;
     }
-    const skip = event.target.closest(".skip-link");
+    const skip = popvision.closest(event, ".skip-link");
     if (skip) {
       event.preventDefault();
       document.getElementById("page").focus();
       return;
     }
-    const link = event.target.closest("a[data-nav]");
+    const link = popvision.closest(event, "a[data-nav]");
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(hrefOf(link));
   });
 
-  window.popvision = Object.assign(window.popvision || {}, { run: (action) => ACTIONS[action]() });
+  return { run: (action) => ACTIONS[action]() };
 })();
+Object.assign(popvision, shellFrame);

@@ -1,24 +1,27 @@
+// @ts-check
 /* The command palette (Ctrl+K, or ":"): go to a view, open or compare a report, theme, units, jump to tile 5, program 12,
    liveness index 3, step 40 or cycle 1000, and everything that the page's own controls and keys do. */
-(function () {
+(() => {
   "use strict";
   const MOST = 60;
   let entries = [];
   let chosen = 0;
   let reports = [];
   let before = null;
-  const part = (id) => document.getElementById(id);
+  const box = () => /** @type {HTMLInputElement} */ (popvision.part("#palette-box"));
+  const list = () => popvision.part("#palette-list");
+  const dialog = () => /** @type {HTMLDialogElement} */ (popvision.part("#palette"));
 
   /* ---- what there is to choose ---- */
 
   const titleOf = (view) => view.querySelector(".nav-text").textContent;
 
   function views() {
-    return Array.from(document.querySelectorAll(".nav-views a"), (link) => ({
+    return Array.from(popvision.all(".nav-views a"), (link) => ({
       title: "Go to " + titleOf(link),
       group: link.classList.contains("lacking") ? "not recorded" : "view",
       keys: link.dataset.index,
-      run: () => window.popvision.go(window.popvision.hrefOf(link)),
+      run: () => popvision.go(popvision.hrefOf(link)),
     }));
   }
 
@@ -34,7 +37,7 @@
           title: "Open " + each.name,
           group: each.kind,
           detail: each.place,
-          run: () => window.popvision.go("/" + prefix + "/" + each.key + (prefix === letter && view ? "/" + view : "")),
+          run: () => popvision.go("/" + prefix + "/" + each.key + (prefix === letter && view ? "/" + view : "")),
         });
       if (letter === "r" && each.kind === "report" && each.key !== key) {
         found.push({
@@ -45,16 +48,16 @@
         });
       }
     }
-    if (window.popvision.selection().vs)
+    if (popvision.selection().vs)
       found.unshift({ title: "Stop comparing", group: "compare", run: () => compare(null) });
     if (letter)
-      found.push({ title: "Close: back to the list of reports", group: "report", run: () => window.popvision.go("/") });
+      found.push({ title: "Close: back to the list of reports", group: "report", run: () => popvision.go("/") });
     return found;
   }
 
   function compare(key) {
-    window.popvision.select({ vs: key });
-    window.popvision.redraw();
+    popvision.select({ vs: key });
+    popvision.redraw();
   }
 
   const UNIT_TITLES = {
@@ -65,18 +68,16 @@
   function units() {
     return Object.entries(UNIT_TITLES).flatMap(([name, titles]) =>
       Object.entries(titles)
-        .filter(([value]) => window.popvision.preference(name) !== value)
-        .map(([value, title]) => ({ title, group: "units", run: () => window.popvision.setPreference(name, value) })),
+        .filter(([value]) => popvision.preference(name) !== value)
+        .map(([value, title]) => ({ title, group: "units", run: () => popvision.setPreference(name, value) })),
     );
   }
 
   /* Tabs, switches, choices and buttons of the page are commands already: they have a name and a click. */
   function controls() {
     const found = [];
-    for (const control of document.querySelectorAll(
-      '#page [role="tab"], #page .toolbar button, #page .toolbar summary',
-    )) {
-      if (control.disabled || !control.offsetParent) continue;
+    for (const control of popvision.all('#page [role="tab"], #page .toolbar button, #page .toolbar summary')) {
+      if (/** @type {HTMLButtonElement} */ (control).disabled || !control.offsetParent) continue;
       const name = (control.getAttribute("aria-label") || control.textContent || control.title).trim();
       if (!name) continue;
       const group = control.closest('[role="radiogroup"], [role="tablist"]');
@@ -90,16 +91,17 @@
         },
       });
     }
-    for (const list of document.querySelectorAll("#page select[data-param]")) {
-      if (!list.offsetParent) continue;
-      for (const option of list.options) {
-        if (option.selected || list.options.length > 40) continue;
+    for (const each of popvision.all("#page select[data-param]")) {
+      const menu = /** @type {HTMLSelectElement} */ (each);
+      if (!menu.offsetParent) continue;
+      for (const option of menu.options) {
+        if (option.selected || menu.options.length > 40) continue;
         found.push({
-          title: (list.getAttribute("aria-label") || "") + ": " + option.textContent,
+          title: (menu.getAttribute("aria-label") || "") + ": " + option.textContent,
           group: "page",
           run: () => {
-            list.value = option.value;
-            list.dispatchEvent(new Event("change", { bubbles: true }));
+            menu.value = option.value;
+            menu.dispatchEvent(new Event("change", { bubbles: true }));
           },
         });
       }
@@ -125,7 +127,7 @@
 
   /* A window of the width that is shown, or of 1,000 cycles, with the cycle in its middle. */
   function around(cycle) {
-    const now = window.popvision.selection();
+    const now = popvision.selection();
     const width = Number(now.to) - Number(now.from) > 0 ? Number(now.to) - Number(now.from) : 1000;
     const from = Math.max(0, cycle - Math.floor(width / 2));
     return { from, to: from + width };
@@ -144,16 +146,16 @@
   }
 
   function jumpTo(jump, number) {
-    window.popvision.select(jump.patch(number));
+    popvision.select(jump.patch(number));
     const link = jump.view && document.querySelector('.nav-views [data-view="' + jump.view + '"]');
-    if (link && here()[3] !== jump.view) window.popvision.go(window.popvision.hrefOf(link));
+    if (link && here()[3] !== jump.view) popvision.go(popvision.hrefOf(link));
   }
 
   function everything(text) {
-    const own = window.popvision.commands.all().filter((each) => !each.hidden);
+    const own = popvision.commands.all().filter((each) => !each.hidden);
     return [
       ...jumps(text),
-      ...window.popvision.commands.suggestions(text),
+      ...popvision.commands.suggestions(text),
       ...[...views(), ...own, ...units(), ...others(), ...controls()].filter((each) => matches(each, text)),
     ];
   }
@@ -194,41 +196,41 @@
   }
 
   function show() {
-    const text = part("palette-box").value;
+    const text = box().value;
     const found = everything(text);
     entries = found.slice(0, MOST);
     chosen = Math.max(0, Math.min(chosen, entries.length - 1));
-    part("palette-list").replaceChildren(...entries.map(row));
+    list().replaceChildren(...entries.map(row));
     const count =
       found.length > MOST
         ? "first " + MOST + " of " + found.length + " commands"
         : found.length + (found.length === 1 ? " command" : " commands");
-    part("palette-count").textContent = found.length
+    popvision.part("#palette-count").textContent = found.length
       ? count
       : "Nothing matches. Try a view, a report, a unit, or: tile 5";
     mark();
   }
 
   function mark() {
-    const rows = part("palette-list").children;
+    const rows = list().children;
     Array.from(rows).forEach((line, index) => line.setAttribute("aria-selected", index === chosen ? "true" : "false"));
-    const box = part("palette-box");
+    const input = box();
     if (rows[chosen]) {
-      box.setAttribute("aria-activedescendant", rows[chosen].id);
+      input.setAttribute("aria-activedescendant", rows[chosen].id);
       rows[chosen].scrollIntoView({ block: "nearest" });
-    } else box.removeAttribute("aria-activedescendant");
+    } else input.removeAttribute("aria-activedescendant");
   }
 
   function run(index) {
     const entry = entries[index];
     if (!entry) return;
-    part("palette").close();
+    dialog().close();
     entry.run();
   }
 
   async function open() {
     before = document.activeElement;
-    part("palette-box").value = "";
+    box().value = "";
     chosen = 0;
     show();
     try {
@@ -237,12 +239,12 @@
     } catch (_) {
       reports = [];
     }
-    if (part("palette").open) show();
+    if (dialog().open) show();
   }
 
   /* Dash has no text box that takes these attributes. */
-  window.popvision.mount("[data-palette-box]", (place) => {
-    const box = document.createElement("input");
+  popvision.mount("[data-palette-box]", (place) => {
+    const input = document.createElement("input");
     const attributes = {
       id: "palette-box",
       type: "text",
@@ -257,14 +259,14 @@
       "aria-autocomplete": "list",
       autofocus: "",
     };
-    for (const [name, value] of Object.entries(attributes)) box.setAttribute(name, value);
-    place.append(box);
+    for (const [name, value] of Object.entries(attributes)) input.setAttribute(name, value);
+    place.append(input);
   });
 
   document.addEventListener(
     "popvision:open",
     (event) => {
-      if (event.target.id === "palette") open();
+      if (event.target === dialog()) open();
     },
     true,
   );
@@ -272,13 +274,13 @@
   document.addEventListener(
     "close",
     (event) => {
-      if (event.target.id === "palette" && before && before.isConnected) before.focus();
+      if (event.target === dialog() && before && before.isConnected) before.focus();
     },
     true,
   );
 
   document.addEventListener("input", (event) => {
-    if (event.target.id !== "palette-box") return;
+    if (event.target !== document.getElementById("palette-box")) return;
     chosen = 0;
     show();
   });
@@ -286,10 +288,10 @@
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
       event.preventDefault();
-      window.popvision.run("nav-palette");
+      popvision.run("nav-palette");
       return;
     }
-    if (event.target.id !== "palette-box") return;
+    if (event.target !== document.getElementById("palette-box")) return;
     const last = entries.length - 1;
     const to = {
       ArrowDown: chosen === last ? 0 : chosen + 1,
@@ -306,15 +308,15 @@
   });
 
   document.addEventListener("click", (event) => {
-    const line = event.target.closest("#palette-list [role=option]");
+    const line = popvision.closest(event, "#palette-list [role=option]");
     if (line) run(Array.from(line.parentElement.children).indexOf(line));
-    else if (event.target.matches("dialog[open]")) event.target.close(); /* beside the box: the backdrop */
+    else if (event.target instanceof HTMLDialogElement && event.target.open) event.target.close(); /* the backdrop */
   });
 
-  window.popvision.commands.add({
+  popvision.commands.add({
     hidden: true,
     title: "Command palette",
     key: ":",
-    run: () => window.popvision.run("nav-palette"),
+    run: () => popvision.run("nav-palette"),
   });
 })();

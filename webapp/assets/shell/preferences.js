@@ -1,10 +1,11 @@
+// @ts-check
 /* What the user prefers to read, kept in cookies so that the server builds pages with it (webapp/preferences.py).
 
    popvision.preference(name)         "units": binary, si, bytes;  "time": cycles, time;  "reload": ask, always
    popvision.setPreference(name, v)   keeps it; document receives "popvision:preference" with {name, value}
    popvision.preferences              name -> its values, the default first
 */
-(function () {
+const shellPreferences = (() => {
   "use strict";
   const CHOICES = { units: ["binary", "si", "bytes"], time: ["cycles", "time"], reload: ["ask", "always"] };
   const kept = Object.fromEntries(Object.keys(CHOICES).map((name) => [name, read(name)]));
@@ -22,9 +23,10 @@
     document.dispatchEvent(new CustomEvent("popvision:preference", { detail: { name, value } }));
   }
 
-  window.popvision = Object.assign(window.popvision || {}, {
+  return {
     preference: (name) => kept[name],
     setPreference,
     preferences: CHOICES,
-  });
+  };
 })();
+Object.assign(popvision, shellPreferences);

@@ -1,13 +1,14 @@
+// @ts-check
 /* The preferences dialog (webapp/components/preferences_dialog.py): groups of choices, one pressed in each. */
-(function () {
+(() => {
   "use strict";
 
   function now(name) {
-    return name === "theme" ? window.popvision.themeChoice() : window.popvision.preference(name);
+    return name === "theme" ? popvision.themeChoice() : popvision.preference(name);
   }
 
   function show(dialog) {
-    for (const choice of dialog.querySelectorAll("[data-preference]")) {
+    for (const choice of popvision.all("[data-preference]", dialog)) {
       const on = now(choice.dataset.preference) === choice.dataset.value;
       choice.setAttribute("aria-checked", on ? "true" : "false");
       choice.tabIndex = on ? 0 : -1;
@@ -16,32 +17,31 @@
 
   function choose(choice) {
     const { preference, value } = choice.dataset;
-    if (preference === "theme") window.popvision.setTheme(value);
-    else window.popvision.setPreference(preference, value);
+    if (preference === "theme") popvision.setTheme(value);
+    else popvision.setPreference(preference, value);
     show(choice.closest("dialog"));
   }
 
   document.addEventListener(
     "popvision:open",
     (event) => {
-      if (event.target.id === "preferences") show(event.target);
+      if (event.target instanceof HTMLElement && event.target.id === "preferences") show(event.target);
     },
     true,
   );
 
   document.addEventListener("click", (event) => {
-    const choice = event.target.closest("[data-preference]");
+    const choice = popvision.closest(event, "[data-preference]");
     if (choice) choose(choice);
   });
 
   document.addEventListener("keydown", (event) => {
-    const choice = event.target.closest && event.target.closest("[data-preference]");
+    const choice = popvision.closest(event, "[data-preference]");
     if (!choice) return;
-    const all = Array.from(choice.parentElement.querySelectorAll("[data-preference]"));
-    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: all.length - 1, ArrowUp: all.length - 1 }[event.key];
-    if (!by) return;
+    const places = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!places) return;
     event.preventDefault();
-    const next = all[(all.indexOf(choice) + by) % all.length];
+    const next = popvision.neighbour(choice, places);
     choose(next);
     next.focus();
   });

@@ -1,8 +1,9 @@
+// @ts-check
 /* A quiet bar over the part of the page that is being prepared, when that takes more than a moment: every callback and
    binary request passes through window.fetch. The part is aria-busy meanwhile; what is awaited is read out once.
 
    popvision.waiting()   parts of the page that wait for an answer now */
-(function () {
+const shellProgress = (() => {
   "use strict";
   const MOMENT = 300; /* ms without any sign */
   const SLOW = 1200; /* ms until words are added */
@@ -86,12 +87,13 @@
     if (place && place.textContent !== text) place.textContent = text;
   }
 
-  window.popvision = Object.assign(window.popvision || {}, { waiting: () => waits.size });
-
   window.fetch = function (resource, options) {
-    const area = areaOf(typeof resource === "string" ? resource : resource.url || String(resource), options);
+    const area = areaOf(resource instanceof Request ? resource.url : String(resource), options);
     if (!area) return plain(resource, options);
     begin(area);
     return plain(resource, options).finally(() => end(area));
   };
+
+  return { waiting: () => waits.size };
 })();
+Object.assign(popvision, shellProgress);

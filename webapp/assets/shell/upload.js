@@ -1,13 +1,21 @@
-"use strict";
-// Dropping a report on the first page, or choosing one there, sends it to this viewer and opens it.
-(function () {
-  const say = (text, share) => {
-    const box = document.querySelector("[data-upload-status]");
-    if (!box) return;
-    box.textContent = text;
-    box.dataset.state = share === undefined ? "" : "busy";
-  };
+// @ts-check
+/* Reports dropped on the first page, or chosen there, are sent to this viewer and opened. */
+(() => {
+  "use strict";
+  const zone = () => document.querySelector("[data-upload]");
 
+  /**
+   * @param {string} text
+   * @param {boolean} [busy] the transfer goes on
+   */
+  function say(text, busy) {
+    const box = document.querySelector("[data-upload-status]");
+    if (!(box instanceof HTMLElement)) return;
+    box.textContent = text;
+    box.dataset.state = busy ? "busy" : "";
+  }
+
+  /** @param {File} file */
   function send(file) {
     const request = new XMLHttpRequest();
     request.open("POST", "/data/upload?name=" + encodeURIComponent(file.name));
@@ -15,11 +23,14 @@
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.upload.onprogress = (event) => {
       const share = event.lengthComputable ? event.loaded / event.total : 0;
-      say(share < 1 ? `Sending ${file.name}: ${Math.round(100 * share)} %` : `Unpacking ${file.name} …`, share);
+      say(share < 1 ? `Sending ${file.name}: ${Math.round(100 * share)} %` : `Unpacking ${file.name} …`, true);
     };
     request.onerror = () => say(`${file.name} could not be sent: the viewer does not answer.`);
     request.onload = () => {
-      if (request.status !== 200) return say(request.responseText || `${file.name} was not taken.`);
+      if (request.status !== 200) {
+        say(request.responseText || `The viewer refused ${file.name}.`);
+        return;
+      }
       say("");
       const href = JSON.parse(request.responseText).href;
       if (href === location.pathname) location.reload();
@@ -28,36 +39,45 @@
     request.send(file);
   }
 
-  const zone = () => document.querySelector("[data-upload]");
-  document.addEventListener("change", (event) => {
-    if (event.target.matches && event.target.matches("#upload-file") && event.target.files[0])
-      send(event.target.files[0]);
-  });
-  document.addEventListener("click", (event) => {
-    if (event.target.closest && event.target.closest("[data-upload-choose]")) choose();
-  });
   function choose() {
-    let input = document.getElementById("upload-file");
-    if (!input) {
-      input = Object.assign(document.createElement("input"), { type: "file", id: "upload-file", hidden: true });
+    const found = document.getElementById("upload-file");
+    const input = found instanceof HTMLInputElement ? found : document.createElement("input");
+    if (!input.isConnected) {
+      Object.assign(input, { type: "file", id: "upload-file", hidden: true });
       input.accept = ".zip,.tar,.gz,.tgz,.pop,.pvti";
       document.body.append(input);
     }
     input.value = "";
     input.click();
   }
+
+  document.addEventListener("change", (event) => {
+    const input = event.target;
+    if (input instanceof HTMLInputElement && input.id === "upload-file" && input.files && input.files[0])
+      send(input.files[0]);
+  });
+
+  document.addEventListener("click", (event) => {
+    if (popvision.closest(event, "[data-upload-choose]")) choose();
+  });
+
   document.addEventListener("dragover", (event) => {
-    if (!zone() || !event.dataTransfer.types.includes("Files")) return;
+    const place = zone();
+    if (!place || !event.dataTransfer || !event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
-    zone().classList.add("dropping");
+    place.classList.add("dropping");
   });
+
   document.addEventListener("dragleave", (event) => {
-    if (zone() && !event.relatedTarget) zone().classList.remove("dropping");
+    const place = zone();
+    if (place && !event.relatedTarget) place.classList.remove("dropping");
   });
+
   document.addEventListener("drop", (event) => {
-    if (!zone() || !event.dataTransfer.files.length) return;
+    const place = zone();
+    if (!place || !event.dataTransfer || !event.dataTransfer.files.length) return;
     event.preventDefault();
-    zone().classList.remove("dropping");
+    place.classList.remove("dropping");
     send(event.dataTransfer.files[0]);
   });
 })();

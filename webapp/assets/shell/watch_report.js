@@ -1,7 +1,8 @@
+// @ts-check
 /* Notices that the report shown has grown, was written anew, or is gone: asks /data/<key>/state every few seconds while
    the page is visible (webapp/shell_routes.py). A quiet line offers to read it again; with the preference "reload" at
    "always" that happens by itself, unless the user is in a text box or a dialog. */
-(function () {
+(() => {
   "use strict";
   const EVERY = 4000; /* ms */
   let stamp = "";
@@ -9,7 +10,7 @@
   let dismissed = "";
   let asking = false;
 
-  const shown = () => document.querySelector("#page [data-report]");
+  const shown = () => /** @type {HTMLElement | null} */ (document.querySelector("#page [data-report]"));
 
   function button(text, className, run) {
     const made = document.createElement("button");
@@ -29,7 +30,7 @@
       parts.push(button("Reload", "button", reload));
       parts.push(
         button("Always", "button", () => {
-          window.popvision.setPreference("reload", "always");
+          popvision.setPreference("reload", "always");
           reload();
         }),
       );
@@ -52,7 +53,7 @@
 
   function reload() {
     clear();
-    window.popvision.reload();
+    popvision.reload();
   }
 
   function sentence(view, state) {
@@ -67,7 +68,7 @@
   }
 
   function isBusy() {
-    return document.querySelector("dialog[open]") !== null || window.popvision.isTyping(document.activeElement);
+    return document.querySelector("dialog[open]") !== null || popvision.isTyping(document.activeElement);
   }
 
   function act(view, state) {
@@ -80,7 +81,7 @@
       return;
     }
     const text = sentence(view, state);
-    if (window.popvision.preference("reload") === "always" && !isBusy()) reload();
+    if (popvision.preference("reload") === "always" && !isBusy()) reload();
     else if (dismissed !== text) tell(text, true);
   }
 
@@ -96,8 +97,7 @@
       if (shown() !== view) return;
       if (view !== looked || state.stamp !== stamp) act(view, state);
       /* While a reload has to wait, the same state is looked at again. */
-      if (window.popvision.preference("reload") !== "always" || !isBusy() || !("generation" in state))
-        stamp = state.stamp;
+      if (popvision.preference("reload") !== "always" || !isBusy() || !("generation" in state)) stamp = state.stamp;
       looked = view;
     } catch (_) {
       /* the server is not there for the moment */
@@ -109,7 +109,7 @@
   window.setInterval(look, EVERY);
   document.addEventListener("visibilitychange", look);
   /* Another page: what was said belongs to the one before. */
-  window.popvision.mount("#page [data-report]", () => {
+  popvision.mount("#page [data-report]", () => {
     dismissed = "";
     clear();
     return () => {};

@@ -1,6 +1,7 @@
+// @ts-check
 /* The Source view: one file's lines with their figures in the margin. Only the rows on the screen are in the page; texts
    come in blocks as they are scrolled, figures of the whole file once. */
-(function () {
+(() => {
   "use strict";
   const ROW = 20;
   const BLOCK = 200;
@@ -26,10 +27,14 @@
       this.live = box.querySelector(".code-live");
       this.problem = box.querySelector(".code-problem");
       this.turn = 0;
-      this.vs = window.popvision.selection().vs;
+      /** @type {any} */
+      this.data = null;
+      this.source = null;
+      this.target = null;
+      this.vs = popvision.selection().vs;
       this.cursor = 0;
       this.reset();
-      this.stops = [window.popvision.onSelect((selection, patch) => this.changed(patch))];
+      this.stops = [popvision.onSelect((selection, patch) => this.changed(patch))];
       this.scroller.addEventListener("scroll", () => this.draw());
       this.scroller.addEventListener("keydown", (event) => this.key(event));
       this.space.addEventListener("click", (event) => this.click(event));
@@ -39,7 +44,7 @@
       document.addEventListener("click", this.files);
       this.keys = (event) => this.pageKey(event);
       document.addEventListener("keydown", this.keys);
-      const command = (title, run) => this.stops.push(window.popvision.commands.add({ title, run, group: "Source" }));
+      const command = (title, run) => this.stops.push(popvision.commands.add({ title, run, group: "Source" }));
       command("Next line that made something", () => this.step(1));
       command("Previous line that made something", () => this.step(-1));
       this.load();
@@ -59,8 +64,8 @@
     }
 
     query() {
-      const selection = window.popvision.selection();
-      const files = Array.from(document.querySelectorAll("[data-file]"), (each) => each.dataset.file);
+      const selection = popvision.selection();
+      const files = Array.from(popvision.all("[data-file]"), (each) => each.dataset.file);
       this.file = files.includes(selection.src_file)
         ? selection.src_file
         : this.box.dataset.file; /* the address may be of another report */
@@ -75,7 +80,7 @@
       const answer = await fetch("/data/" + this.box.dataset.key + "/source/rows?" + this.query());
       if (turn !== this.turn) return;
       if (!answer.ok) {
-        window.popvision.notice(await answer.text());
+        popvision.notice(await answer.text());
         return;
       }
       const data = await answer.json();
@@ -85,7 +90,7 @@
       this.problem.textContent =
         data.problem + (data.cut ? " " + data.cut.toLocaleString("en-US") + " further lines are not shown." : "");
       this.problem.hidden = !this.problem.textContent;
-      this.metric = Math.max(0, ["cycles", "live", "bytes"].indexOf(window.popvision.selection().src_metric));
+      this.metric = Math.max(0, ["cycles", "live", "bytes"].indexOf(popvision.selection().src_metric));
       this.largest = METRICS.map((_, column) =>
         Math.max(
           1,
@@ -100,7 +105,7 @@
       this.space.style.height = this.count * ROW + "px";
       this.scroller.setAttribute("aria-rowcount", this.count + 1);
       this.drawHead();
-      for (const item of document.querySelectorAll(".source-files [data-file]")) {
+      for (const item of popvision.all(".source-files [data-file]")) {
         item.setAttribute("aria-current", item.dataset.file === this.file ? "true" : "false");
       }
       this.follow(true);
@@ -159,7 +164,7 @@
       line.setAttribute("role", "row");
       line.setAttribute("aria-rowindex", row + 2);
       const number = this.lineOf(row, 0);
-      const selected = number && String(number) === window.popvision.selection().src_line;
+      const selected = number && String(number) === popvision.selection().src_line;
       line.setAttribute("aria-selected", selected ? "true" : "false");
       line.classList.toggle("selected", Boolean(selected));
       line.classList.toggle("cursor", row === this.cursor);
@@ -179,13 +184,13 @@
       if (side === 2) {
         const there = this.data.compares && this.lineOf(row, 0) && this.lineOf(row, 1);
         const difference = (values[1] || 0) - (values[0] || 0);
-        cell.textContent = there ? window.popvision.format(difference, kind) : "\u2013";
+        cell.textContent = there ? popvision.format(difference, kind) : "\u2013";
         if (there && difference) cell.classList.add(difference > 0 ? "diff-more" : "diff-less");
         return cell;
       }
       const value = values[side];
       if (value === undefined) return cell;
-      cell.textContent = window.popvision.format(value, kind);
+      cell.textContent = popvision.format(value, kind);
       if (value === 0) cell.classList.add("zero");
       if (value === null) return cell;
       const total = Number(this.box.dataset[side ? "targetTotals" : "totals"].split(",")[column]);
@@ -208,8 +213,8 @@
       this.asked.add(block);
       const turn = this.turn;
       const query = this.query();
-      query.set("from", block * BLOCK);
-      query.set("count", BLOCK);
+      query.set("from", String(block * BLOCK));
+      query.set("count", String(BLOCK));
       const answer = await fetch("/data/" + this.box.dataset.key + "/source/text?" + query);
       if (!answer.ok || turn !== this.turn) return;
       (await answer.json()).forEach((text, place) => this.texts.set(block * BLOCK + place, text));
@@ -217,7 +222,7 @@
     }
 
     changed(patch) {
-      if (window.popvision.selection().vs !== this.vs) return; /* the shell draws the page anew */
+      if (popvision.selection().vs !== this.vs) return; /* the shell draws the page anew */
       if ("src_file" in patch || "ipu" in patch || "src_metric" in patch) {
         this.load();
         return;
@@ -227,7 +232,7 @@
 
     /* Show the selected line, or the costliest of the file when the page opens without one. */
     follow(opening) {
-      const line = Number(window.popvision.selection().src_line || 0);
+      const line = Number(popvision.selection().src_line || 0);
       let row = line ? this.rowOfLine(line) : -1;
       if (row < 0 && opening && this.hot.length) {
         row = this.hot.reduce(
@@ -264,21 +269,21 @@
 
     choose() {
       const line = this.lineOf(this.cursor, 0);
-      window.popvision.select({ src_file: this.file, src_line: line || null });
+      popvision.select({ src_file: this.file, src_line: line || null });
       this.draw();
     }
 
     click(event) {
-      const line = event.target.closest(".code-row");
+      const line = popvision.closest(event, ".code-row");
       if (!line || String(window.getSelection()).length) return;
       this.cursor = Number(line.dataset.row);
       this.choose();
     }
 
     chooseFile(event) {
-      const item = event.target.closest(".source-files [data-file]");
+      const item = popvision.closest(event, ".source-files [data-file]");
       if (item) {
-        window.popvision.select({ src_file: item.dataset.file, src_line: null });
+        popvision.select({ src_file: item.dataset.file, src_line: null });
         this.cursor = 0;
       }
     }
@@ -293,9 +298,8 @@
 
     /* Keys that mean the same wherever the focus is. */
     pageKey(event) {
-      if (event.defaultPrevented || window.popvision.isTyping(event.target) || document.querySelector("dialog[open]"))
-        return;
-      const meaning = window.popvision.keyOf(event);
+      if (event.defaultPrevented || popvision.isTyping(event.target) || document.querySelector("dialog[open]")) return;
+      const meaning = popvision.keyOf(event);
       if (meaning !== "next" && meaning !== "previous") return;
       event.preventDefault();
       this.step(meaning === "next" ? 1 : -1);
@@ -314,14 +318,14 @@
       };
       if (event.key in moves) this.moveTo(moves[event.key], false);
       else if (event.key === "Enter" || event.key === " ") this.choose();
-      else if (event.key === "Escape") window.popvision.select({ src_line: null });
+      else if (event.key === "Escape") popvision.select({ src_line: null });
       else return;
       event.preventDefault();
       event.stopPropagation();
     }
   }
 
-  window.popvision.mount("#source-code", (box) => {
+  popvision.mount("#source-code", (box) => {
     const file = new SourceFile(box);
     return () => file.stop();
   });

@@ -1,8 +1,9 @@
+// @ts-check
 /* Line graphs (step-after, as lines or areas) and heat maps of the rows in sight. */
-(function () {
+const timelineCharts = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
-  const ex = () => window.popvision.execution;
+  const tl = popvision.timeline;
+  const { execution } = popvision;
   const SWATCHES = 16,
     DECADES = 4;
 
@@ -31,7 +32,7 @@
       const width = Math.min(16384, Math.max(1, Math.round(((to - from) * 1024) / pitch)));
       this.busy = true;
       try {
-        const data = await ex().get(
+        const data = await execution.get(
           `/data/${this.timeline.facts.key}/timeline/${this.address}&from=${from}&to=${to}&width=${width}`,
         );
         this.data = Object.assign(data, { pitch, from, to: to - 1 });
@@ -44,12 +45,12 @@
     }
   }
 
-  tl.number = function (value) {
+  function number(value) {
     if (value === 0) return "0";
     const size = Math.abs(value);
     if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("e+", "e");
     return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 6 });
-  };
+  }
 
   /* ---- line graphs ---- */
 
@@ -101,7 +102,7 @@
         draw.fillStyle = palette.plain.grid;
         draw.fillRect(0, y, viewport.width, 1);
         draw.fillStyle = palette.plain.faint;
-        draw.fillText(tl.number(value), 4, y - 6);
+        draw.fillText(number(value), 4, y - 6);
       }
     }
 
@@ -227,7 +228,7 @@
     }
 
     edgeText(edge) {
-      if (this.map.unit !== "2^x") return tl.number(edge);
+      if (this.map.unit !== "2^x") return number(edge);
       const raised = {
         "-": "⁻",
         ".": "·",
@@ -267,7 +268,6 @@
     }
   }
 
-  tl.Graph = Graph;
-  tl.Heatmap = Heatmap;
-  tl.SWATCHES = SWATCHES;
+  return { number, Graph, Heatmap, SWATCHES };
 })();
+Object.assign(popvision.timeline, timelineCharts);

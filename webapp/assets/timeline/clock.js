@@ -1,7 +1,7 @@
+// @ts-check
 /* Host time as text and round positions on its axis. Times are nanoseconds since the first event. */
-(function () {
+const timelineClock = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
   const SECOND = 1e9;
   const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
     .map((each) => each)
@@ -14,11 +14,11 @@
   const two = (value) => String(value).padStart(2, "0");
 
   /* A length of time, four digits: "412.3 µs". */
-  tl.length = function (ns) {
+  function length(ns) {
     if (ns < 1000) return Math.round(ns) + " ns";
     const [size, unit] = ns < 1e6 ? [1e3, "µs"] : ns < 1e9 ? [1e6, "ms"] : [1e9, "s"];
     return Number((ns / size).toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 4 }) + " " + unit;
-  };
+  }
 
   function fraction(ns, step) {
     if (step >= SECOND) return "";
@@ -28,18 +28,18 @@
   }
 
   /* Position as 00:01:07.314 398, as fine as `step` ns; absolute = UTC time of day. `begin` is a BigInt of ns. */
-  tl.stamp = function (ns, step, begin) {
+  function stamp(ns, step, begin) {
     const at = begin === null ? BigInt(Math.round(ns)) : begin + BigInt(Math.round(ns));
     const seconds = Number(at / 1000000000n);
     const rest = fraction(Number(at % 1000000000n), step);
     const hours = begin === null ? Math.floor(seconds / 3600) : Math.floor(seconds / 3600) % 24;
     return two(hours) + ":" + two(Math.floor(seconds / 60) % 60) + ":" + two(seconds % 60) + rest;
-  };
+  }
 
-  tl.day = (begin) => new Date(Number(begin / 1000000n)).toISOString().slice(0, 10) + " UTC";
+  const day = (begin) => new Date(Number(begin / 1000000n)).toISOString().slice(0, 10) + " UTC";
 
   /* Round positions in the window about `apart` pixels from each other. */
-  tl.ticks = function (viewport, apart, begin) {
+  function ticks(viewport, apart, begin) {
     const perPixel = (viewport.to - viewport.from) / viewport.width;
     const step = STEPS.find((each) => each >= apart * perPixel) || STEPS[STEPS.length - 1];
     const shift = begin === null ? 0 : Number(begin % BigInt(step));
@@ -49,8 +49,11 @@
       at <= viewport.to && ticks.length < 200;
       at += step
     ) {
-      if (at >= 0) ticks.push({ at, text: tl.stamp(at, step, begin) });
+      if (at >= 0) ticks.push({ at, text: stamp(at, step, begin) });
     }
     return ticks;
-  };
+  }
+
+  return { length, stamp, day, ticks };
 })();
+Object.assign(popvision.timeline, timelineClock);

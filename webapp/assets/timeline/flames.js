@@ -1,9 +1,10 @@
+// @ts-check
 /* Events: asks for the blocks of the threads in sight for the window and half a screen on both sides, draws them and finds
    what lies under a point. While the zoom changes the last answer is drawn at the new scale. */
-(function () {
+const timelineFlames = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
-  const ex = () => window.popvision.execution;
+  const tl = popvision.timeline;
+  const { execution } = popvision;
   const LABEL = 24;
   const SHORTEST = 500; /* ns: how wide an event below a microsecond is drawn, where its neighbour leaves room */
 
@@ -48,7 +49,7 @@
       this.busy = true;
       try {
         const address = `/data/${this.timeline.facts.key}/timeline/blocks?from=${from}&to=${to}&width=${width}&threads=${threads.join(",")}&hide=${hide}`;
-        const answer = await ex().get(address);
+        const answer = await execution.get(address);
         this.data = Object.assign(answer, { pitch, from, to: to - 1, hide, threads: new Set(threads) });
         this.sort();
       } catch (problem) {
@@ -138,7 +139,7 @@
         const x = Math.max(0, named[at + 1]);
         const room = named[at + 1] + named[at + 2] - x - 8;
         const text = this.data.header.labels[this.data.arrays.label[named[at]]];
-        if (room > 12) draw.fillText(ex().fitText(draw, text, room), x + 4, y + tl.LANE / 2);
+        if (room > 12) draw.fillText(execution.fitText(draw, text, room), x + 4, y + tl.LANE / 2);
       }
     }
 
@@ -246,5 +247,6 @@
     }
   }
 
-  tl.Flames = Flames;
+  return { Flames };
 })();
+Object.assign(popvision.timeline, timelineFlames);

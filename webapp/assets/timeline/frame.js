@@ -1,9 +1,10 @@
+// @ts-check
 /* One frame of the timeline: overview, axis, rows, what is selected and what is under the pointer. Reads, never changes. */
-(function () {
+const timelineFrame = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const tl = popvision.timeline;
 
-  tl.drawFrame = function (timeline, rows, axis) {
+  function drawFrame(timeline, rows, axis) {
     const { draw, palette, viewport, view, place } = timeline;
     draw.setTransform(view.scale, 0, 0, view.scale, 0, 0);
     draw.fillStyle = palette.plain.surface;
@@ -35,7 +36,7 @@
     drawScrollBar(timeline, split);
     drawSection(timeline);
     drawPointer(timeline);
-  };
+  }
 
   function drawAxis(timeline, ticks, axis) {
     const { draw, palette, viewport, view } = timeline;
@@ -177,4 +178,7 @@
     draw.textBaseline = "middle";
     draw.fillText(text, left + 5, timeline.top - 13.5);
   }
+
+  return { drawFrame };
 })();
+Object.assign(popvision.timeline, timelineFrame);

@@ -1,7 +1,8 @@
+// @ts-check
 /* Pointer and keyboard. Keys are those of the execution trace. */
-(function () {
+const timelineInput = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const tl = popvision.timeline;
   const PAN_SPEED = 1.1; /* windows per second while a key is held */
   const ZOOM_SPEED = 5; /* factor per second */
   const SCROLL_SPEED = 900; /* pixels per second */
@@ -253,5 +254,6 @@
     }
   }
 
-  tl.Input = Input;
+  return { Input };
 })();
+Object.assign(popvision.timeline, timelineInput);

@@ -1,8 +1,8 @@
+// @ts-check
 /* The column of names left of the drawing: folding triangles, titles, legends and pins. HTML, so that it can be read aloud,
    reached with Tab and selected. */
-(function () {
+const timelineNames = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
 
   function element(kind, name, text) {
     const made = document.createElement(kind);
@@ -123,5 +123,6 @@
     }
   }
 
-  tl.Names = Names;
+  return { Names };
 })();
+Object.assign(popvision.timeline, timelineNames);

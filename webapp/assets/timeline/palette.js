@@ -1,7 +1,7 @@
+// @ts-check
 /* Colours of the timeline: tokens of the theme, channels from the facts, ramps of heat maps. */
-(function () {
+const timelinePalette = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
   const PLAIN = [
     "surface",
     "raised",
@@ -33,10 +33,10 @@
     ],
   };
 
-  tl.readPalette = function () {
+  function readPalette() {
     const style = getComputedStyle(document.documentElement);
     const token = (name) => style.getPropertyValue("--" + name).trim();
-    const theme = window.popvision.theme();
+    const theme = popvision.theme();
     return {
       theme,
       font: token("font"),
@@ -44,7 +44,7 @@
       series: [1, 2, 3, 4, 5, 6].map((each) => token("series-" + each)),
       heat: HEAT[theme] || HEAT.light,
     };
-  };
+  }
 
   const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
   const mix = (from, to, share) =>
@@ -55,6 +55,9 @@
     ")";
 
   /* `count` colours from pale to strong after the one of an empty cell. */
-  tl.ramp = (empty, pale, strong, count) =>
+  const ramp = (empty, pale, strong, count) =>
     [empty].concat(Array.from({ length: count }, (_, at) => mix(pale, strong, at / (count - 1))));
+
+  return { readPalette, ramp };
 })();
+Object.assign(popvision.timeline, timelinePalette);

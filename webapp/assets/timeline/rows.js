@@ -1,10 +1,10 @@
+// @ts-check
 /* The rows of the timeline from the facts of the file and what is folded, pinned and merged: one list for the pinned part, one
    for the scrolled part. A row is {id, kind, title, depth, top, height, open, foldable, pinnable, ...}.
 
    kinds: file, group, process, thread (threads: indexes drawn in it, lanes), graph, heatmap. */
-(function () {
+const timelineRows = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
   const LANE = 18,
     HEAD = 22,
     FLAGS = 16,
@@ -52,7 +52,7 @@
   }
 
   /* Every row there is, in order; folding decides which are shown. */
-  tl.allRows = function (facts, merge) {
+  function allRows(facts, merge) {
     const rows = [{ id: "file", kind: "file", title: facts.file, depth: 0, foldable: true }];
     if (facts.heatmaps.length)
       rows.push({ id: "heatmaps", kind: "group", title: "Heat maps", depth: 1, foldable: true });
@@ -98,7 +98,7 @@
       }),
     );
     return rows;
-  };
+  }
 
   function heightOf(row) {
     if (row.kind === "thread") return (row.instants ? FLAGS : 0) + Math.max(1, row.open ? row.lanes : 1) * LANE + 6;
@@ -108,7 +108,7 @@
   }
 
   /* Shown rows with their places: {pinned: [...], rows: [...], pinnedHeight, height}. */
-  tl.place = function (all, folded, pinned) {
+  function place(all, folded, pinned) {
     const place = { pinned: [], rows: [], pinnedHeight: 0, height: 0 };
     for (const id of pinned) {
       const row = all.find((each) => each.id === id && each.pinnable);
@@ -134,9 +134,8 @@
       place.height += row.height;
     }
     return place;
-  };
+  }
 
-  tl.LANE = LANE;
-  tl.FLAGS = FLAGS;
-  tl.HEAD = HEAD;
+  return { allRows, place, LANE, FLAGS, HEAD };
 })();
+Object.assign(popvision.timeline, timelineRows);

@@ -1,7 +1,8 @@
+// @ts-check
 /* The overview above the timeline: every lane of the file in a few pixels, the visible window and its two handles. */
-(function () {
+const timelineStrip = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const tl = popvision.timeline;
   const HEIGHT = 72,
     HANDLE = 7;
 
@@ -30,7 +31,7 @@
     async request(columns) {
       this.busy = true;
       try {
-        const data = await window.popvision.execution.get(
+        const data = await popvision.execution.get(
           `/data/${this.timeline.facts.key}/timeline/overview?width=${columns}`,
         );
         this.data = Object.assign(data, { columns });
@@ -109,5 +110,6 @@
     }
   }
 
-  tl.Strip = Strip;
+  return { Strip };
 })();
+Object.assign(popvision.timeline, timelineStrip);

@@ -1,14 +1,14 @@
+// @ts-check
 /* The host timeline: holds what is shown, reads it from the URL and writes it back, and draws a frame when something changed. */
-(function () {
+const timelineTimeline = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const tl = popvision.timeline;
   const NAMES = 250,
     AXIS = 26,
     RIGHT = 8;
 
-  tl.NAMES = NAMES;
-  tl.complain = (problem) => window.popvision.notice("Host timeline: " + problem.message);
-  tl.eventKey = (event) => event.thread + "." + (event.depth < 0 ? "i" : event.depth) + "." + event.position;
+  const complain = (problem) => popvision.notice("Host timeline: " + problem.message);
+  const eventKey = (event) => event.thread + "." + (event.depth < 0 ? "i" : event.depth) + "." + event.position;
 
   class Timeline {
     constructor(host) {
@@ -18,7 +18,7 @@
       host.append(this.canvas);
       this.draw = this.canvas.getContext("2d");
       this.view = { width: 0, height: 0, scale: 1 };
-      this.viewport = new window.popvision.execution.Viewport(this.facts.total + 1);
+      this.viewport = new popvision.execution.Viewport(this.facts.total + 1);
       this.palette = tl.readPalette();
       this.recolourChannels();
       this.charts = new Map();
@@ -31,9 +31,9 @@
       host.append(this.names.box, this.corner, this.tip.box);
       this.scroll = 0;
       this.pointer = this.measured = this.chosen = this.section = null;
-      this.readSelection(window.popvision.selection());
+      this.readSelection(popvision.selection());
       this.input = new tl.Input(this);
-      this.unsubscribe = window.popvision.onSelect((selection) => {
+      this.unsubscribe = popvision.onSelect((selection) => {
         this.readSelection(selection);
         this.schedule();
       });
@@ -80,7 +80,7 @@
     }
 
     write(patch) {
-      window.popvision.select(patch);
+      popvision.select(patch);
     }
 
     /* The window goes into the URL when moving has paused. */
@@ -173,12 +173,12 @@
     /* ---- selection ---- */
 
     isChosen(event) {
-      return this.chosen !== null && tl.eventKey(event) === tl.eventKey(this.chosen);
+      return this.chosen !== null && eventKey(event) === eventKey(this.chosen);
     }
 
     choose(event) {
       this.chosen = event;
-      this.write({ tl_event: event ? tl.eventKey(event) : null });
+      this.write({ tl_event: event ? eventKey(event) : null });
       this.schedule();
     }
 
@@ -189,9 +189,9 @@
         this.chosen = null;
         return;
       }
-      if (this.chosen && tl.eventKey(this.chosen) === text) return;
+      if (this.chosen && eventKey(this.chosen) === text) return;
       try {
-        const facts = await window.popvision.execution.getJson(`/data/${this.facts.key}/timeline/event?at=${text}`);
+        const facts = await popvision.execution.getJson(`/data/${this.facts.key}/timeline/event?at=${text}`);
         this.chosen = {
           thread: facts.thread,
           depth: facts.depth,
@@ -218,9 +218,7 @@
       const at = Object.assign({}, this.chosen, { position: this.chosen.position + by });
       if (at.position < 0) return;
       try {
-        const facts = await window.popvision.execution.getJson(
-          `/data/${this.facts.key}/timeline/event?at=${tl.eventKey(at)}`,
-        );
+        const facts = await popvision.execution.getJson(`/data/${this.facts.key}/timeline/event?at=${eventKey(at)}`);
         this.reveal(facts);
       } catch (_) {
         /* the last of its row */
@@ -264,20 +262,20 @@
         this.searched = text === "" ? undefined : text;
         return;
       }
-      if (!first || !window.popvision.selection().tl_event) this.find(false, true);
+      if (!first || !popvision.selection().tl_event) this.find(false, true);
     }
 
     /* The next or previous match; `fresh` starts at the left edge of the window. */
     async find(back, fresh) {
-      const text = window.popvision.selection().tl_find;
+      const text = popvision.selection().tl_find;
       if (!text) return;
       const from =
         this.chosen && !fresh
-          ? `time=${Math.round(this.chosen.start)}&at=${tl.eventKey(this.chosen)}`
+          ? `time=${Math.round(this.chosen.start)}&at=${eventKey(this.chosen)}`
           : `time=${Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0))}`;
       const slot = tl.slot("matches");
       try {
-        const hit = await window.popvision.execution.getJson(
+        const hit = await popvision.execution.getJson(
           `/data/${this.facts.key}/timeline/find?text=${encodeURIComponent(text)}&${from}${back ? "&back=1" : ""}`,
         );
         if (slot)
@@ -286,7 +284,7 @@
             : "no match";
         if (hit.matches) this.reveal(hit);
       } catch (problem) {
-        tl.complain(problem);
+        complain(problem);
       }
     }
 
@@ -361,7 +359,7 @@
       if (this.counted === wanted) return true;
       if (!this.counting) {
         this.counting = true;
-        window.popvision.execution
+        popvision.execution
           .getJson(`/data/${this.facts.key}/timeline/count?from=${from}&to=${to}&width=1`)
           .then((answer) => {
             this.counted = wanted;
@@ -382,7 +380,7 @@
               );
             if (this.facts.recording) line("not closed: still recording, or killed", "tl-corner-note");
           })
-          .catch(tl.complain)
+          .catch(complain)
           .finally(() => {
             this.counting = false;
             this.schedule();
@@ -392,11 +390,14 @@
     }
   }
 
-  window.popvision.mount("[data-timeline]", (host) => {
+  popvision.mount("[data-timeline]", (host) => {
     const timeline = (tl.current = new Timeline(host));
     return () => {
       timeline.stop();
       if (tl.current === timeline) tl.current = null;
     };
   });
+
+  return { NAMES, complain, eventKey };
 })();
+Object.assign(popvision.timeline, timelineTimeline);

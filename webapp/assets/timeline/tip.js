@@ -1,7 +1,8 @@
+// @ts-check
 /* The tooltip: what lies under the pointer. Text only ever enters as text. */
-(function () {
+const timelineTip = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const tl = popvision.timeline;
 
   class Tip {
     constructor(timeline) {
@@ -87,9 +88,7 @@
       await new Promise((done) => window.setTimeout(done, 60));
       if (this.wanted !== at) return;
       try {
-        const facts = await window.popvision.execution.getJson(
-          `/data/${this.timeline.facts.key}/timeline/event?at=${at}`,
-        );
+        const facts = await popvision.execution.getJson(`/data/${this.timeline.facts.key}/timeline/event?at=${at}`);
         this.known.set(at, facts.label);
       } catch (problem) {
         return tl.complain(problem);
@@ -121,5 +120,6 @@
     }
   }
 
-  tl.Tip = Tip;
+  return { Tip };
 })();
+Object.assign(popvision.timeline, timelineTip);

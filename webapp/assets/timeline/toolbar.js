@@ -1,7 +1,8 @@
+// @ts-check
 /* Buttons of the toolbar, the zoom box, the key of channels, and the picture to save. */
-(function () {
+const timelineToolbar = (() => {
   "use strict";
-  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const tl = popvision.timeline;
 
   const ACTIONS = {
     "timeline-in": (t) => {
@@ -22,14 +23,14 @@
   };
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-action]");
+    const button = popvision.closest(event, "[data-action]");
     if (button && tl.current && ACTIONS[button.dataset.action]) ACTIONS[button.dataset.action](tl.current);
   });
 
-  tl.slot = (name) => document.querySelector('.timeline [data-slot="' + name + '"]');
+  const slot = (name) => document.querySelector('.timeline [data-slot="' + name + '"]');
 
   /* The zoom in percent of the whole trace; a number typed there zooms. */
-  tl.showZoom = function (timeline) {
+  function showZoom(timeline) {
     const slot = tl.slot("zoom");
     if (!slot) return;
     let box = slot.querySelector("input");
@@ -51,10 +52,10 @@
     const percent = timeline.viewport.percent;
     const text = (percent < 1000 ? percent.toFixed(0) : Math.round(percent).toLocaleString("en-US")) + " %";
     if (box.value !== text) box.value = text;
-  };
+  }
 
   /* One tick per channel. Ticks hide what is drawn; figures and statistics go on counting everything. */
-  tl.fillKey = function (timeline) {
+  function fillKey(timeline) {
     const slot = tl.slot("key");
     if (!slot) return;
     const hidden = new Set(timeline.hidden.split(",").filter(Boolean).map(Number));
@@ -88,7 +89,7 @@
     note.className = "tl-key-note";
     note.textContent = "Ticks hide events in the drawing. Counts and statistics always include every channel.";
     slot.replaceChildren(...rows, note);
-  };
+  }
 
   /* The drawing and the names in one PNG. */
   function save(timeline) {
@@ -111,4 +112,7 @@
     link.href = copy.toDataURL("image/png");
     link.click();
   }
+
+  return { slot, showZoom, fillKey };
 })();
+Object.assign(popvision.timeline, timelineToolbar);

@@ -1,3 +1,4 @@
+// @ts-check
 /* Plots over tiles or liveness indices (webapp/graph_analyser/plots/stepped_plot.py): click and shift-click select, dragging,
    wheel and overview strip zoom. What is chosen goes into the selection, so into the URL. Keys, the Navigation group and
    saving are in assets/shared/plots/.
@@ -10,7 +11,7 @@
      span   [first key, last key] of the selection that hold the window as a half-open range of ids, in the place of
             `view`: an axis of device cycles, on which a click selects one of `ids` liveness indices
      fit    [first, last] positions that the key f shows when nothing is selected, null = none */
-(function () {
+const plotsAxis = (() => {
   "use strict";
   const plots = {};
   let shift = false;
@@ -51,7 +52,7 @@
   }
 
   function chosen(plot) {
-    const now = window.popvision.selection();
+    const now = popvision.selection();
     const ids = parseList(now[plot.pick]);
     return plot.also ? ids.concat(parseList(now[plot.also])) : ids;
   }
@@ -65,7 +66,7 @@
   }
 
   function choose(plot, ids) {
-    window.popvision.select(patchOf(plot, ids));
+    popvision.select(patchOf(plot, ids));
   }
 
   function pick(plot, id, add) {
@@ -75,9 +76,9 @@
   }
 
   function windowOf(plot) {
-    const now = window.popvision.selection();
+    const now = popvision.selection();
     const text = plot.span
-      ? now[plot.span[0]] - plot.first + "-" + (now[plot.span[1]] - plot.first - 1)
+      ? Number(now[plot.span[0]]) - plot.first + "-" + (Number(now[plot.span[1]]) - plot.first - 1)
       : now[plot.view] || "";
     const found = /^(\d+)-(\d+)$/.exec(text);
     if (!found) return [0, plot.count - 1];
@@ -92,10 +93,10 @@
     const whole = first === 0 && last === plot.count - 1;
     if (plot.span) {
       const [begin, end] = whole ? [null, null] : [first + plot.first, last + plot.first + 1];
-      window.popvision.select({ [plot.span[0]]: begin, [plot.span[1]]: end });
+      popvision.select({ [plot.span[0]]: begin, [plot.span[1]]: end });
       return;
     }
-    window.popvision.select({ [plot.view]: whole ? null : first + "-" + last });
+    popvision.select({ [plot.view]: whole ? null : first + "-" + last });
   }
 
   /* Move the window by `by` positions; at an end of the series it stops and keeps its width. */
@@ -160,22 +161,6 @@
     reveal(plot, position);
   }
 
-  window.popvision.plots = {
-    all: plots,
-    chosen,
-    choose,
-    idAt,
-    positionOf,
-    windowOf,
-    setWindow,
-    setWidth,
-    pan,
-    zoom,
-    move,
-    goTo,
-  };
-
-  window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.plots = {
     /* The keys of the selection that a part of a page depends on; no update while they stay the same. */
     keep: (selection, keys, before) => {
@@ -211,14 +196,14 @@
     row: (rows) => {
       const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
       const row = cells.length ? cells[0][0] : null;
-      if (row && row.Id >= 0) window.popvision.select({ variable: row.Id });
+      if (row && row.Id >= 0) popvision.select({ variable: row.Id });
       return no();
     },
     /* A click on a row of a table of steps selects the liveness index of that row. */
     index: () => {
       const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
       if (cells.length && cells[0].length && cells[0][0].Index >= 0)
-        window.popvision.select({ liveness: cells[0][0].Index, live_also: null });
+        popvision.select({ liveness: cells[0][0].Index, live_also: null });
       return no();
     },
     rows: () => {
@@ -228,8 +213,24 @@
         .map((row) => row.Id)
         .filter((id) => id >= 0)
         .slice(0, 6);
-      if (ids.length) window.popvision.select({ mem_vars: ids.join(","), variable: ids[0] });
+      if (ids.length) popvision.select({ mem_vars: ids.join(","), variable: ids[0] });
       return no();
     },
   };
+
+  return {
+    all: plots,
+    chosen,
+    choose,
+    idAt,
+    positionOf,
+    windowOf,
+    setWindow,
+    setWidth,
+    pan,
+    zoom,
+    move,
+    goTo,
+  };
 })();
+Object.assign(popvision.plots, plotsAxis);

@@ -1,15 +1,16 @@
+// @ts-check
 /* Keys of a plot over positions, while it has the focus or nothing else has: W A S D by their place on the keyboard,
    arrows move the cursor, . and , go through the matches of the filter, m marks. */
-(function () {
+const plotsKeys = (() => {
   "use strict";
-  const plots = window.popvision.plots;
+  const plots = popvision.plots;
 
   /* The plot that a key is meant for: the focused one, else the only plot of the page. */
   function plotOf(target) {
     const box = target.closest && target.closest("[data-plot]");
     if (box && target === box) return { plot: plots.all[box.dataset.plot], focused: true };
     const free = target === document.body || target.id === "page";
-    const boxes = free ? document.querySelectorAll("#page [data-plot]:not([hidden])") : [];
+    const boxes = free ? popvision.all("#page [data-plot]:not([hidden])") : [];
     return { plot: boxes.length === 1 ? plots.all[boxes[0].dataset.plot] : null, focused: false };
   }
 
@@ -63,12 +64,12 @@
     const at = cursor(plot);
     if (!plot.mark) return;
     const id = at === null ? null : String(plots.idAt(plot, at));
-    window.popvision.select({ [plot.mark]: window.popvision.selection()[plot.mark] === id ? null : id });
+    popvision.select({ [plot.mark]: popvision.selection()[plot.mark] === id ? null : id });
   }
 
   function clear(plot) {
     if (plots.chosen(plot).length) plots.choose(plot, []);
-    else if (plot.mark) window.popvision.select({ [plot.mark]: null });
+    else if (plot.mark) popvision.select({ [plot.mark]: null });
   }
 
   /* Positions to a pixel of a picture that merges them; 1 for a curve. */
@@ -126,5 +127,6 @@
     true,
   );
 
-  Object.assign(plots, { step, nextPeak, fit, toggleMark: mark });
+  return { step, nextPeak, fit, toggleMark: mark };
 })();
+Object.assign(popvision.plots, plotsKeys);

@@ -1,7 +1,8 @@
+// @ts-check
 /* The Navigation group of a plot (webapp/graph_analyser/plots/navigation.py): buttons, the percentage and the range typed. */
-(function () {
+(() => {
   "use strict";
-  const plots = window.popvision.plots;
+  const plots = popvision.plots;
   const PRESETS = [100, 200, 400, 800, 1600, 3200];
   const FOLDED = "popvision.plot-nav";
 
@@ -88,19 +89,13 @@
       fold: () => fold(group, !group.classList.contains("folded")),
     };
     group.addEventListener("click", (event) => {
-      const button = event.target.closest("[data-plot-action]");
+      const button = popvision.closest(event, "[data-plot-action]");
       if (button) actions[button.dataset.plotAction]();
     });
 
-    let stored = null;
-    try {
-      stored = window.localStorage.getItem(FOLDED);
-    } catch (_) {
-      /* unfolded */
-    }
-    fold(group, stored === "folded");
+    fold(group, popvision.recall(FOLDED) === "folded");
     show();
-    const stop = window.popvision.onSelect(show);
+    const stop = popvision.onSelect(show);
     document.addEventListener("popvision:plot", show);
     return () => {
       stop();
@@ -115,21 +110,18 @@
     button.title = title;
     button.setAttribute("aria-label", title);
     button.setAttribute("aria-expanded", String(!folded));
-    try {
-      window.localStorage.setItem(FOLDED, folded ? "folded" : "open");
-    } catch (_) {
-      /* not remembered */
-    }
+    popvision.remember(FOLDED, folded ? "folded" : "open");
   }
 
   /* Everything in sight again: the whole range, curves hidden through the legend, no mark. */
   function reset(plot) {
     plots.setWindow(plot, 0, plot.count - 1);
-    window.popvision.select({ ...(plot.mark ? { [plot.mark]: null } : {}) });
+    popvision.select({ ...(plot.mark ? { [plot.mark]: null } : {}) });
+    /** @type {any} */
     const graph = document.querySelector("#" + plot.name + "-plot .js-plotly-plot");
     if (graph && window.Plotly && graph.data.some((each) => each.visible === "legendonly"))
       window.Plotly.restyle(graph, { visible: true });
   }
 
-  window.popvision.mount("[data-plot-nav]", start);
+  popvision.mount("[data-plot-nav]", start);
 })();
