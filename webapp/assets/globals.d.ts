@@ -2,9 +2,16 @@
    folder and file, whose fields are what other files may use through `popvision`. */
 
 interface Popvision extends PopvisionFrame, PopvisionShared {
+  canvas: typeof canvasFrameLoop &
+    typeof canvasKeys &
+    typeof canvasOverview &
+    typeof canvasPens &
+    typeof canvasPointer &
+    typeof canvasTicks &
+    typeof canvasViewport;
   plots: typeof plotsAxis & typeof plotsKeys;
   addressMap: typeof memoryAddressInput & typeof memoryAddressMap & typeof memoryAddressPaint;
-  liveness: typeof livenessInput & typeof livenessPaint & typeof livenessPens;
+  liveness: typeof livenessInput & typeof livenessPaint;
   programs: typeof programsKeys &
     typeof programsLine &
     typeof programsRows &
@@ -28,15 +35,13 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof executionMouse &
     typeof executionNumbers &
     typeof executionOverview &
-    typeof executionPacked &
     typeof executionPalette &
     typeof executionSearch &
     typeof executionSvg &
     typeof executionToolbar &
     typeof executionTooltip &
     typeof executionTrace &
-    typeof executionTracePair &
-    typeof executionViewport & { current: any; target: any };
+    typeof executionTracePair & { current: any; target: any };
   timeline: typeof timelineCharts &
     typeof timelineClock &
     typeof timelineFlames &
@@ -56,9 +61,65 @@ type PopvisionFrame = typeof popvisionCore &
   typeof shellFrame &
   typeof shellPreferences &
   typeof shellProgress;
-type PopvisionShared = typeof sharedDom & typeof sharedColourScale & typeof sharedFormats & typeof sharedTable;
+type PopvisionShared = typeof sharedDom &
+  typeof sharedPacked &
+  typeof sharedColourScale &
+  typeof sharedFormats &
+  typeof sharedTable;
 
 declare var popvision: Popvision;
+
+/** The selection of the page: keys of the URL. */
+type PageSelection = Record<string, string>;
+/** What popvision.select merges; null and "" remove a key. */
+type Patch = Record<string, string | number | null | undefined>;
+/** Parameters of a route. */
+type Query = Record<string, string | number | boolean>;
+/** An answer of a binary route (shared/packed.js). */
+interface Packed {
+  header: any;
+  arrays: Record<string, any>;
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+interface Area extends Point {
+  width: number;
+  height: number;
+}
+
+/** A drag with the pointer (shared/canvas/pointer.js). */
+interface Drag {
+  move?: (point: Point, event: PointerEvent) => void;
+  drop?: (point: Point, event: PointerEvent) => void;
+  click?: (point: Point, event: PointerEvent) => void;
+  cancel?: () => void;
+}
+
+/** A canvas or SVG text (shared/canvas/pens.js). */
+interface Pen {
+  box(x: number, y: number, width: number, height: number, colour: string, alpha?: number): void;
+  outline(x: number, y: number, width: number, height: number, colour: string, thick: number): void;
+  line(x0: number, y0: number, x1: number, y1: number, colour: string, width?: number, dash?: number[]): void;
+  /** Cut to `most` pixels; vertically centred at y. */
+  text(words: string, x: number, y: number, colour: string, align: Align, size?: number, most?: number): void;
+  hatch(x: number, y: number, width: number, height: number, colour: string): void;
+  /** The picture stretched to the box, clipped to the area. */
+  image(picture: HTMLCanvasElement, x: number, y: number, width: number, height: number, area: Area): void;
+  clip(x: number, y: number, width: number, height: number): void;
+  unclip(): void;
+}
+type Align = "left" | "center" | "right";
+
+declare namespace Canvas {
+  type Viewport = InstanceType<typeof canvasViewport.Viewport>;
+  type Listeners = InstanceType<typeof canvasFrameLoop.Listeners>;
+  type FrameLoop = InstanceType<typeof canvasFrameLoop.FrameLoop>;
+  type HeldKey = InstanceType<typeof canvasKeys.HeldKey>;
+}
 
 interface Window {
   dash_clientside: any;

@@ -16,6 +16,7 @@
    popvision.notice(text)       show a sentence at the bottom of the page
 */
 window.popvision = Object.assign({}, window.popvision, {
+  canvas: {},
   plots: {},
   addressMap: {},
   liveness: {},

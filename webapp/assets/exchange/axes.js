@@ -1,5 +1,5 @@
 // @ts-check
-/* Axes of the exchange page's drawings. */
+/* Axes of the exchange page: round ticks, the horizontal axis, the vertical axis. */
 const exchangeAxes = (() => {
   "use strict";
 

@@ -1,6 +1,6 @@
 // @ts-check
-/* The plot by tile: bytes received and sent, or the cycles that they take, over tiles. Where tiles are narrower than a pixel,
-   each column shows the largest of them. */
+/* Bar chart by tile: bytes received and sent, or the cycles that they take. Where a tile is narrower than a
+   pixel, a column shows the maximum of its tiles. */
 const exchangeBars = (() => {
   "use strict";
   const exchange = popvision.exchange;

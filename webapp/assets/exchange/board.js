@@ -1,9 +1,9 @@
 // @ts-check
-/* The drawing of the exchange page: one canvas that shows a layer (matrix.js, plan.js, bars.js), its window, its cursor.
+/* Canvas of the exchange page: the window, the cursor and one layer at a time (matrix.js, plan.js, bars.js).
 
-   A layer has whole {width, height}, update(), paint(pen), placeOf(tile, to), cursor(), move(), patch(cursor), describe(cursor),
-   away(mark, cursor), reason. The cursor is the selection (tiles, xch_to); the mark is xch_mark = "tile" or "source-destination"; the
-   window stands in the address as xch_at = "x0-x1.y0-y1", in hundredths. */
+   A layer has whole {width, height}, update(), paint(pen), placeOf(tile, to), cursor(), move(), patch(cursor),
+   describe(cursor), away(mark, cursor) and reason. The selection holds the cursor (tiles, xch_to), the mark
+   (xch_mark = "tile" or "source-destination") and the window (xch_at = "x0-x1.y0-y1", in hundredths). */
 (() => {
   "use strict";
   const exchange = popvision.exchange;

@@ -1,12 +1,13 @@
 // @ts-check
-/* What the exchange page draws: columns of the tiles of one program, and cells of its matrix, from webapp/graph_analyser/exchange/routes.py.
+/* Data of the exchange page from webapp/graph_analyser/exchange/routes.py: columns per tile of one program, and
+   cells of its matrix.
 
-   Cells come in bands of rows of at most MOST_CELLS; the bands of one window make a Picture. */
+   Cells arrive in bands of rows, at most MOST_CELLS each; the bands of one window make a Picture. */
 const exchangeData = (() => {
   "use strict";
   const MOST_CELLS = 120000;
 
-  const get = (address) => popvision.execution.get(address);
+  const get = (address) => popvision.fetchPacked(address);
 
   function query(facts, selection, more) {
     const parts = Object.assign({}, more);

@@ -1,5 +1,5 @@
 // @ts-check
-/* Pointer and keys of the exchange page's drawing, and rows of its tables that select a program or a pair. */
+/* Pointer and keys of the exchange page's canvas; rows of its tables select a program or a pair of tiles. */
 const exchangeInput = (() => {
   "use strict";
 

@@ -1,5 +1,6 @@
 // @ts-check
-/* The matrix: sources from top to bottom, destinations from left to right, a cell = bytes from its sources to its destinations. */
+/* Matrix layer: one row per source tile, one column per destination tile, a cell holds the bytes sent. Zoomed
+   out, a cell sums a power of two of tiles in each direction. */
 const exchangeMatrix = (() => {
   "use strict";
   const exchange = popvision.exchange;

@@ -1,5 +1,6 @@
 // @ts-check
-/* The floor plan: one cell per tile of every IPU, coloured by a quantity; the selected tile's partners are joined to it. */
+/* Floor plan layer: one cell per tile of every IPU, coloured by a quantity, with lines from the selected tile to
+   its partners. */
 const exchangePlan = (() => {
   "use strict";
   const exchange = popvision.exchange;

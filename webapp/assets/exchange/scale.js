@@ -1,8 +1,10 @@
 // @ts-check
-/* Colours of bytes: nothing in the colour of the ground, else a scale from 1 to the largest value, logarithmic in the matrix and
-   linear on the floor plan, whose tiles are of one order; a difference runs from less (blue) over equal to more (orange).
+/* Colour scale of bytes. Zero has the colour of the background. The matrix is logarithmic from 1 to the maximum;
+   the floor plan is linear, because its tiles are of one order. A difference runs from less (blue) over equal to
+   more (orange).
 
    part(v) = log(1 + |v|) / log(1 + largest), or |v| / largest
+
    level(v) = round(255 x (0.14 + 0.86 x part)), of a difference round(255 x (0.5 + 0.5 x sign x part)) */
 const exchangeScale = (() => {
   "use strict";

@@ -1,5 +1,5 @@
 // @ts-check
-/* Where things lie: one band per IPU with its bars and its picture of tiles, stacked and scrolled together. */
+/* Vertical layout: one band per IPU with its bars above its tile map; the bands are stacked and scroll together. */
 const executionBands = (() => {
   "use strict";
   const execution = popvision.execution;

@@ -1,8 +1,8 @@
 // @ts-check
-/* Bars of one IPU: asks the server for the window and half a screen on both sides, draws them, finds what is under a point.
+/* Bars of one IPU: fetches the window and half a screen on both sides, draws them, and finds the bar at a point.
 
-   While the zoom changes, the last answer is drawn at the new scale until its successor arrives; at most one request is
-   under way. A bar's times are exact at any scale; merged cells belong to the scale at which they were made. */
+   While the zoom changes, the last answer is drawn at the new scale until the next one arrives; at most one
+   request is under way. A bar's times are exact at any scale; merged cells belong to the scale of their answer. */
 const executionBars = (() => {
   "use strict";
   const execution = popvision.execution;
@@ -62,7 +62,7 @@ const executionBars = (() => {
 
     nearsEdge(viewport, least) {
       const { first, columns } = this.data.asked; // those of the answer may be coarser
-      const last = Math.floor((viewport.total * execution.GRAIN) / viewport.pitch);
+      const last = Math.floor((viewport.total * popvision.canvas.GRAIN) / viewport.pitch);
       const before = viewport.first - first,
         after = first + columns - viewport.first - viewport.width;
       return (first > 0 && before < least) || (first + columns < last && after < least);
@@ -95,7 +95,7 @@ const executionBars = (() => {
       const columns = Math.min(16384, viewport.first + viewport.width + margin - first);
       this.busy = true;
       try {
-        const data = await execution.get(
+        const data = await popvision.fetchPacked(
           `/data/${this.facts.key}/execution/bars?ipu=${this.ipu}&view=${mode}&pitch=${pitch}&first=${first}&columns=${columns}`,
         );
         // An answer that would be too large comes in coarser columns than were asked for.
@@ -112,7 +112,7 @@ const executionBars = (() => {
         this.sort();
       } catch (problem) {
         execution.complain(problem);
-        await new Promise((done) => window.setTimeout(done, 2000));
+        await popvision.retryPause();
       }
       this.busy = false;
       this.changed();

@@ -1,9 +1,9 @@
 // @ts-check
-/* The picture of tiles against time of one IPU, made of blocks of columns that the server answers one by one.
+/* Tile map of one IPU (tiles against time), a cache of image blocks by scale and column.
 
-   Blocks of one scale form a layer. Layers of earlier scales are drawn below, stretched, until the current one is complete:
-   something true but coarse is always there. While the view moves, a block holds few steps, so that its answer takes a few
-   milliseconds; at rest it holds more. */
+   Blocks of one scale form a layer. Layers of earlier scales are drawn stretched below the current one until it
+   is complete, so the screen is never empty. While the view moves, a block holds few steps, so that its answer
+   takes a few milliseconds; at rest it holds more. */
 const executionBsp = (() => {
   "use strict";
   const execution = popvision.execution;
@@ -42,7 +42,7 @@ const executionBsp = (() => {
 
     /* Units that one answer may hold. */
     unitsAtOnce(pitch, rows) {
-      const density = (this.facts.steps * pitch) / execution.GRAIN / this.facts.total;
+      const density = (this.facts.steps * pitch) / popvision.canvas.GRAIN / this.facts.total;
       const steps = this.moving && this.opened ? STEPS_MOVING : STEPS_RESTING;
       const columns = Math.min(this.moving ? MOST_MOVING : MOST_COLUMNS, MOST_PIXELS / rows, steps / density);
       return Math.max(1, Math.floor(columns / UNIT));
@@ -72,7 +72,7 @@ const executionBsp = (() => {
 
     /* First and last visible unit. */
     visible(viewport) {
-      const last = Math.floor((viewport.total * execution.GRAIN) / viewport.pitch);
+      const last = Math.floor((viewport.total * popvision.canvas.GRAIN) / viewport.pitch);
       return [
         Math.floor(viewport.first / UNIT),
         Math.floor(Math.min(last, viewport.first + viewport.width - 1) / UNIT),
@@ -148,7 +148,7 @@ const executionBsp = (() => {
       this.underWay.add(order);
       try {
         const columns = count * UNIT;
-        const data = await execution.get(
+        const data = await popvision.fetchPacked(
           `/data/${this.facts.key}/execution/bsp?ipu=${this.ipu}&pitch=${layer.pitch}&first=${first * UNIT}&columns=${columns}&rows=${layer.rows}`,
         );
         layer.blocks.push({ first: first * UNIT, columns, pixels: data.arrays.pixels, canvas: null });
@@ -156,7 +156,7 @@ const executionBsp = (() => {
         this.trim(layer);
       } catch (problem) {
         execution.complain(problem);
-        await new Promise((done) => window.setTimeout(done, 2000));
+        await popvision.retryPause();
       }
       this.underWay.delete(order);
       this.next();

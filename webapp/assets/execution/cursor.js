@@ -1,6 +1,6 @@
 // @ts-check
-/* The keyboard's cursor in the drawing: a step of an IPU, or one tile of it in that step. Arrows move it, its figures are read
-   out and shown; they come from the same rows as the tables. Enter selects what it is on. */
+/* Keyboard cursor: a step of an IPU, or one tile of that step. Arrows move it, Enter selects it. Its figures are
+   shown and read out; they come from the same rows as the tables. */
 const executionCursor = (() => {
   "use strict";
   const execution = popvision.execution;
@@ -54,7 +54,7 @@ const executionCursor = (() => {
         at = this.at;
       const key = this.trace.facts.key;
       try {
-        const facts = await execution.getJson(
+        const facts = await popvision.fetchJson(
           `/data/${key}/execution/step?ipu=${ipu}&step=${step}` + (tile === null ? "" : `&tile=${tile}`),
         );
         if (this.at !== at || this.trace.stopped) return;

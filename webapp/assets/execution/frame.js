@@ -1,5 +1,5 @@
 // @ts-check
-/* One frame of the trace: overview, axis, bands, what is selected and what is under the pointer. Reads, never changes. */
+/* Draws one frame of the trace: overview, axis, bands, selection, hover. It reads the state and never changes it. */
 const executionFrame = (() => {
   "use strict";
   const execution = popvision.execution;

@@ -1,42 +1,10 @@
 // @ts-check
-/* Keys of the trace. A held key moves a little in every frame until it is released. */
+/* Keys of the trace. A held key moves the view in every frame until it is released. */
 const executionKeyboard = (() => {
   "use strict";
-  const execution = popvision.execution;
-  const HOLD_AFTER = 200; /* ms */
-  const PAN_SPEED = 0.9; /* screens a second */
-  const ZOOM_SPEED = 5; /* factor a second */
-
-  /* Actions while a key is held: step = at once, rate(seconds) = in every frame afterwards. */
-  const zoom = (t, s, by) =>
-    t.viewport.zoom(s === null ? Math.pow(1.3, by) : Math.pow(ZOOM_SPEED, by * s), t.keyboard.focusX());
-  const pan = (t, s, by) => t.viewport.pan(by * (s === null ? 0.08 : PAN_SPEED * s) * t.viewport.width);
-  const HELD = {
-    left: (t, s) => pan(t, s, -1),
-    right: (t, s) => pan(t, s, 1),
-    "zoom-in": (t, s) => zoom(t, s, 1),
-    "zoom-out": (t, s) => zoom(t, s, -1),
-  };
-  const HELD_KEYS = { "+": "zoom-in", "=": "zoom-in", "-": "zoom-out", _: "zoom-out" };
+  const { canvas, execution } = popvision;
 
   const PRESSED = {
-    Home: (t) => {
-      t.viewport.first = 0;
-      t.viewport.keepInside();
-      t.moved();
-    },
-    End: (t) => {
-      t.viewport.pan(Number.MAX_SAFE_INTEGER / 4);
-      t.moved();
-    },
-    PageUp: (t) => {
-      t.viewport.pan(-0.9 * t.viewport.width);
-      t.moved();
-    },
-    PageDown: (t) => {
-      t.viewport.pan(0.9 * t.viewport.width);
-      t.moved();
-    },
     n: (t) => t.keyboard.neighbour(1),
     p: (t) => t.keyboard.neighbour(-1),
     g: (t) => t.keyboard.match(1),
@@ -69,71 +37,43 @@ const executionKeyboard = (() => {
   class Keyboard {
     constructor(trace) {
       this.trace = trace;
-      this.held = null;
-      this.stops = [];
-      const on = (target, kind, listener) => {
-        target.addEventListener(kind, listener);
-        this.stops.push(() => target.removeEventListener(kind, listener));
-      };
-      on(document, "keydown", (event) => this.keyDown(event));
-      on(document, "keyup", () => this.release());
-      on(window, "blur", () => this.release());
+      this.listeners = new canvas.Listeners();
+      this.held = new canvas.HeldKey(this.listeners);
+      this.listeners.on(document, "keydown", (event) => this.keyDown(event));
     }
 
     stop() {
-      for (const stop of this.stops) stop();
+      this.listeners.stop();
     }
 
-    /* Where a zoom by key stays put: the pointer when it is over the trace, else the middle. */
+    /* The position that a zoom by key keeps: the pointer when it is over the trace, else the middle. */
     focusX() {
       const pointer = this.trace.pointer;
       return pointer ? Math.max(0, pointer.x - execution.GUTTER) : this.trace.viewport.width / 2;
     }
 
-    isOurs(event) {
-      const target = event.target;
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false;
-      if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return false;
-      if (document.querySelector("dialog[open], details.popover[open]")) return false;
-      const nobody = target === document.body || target.id === "page";
-      return (nobody && this.trace.facts.role === "source") || this.trace.host.contains(target);
-    }
-
     keyDown(event) {
-      if (!this.isOurs(event)) return;
       const { trace } = this;
+      if (!canvas.isMeantFor(event, trace.host, trace.isSource)) return;
       const common = popvision.keyOf(event);
-      const held = HELD_KEYS[event.key] || (HELD[common] ? common : null);
+      const held = canvas.HELD[canvas.BY_KEY[event.key] || common];
       if (event.shiftKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
         trace.bands.zoomTiles(event.key === "ArrowUp" ? 1.25 : 0.8);
         trace.schedule();
       } else if (held) {
-        if (!event.repeat) this.hold_(held);
-      } else if (COMMON[common]) COMMON[common](trace);
+        if (!event.repeat) this.held.press((seconds) => held(trace.viewport, seconds, this.focusX()));
+        trace.moved();
+      } else if (canvas.moveWindow(trace.viewport, event.key)) trace.moved();
+      else if (COMMON[common]) COMMON[common](trace);
       else if (PRESSED[event.key]) PRESSED[event.key](trace);
       else return;
       event.preventDefault();
       if (!event.key.startsWith("Arrow")) trace.tooltip.hide();
     }
 
-    hold_(key) {
-      HELD[key](this.trace, null);
-      this.held = { key, since: performance.now(), before: 0 };
-      this.trace.moved();
-    }
-
-    release() {
-      this.held = null;
-    }
-
     /* Called in every frame: move while a key is held. True when another frame is needed. */
     hold(now) {
-      const held = this.held;
-      if (!held) return false;
-      if (now - held.since < HOLD_AFTER) return true;
-      const seconds = held.before ? Math.min(0.1, (now - held.before) / 1000) : 1 / 60;
-      held.before = now;
-      HELD[held.key](this.trace, seconds);
+      if (!this.held.hold(now)) return false;
       this.trace.moved();
       return true;
     }

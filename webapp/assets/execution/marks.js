@@ -1,5 +1,6 @@
 // @ts-check
-/* Marks on the time axis, kept in the URL as cycles: put with m, measured from to the pointer or the cursor. */
+/* Marks on the time axis, kept in the URL as cycles. The key m puts a mark; distances are measured from the last
+   mark to the pointer or the cursor. */
 const executionMarks = (() => {
   "use strict";
   const execution = popvision.execution;

@@ -1,32 +1,27 @@
 // @ts-check
-/* The pointer over the trace: drag, select, hover, wheel. Keys are keyboard.js. */
+/* Pointer over the trace: drag, select, hover, wheel. keyboard.js has the keys. */
 const executionMouse = (() => {
   "use strict";
-  const execution = popvision.execution;
-  const CLICK = 4; /* pixels that a click may move */
+  const { canvas, execution } = popvision;
 
   class Mouse {
     constructor(trace) {
       this.trace = trace;
-      this.stops = [];
-      const on = (target, kind, listener, options) => {
-        target.addEventListener(kind, listener, options);
-        this.stops.push(() => target.removeEventListener(kind, listener, options));
-      };
-      on(trace.canvas, "pointerdown", (event) => this.press(event));
-      on(trace.canvas, "pointermove", (event) => this.hover(event));
-      on(trace.canvas, "pointerleave", () => this.leave());
-      on(trace.canvas, "dblclick", (event) => this.open(event));
-      on(trace.canvas, "wheel", (event) => this.wheel(event), { passive: false });
+      this.isDragging = false;
+      const listeners = (this.listeners = new canvas.Listeners());
+      canvas.followDrags(listeners, trace.canvas, (point, event) => this.press(point, event));
+      listeners.on(trace.canvas, "pointermove", (event) => this.hover(event));
+      listeners.on(trace.canvas, "pointerleave", () => this.leave());
+      listeners.on(trace.canvas, "dblclick", (event) => this.open(event));
+      listeners.on(trace.canvas, "wheel", (event) => this.wheel(event), { passive: false });
     }
 
     stop() {
-      for (const stop of this.stops) stop();
+      this.listeners.stop();
     }
 
     point(event) {
-      const box = this.trace.canvas.getBoundingClientRect();
-      return { x: event.clientX - box.left, y: event.clientY - box.top };
+      return canvas.pointIn(event, this.trace.canvas);
     }
 
     /* What is at a point: {part: "overview" | "gutter" | "axis" | "band", ...}. */
@@ -38,92 +33,66 @@ const executionMouse = (() => {
       return { part: point.x < execution.GUTTER ? "gutter" : "band", spot };
     }
 
-    press(event) {
-      if (event.button) return;
-      const trace = this.trace;
+    /* The overview drags the window, the axis (or Shift) selects a range, the bands drag the picture. */
+    press(point, event) {
+      const { trace } = this;
       trace.host.focus({ preventScroll: true });
       trace.tooltip.hide();
-      const begin = this.point(event),
-        hit = this.at(begin);
-      const viewport = trace.viewport;
-      const state = {
-        begin,
-        hit,
-        moved: false,
-        first: viewport.first,
-        scroll: trace.bands.scroll,
-        shift: event.shiftKey || hit.part === "axis",
-        anchor: viewport.cycleAt(begin.x - execution.GUTTER),
-        window: [viewport.from, viewport.to],
-        part: trace.overview.part(viewport, begin.x - execution.GUTTER),
+      const hit = this.at(point);
+      this.isDragging = true;
+      const move =
+        hit.part === "overview"
+          ? this.dragOverview(point)
+          : event.shiftKey || hit.part === "axis"
+            ? this.dragRange(point)
+            : this.dragBands(hit, point);
+      const end = (then) => (at) => {
+        this.isDragging = false;
+        if (then) then(at);
+        trace.schedule();
       };
-      if (hit.part === "overview" && state.part === "window") this.center(state, begin.x);
-      trace.canvas.setPointerCapture(event.pointerId);
-      const move = (each) => this.drag(state, this.point(each));
-      trace.canvas.addEventListener("pointermove", move);
-      trace.canvas.addEventListener(
-        "pointerup",
-        (each) => {
-          trace.canvas.removeEventListener("pointermove", move);
-          this.drop(state, this.point(each));
+      return {
+        move: (at) => {
+          move(at);
+          trace.moved();
         },
-        { once: true },
-      );
-      this.dragging = true;
+        drop: end(() => this.drop()),
+        click: end((at) => this.click(hit, at)),
+        cancel: end(null),
+      };
     }
 
-    /* A press outside the window in the overview brings the window there. */
-    center(state, x) {
-      const viewport = this.trace.viewport;
-      const [from, to] = this.trace.overview.window(viewport);
-      const at = x - execution.GUTTER;
-      if (at >= from && at <= to) return;
-      viewport.pan(((at - (from + to) / 2) * viewport.fitPitch) / viewport.pitch);
-      state.first = viewport.first;
+    dragOverview(begin) {
+      const move = canvas.grip(this.trace.viewport, begin.x - execution.GUTTER);
       this.trace.moved();
+      return ({ x }) => move(x - execution.GUTTER);
     }
 
-    drag(state, point) {
-      const { trace } = this,
-        { viewport } = trace;
-      const dx = point.x - state.begin.x,
-        dy = point.y - state.begin.y;
-      if (!state.moved && Math.hypot(dx, dy) < CLICK) return;
-      state.moved = true;
-      if (state.hit.part === "overview") this.dragOverview(state, point, dx);
-      else if (state.shift)
-        trace.dragged = [state.anchor, viewport.cycleAt(point.x - execution.GUTTER)].sort((a, b) => a - b);
-      else if (state.hit.part === "band") {
-        viewport.first = Math.round(state.first - dx);
-        viewport.keepInside();
-        trace.bands.scrollTo(state.scroll - dy);
-      }
-      trace.moved();
-    }
-
-    dragOverview(state, point, dx) {
-      const viewport = this.trace.viewport;
-      const cycle = Math.max(
-        0,
-        Math.min(viewport.total, ((point.x - execution.GUTTER) * viewport.fitPitch) / execution.GRAIN),
-      );
-      if (state.part === "from") viewport.show(Math.min(cycle, state.window[1] - 1), state.window[1]);
-      else if (state.part === "to") viewport.show(state.window[0], Math.max(cycle, state.window[0] + 1));
-      else {
-        viewport.first = Math.round(state.first + (dx * viewport.fitPitch) / viewport.pitch);
-        viewport.keepInside();
-      }
-    }
-
-    drop(state, point) {
+    dragRange(begin) {
       const { trace } = this;
-      this.dragging = false;
-      if (trace.dragged) {
-        const [from, to] = trace.dragged;
-        trace.dragged = null;
-        trace.choose(from, to);
-      } else if (!state.moved) this.click(state.hit, point);
-      trace.schedule();
+      const anchor = trace.viewport.cycleAt(begin.x - execution.GUTTER);
+      return ({ x }) => {
+        trace.dragged = [anchor, trace.viewport.cycleAt(x - execution.GUTTER)].sort((a, b) => a - b);
+      };
+    }
+
+    dragBands(hit, begin) {
+      const { viewport, bands } = this.trace;
+      const { first } = viewport;
+      const { scroll } = bands;
+      return ({ x, y }) => {
+        if (hit.part !== "band") return;
+        viewport.moveTo(first - (x - begin.x));
+        bands.scrollTo(scroll - (y - begin.y));
+      };
+    }
+
+    drop() {
+      const { trace } = this;
+      if (!trace.dragged) return;
+      const [from, to] = trace.dragged;
+      trace.dragged = null;
+      trace.choose(from, to);
     }
 
     click(hit, point) {
@@ -150,8 +119,9 @@ const executionMouse = (() => {
           trace.viewport.cycleAt(Math.floor(point.x - execution.GUTTER) + 1),
         );
       else if (found.tile !== undefined) {
-        const facts = await execution
-          .getJson(`/data/${trace.facts.key}/execution/at?ipu=${spot.band.ipu}&tile=${found.tile}&cycle=${found.cycle}`)
+        const query = { ipu: spot.band.ipu, tile: found.tile, cycle: found.cycle };
+        const facts = await popvision
+          .fetchJson(`/data/${trace.facts.key}/execution/at`, query)
           .catch(execution.complain);
         if (facts && facts.step !== undefined) trace.select(facts.step, spot.band.ipu);
       }
@@ -182,31 +152,25 @@ const executionMouse = (() => {
       const point = this.point(event),
         hit = this.at(point);
       trace.pointer = point;
-      trace.canvas.style.cursor =
-        hit.part === "overview" && trace.overview.part(trace.viewport, point.x - execution.GUTTER) !== "window"
-          ? "ew-resize"
-          : hit.part === "axis" || event.shiftKey
-            ? "text"
-            : hit.part === "gutter"
-              ? "pointer"
-              : "default";
+      trace.canvas.style.cursor = this.cursorAt(hit, point, event.shiftKey);
       trace.schedule();
-      if (this.dragging) return;
+      if (this.isDragging) return;
       const found = hit.part === "band" ? this.find(hit.spot, point) : null;
       if (!found) trace.tooltip.hide();
-      else if (found.bar) trace.tooltip.bar(point.x, point.y, hit.spot.band.ipu, found.bar);
-      else if (found.cell) trace.tooltip.cell(point.x, point.y, found.cell);
+      else if (found.bar) trace.tooltip.bar(point, hit.spot.band.ipu, found.bar);
+      else if (found.cell) trace.tooltip.cell(point, found.cell);
       else {
-        const bsp = trace.bspOf(hit.spot.band.ipu);
-        trace.tooltip.tile(
-          point.x,
-          point.y,
-          hit.spot.band,
-          hit.spot,
-          found.cycle,
-          bsp.sharesAt(trace.viewport, point.x - execution.GUTTER, hit.spot.band.rows, hit.spot.row),
-        );
+        const { band, row } = hit.spot;
+        const shares = trace.bspOf(band.ipu).sharesAt(trace.viewport, point.x - execution.GUTTER, band.rows, row);
+        trace.tooltip.tile(point, band, hit.spot, found.cycle, shares);
       }
+    }
+
+    cursorAt(hit, point, shift) {
+      const part = hit.part === "overview" ? canvas.partAt(this.trace.viewport, point.x - execution.GUTTER) : "";
+      if (part === "from" || part === "to") return "ew-resize";
+      if (hit.part === "axis" || shift) return "text";
+      return hit.part === "gutter" ? "pointer" : "default";
     }
 
     leave() {
@@ -218,14 +182,10 @@ const executionMouse = (() => {
     wheel(event) {
       event.preventDefault();
       const { trace } = this;
-      const lines = event.deltaMode ? 16 : 1;
-      if (event.shiftKey) trace.bands.scrollTo(trace.bands.scroll + (event.deltaY || event.deltaX) * lines);
-      else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) trace.viewport.pan(event.deltaX * lines);
-      else
-        trace.viewport.zoom(
-          Math.pow(1.0018, -event.deltaY * lines),
-          Math.max(0, this.point(event).x - execution.GUTTER),
-        );
+      const wheel = canvas.wheelOf(event);
+      if (event.shiftKey) trace.bands.scrollTo(trace.bands.scroll + wheel.main);
+      else if (wheel.isSideways) trace.viewport.pan(wheel.x);
+      else trace.viewport.zoom(Math.pow(1.0018, -wheel.y), Math.max(0, this.point(event).x - execution.GUTTER));
       trace.tooltip.hide();
       trace.moved();
     }

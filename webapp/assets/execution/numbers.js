@@ -1,5 +1,6 @@
 // @ts-check
-/* Numbers as text, and round positions for the axis. Cycles are device cycles; time is cycles divided by the device's clock. */
+/* Numbers as text, and round positions of the axis. Cycles are device cycles; time is cycles divided by the
+   device clock. */
 const executionNumbers = (() => {
   "use strict";
   const execution = popvision.execution;
@@ -28,16 +29,13 @@ const executionNumbers = (() => {
 
   const cyclesText = (cycles, clock, asTime) => (asTime ? seconds(cycles / clock) : integer(cycles) + " cycles");
 
-  function roundStep(least) {
-    const power = Math.pow(10, Math.floor(Math.log10(least)));
-    return power * [1, 2, 5, 10].find((factor) => factor * power >= least * 0.999999);
-  }
-
   /* Round positions in [from, to] about `apart` pixels from each other: {cycle, text}. */
   function ticks(viewport, apart, clock, asTime) {
     const perUnit = asTime ? clock : 1;
-    const least = (apart * viewport.pitch) / execution.GRAIN / perUnit;
-    const step = asTime ? roundStep(least) : Math.max(1, Math.round(roundStep(Math.max(1, least))));
+    const least = (apart * viewport.pitch) / popvision.canvas.GRAIN / perUnit;
+    const step = asTime
+      ? popvision.canvas.roundStep(least)
+      : Math.max(1, Math.round(popvision.canvas.roundStep(Math.max(1, least))));
     const [unit, size] = unitOf(step * 20);
     const digits = asTime ? Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9)) : 0;
     const list = [];
@@ -54,6 +52,9 @@ const executionNumbers = (() => {
     return list;
   }
 
-  return { integer, percent, bytes, seconds, cyclesText, ticks };
+  /* Show a problem in the notice bar of the page. */
+  const complain = (problem) => popvision.notice("Execution trace: " + problem.message);
+
+  return { complain, integer, percent, bytes, seconds, cyclesText, ticks };
 })();
 Object.assign(popvision.execution, executionNumbers);

@@ -1,9 +1,8 @@
 // @ts-check
-/* The strip above the trace: the whole run in one thin row per IPU, and the visible window with its two handles. */
+/* Overview above the trace: the whole run in one thin row per IPU, and the visible window with its two handles. */
 const executionOverview = (() => {
   "use strict";
   const execution = popvision.execution;
-  const HANDLE = 7;
 
   class Overview {
     constructor(facts, changed) {
@@ -34,13 +33,16 @@ const executionOverview = (() => {
     async request(ipu, pitch, columns) {
       this.busy.add(ipu);
       try {
-        const data = await execution.get(
-          `/data/${this.facts.key}/execution/overview?ipu=${ipu}&pitch=${pitch}&first=0&columns=${columns}`,
-        );
+        const data = await popvision.fetchPacked(`/data/${this.facts.key}/execution/overview`, {
+          ipu,
+          pitch,
+          first: 0,
+          columns,
+        });
         this.strips.set(ipu, { pitch, columns, pixels: data.arrays.pixels, canvas: null });
       } catch (problem) {
         execution.complain(problem);
-        await new Promise((done) => window.setTimeout(done, 2000));
+        await popvision.retryPause();
       }
       this.busy.delete(ipu);
       this.changed();
@@ -48,13 +50,6 @@ const executionOverview = (() => {
 
     recolour() {
       for (const strip of this.strips.values()) strip.canvas = null;
-    }
-
-    /* Pixels of the window in the strip. */
-    window(viewport) {
-      const scale = viewport.pitch / viewport.fitPitch;
-      const left = viewport.first * scale;
-      return [left, Math.max(left + 2, Math.min(viewport.width, (viewport.first + viewport.width) * scale))];
     }
 
     draw(draw, palette, viewport, left, ipus, marks) {
@@ -71,41 +66,8 @@ const executionOverview = (() => {
       });
       draw.fillStyle = palette.plain.accent;
       for (const cycle of marks)
-        draw.fillRect(left + Math.floor((cycle * execution.GRAIN) / viewport.fitPitch), 2, 1, 3);
-      this.drawWindow(draw, palette, viewport, left, height);
-    }
-
-    drawWindow(draw, palette, viewport, left, height) {
-      const [from, to] = this.window(viewport);
-      draw.globalAlpha = 0.62;
-      draw.fillStyle = palette.plain.surface;
-      draw.fillRect(left, 5, from, height);
-      draw.fillRect(left + to, 5, viewport.width - to, height);
-      draw.globalAlpha = 1;
-      draw.strokeStyle = palette.plain.accent;
-      draw.lineWidth = 1;
-      draw.strokeRect(left + Math.round(from) + 0.5, 4.5, Math.max(1, Math.round(to - from) - 1), height + 1);
-      for (const x of [from, to]) {
-        const at = Math.round(Math.max(HANDLE / 2, Math.min(viewport.width - HANDLE / 2, x)) - HANDLE / 2);
-        draw.fillStyle = palette.plain.raised;
-        draw.strokeStyle = palette.plain.accent;
-        draw.beginPath();
-        draw.roundRect(left + at + 0.5, 2.5, HANDLE - 1, height + 5, 2);
-        draw.fill();
-        draw.stroke();
-        draw.beginPath();
-        draw.moveTo(left + at + HANDLE / 2, 5 + height / 2 - 3);
-        draw.lineTo(left + at + HANDLE / 2, 5 + height / 2 + 3);
-        draw.stroke();
-      }
-    }
-
-    /* What a press at x takes hold of: "from", "to" or "window". */
-    part(viewport, x) {
-      const [from, to] = this.window(viewport);
-      if (Math.abs(x - from) <= HANDLE && Math.abs(x - from) <= Math.abs(x - to)) return "from";
-      if (Math.abs(x - to) <= HANDLE) return "to";
-      return "window";
+        draw.fillRect(left + Math.floor((cycle * popvision.canvas.GRAIN) / viewport.fitPitch), 2, 1, 3);
+      popvision.canvas.drawWindow(draw, palette.plain, viewport, { x: left, y: 5, height });
     }
   }
 

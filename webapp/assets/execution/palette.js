@@ -1,7 +1,7 @@
 // @ts-check
-/* Colours and patterns of step families from tokens.css, and packed pixels as colours.
+/* Colours and patterns of step families from tokens.css, and colours of packed pixels.
 
-   A packed pixel holds six five-bit shares (compute, exchange, global, host, wait, sync), 31 = the whole pixel. */
+   A packed pixel holds six five-bit shares (compute, exchange, global, host, wait, sync); 31 is the whole pixel. */
 const executionPalette = (() => {
   "use strict";
   const CLASSES = ["compute", "exchange", "global", "host", "wait", "sync"];

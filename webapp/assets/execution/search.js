@@ -1,5 +1,5 @@
 // @ts-check
-/* Steps whose name contains the text of the search box: their places, and which one is the current. */
+/* Steps whose name contains the text of the search box: their positions, and which of them is current. */
 const executionSearch = (() => {
   "use strict";
   const execution = popvision.execution;
@@ -33,7 +33,7 @@ const executionSearch = (() => {
         return;
       }
       try {
-        const found = await execution.get(
+        const found = await popvision.fetchPacked(
           `/data/${this.facts.key}/execution/find?ipus=${ipus.join()}&text=${encodeURIComponent(text)}`,
         );
         if (question !== this.question) return;

@@ -1,5 +1,5 @@
 // @ts-check
-/* The visible picture as SVG: bars and labels as shapes and text, merged bars and pictures of tiles as one image each. */
+/* The visible picture as SVG: bars and labels are shapes and text; merged bars and tile maps are one image each. */
 const executionSvg = (() => {
   "use strict";
   const execution = popvision.execution;

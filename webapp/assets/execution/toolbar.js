@@ -1,5 +1,5 @@
 // @ts-check
-/* The parts of the toolbar that belong to the drawing: zoom box and buttons, key of colours, PNG, moving through matches. */
+/* Toolbar of the trace: zoom box and buttons, colour key, saving the picture, moving through search matches. */
 const executionToolbar = (() => {
   "use strict";
   const execution = popvision.execution;

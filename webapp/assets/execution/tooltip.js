@@ -1,5 +1,5 @@
 // @ts-check
-/* The box beside the pointer. What is known at once is shown at once; a step's figures follow from the server. */
+/* Tooltip of the trace. What the drawing knows appears at once; the figures of a step follow from the server. */
 const executionTooltip = (() => {
   "use strict";
   const execution = popvision.execution;
@@ -7,14 +7,8 @@ const executionTooltip = (() => {
   const KEPT = 400;
 
   function line(name, value, title) {
-    const row = document.createElement("div");
-    row.className = "tip-row";
-    const left = document.createElement("span");
-    left.textContent = name;
-    const right = document.createElement("span");
-    right.textContent = value;
+    const row = popvision.canvas.tipRow("tip-row", name, value);
     if (title) row.title = title;
-    row.append(left, right);
     return row;
   }
 
@@ -49,16 +43,10 @@ const executionTooltip = (() => {
       this.box.hidden = true;
     }
 
-    /* Put the box near (x, y) of its host without leaving it. */
-    place(x, y) {
-      const host = this.box.parentElement;
-      this.box.hidden = false;
-      const width = this.box.offsetWidth,
-        height = this.box.offsetHeight;
-      const left = x + 16 + width > host.clientWidth ? x - width - 12 : x + 16;
-      this.box.style.left = Math.max(4, left) + "px";
-      this.box.style.top =
-        Math.max(4, Math.min(y + 16, window.innerHeight - host.getBoundingClientRect().top - height - 8)) + "px";
+    /* Put the box near a point of its host, above the lower edge of the browser's window. */
+    place(point) {
+      const host = /** @type {HTMLElement} */ (this.box.parentElement);
+      popvision.canvas.placeTip(this.box, host, point, window.innerHeight - host.getBoundingClientRect().top - 8);
     }
 
     cycles(value) {
@@ -66,30 +54,30 @@ const executionTooltip = (() => {
     }
 
     /* Rows of what is under the pointer; `address` gives more about it later. */
-    show(x, y, rows, address, more) {
+    show(point, rows, address, more) {
       this.turn += 1;
       const turn = this.turn;
       this.box.replaceChildren(...rows);
       window.clearTimeout(this.timer);
       if (address && this.kept.has(address)) this.box.append(...more(this.kept.get(address)));
-      else if (address) this.timer = window.setTimeout(() => this.ask(address, more, turn, x, y), WAIT);
-      this.place(x, y);
+      else if (address) this.timer = window.setTimeout(() => this.ask(address, more, turn, point), WAIT);
+      this.place(point);
     }
 
-    async ask(address, more, turn, x, y) {
+    async ask(address, more, turn, point) {
       try {
-        const facts = await execution.getJson(address);
+        const facts = await popvision.fetchJson(address);
         if (this.kept.size > KEPT) this.kept.clear();
         this.kept.set(address, facts);
         if (turn !== this.turn) return;
         this.box.append(...more(facts));
-        this.place(x, y);
+        this.place(point);
       } catch (_) {
         /* the tooltip stays as it is */
       }
     }
 
-    bar(x, y, ipu, bar) {
+    bar(point, ipu, bar) {
       const rows = [head(bar.name || (bar.leaf ? this.facts.types[bar.kind] : ""), bar.family)];
       rows.push(
         line("from", execution.integer(bar.begin)),
@@ -101,7 +89,7 @@ const executionTooltip = (() => {
           line("steps", execution.integer(bar.last - bar.first + 1) + "  (" + bar.first + " – " + bar.last + ")"),
         );
       const address = bar.leaf ? `/data/${this.facts.key}/execution/step?ipu=${ipu}&step=${bar.first}` : null;
-      this.show(x, y, rows, address, (facts) => this.stepRows(facts, facts.name !== bar.name));
+      this.show(point, rows, address, (facts) => this.stepRows(facts, facts.name !== bar.name));
     }
 
     stepRows(facts, withName) {
@@ -135,7 +123,7 @@ const executionTooltip = (() => {
         });
     }
 
-    cell(x, y, cell) {
+    cell(point, cell) {
       const rows = [
         head(
           cell.count === 1
@@ -149,22 +137,22 @@ const executionTooltip = (() => {
         line("first step", execution.integer(cell.first)),
         line("", "zoom in to see them apart"),
       );
-      this.show(x, y, rows, null, null);
+      this.show(point, rows, null, null);
     }
 
-    tile(x, y, band, spot, cycle, shares) {
-      const tile = band.ipu * this.facts.tiles + spot.tile;
+    tile(point, band, spot, cycle, shares) {
+      const base = band.ipu * this.facts.tiles;
+      const tile = base + spot.tile;
       const from = Math.floor((spot.row * this.facts.tiles) / band.rows),
         to = Math.floor(((spot.row + 1) * this.facts.tiles) / band.rows) - 1;
       const merged =
-        to > from
-          ? `tiles ${execution.integer(band.ipu * this.facts.tiles + from)} – ${execution.integer(band.ipu * this.facts.tiles + to)} in this row`
-          : "";
+        to > from ? `tiles ${execution.integer(base + from)} – ${execution.integer(base + to)} in this row` : "";
       const rows = [head("tile " + execution.integer(tile), null), line("cycle", execution.integer(Math.floor(cycle)))];
       if (merged) rows.push(line("", merged));
       if (shares) rows.push(...this.shareRows(shares));
-      const address = `/data/${this.facts.key}/execution/at?ipu=${band.ipu}&tile=${spot.tile}&cycle=${Math.floor(cycle)}`;
-      this.show(x, y, rows, address, (facts) =>
+      const address =
+        `/data/${this.facts.key}/execution/at` + `?ipu=${band.ipu}&tile=${spot.tile}&cycle=${Math.floor(cycle)}`;
+      this.show(point, rows, address, (facts) =>
         facts.step === undefined
           ? [line("", "no step here: the tile has finished the run")]
           : [

@@ -1,8 +1,9 @@
 // @ts-check
-/* The execution trace of one page: state, requests and frames. Input is mouse.js and keyboard.js, drawing is frame.js. */
+/* The execution trace of one report: state, requests and the frame loop. mouse.js and keyboard.js take input,
+   frame.js draws. */
 const executionTrace = (() => {
   "use strict";
-  const { execution } = popvision;
+  const { canvas, execution } = popvision;
   const REST = 160; /* ms without movement before the URL and the lower pane follow */
 
   class Trace {
@@ -10,13 +11,13 @@ const executionTrace = (() => {
       this.host = host;
       this.facts = JSON.parse(host.dataset.trace);
       this.canvas = document.createElement("canvas");
-      this.draw = this.canvas.getContext("2d", { alpha: false });
+      this.draw = canvas.contextOf(this.canvas, { alpha: false });
       this.spoken = document.createElement("div");
       this.spoken.className = "visually-hidden";
       this.spoken.setAttribute("aria-live", "polite");
       this.coarse = Object.assign(document.createElement("div"), { className: "trace-coarse", hidden: true });
       host.append(this.canvas, this.coarse, this.spoken);
-      this.viewport = new execution.Viewport(this.facts.total);
+      this.viewport = new canvas.Viewport(this.facts.total);
       this.hidden = new Set();
       this.palette = new execution.Palette(this.hidden);
       this.options = { labels: true, small: true };
@@ -37,8 +38,8 @@ const executionTrace = (() => {
       this.published = {};
       this.movedAt = -REST;
       this.restTimer = 0;
-      this.frame = 0;
-      this.stops = [];
+      this.loop = new canvas.FrameLoop((now) => this.step(now));
+      this.listeners = new canvas.Listeners();
       this.start();
     }
 
@@ -57,15 +58,10 @@ const executionTrace = (() => {
     }
 
     start() {
-      const resized = new ResizeObserver(() => this.resize());
-      resized.observe(this.host);
-      const recolour = () => this.recolour();
-      document.addEventListener("popvision:theme", recolour);
-      this.stops = [
-        () => resized.disconnect(),
-        () => document.removeEventListener("popvision:theme", recolour),
-        popvision.onSelect((selection) => this.apply(selection)),
-      ];
+      const { listeners } = this;
+      listeners.onResize(this.host, () => this.resize());
+      listeners.on(document, "popvision:theme", () => this.recolour());
+      listeners.add(popvision.onSelect((selection) => this.apply(selection)));
       this.resize();
       this.apply(popvision.selection());
       this.mouse = new execution.Mouse(this);
@@ -77,9 +73,9 @@ const executionTrace = (() => {
       this.mouse.stop();
       this.keyboard.stop();
       this.tooltip.hide();
-      window.cancelAnimationFrame(this.frame);
+      this.loop.stop();
       window.clearTimeout(this.restTimer);
-      for (const stop of this.stops) stop();
+      this.listeners.stop();
       this.stopped = true;
     }
 
@@ -168,7 +164,7 @@ const executionTrace = (() => {
         return;
       }
       try {
-        const facts = await execution.getJson(`/data/${this.facts.key}/execution/step?ipu=${this.on}&step=${step}`);
+        const facts = await popvision.fetchJson(`/data/${this.facts.key}/execution/step?ipu=${this.on}&step=${step}`);
         if (this.picked !== name || this.stopped) return;
         this.selected = facts;
         if (!this.cursor.at)
@@ -233,15 +229,10 @@ const executionTrace = (() => {
     resize() {
       const box = this.host.getBoundingClientRect();
       if (!box.width || !box.height) return;
-      const scale = window.devicePixelRatio || 1;
       const view = this.view;
       view.width = Math.floor(box.width);
       view.height = Math.floor(box.height);
-      view.scale = scale;
-      this.canvas.width = Math.round(view.width * scale);
-      this.canvas.height = Math.round(view.height * scale);
-      this.canvas.style.width = view.width + "px";
-      this.canvas.style.height = view.height + "px";
+      view.scale = canvas.sizeCanvas(this.canvas, view.width, view.height);
       this.viewport.resize(view.width - execution.GUTTER - 8);
       this.schedule();
     }
@@ -255,12 +246,11 @@ const executionTrace = (() => {
     }
 
     schedule() {
-      if (!this.frame && !this.stopped) this.frame = window.requestAnimationFrame((now) => this.step(now));
+      this.loop.schedule();
     }
 
     step(now) {
-      this.frame = 0;
-      if (!this.view.width || this.stopped) return;
+      if (!this.view.width) return;
       if (this.keyboard && this.keyboard.hold(now)) this.schedule();
       const complete = this.update();
       execution.drawFrame(this);

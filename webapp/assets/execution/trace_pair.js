@@ -1,8 +1,9 @@
 // @ts-check
-/* Two traces above each other: source and target of a comparison. Linked, they show the same cycles at the same scale (the
-   longer one sets the scale); a step selected in one selects its match in the other.
+/* Source and target traces of a comparison, above each other. Linked, they show the same cycles at the same
+   scale, that of the longer one. A step selected in one selects its match in the other.
 
-   URL of the target: tfrom, tto while not linked; tstep = a step of the target without a partner in the source. */
+   URL of the target: tfrom and tto while it is not linked; tstep is a step of the target that has no match in the
+   source. */
 const executionTracePair = (() => {
   "use strict";
   const { execution } = popvision;
@@ -55,7 +56,7 @@ const executionTracePair = (() => {
   async function partnerOf(trace, step, side) {
     const { facts } = trace;
     try {
-      const found = await execution.getJson(
+      const found = await popvision.fetchJson(
         `/data/${facts.pair[0]}/execution/partner?vs=${facts.pair[1]}&step=${step}&side=${side}`,
       );
       return found.step === undefined ? null : found.step;

@@ -1,10 +1,10 @@
 // @ts-check
-/* The tile x liveness heat map (webapp/graph_analyser/liveness/routes.py): asks for the visible window, draws it, and turns
-   pointer and keys into the selection. Its index axis is that of the curve: same window, same keys (assets/shared/plots/).
+/* Heat map of tile by liveness index (webapp/graph_analyser/liveness/routes.py). It shares window and keys of its
+   index axis with the curve (assets/shared/plots).
 
-   What it shows comes with the plot's configuration: heat = {key, tiles: [first, last], perIpu, always, capacity, vs, by},
-   null = the curve is shown. A cell is the maximum of its tiles and indices; a click selects the place where it is reached. With `vs`,
-   the report compared with, a cell is the largest difference target - source. */
+   The plot's configuration says what it shows: heat = {key, tiles: [first, last], perIpu, always, capacity, vs,
+   by}; null shows the curve. A cell is the maximum over its tiles and indices; a click selects the place of that
+   maximum. With `vs`, the report compared with, a cell is the largest difference target - source. */
 (() => {
   "use strict";
   const liveness = popvision.liveness;
@@ -105,7 +105,7 @@
     async ask(address, shown) {
       this.asked = address;
       try {
-        const answer = await popvision.execution.get(address);
+        const answer = await popvision.fetchPacked(address);
         if (address !== this.asked) return;
         Object.assign(this, { answer, shown, theme: null });
         this.host.dataset.stride = answer.header.indicesPerColumn;
@@ -179,7 +179,7 @@
         this.heat.key +
         "/liveness/cell?" +
         this.query({ tiles: cell.tiles.join("-"), indices: cell.indices.join("-") });
-      return popvision.execution.getJson(address);
+      return popvision.fetchJson(address);
     }
 
     /* The picture as PNG or SVG, with its axes and key, as it stands on the screen. */

@@ -1,6 +1,6 @@
 // @ts-check
-/* Pointer and keys of the heat map. Left and right, zoom, pages and marks are the plot's own (assets/shared/plots/keys.js); up and
-   down move the cursor over tiles, Shift + W S zooms the tiles. */
+/* Pointer and keys of the heat map. assets/shared/plots/keys.js has left and right, zoom, pages and marks; here
+   up and down move the cursor over tiles, and Shift + W S zooms the tiles. */
 const livenessInput = (() => {
   "use strict";
   const plots = popvision.plots;

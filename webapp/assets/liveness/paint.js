@@ -1,5 +1,5 @@
 // @ts-check
-/* The drawing of the tile x liveness heat map: cells, axes, IPU borders, cursor, mark and colour key. */
+/* Draws the heat map of tile by liveness index: cells, axes, IPU borders, cursor, mark and colour key. */
 const livenessPaint = (() => {
   "use strict";
   const MARGIN = { left: 70, right: 18, top: 38, bottom: 40 };

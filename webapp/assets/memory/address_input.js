@@ -1,6 +1,6 @@
 // @ts-check
-/* Mouse and keys of an address addressMap. Drag = zoom into the box, Shift-drag = move, wheel = zoom (Shift: indices only, Alt:
-   addresses only), click = select variable and index, double click = everything. */
+/* Pointer and keys of the address map. Drag zooms into the box, Shift-drag moves, the wheel zooms (Shift: indices
+   only, Alt: addresses only), a click selects the variable and the index, a double click shows everything. */
 const memoryAddressInput = (() => {
   "use strict";
   const addressMap = popvision.addressMap;

@@ -1,8 +1,8 @@
 // @ts-check
-/* The address x liveness map of a tile (webapp/graph_analyser/memory/variables_tab.py): asks the server for the visible
+/* Address by liveness map of a tile (webapp/graph_analyser/memory/variables_tab.py): fetches the visible
    window, draws it (address_paint.js), moves a cursor and says what lies under it.
 
-   State in the URL: mem_addr and mem_idx (visible window, the end not included), variable and liveness (what was clicked). */
+   URL: mem_addr and mem_idx are the visible window, end excluded; variable and liveness are what was clicked. */
 const memoryAddressMap = (() => {
   "use strict";
   const addressMap = popvision.addressMap;
@@ -101,7 +101,7 @@ const memoryAddressMap = (() => {
       const query = new URL(this.address(null), window.location.origin);
       for (const [name, value] of Object.entries(this.wanted())) query.searchParams.set(name, String(value));
       try {
-        const data = await popvision.execution.get(query.pathname + query.search);
+        const data = await popvision.fetchPacked(query.pathname + query.search);
         if (mine !== this.asked) return;
         this.data = data;
         const { bottom, top, first, last } = data.header;
@@ -239,7 +239,7 @@ const memoryAddressMap = (() => {
       this.draw();
       const now = this.cursor;
       try {
-        const found = await popvision.execution.getJson(
+        const found = await popvision.fetchJson(
           "/data/" +
             this.host.dataset.key +
             "/memory/at?tile=" +

@@ -1,6 +1,6 @@
 // @ts-check
-/* Drawing an address map: addresses upwards, liveness indices to the right. `paint(painter, view, data, colours)` draws
-   through a painter, so the same picture goes to a canvas or into an SVG file. */
+/* Draws an address map: addresses upwards, liveness indices to the right. `paint(painter, view, data, colours)`
+   draws through a painter, so that a canvas and an SVG file get the same picture. */
 const memoryAddressPaint = (() => {
   "use strict";
   const addressMap = popvision.addressMap;

@@ -1,5 +1,5 @@
 // @ts-check
-/* Selecting a row of a table of the memory page selects what the row is about, for every view. */
+/* A row of a table of the memory page selects its tile, variable or index for every view. */
 (() => {
   "use strict";
   const choose = (key, id) => () => {

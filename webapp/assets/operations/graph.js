@@ -1,6 +1,7 @@
 // @ts-check
-/* The drawing of operations: boxes and arrows that the server has placed (operations_routes.py), zoomed and moved here.
-   The visible part stands in the URL as ops_zoom = scale,left,top; boxes are buttons, arrow keys go to the nearest. */
+/* Graph of operations: boxes and arrows placed by the server (webapp/graph_analyser/operations/routes.py), as SVG
+   that zooms and moves. The visible part stands in the URL as ops_zoom = scale,left,top. Boxes are buttons; arrow
+   keys go to the nearest box. */
 (() => {
   "use strict";
   const NS = "http://www.w3.org/2000/svg";

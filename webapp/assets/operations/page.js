@@ -1,5 +1,5 @@
 // @ts-check
-/* The operations page: rows, levels of names and points of the roofline that are chosen. Graph: graph.js. */
+/* Selection on the operations page: rows, levels of names, points of the roofline. graph.js draws the graph. */
 const operationsPage = (() => {
   "use strict";
   const { select, selection } = popvision;

@@ -1,5 +1,5 @@
 // @ts-check
-/* One row of the program tree as an element: fold mark, colour of the step, names, figures. */
+/* One row of the program tree as an element: fold mark, step colour, names, figures. */
 const programsLine = (() => {
   "use strict";
   const ROW = 22;

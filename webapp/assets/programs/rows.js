@@ -1,6 +1,7 @@
 // @ts-check
-/* The shape of the program tree: rows in pre-order, which of them are folded away, and how the folding is written in the
-   URL: "2" = everything from depth 2 on is closed, "a" = nothing is, then ".row.row" for rows that differ from that. */
+/* Shape of the program tree: rows in pre-order with depth and subtree size, and which of them are closed.
+
+   URL: "2" closes everything from depth 2 on, "a" closes nothing; ".row.row" lists the rows that differ. */
 const programsRows = (() => {
   "use strict";
   const NONE = 0xffffffff;

@@ -1,5 +1,5 @@
 // @ts-check
-/* Matches of the search box in the tree shown, and the one that the cursor stands on. */
+/* Rows of the program tree that match the search box, sorted, and the match at the cursor (binary search). */
 const programsSearch = (() => {
   "use strict";
   const grouped = new Intl.NumberFormat("en-US");

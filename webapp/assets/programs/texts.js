@@ -1,5 +1,5 @@
 // @ts-check
-/* Names and figures of the rows that came on the screen, asked for in small blocks and kept. */
+/* Cache of names and figures of rows, fetched in small blocks when the rows come on the screen. */
 const programsTexts = (() => {
   "use strict";
   const DELAY = 25;

@@ -1,7 +1,7 @@
 // @ts-check
-/* The program tree: only the rows on the screen are in the page. The shape of the whole tree comes once (rows.js), names and
-   figures of the rows on the screen in small blocks (texts.js); line.js draws a row, search.js knows the matches,
-   keys.js is what pointer, keys and buttons do. */
+/* Program tree as a virtual list: only the rows on the screen are elements. The shape of the whole tree comes
+   once (rows.js), names and figures in small blocks (texts.js). line.js draws a row, search.js holds the matches,
+   keys.js takes input. */
 (() => {
   "use strict";
   const { TreeRows, TreeTexts, TreeSearch, lineElement, treeKeys, ROW, NONE } = popvision.programs;

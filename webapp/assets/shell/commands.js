@@ -1,16 +1,24 @@
 // @ts-check
 /* Commands: what keys do and what the command palette offers.
 
-   popvision.commands.add(command)   {title, run, key?, group?, keys?, when?, hidden?}; returns a function that takes it back.
-     title   what it does, as in the palette            run(event)  does it
-     key     event.key that runs it, or "code:KeyW" for a key by position      keys  how the key is written in lists
-     group   word at the right of the palette           when()      false = not now      hidden  a key only
-   popvision.commands.all()          those that can run now
-   popvision.commands.suggest(fn)    fn(text) -> commands made from what is typed, such as "tile 5"
-   popvision.keyOf(event)            the common meaning of a key for plots: "zoom-in", "zoom-out", "left", "right", "next",
-                                     "previous", "fit", "all", "mark", "clear", or ""; zoom and move go by position (W A S D)
-   popvision.isTyping(target)        whether keys belong to a text box
-*/
+   popvision.commands.add({title, run, key?, group?, keys?, when?, hidden?}) returns a function that removes the
+   command.
+
+     title  what it does, as in the palette
+     run    run(event) does it
+     key    event.key that runs it, or "code:KeyW" for a key by position
+     keys   the key as lists write it
+     group  word at the right of the palette
+     when   when() is false while the command is impossible
+     hidden a key only, not in the palette
+
+   popvision.commands.all() lists the commands possible now; commands.suggest(fn) adds fn(text), which makes
+   commands from typed text, such as "tile 5".
+
+   popvision.keyOf(event) is the common meaning of a key in plots: "zoom-in", "zoom-out", "left", "right" (W A S D
+   by position), "next", "previous", "fit", "all", "mark", "clear", or "".
+
+   popvision.isTyping(target) says whether keys belong to a text box. */
 const shellCommands = (() => {
   "use strict";
   const commands = new Set();

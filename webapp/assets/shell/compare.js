@@ -1,8 +1,8 @@
 // @ts-check
-/* Comparing: ticks of the first page, swap and stop in the header line, and what was opened lately.
+/* Comparing: ticks of the first page, swap and stop in the header line, and the lists of recent reports.
 
-   Recent reports and comparisons are kept by the browser alone (localStorage), newest first. A report that is no longer in
-   the folders given stays in the list, greyed, until it is removed. */
+   Only the browser keeps those lists (localStorage), newest first. A report that is no longer in the folders
+   stays listed, greyed, until the user removes it. */
 (() => {
   "use strict";
   const MOST_RECENT = 8;

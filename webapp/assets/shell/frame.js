@@ -1,8 +1,7 @@
 // @ts-check
-/* What the buttons and keys of the frame do: theme, menu, dialogs, search box, views by number, reading the files again.
+/* Buttons and keys of the frame: theme, menu, dialogs, search box, views by number, reload.
 
-   popvision.run(action)   what a button with data-action does, such as "nav-theme"
-*/
+   popvision.run(action) does what a button with data-action does, such as "nav-theme". */
 const shellFrame = (() => {
   "use strict";
   const root = document.documentElement;

@@ -1,6 +1,6 @@
 // @ts-check
-/* The command palette (Ctrl+K, or ":"): go to a view, open or compare a report, theme, units, jump to tile 5, program 12,
-   liveness index 3, step 40 or cycle 1000, and everything that the page's own controls and keys do. */
+/* Command palette (Ctrl+K, or ":"): views, reports to open or compare, theme, units, jumps (tile 5, program 12,
+   index 3, step 40, cycle 1000), and every control and key of the page. */
 (() => {
   "use strict";
   const MOST = 60;

@@ -1,9 +1,9 @@
 // @ts-check
-/* What the user prefers to read, kept in cookies so that the server builds pages with it (webapp/preferences.py).
+/* Preferences, kept in cookies so that the server builds pages with them (webapp/preferences.py).
 
-   popvision.preference(name)         "units": binary, si, bytes;  "time": cycles, time;  "reload": ask, always
-   popvision.setPreference(name, v)   keeps it; document receives "popvision:preference" with {name, value}
-   popvision.preferences              name -> its values, the default first
+     popvision.preference(name)         "units": binary, si, bytes;  "time": cycles, time;  "reload": ask, always
+     popvision.setPreference(name, v)   writes it; document receives "popvision:preference" with {name, value}
+     popvision.preferences              name -> its values, the default first
 */
 const shellPreferences = (() => {
   "use strict";

@@ -1,5 +1,5 @@
 // @ts-check
-/* The preferences dialog (webapp/components/preferences_dialog.py): groups of choices, one pressed in each. */
+/* Preferences dialog (webapp/components/preferences_dialog.py): groups of choices, one pressed in each. */
 (() => {
   "use strict";
 

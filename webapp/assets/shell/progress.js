@@ -1,8 +1,8 @@
 // @ts-check
-/* A quiet bar over the part of the page that is being prepared, when that takes more than a moment: every callback and
-   binary request passes through window.fetch. The part is aria-busy meanwhile; what is awaited is read out once.
+/* Progress bar over a waiting part of the page. Every callback and binary request passes through window.fetch,
+   which this script wraps; after a moment the part gets aria-busy, a bar and a sentence that is read out once.
 
-   popvision.waiting()   parts of the page that wait for an answer now */
+   popvision.waiting() counts the parts that wait now. */
 const shellProgress = (() => {
   "use strict";
   const MOMENT = 300; /* ms without any sign */

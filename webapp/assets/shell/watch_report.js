@@ -1,7 +1,7 @@
 // @ts-check
-/* Notices that the report shown has grown, was written anew, or is gone: asks /data/<key>/state every few seconds while
-   the page is visible (webapp/shell_routes.py). A quiet line offers to read it again; with the preference "reload" at
-   "always" that happens by itself, unless the user is in a text box or a dialog. */
+/* Notices that the report on the page has grown, was replaced or is gone: asks /data/<key>/state every few
+   seconds while the page is visible (webapp/shell_routes.py). A line offers to reload; with the preference
+   "reload" at "always" that happens by itself, unless the user types or has a dialog open. */
 (() => {
   "use strict";
   const EVERY = 4000; /* ms */

@@ -1,6 +1,6 @@
 // @ts-check
-/* The Source view: one file's lines with their figures in the margin. Only the rows on the screen are in the page; texts
-   come in blocks as they are scrolled, figures of the whole file once. */
+/* Source view: lines of one file with figures in the margin, as a virtual list. Figures of the file come once,
+   texts in blocks while scrolling. */
 (() => {
   "use strict";
   const ROW = 20;

@@ -1,5 +1,5 @@
 // @ts-check
-/* Line graphs (step-after, as lines or areas) and heat maps of the rows in sight. */
+/* Line graphs (step-after, lines or areas) and heat maps of the visible rows. */
 const timelineCharts = (() => {
   "use strict";
   const tl = popvision.timeline;
@@ -32,13 +32,13 @@ const timelineCharts = (() => {
       const width = Math.min(16384, Math.max(1, Math.round(((to - from) * 1024) / pitch)));
       this.busy = true;
       try {
-        const data = await execution.get(
+        const data = await popvision.fetchPacked(
           `/data/${this.timeline.facts.key}/timeline/${this.address}&from=${from}&to=${to}&width=${width}`,
         );
         this.data = Object.assign(data, { pitch, from, to: to - 1 });
       } catch (problem) {
         tl.complain(problem);
-        await new Promise((done) => window.setTimeout(done, 2000));
+        await popvision.retryPause();
       }
       this.busy = false;
       this.timeline.schedule();

@@ -1,5 +1,5 @@
 // @ts-check
-/* Host time as text and round positions on its axis. Times are nanoseconds since the first event. */
+/* Host time as text, and round positions of its axis. Times are nanoseconds since the first event. */
 const timelineClock = (() => {
   "use strict";
   const SECOND = 1e9;

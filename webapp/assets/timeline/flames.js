@@ -1,6 +1,6 @@
 // @ts-check
-/* Events: asks for the blocks of the threads in sight for the window and half a screen on both sides, draws them and finds
-   what lies under a point. While the zoom changes the last answer is drawn at the new scale. */
+/* Events of threads: fetches the visible threads for the window and half a screen on both sides, draws them, and
+   finds the event at a point. While the zoom changes, the last answer is drawn at the new scale. */
 const timelineFlames = (() => {
   "use strict";
   const tl = popvision.timeline;
@@ -49,12 +49,12 @@ const timelineFlames = (() => {
       this.busy = true;
       try {
         const address = `/data/${this.timeline.facts.key}/timeline/blocks?from=${from}&to=${to}&width=${width}&threads=${threads.join(",")}&hide=${hide}`;
-        const answer = await execution.get(address);
+        const answer = await popvision.fetchPacked(address);
         this.data = Object.assign(answer, { pitch, from, to: to - 1, hide, threads: new Set(threads) });
         this.sort();
       } catch (problem) {
         tl.complain(problem);
-        await new Promise((done) => window.setTimeout(done, 2000));
+        await popvision.retryPause();
       }
       this.busy = false;
       this.timeline.schedule();

@@ -1,5 +1,6 @@
 // @ts-check
-/* One frame of the timeline: overview, axis, rows, what is selected and what is under the pointer. Reads, never changes. */
+/* Draws one frame of the timeline: overview, axis, rows, selection, hover. It reads the state and never changes
+   it. */
 const timelineFrame = (() => {
   "use strict";
   const tl = popvision.timeline;

@@ -1,6 +1,6 @@
 // @ts-check
-/* The column of names left of the drawing: folding triangles, titles, legends and pins. HTML, so that it can be read aloud,
-   reached with Tab and selected. */
+/* Column of names left of the drawing: folding triangles, titles, legends and pins. It is HTML, so that it can be
+   read aloud, reached with Tab and selected. */
 const timelineNames = (() => {
   "use strict";
 

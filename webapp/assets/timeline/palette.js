@@ -1,5 +1,5 @@
 // @ts-check
-/* Colours of the timeline: tokens of the theme, channels from the facts, ramps of heat maps. */
+/* Colours of the timeline: tokens of the theme, channels of the file, ramps of heat maps. */
 const timelinePalette = (() => {
   "use strict";
   const PLAIN = [

@@ -1,8 +1,8 @@
 // @ts-check
-/* The rows of the timeline from the facts of the file and what is folded, pinned and merged: one list for the pinned part, one
-   for the scrolled part. A row is {id, kind, title, depth, top, height, open, foldable, pinnable, ...}.
+/* Rows of the timeline, from the file and from what is folded, pinned and merged: one list for the pinned part,
+   one for the scrolled part. A row is {id, kind, title, depth, top, height, open, foldable, pinnable, ...}.
 
-   kinds: file, group, process, thread (threads: indexes drawn in it, lanes), graph, heatmap. */
+   kinds: file, group, process, thread (threads: indices drawn in it, lanes), graph, heatmap. */
 const timelineRows = (() => {
   "use strict";
   const LANE = 18,

@@ -1,8 +1,9 @@
 // @ts-check
-/* The host timeline: holds what is shown, reads it from the URL and writes it back, and draws a frame when something changed. */
+/* Host timeline of one page: its state, in and out of the URL, and the frame loop, which draws only after a
+   change. */
 const timelineTimeline = (() => {
   "use strict";
-  const tl = popvision.timeline;
+  const { canvas, timeline: tl } = popvision;
   const NAMES = 250,
     AXIS = 26,
     RIGHT = 8;
@@ -16,9 +17,11 @@ const timelineTimeline = (() => {
       this.facts = JSON.parse(host.dataset.timeline);
       this.canvas = document.createElement("canvas");
       host.append(this.canvas);
-      this.draw = this.canvas.getContext("2d");
+      this.draw = canvas.contextOf(this.canvas);
+      this.loop = new canvas.FrameLoop((now) => this.step(now));
+      this.listeners = new canvas.Listeners();
       this.view = { width: 0, height: 0, scale: 1 };
-      this.viewport = new popvision.execution.Viewport(this.facts.total + 1);
+      this.viewport = new canvas.Viewport(this.facts.total + 1);
       this.palette = tl.readPalette();
       this.recolourChannels();
       this.charts = new Map();
@@ -33,23 +36,22 @@ const timelineTimeline = (() => {
       this.pointer = this.measured = this.chosen = this.section = null;
       this.readSelection(popvision.selection());
       this.input = new tl.Input(this);
-      this.unsubscribe = popvision.onSelect((selection) => {
-        this.readSelection(selection);
-        this.schedule();
-      });
-      this.sizes = new ResizeObserver(() => this.resize());
-      this.sizes.observe(host);
-      this.onTheme = () => this.recolour();
-      document.addEventListener("popvision:theme", this.onTheme);
+      const { listeners } = this;
+      listeners.add(
+        popvision.onSelect((selection) => {
+          this.readSelection(selection);
+          this.schedule();
+        }),
+      );
+      listeners.onResize(host, () => this.resize());
+      listeners.on(document, "popvision:theme", () => this.recolour());
       this.resize();
     }
 
     stop() {
-      this.stopped = true;
+      this.loop.stop();
       this.input.stop();
-      this.unsubscribe();
-      this.sizes.disconnect();
-      document.removeEventListener("popvision:theme", this.onTheme);
+      this.listeners.stop();
       window.clearTimeout(this.writing);
     }
 
@@ -191,7 +193,7 @@ const timelineTimeline = (() => {
       }
       if (this.chosen && eventKey(this.chosen) === text) return;
       try {
-        const facts = await popvision.execution.getJson(`/data/${this.facts.key}/timeline/event?at=${text}`);
+        const facts = await popvision.fetchJson(`/data/${this.facts.key}/timeline/event?at=${text}`);
         this.chosen = {
           thread: facts.thread,
           depth: facts.depth,
@@ -218,7 +220,7 @@ const timelineTimeline = (() => {
       const at = Object.assign({}, this.chosen, { position: this.chosen.position + by });
       if (at.position < 0) return;
       try {
-        const facts = await popvision.execution.getJson(`/data/${this.facts.key}/timeline/event?at=${eventKey(at)}`);
+        const facts = await popvision.fetchJson(`/data/${this.facts.key}/timeline/event?at=${eventKey(at)}`);
         this.reveal(facts);
       } catch (_) {
         /* the last of its row */
@@ -275,7 +277,7 @@ const timelineTimeline = (() => {
           : `time=${Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0))}`;
       const slot = tl.slot("matches");
       try {
-        const hit = await popvision.execution.getJson(
+        const hit = await popvision.fetchJson(
           `/data/${this.facts.key}/timeline/find?text=${encodeURIComponent(text)}&${from}${back ? "&back=1" : ""}`,
         );
         if (slot)
@@ -296,11 +298,7 @@ const timelineTimeline = (() => {
       view.width = Math.floor(box.width);
       view.height = Math.floor(box.height);
       if (view.width < NAMES + 40 || !view.height) return;
-      view.scale = window.devicePixelRatio || 1;
-      this.canvas.width = Math.round(view.width * view.scale);
-      this.canvas.height = Math.round(view.height * view.scale);
-      this.canvas.style.width = view.width + "px";
-      this.canvas.style.height = view.height + "px";
+      view.scale = canvas.sizeCanvas(this.canvas, view.width, view.height);
       const first = !this.viewport.width;
       this.viewport.resize(view.width - NAMES - RIGHT);
       if (first && this.wantedWindow) this.viewport.show(...this.wantedWindow);
@@ -322,12 +320,11 @@ const timelineTimeline = (() => {
     }
 
     schedule() {
-      if (!this.frame && !this.stopped) this.frame = window.requestAnimationFrame((now) => this.step(now));
+      this.loop.schedule();
     }
 
     step(now) {
-      this.frame = 0;
-      if (!this.viewport.width || this.stopped || !this.place) return;
+      if (!this.viewport.width || !this.place) return;
       if (this.input && this.input.hold(now)) this.schedule();
       const rows = this.inSight();
       const complete = this.update(rows);
@@ -359,8 +356,8 @@ const timelineTimeline = (() => {
       if (this.counted === wanted) return true;
       if (!this.counting) {
         this.counting = true;
-        popvision.execution
-          .getJson(`/data/${this.facts.key}/timeline/count?from=${from}&to=${to}&width=1`)
+        popvision
+          .fetchJson(`/data/${this.facts.key}/timeline/count?from=${from}&to=${to}&width=1`)
           .then((answer) => {
             this.counted = wanted;
             const hidden = this.hidden ? this.hidden.split(",").length : 0;

@@ -1,5 +1,5 @@
 // @ts-check
-/* The tooltip: what lies under the pointer. Text only ever enters as text. */
+/* Tooltip of the timeline. Names from the file enter the page as text only. */
 const timelineTip = (() => {
   "use strict";
   const tl = popvision.timeline;
@@ -19,7 +19,7 @@ const timelineTip = (() => {
       this.wanted = "";
     }
 
-    show(x, y, head, colour, lines) {
+    show(point, head, colour, lines) {
       const { box } = this;
       box.replaceChildren();
       const title = document.createElement("div");
@@ -28,20 +28,11 @@ const timelineTip = (() => {
       title.append(document.createTextNode(head));
       box.append(title);
       for (const [name, value, dash] of lines) {
-        const row = document.createElement("div");
-        row.className = "tl-tip-row";
-        if (dash) row.append(this.swatch(dash));
-        const left = document.createElement("span"),
-          right = document.createElement("span");
-        left.textContent = name;
-        right.textContent = value;
-        row.append(left, right);
+        const row = popvision.canvas.tipRow("tl-tip-row", name, value);
+        if (dash) row.prepend(this.swatch(dash));
         box.append(row);
       }
-      box.hidden = false;
-      const room = this.timeline.host.getBoundingClientRect();
-      box.style.left = Math.max(4, x + 14 + box.offsetWidth > room.width ? x - box.offsetWidth - 10 : x + 14) + "px";
-      box.style.top = Math.max(4, Math.min(room.height - box.offsetHeight - 4, y + 14)) + "px";
+      popvision.canvas.placeTip(box, this.timeline.host, point);
     }
 
     swatch(colour) {
@@ -51,12 +42,12 @@ const timelineTip = (() => {
       return made;
     }
 
-    event(x, y, hit) {
+    event(point, hit) {
       const { facts, colours } = this.timeline;
       const channel = facts.channels[hit.channel];
       if (hit.count > 1) {
         const span = hit.end - hit.start;
-        this.show(x, y, hit.count.toLocaleString("en-US") + " events", colours[hit.channel], [
+        this.show(point, hit.count.toLocaleString("en-US") + " events", colours[hit.channel], [
           ["longest in", channel.name],
           ["span", tl.length(span)],
           ["busy", ((100 * hit.busy) / Math.max(1, span)).toFixed(1) + " %"],
@@ -78,41 +69,43 @@ const timelineTip = (() => {
         ["at", tl.stamp(hit.start, 1000, this.timeline.clock)],
       ];
       const name = hit.label || this.known.get(at);
-      this.show(x, y, name || "…", colours[hit.channel], lines);
-      if (!name) this.ask(at, x, y, hit);
+      this.show(point, name || "…", colours[hit.channel], lines);
+      if (!name) this.ask(at, point, hit);
     }
 
     /* Names of narrow events are not sent with the blocks. */
-    async ask(at, x, y, hit) {
+    async ask(at, point, hit) {
       this.wanted = at;
       await new Promise((done) => window.setTimeout(done, 60));
       if (this.wanted !== at) return;
       try {
-        const facts = await popvision.execution.getJson(`/data/${this.timeline.facts.key}/timeline/event?at=${at}`);
+        const facts = await popvision.fetchJson(`/data/${this.timeline.facts.key}/timeline/event?at=${at}`);
         this.known.set(at, facts.label);
       } catch (problem) {
-        return tl.complain(problem);
+        tl.complain(problem);
+        return;
       }
-      if (this.wanted === at) this.event(x, y, hit);
-      return undefined;
+      if (this.wanted === at) this.event(point, hit);
     }
 
-    graph(x, y, row, ns) {
+    graph(point, row, ns) {
       const unit = row.unit ? " " + row.unit : "";
       const values = this.timeline.chartOf(row).at(ns);
       this.show(
-        x,
-        y,
+        point,
         tl.stamp(ns, 1000, this.timeline.clock),
         null,
         values.map((each) => [each.name, Number.isNaN(each.value) ? "–" : tl.number(each.value) + unit, each.colour]),
       );
     }
 
-    cell(x, y, row, ns, inside) {
+    cell(point, row, ns, inside) {
       const cell = this.timeline.chartOf(row).at(ns, inside, row);
-      if (!cell) return this.hide();
-      return this.show(x, y, cell.range, null, [
+      if (!cell) {
+        this.hide();
+        return;
+      }
+      this.show(point, cell.range, null, [
         ["values", cell.quantity.toLocaleString("en-US") + " of " + cell.sum.toLocaleString("en-US")],
         ["share", cell.sum ? ((100 * cell.quantity) / cell.sum).toFixed(2) + " %" : "–"],
         ["at", tl.stamp(ns, 1000, this.timeline.clock)],

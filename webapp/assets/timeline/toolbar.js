@@ -1,5 +1,5 @@
 // @ts-check
-/* Buttons of the toolbar, the zoom box, the key of channels, and the picture to save. */
+/* Toolbar of the timeline: buttons, zoom box, key of channels, saving the picture. */
 const timelineToolbar = (() => {
   "use strict";
   const tl = popvision.timeline;

@@ -1,16 +1,21 @@
 // @ts-check
-/* Plots over tiles or liveness indices (webapp/graph_analyser/plots/stepped_plot.py): click and shift-click select, dragging,
-   wheel and overview strip zoom. What is chosen goes into the selection, so into the URL. Keys, the Navigation group and
-   saving are in assets/shared/plots/.
+/* Position axis of plots over tiles or liveness indices (webapp/graph_analyser/plots/stepped_plot.py): window,
+   cursor and selection, all in the URL. Click and shift-click select; dragging, wheel and overview strip zoom.
 
-   A page gives each plot a configuration (dcc.Store): {name, view, pick, also, count, first, order, peak, peaks, mark, hits}
-     view   selection key of the visible window "first-last"     pick   key of what a click selects
-     also   key of further choices, "" = `pick` itself is a list   order  ids by position, null = position + first
-     peak   id that the key p selects; peaks: ids of the others    mark   selection key of the marked id, "" = none
-     hits   positions that match the page's search, as a bit set in base64 (most significant bit first), "" = no search
-     span   [first key, last key] of the selection that hold the window as a half-open range of ids, in the place of
-            `view`: an axis of device cycles, on which a click selects one of `ids` liveness indices
-     fit    [first, last] positions that the key f shows when nothing is selected, null = none */
+   A page configures each plot in a dcc.Store: {name, view, pick, also, count, first, order, peak, peaks, mark,
+   hits}.
+
+     view   selection key of the visible window "first-last"
+     pick   selection key that a click writes
+     also   selection key of further choices; "" = `pick` holds a list
+     order  ids by position; null = position + first
+     peak   id that the key p selects; peaks: ids of the others
+     mark   selection key of the marked id; "" = none
+     hits   positions that match the page's search, a bit set in base64 (most significant bit first); "" = no search
+     span   [first key, last key] of the selection: a half-open window of ids that replaces `view`. The axis is device
+            cycles, and a click selects one of `ids` liveness indices
+     fit    [first, last] positions that the key f shows when nothing is selected; null = none
+*/
 const plotsAxis = (() => {
   "use strict";
   const plots = {};

@@ -1,6 +1,6 @@
 // @ts-check
-/* Keys of a plot over positions, while it has the focus or nothing else has: W A S D by their place on the keyboard,
-   arrows move the cursor, . and , go through the matches of the filter, m marks. */
+/* Keys of a plot that has the focus, or of the page's only plot: W A S D by position on the keyboard, arrows move
+   the cursor, . and , go through search matches, m marks. */
 const plotsKeys = (() => {
   "use strict";
   const plots = popvision.plots;

@@ -1,5 +1,5 @@
 // @ts-check
-/* The Navigation group of a plot (webapp/graph_analyser/plots/navigation.py): buttons, the percentage and the range typed. */
+/* Navigation group of a plot (webapp/graph_analyser/plots/navigation.py): buttons, percentage and typed range. */
 (() => {
   "use strict";
   const plots = popvision.plots;

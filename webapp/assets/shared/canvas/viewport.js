@@ -1,7 +1,7 @@
 // @ts-check
-/* The visible part of the time axis. Columns of one pixel are `pitch` / 1024 cycles wide and counted from cycle 0; the
-   leftmost one is `first`. Both are whole numbers, so a column means the same cycles here and on the server. */
-const executionViewport = (() => {
+/* Visible part of the time axis. A column of one pixel is `pitch` / 1024 cycles wide; columns count from cycle 0,
+   and `first` is the leftmost. Both are integers, so a column means the same cycles here and on the server. */
+const canvasViewport = (() => {
   "use strict";
   const GRAIN = 1024;
   const FINEST = 16; /* 64 pixels to a cycle */
@@ -59,7 +59,12 @@ const executionViewport = (() => {
     }
 
     pan(pixels) {
-      this.first += Math.round(pixels);
+      this.moveTo(this.first + pixels);
+    }
+
+    /* Make a column the leftmost one. */
+    moveTo(first) {
+      this.first = Math.round(first);
       this.keepInside();
     }
 
@@ -105,4 +110,4 @@ const executionViewport = (() => {
 
   return { GRAIN, Viewport };
 })();
-Object.assign(popvision.execution, executionViewport);
+Object.assign(popvision.canvas, canvasViewport);
