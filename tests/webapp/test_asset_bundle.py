@@ -86,6 +86,15 @@ def test_every_icon_stands_in_the_style_sheet() -> None:
     assert '.svg")' not in style
 
 
+def test_every_script_asks_for_type_checks_and_the_lock_names_no_registry() -> None:
+    """`make check` runs tsc over the assets with the tools that jscheck/package-lock.json pins."""
+    scripts = sorted(ASSETS.rglob("*.js"))
+    assert [path.name for path in scripts if not path.read_text("utf-8").startswith("// @ts-check\n")] == []
+    lock = (ASSETS.parents[1] / "jscheck" / "package-lock.json").read_text("utf-8")
+    assert "://" not in lock
+    assert '"resolved"' not in lock
+
+
 def test_plots_come_from_the_small_bundle_and_are_asked_for_once(client: FlaskClient) -> None:
     plain = client.get(PLOT_SCRIPT)
     packed = client.get(PLOT_SCRIPT, headers={"Accept-Encoding": "gzip"})

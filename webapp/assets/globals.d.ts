@@ -8,7 +8,8 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof canvasPens &
     typeof canvasPointer &
     typeof canvasTicks &
-    typeof canvasViewport;
+    typeof canvasViewport &
+    typeof canvasZoomBox;
   plots: typeof plotsAxis & typeof plotsKeys;
   addressMap: typeof memoryAddressInput & typeof memoryAddressMap & typeof memoryAddressPaint;
   liveness: typeof livenessInput & typeof livenessPaint;
@@ -74,7 +75,7 @@ type PageSelection = Record<string, string>;
 /** What popvision.select merges; null and "" remove a key. */
 type Patch = Record<string, string | number | null | undefined>;
 /** Parameters of a route. */
-type Query = Record<string, string | number | boolean>;
+type Query = Record<string, string | number | boolean | null | undefined>;
 /** An answer of a binary route (shared/packed.js). */
 interface Packed {
   header: any;

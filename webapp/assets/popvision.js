@@ -122,7 +122,7 @@ const popvisionCore = (() => {
     window.scrollTo(0, 0);
   }
 
-  function visit(pathname, search) {
+  function visit() {
     const query = window.location.search;
     const path = window.location.pathname;
     const moved = path !== lastPath;

@@ -54,7 +54,8 @@ class Viewer:
     def settle(self) -> None:
         self.page.wait_for_selector('[data-exchange][data-state="complete"]')
         self.page.wait_for_function(
-            "() => { const b = popvision.exchange.current; return b && b.data && b.layer && !b.frame && !b.waiting }"
+            "() => { const b = popvision.exchange.current;"
+            " return b && b.data && b.layer && !b.loop.frame && !b.waiting }"
         )
 
     def params(self) -> dict[str, str]:

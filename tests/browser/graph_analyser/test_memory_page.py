@@ -206,9 +206,9 @@ def test_the_address_map_is_drawn_as_told(viewer: Opened) -> None:
           const fill = Object.fromEntries(map.data.header.categories.map((each) => [each[0], each[2]]));
           const pen = map.canvas.getContext('2d'), found = [];
           for (let at = 0; at < begin.length; at += 1) {
-            const high = to.y(map.view, begin[at]) - to.y(map.view, end[at]);
+            const high = to.yOf(map.view, begin[at]) - to.yOf(map.view, end[at]);
             if (shade[at] || high < 4) continue;
-            const x = to.x(map.view, live_to[at]) - 4, y = to.y(map.view, (begin[at] + end[at]) / 2);
+            const x = to.xOf(map.view, live_to[at]) - 4, y = to.yOf(map.view, (begin[at] + end[at]) / 2);
             const pixel = Array.from(pen.getImageData(Math.round(x), Math.round(y), 1, 1).data).slice(0, 3);
             found.push(['#' + pixel.map((each) => each.toString(16).padStart(2, '0')).join(''), fill[category[at]]]);
           }

@@ -3,14 +3,7 @@
 const exchangeAxes = (() => {
   "use strict";
 
-  function roundTicks(first, last, most) {
-    const least = (last - first) / most || 1;
-    const power = Math.pow(10, Math.floor(Math.log10(least)));
-    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= least * 0.999999);
-    const found = [];
-    for (let at = Math.ceil(first / step) * step; at <= last; at += step) found.push(Math.round(at * 1e6) / 1e6);
-    return found;
-  }
+  const { roundTicks } = popvision.canvas;
 
   const whole = (first, last, most) => roundTicks(first, last, most).filter((at) => Number.isInteger(at) && at < last);
 
@@ -43,6 +36,6 @@ const exchangeAxes = (() => {
   /* A fill of the colour that lets the grid through. */
   const faint = (colour) => colour + "33";
 
-  return { roundTicks, axisX, axisY, faint };
+  return { axisX, axisY, faint };
 })();
 Object.assign(popvision.exchange, exchangeAxes);

@@ -88,7 +88,7 @@ const exchangeBars = (() => {
       const ticks =
         this.unit === "bytes" && low === 0
           ? popvision.byteTicks(high, 5).filter((tick) => tick.value <= high)
-          : exchange.roundTicks(low, high, 5).map((value) => ({
+          : popvision.canvas.roundTicks(low, high, 5).map((value) => ({
               value,
               text: this.unit === "bytes" ? this.text(value) : popvision.cyclesText(value),
             }));

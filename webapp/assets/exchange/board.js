@@ -6,7 +6,7 @@
    (xch_mark = "tile" or "source-destination") and the window (xch_at = "x0-x1.y0-y1", in hundredths). */
 (() => {
   "use strict";
-  const exchange = popvision.exchange;
+  const { canvas, exchange } = popvision;
   const LAYERS = {
     matrix: () => exchange.MatrixLayer,
     plan: () => exchange.PlanLayer,
@@ -55,23 +55,19 @@
       );
       this.waiting = 0;
       this.selection = popvision.selection();
-      const resized = new ResizeObserver(() => this.schedule());
-      resized.observe(host);
-      const again = () => this.schedule();
-      document.addEventListener("popvision:theme", again);
-      this.stops = [
-        () => resized.disconnect(),
-        () => document.removeEventListener("popvision:theme", again),
-        popvision.onSelect((selection) => this.apply(selection)),
-        exchange.listen(this),
-      ];
+      this.loop = new canvas.FrameLoop(() => this.draw());
+      const listeners = (this.listeners = new canvas.Listeners());
+      listeners.onResize(host, () => this.schedule());
+      listeners.on(document, "popvision:theme", () => this.schedule());
+      listeners.add(popvision.onSelect((selection) => this.apply(selection)));
+      exchange.listen(this);
       host.saveImage = (kind, name) => this.save(kind, name);
       this.apply(this.selection);
     }
 
     stop() {
-      this.stopped = true;
-      this.stops.forEach((stop) => stop());
+      this.loop.stop();
+      this.listeners.stop();
     }
 
     apply(selection) {
@@ -254,7 +250,8 @@
 
     /* "+12 B": by how much a value of the cursor is more than that of the mark. */
     more(here, there, text) {
-      return (here > there ? "+" : here < there ? "\u2212" : "") + text(Math.abs(here - there));
+      const sign = here > there ? "+" : here < there ? "\u2212" : "";
+      return sign + text(Math.abs(here - there));
     }
 
     paintMark(pen) {
@@ -336,21 +333,16 @@
     }
 
     schedule() {
-      if (!this.frame && !this.stopped) this.frame = window.requestAnimationFrame(() => this.draw());
+      this.loop.schedule();
     }
 
     draw() {
-      this.frame = 0;
       this.areaKept = null;
-      const [width, height] = [this.host.clientWidth, this.host.clientHeight],
-        ratio = window.devicePixelRatio || 1;
-      if (!width || !height || this.stopped) return;
+      const [width, height] = [this.host.clientWidth, this.host.clientHeight];
+      if (!width || !height) return;
       const complete = !!this.data && (!this.layer || !!this.layer.reason || this.layer.update());
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = Math.round(height * ratio);
-      const draw = this.canvas.getContext("2d");
-      draw.setTransform(ratio, 0, 0, ratio, 0, 0);
-      this.paint(new popvision.liveness.CanvasPen(draw, popvision.token("font")), width, height);
+      const draw = canvas.clearedContext(this.canvas, width, height);
+      this.paint(new canvas.CanvasPen(draw, popvision.token("font")), width, height);
       if (complete && this.layer) this.announce();
       this.host.dataset.state = complete && !this.waiting ? "complete" : "loading";
     }
@@ -370,25 +362,8 @@
 
     save(kind, name) {
       const [width, height] = [this.host.clientWidth, this.host.clientHeight];
-      const give = (blob) => {
-        const link = Object.assign(document.createElement("a"), {
-          href: URL.createObjectURL(blob),
-          download: name + "-" + (this.layer ? this.layer.name : "") + "." + kind,
-        });
-        link.click();
-        window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-      };
-      if (kind === "svg") {
-        const pen = new popvision.liveness.SvgPen(width, height, popvision.token("font"));
-        this.paint(pen, width, height);
-        give(new Blob([String(pen)], { type: "image/svg+xml" }));
-        return;
-      }
-      const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height }),
-        draw = canvas.getContext("2d");
-      draw.scale(2, 2);
-      this.paint(new popvision.liveness.CanvasPen(draw, popvision.token("font")), width, height);
-      canvas.toBlob(give, "image/png");
+      const file = { width, height, kind, name: name + "-" + (this.layer ? this.layer.name : "") };
+      canvas.savePicture(file, (pen) => this.paint(pen, width, height));
     }
   }
 

@@ -7,23 +7,15 @@ const exchangeData = (() => {
   "use strict";
   const MOST_CELLS = 120000;
 
-  const get = (address) => popvision.fetchPacked(address);
-
+  /* Parameters of a route: the report compared with and the order of tiles go with every request. */
   function query(facts, selection, more) {
-    const parts = Object.assign({}, more);
-    if (facts.vs) parts.vs = selection.vs;
-    if (selection.xch_order === "hardware") parts.order = "hardware";
-    return Object.entries(parts)
-      .filter((each) => each[1] !== undefined && each[1] !== null)
-      .map(([name, value]) => name + "=" + encodeURIComponent(value))
-      .join("&");
+    const order = selection.xch_order === "hardware" ? "hardware" : null;
+    return { ...more, vs: facts.vs ? selection.vs : null, order };
   }
 
   async function loadTiles(facts, selection) {
-    const address =
-      `/data/${facts.key}/exchange/tiles?` +
-      query(facts, selection, { program: selection.program, step: selection.step });
-    const { header, arrays } = await get(address);
+    const parts = query(facts, selection, { program: selection.program, step: selection.step });
+    const { header, arrays } = await popvision.fetchPacked(`/data/${facts.key}/exchange/tiles`, parts);
     if (!arrays.rank) return { header, arrays };
     const tileAt = new Uint32Array(arrays.rank.length);
     arrays.rank.forEach((position, tile) => {
@@ -76,7 +68,10 @@ const exchangeData = (() => {
     await Promise.all(
       bands.map(async ([first, count]) => {
         const where = { program, size, row: (row + first) * size, rows: count, column: column * size, columns };
-        const { header, arrays } = await get(`/data/${facts.key}/exchange/matrix?` + query(facts, selection, where));
+        const { header, arrays } = await popvision.fetchPacked(
+          `/data/${facts.key}/exchange/matrix`,
+          query(facts, selection, where),
+        );
         picture.largest = header.largest;
         picture.leftOut = header.leftOut;
         const begin = first * columns;
@@ -91,7 +86,7 @@ const exchangeData = (() => {
   }
 
   const loadPartners = (facts, program, tile) =>
-    get(`/data/${facts.key}/exchange/partners?program=${program}&tile=${tile}`);
+    popvision.fetchPacked(`/data/${facts.key}/exchange/partners`, { program, tile });
 
   return { query, loadTiles, loadPicture, loadPartners, Picture };
 })();

@@ -3,16 +3,12 @@
 const exchangeInput = (() => {
   "use strict";
 
-  function ours(board, event) {
-    const target = event.target;
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !board.layer || board.layer.reason)
-      return false;
-    if (popvision.isTyping(target) || document.querySelector("dialog[open], details.popover[open]")) return false;
-    return target === document.body || target.id === "page" || board.host.contains(target);
-  }
+  const { canvas } = popvision;
+
+  const ready = (board) => board.layer && !board.layer.reason;
 
   function keyDown(board, event) {
-    if (!ours(board, event)) return;
+    if (!ready(board) || !canvas.isMeantFor(event, board.host)) return;
     const many = event.shiftKey ? 10 : 1;
     const arrows = { ArrowLeft: [-many, 0], ArrowRight: [many, 0], ArrowUp: [0, -many], ArrowDown: [0, many] };
     const common = {
@@ -47,78 +43,55 @@ const exchangeInput = (() => {
     action();
   }
 
-  function tell(board, event) {
-    const box = board.canvas.getBoundingClientRect(),
-      x = event.clientX - box.x,
-      y = event.clientY - box.y;
-    const at = board.at(x, y),
-      lines = at ? board.layer.describe(at) : [];
+  function hover(board, event) {
+    if (!ready(board) || event.buttons) return;
+    const point = canvas.pointIn(event, board.canvas);
+    const at = board.at(point.x, point.y);
+    const lines = at ? board.layer.describe(at) : [];
     board.tip.hidden = !lines.length;
     if (!lines.length) return;
-    board.tip.replaceChildren(
-      ...lines.map((text, index) =>
-        Object.assign(document.createElement("div"), {
-          textContent: text,
-          className: index ? "heat-tip-name" : "heat-tip-value",
-        }),
-      ),
-    );
-    board.tip.style.left = Math.min(x + 14, board.host.clientWidth - board.tip.offsetWidth - 6) + "px";
-    board.tip.style.top =
-      (y + 18 + board.tip.offsetHeight > board.host.clientHeight
-        ? Math.max(4, y - 12 - board.tip.offsetHeight)
-        : y + 16) + "px";
+    const className = (index) => (index ? "heat-tip-name" : "heat-tip-value");
+    board.tip.replaceChildren(...lines.map((text, index) => canvas.tipLine(text, className(index))));
+    canvas.placeTip(board.tip, board.host, point);
+  }
+
+  /* A drag moves the window, a click puts the cursor. */
+  function press(board, begin) {
+    if (!board.layer) return null;
+    const { view } = board;
+    return {
+      move: ({ x, y }) => {
+        if (!ready(board)) return;
+        board.tip.hidden = true;
+        const dx = ((begin.x - x) * (view.x1 - view.x0)) / board.area.width;
+        const dy = ((begin.y - y) * (view.y1 - view.y0)) / board.area.height;
+        board.setView(view.x0 + dx, view.x1 + dx, view.y0 + dy, view.y1 + dy);
+      },
+      click: ({ x, y }) => {
+        const place = ready(board) && board.at(x, y);
+        if (place) popvision.select(board.layer.patch(place) || {});
+      },
+    };
+  }
+
+  function wheel(board, event) {
+    const { x, y } = canvas.pointIn(event, board.canvas);
+    const at = ready(board) && board.at(x, y);
+    if (!at) return;
+    event.preventDefault();
+    board.zoom(Math.pow(1.0015, canvas.wheelOf(event).main), at);
   }
 
   function listen(board) {
-    const { host } = board;
-    const point = (event) => {
-      const box = board.canvas.getBoundingClientRect();
-      return [event.clientX - box.x, event.clientY - box.y];
-    };
-    let from = null;
-    const keys = (event) => keyDown(board, event);
-    document.addEventListener("keydown", keys);
-    host.addEventListener("pointerdown", (event) => {
-      if (event.button || !board.layer) return;
-      from = { at: point(event), view: board.view, moved: false };
-      host.setPointerCapture(event.pointerId);
-    });
-    host.addEventListener("pointermove", (event) => {
-      if (!board.layer || board.layer.reason) return;
-      if (!from) {
-        tell(board, event);
-        return;
-      }
-      const [x, y] = point(event),
-        { view, at } = from;
-      if (!from.moved && Math.hypot(x - at[0], y - at[1]) < 4) return;
-      from.moved = true;
-      board.tip.hidden = true;
-      const dx = ((at[0] - x) * (view.x1 - view.x0)) / board.area.width,
-        dy = ((at[1] - y) * (view.y1 - view.y0)) / board.area.height;
-      board.setView(view.x0 + dx, view.x1 + dx, view.y0 + dy, view.y1 + dy);
-    });
-    host.addEventListener("pointerup", (event) => {
-      const place = from && !from.moved && !board.layer.reason && board.at(...point(event));
-      from = null;
-      if (place) popvision.select(board.layer.patch(place) || {});
-    });
-    host.addEventListener("pointerleave", () => {
+    const { host, listeners } = board;
+    listeners.on(document, "keydown", (event) => keyDown(board, event));
+    canvas.followDrags(listeners, host, (point) => press(board, point));
+    listeners.on(host, "pointermove", (event) => hover(board, event));
+    listeners.on(host, "pointerleave", () => {
       board.tip.hidden = true;
     });
-    host.addEventListener("dblclick", () => board.setView(0, board.layer.whole.width, 0, board.layer.whole.height));
-    host.addEventListener(
-      "wheel",
-      (event) => {
-        const at = board.layer && !board.layer.reason && board.at(...point(event));
-        if (!at) return;
-        event.preventDefault();
-        board.zoom(Math.pow(1.0015, event.deltaY || event.deltaX), at);
-      },
-      { passive: false },
-    );
-    return () => document.removeEventListener("keydown", keys);
+    listeners.on(host, "dblclick", () => board.setView(0, board.layer.whole.width, 0, board.layer.whole.height));
+    listeners.on(host, "wheel", (event) => wheel(board, event), { passive: false });
   }
 
   window.dash_clientside.exchange = {

@@ -37,8 +37,8 @@ const exchangeScale = (() => {
         )
       : ground;
 
-  function packed(colour) {
-    const value = parseInt(colour.slice(1), 16);
+  function packed(hex) {
+    const value = parseInt(hex.slice(1), 16);
     return ((255 << 24) | ((value & 255) << 16) | (((value >> 8) & 255) << 8) | (value >> 16)) >>> 0;
   }
 
@@ -54,8 +54,8 @@ const exchangeScale = (() => {
       : [linear ? "0" : text(1), text(half), text(largest)];
     const begin = area.x + area.width - wide - 34;
     for (let at = 0; at < wide; at += 2) {
-      const share = signed ? at / wide : LEAST + ((1 - LEAST) * at) / wide;
-      pen.box(begin + at, top - 8, 2, 8, popvision.scaleColour(signed ? "diverging" : "sequential", share));
+      const part = signed ? at / wide : LEAST + ((1 - LEAST) * at) / wide;
+      pen.box(begin + at, top - 8, 2, 8, popvision.scaleColour(signed ? "diverging" : "sequential", part));
     }
     numbers.forEach((number, index) =>
       pen.text(number, begin + (wide * index) / 2, top + 8, colours.muted, "center", 10),

@@ -81,7 +81,7 @@ const executionBars = (() => {
       );
     }
 
-    /* Columns on each side of the window: half a screen, less where names are nested so deep that the answer would grow. */
+    /* Columns fetched on each side of the window: half a screen, less where names are nested deeply. */
     marginOf(viewport) {
       const spare = Math.max(0, Math.floor(MOST_CELLS / this.levels) - viewport.width);
       return Math.floor(Math.min(viewport.width, spare) / 2);
@@ -95,9 +95,13 @@ const executionBars = (() => {
       const columns = Math.min(16384, viewport.first + viewport.width + margin - first);
       this.busy = true;
       try {
-        const data = await popvision.fetchPacked(
-          `/data/${this.facts.key}/execution/bars?ipu=${this.ipu}&view=${mode}&pitch=${pitch}&first=${first}&columns=${columns}`,
-        );
+        const data = await popvision.fetchPacked(`/data/${this.facts.key}/execution/bars`, {
+          ipu: this.ipu,
+          view: mode,
+          pitch,
+          first,
+          columns,
+        });
         // An answer that would be too large comes in coarser columns than were asked for.
         const { pitch: drawn, first: from, columns: count } = data.header;
         this.data = Object.assign(data, {
@@ -197,8 +201,8 @@ const executionBars = (() => {
       );
     }
 
-    /* A merged cell is a pixel column filled from below with the shares of its classes, with a line at its foot. They are
-       painted once for an answer and drawn as one picture. */
+    /* A merged cell is a pixel column filled from below with the shares of its classes, above a line at its foot. The
+       cells of an answer are painted once and drawn as one picture. */
     paintCells(palette) {
       const { cell_level, cell_column, cell_shares, cell_group } = this.data.arrays;
       const width = this.data.columns,

@@ -148,9 +148,13 @@ const executionBsp = (() => {
       this.underWay.add(order);
       try {
         const columns = count * UNIT;
-        const data = await popvision.fetchPacked(
-          `/data/${this.facts.key}/execution/bsp?ipu=${this.ipu}&pitch=${layer.pitch}&first=${first * UNIT}&columns=${columns}&rows=${layer.rows}`,
-        );
+        const data = await popvision.fetchPacked(`/data/${this.facts.key}/execution/bsp`, {
+          ipu: this.ipu,
+          pitch: layer.pitch,
+          first: first * UNIT,
+          columns,
+          rows: layer.rows,
+        });
         layer.blocks.push({ first: first * UNIT, columns, pixels: data.arrays.pixels, canvas: null });
         for (let unit = first; unit < first + count; unit += 1) layer.units.add(unit);
         this.trim(layer);

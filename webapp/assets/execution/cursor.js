@@ -66,13 +66,17 @@ const executionCursor = (() => {
     }
 
     text() {
+      const { integer } = execution;
       const facts = this.facts;
       const where = `IPU ${facts.ipu}, step ${facts.step}, ${facts.type}, ${facts.name}`;
       if (facts.tile === undefined)
-        return `${where}: cycle ${execution.integer(facts.bar_begin)} to ${execution.integer(facts.bar_end)}, ${execution.integer(facts.bar_end - facts.bar_begin)} cycles`;
+        return (
+          `${where}: cycle ${integer(facts.bar_begin)} to ${integer(facts.bar_end)}, ` +
+          `${integer(facts.bar_end - facts.bar_begin)} cycles`
+        );
       const tile = facts.ipu * this.trace.facts.tiles + facts.tile;
       if (!facts.tile_cycles) return `tile ${tile} takes no part in ${where}`;
-      return `tile ${tile}: begins at ${execution.integer(facts.tile_begin)}, ${execution.integer(facts.tile_cycles)} cycles; ${where}`;
+      return `tile ${tile}: begins at ${integer(facts.tile_begin)}, ${integer(facts.tile_cycles)} cycles; ${where}`;
     }
 
     tell() {

@@ -28,7 +28,7 @@ const executionFrame = (() => {
     trace.coarse.hidden = !note;
   }
 
-  /* Where an answer with every bar would be too large it comes in wider columns than pixels, and the picture says so. */
+  /* The note on a picture whose columns are wider than a pixel, because every bar would be too large an answer. */
   function coarseNote(trace) {
     const times = Math.max(
       1,

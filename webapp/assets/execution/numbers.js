@@ -3,7 +3,7 @@
    device clock. */
 const executionNumbers = (() => {
   "use strict";
-  const execution = popvision.execution;
+  const { GRAIN, roundStep } = popvision.canvas;
   /** @type {[string, number][]} */
   const UNITS = [
     ["s", 1],
@@ -32,10 +32,8 @@ const executionNumbers = (() => {
   /* Round positions in [from, to] about `apart` pixels from each other: {cycle, text}. */
   function ticks(viewport, apart, clock, asTime) {
     const perUnit = asTime ? clock : 1;
-    const least = (apart * viewport.pitch) / popvision.canvas.GRAIN / perUnit;
-    const step = asTime
-      ? popvision.canvas.roundStep(least)
-      : Math.max(1, Math.round(popvision.canvas.roundStep(Math.max(1, least))));
+    const least = (apart * viewport.pitch) / GRAIN / perUnit;
+    const step = asTime ? roundStep(least) : Math.max(1, Math.round(roundStep(Math.max(1, least))));
     const [unit, size] = unitOf(step * 20);
     const digits = asTime ? Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9)) : 0;
     const list = [];

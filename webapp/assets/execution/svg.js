@@ -2,24 +2,17 @@
 /* The visible picture as SVG: bars and labels are shapes and text; merged bars and tile maps are one image each. */
 const executionSvg = (() => {
   "use strict";
-  const execution = popvision.execution;
+  const { canvas, execution } = popvision;
+  const { svgTag, escapeXml } = canvas;
 
-  const escape = (text) =>
-    String(text)
-      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd")
-      .replace(/[&<>"]/g, (each) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[each]);
-  const rect = (x, y, width, height, fill, more) =>
-    `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${fill}"${more || ""}/>`;
-  const text = (x, y, fill, content, more) =>
-    `<text x="${x}" y="${y}" fill="${fill}"${more || ""}>${escape(content)}</text>`;
+  const rect = (x, y, width, height, fill) => svgTag("rect", { x, y, width, height, fill });
+  const text = (x, y, fill, content, style) => svgTag("text", { x, y, fill, ...style }, escapeXml(content));
 
   /* What `paint` draws on a canvas of this size, as an image element. */
   function image(x, y, width, height, paint) {
-    const canvas = document.createElement("canvas");
-    canvas.width = Math.max(1, width);
-    canvas.height = Math.max(1, height);
-    paint(canvas.getContext("2d"));
-    return `<image x="${x}" y="${y}" width="${width}" height="${height}" style="image-rendering:pixelated" href="${canvas.toDataURL("image/png")}"/>`;
+    const picture = canvas.makeCanvas(Math.max(1, width), Math.max(1, height));
+    paint(canvas.contextOf(picture));
+    return canvas.svgImage(picture, x, y, picture.width, picture.height);
   }
 
   function bars(trace, band, top, parts) {
@@ -38,7 +31,11 @@ const executionSvg = (() => {
         const width = span[1] > 3 ? span[1] - 1 : span[1],
           y = top + level[row] * execution.ROW;
         const label = name[row] < 0 ? "" : source.data.header.names[name[row]];
-        parts.push(`<g><title>${escape(label)}</title>` + rect(span[0], y, width, execution.ROW - 1, style.fill));
+        parts.push(
+          "<g>",
+          svgTag("title", {}, escapeXml(label)),
+          rect(span[0], y, width, execution.ROW - 1, style.fill),
+        );
         const room = Math.min(span[0] + span[1], viewport.width) - Math.max(span[0], 0) - 9;
         if (options.labels && label && span[1] >= 26 && room > 12)
           parts.push(text(Math.max(span[0], 0) + 4, y + 12.5, style.ink, execution.fitText(trace.draw, label, room)));
@@ -47,7 +44,14 @@ const executionSvg = (() => {
     }
     for (const lane of source.data.header.lanes.slice(1))
       parts.push(
-        `<line x1="0" x2="${viewport.width}" y1="${top + lane * execution.ROW - 0.5}" y2="${top + lane * execution.ROW - 0.5}" stroke="${palette.plain.ink}" stroke-dasharray="6 4"/>`,
+        svgTag("line", {
+          x1: 0,
+          x2: viewport.width,
+          y1: top + lane * execution.ROW - 0.5,
+          y2: top + lane * execution.ROW - 0.5,
+          stroke: palette.plain.ink,
+          "stroke-dasharray": "6 4",
+        }),
       );
   }
 
@@ -58,7 +62,7 @@ const executionSvg = (() => {
       const x = execution.GUTTER + Math.round(viewport.x(tick.cycle));
       parts.push(
         rect(x, view.bandsTop - 6, 1, 5, palette.plain.axis),
-        text(x, view.bandsTop - 9, palette.plain.axis, tick.text, ' text-anchor="middle"'),
+        text(x, view.bandsTop - 9, palette.plain.axis, tick.text, { "text-anchor": "middle" }),
       );
     }
     parts.push(text(8, view.bandsTop - 9, palette.plain.faint, trace.units === "time" ? "time" : "cycles"));
@@ -71,7 +75,7 @@ const executionSvg = (() => {
     trace.draw.font = "11px " + palette.font;
     for (const band of trace.bands.visible()) {
       const top = view.bandsTop + band.top - trace.bands.scroll;
-      gutter.push(text(8, top + 12.5, palette.plain.ink, "IPU " + band.ipu, ' font-weight="600"'));
+      gutter.push(text(8, top + 12.5, palette.plain.ink, "IPU " + band.ipu, { "font-weight": 600 }));
       bars(trace, band, top, inside);
       if (band.tilesHeight)
         inside.push(
@@ -82,15 +86,20 @@ const executionSvg = (() => {
     }
     axis(trace, gutter);
     const note = execution.coarseNote(trace);
-    if (note) gutter.push(text(view.width - 8, view.height - 6, palette.plain.ink, note, ' text-anchor="end"'));
+    if (note) gutter.push(text(view.width - 8, view.height - 6, palette.plain.ink, note, { "text-anchor": "end" }));
     for (const cycle of trace.marks)
       inside.push(rect(Math.round(viewport.x(cycle)), view.bandsTop, 1, view.height, palette.plain.ink));
-    return (
-      `<svg xmlns="http://www.w3.org/2000/svg" width="${view.width}" height="${view.height}" viewBox="0 0 ${view.width} ${view.height}" font-family="${escape(palette.font)}" font-size="11">` +
-      rect(0, 0, view.width, view.height, palette.plain.surface) +
-      `<svg x="${execution.GUTTER}" y="0" width="${viewport.width}" height="${view.height}"><svg x="0" y="${view.bandsTop}" width="${viewport.width}" height="${view.height - view.bandsTop}" viewBox="0 ${view.bandsTop} ${viewport.width} ${view.height - view.bandsTop}">${inside.join("")}</svg></svg>` +
-      gutter.join("") +
-      "</svg>"
+    const { width, height, bandsTop } = view;
+    const size = { width: viewport.width, height: height - bandsTop };
+    const viewBox = `0 ${bandsTop} ${size.width} ${size.height}`;
+    const bands = svgTag("svg", { x: 0, y: bandsTop, ...size, viewBox }, inside.join(""));
+    const root = { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` };
+    return svgTag(
+      "svg",
+      { ...root, "font-family": palette.font, "font-size": 11 },
+      rect(0, 0, width, height, palette.plain.surface) +
+        svgTag("svg", { x: execution.GUTTER, y: 0, width: viewport.width, height }, bands) +
+        gutter.join(""),
     );
   }
 

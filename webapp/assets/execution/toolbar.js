@@ -34,22 +34,12 @@ const executionToolbar = (() => {
   };
 
   function fillToolbar(trace) {
-    const box = document.createElement("input");
-    box.className = "box";
-    box.title = "Zoom; type a percentage, 100 % shows everything";
-    box.setAttribute("aria-label", "Zoom in percent");
-    box.addEventListener("change", () => setZoom(trace, box.value));
-    box.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") {
-        setZoom(trace, box.value);
-        box.blur();
-        trace.host.focus();
-      }
-      if (event.key === "Escape") {
-        box.blur();
-        trace.host.focus();
-      }
-    });
+    const { makeZoomBox } = popvision.canvas;
+    const box = makeZoomBox(
+      trace.viewport,
+      () => trace.moved(),
+      () => trace.host.focus(),
+    );
     trace.slot("zoom").replaceChildren(box);
     trace.zoomBox = box;
     const root = trace.host.closest(".execution");
@@ -75,22 +65,6 @@ const executionToolbar = (() => {
     button.setAttribute("aria-checked", shown ? "true" : "false");
     const hidden = execution.CLASSES.filter((name) => (name === button.dataset.hide ? !shown : trace.hidden.has(name)));
     popvision.select({ hide: hidden.join(",") || null });
-  }
-
-  function setZoom(trace, text) {
-    const percent = parseFloat(text.replace(/[,\s%]/g, ""));
-    if (percent > 0) trace.viewport.setPercent(Math.max(100, percent));
-    trace.moved();
-    trace.zoomBox.dataset.shown = "";
-  }
-
-  function showZoom(trace) {
-    const box = trace.zoomBox;
-    const text =
-      (trace.viewport.percent < 1000 ? trace.viewport.percent.toFixed(0) : execution.integer(trace.viewport.percent)) +
-      " %";
-    if (!box || box.dataset.shown === text || document.activeElement === box) return;
-    box.value = box.dataset.shown = text;
   }
 
   function swatch(trace, family) {
@@ -156,14 +130,6 @@ const executionToolbar = (() => {
     return row;
   }
 
-  function offer(blob, name) {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = name;
-    link.click();
-    window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  }
-
   /* With a comparison both drawings are saved, the target's as a file of its own. */
   function drawings(trace) {
     return [[trace, ""]].concat(trace.peer ? [[trace.peer, "-target"]] : []);
@@ -172,15 +138,15 @@ const executionToolbar = (() => {
   function savePng(trace) {
     for (const [each, suffix] of drawings(trace)) {
       execution.drawFrame(each);
-      each.canvas.toBlob((blob) => offer(blob, `execution-trace${suffix}.png`), "image/png");
+      each.canvas.toBlob((blob) => blob && popvision.download(blob, `execution-trace${suffix}.png`), "image/png");
     }
   }
 
   function saveSvg(trace) {
     for (const [each, suffix] of drawings(trace))
-      offer(new Blob([execution.svg(each)], { type: "image/svg+xml" }), `execution-trace${suffix}.svg`);
+      popvision.download(new Blob([execution.svg(each)], { type: "image/svg+xml" }), `execution-trace${suffix}.svg`);
   }
 
-  return { fillToolbar, showZoom, fillKey };
+  return { fillToolbar, fillKey };
 })();
 Object.assign(popvision.execution, executionToolbar);

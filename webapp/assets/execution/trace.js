@@ -21,6 +21,8 @@ const executionTrace = (() => {
       this.hidden = new Set();
       this.palette = new execution.Palette(this.hidden);
       this.options = { labels: true, small: true };
+      /** @type {HTMLInputElement | null} */
+      this.zoomBox = null;
       this.linked = false;
       this.marks = [];
       this.names = execution.keysOf(this.facts.role);
@@ -167,8 +169,7 @@ const executionTrace = (() => {
         const facts = await popvision.fetchJson(`/data/${this.facts.key}/execution/step?ipu=${this.on}&step=${step}`);
         if (this.picked !== name || this.stopped) return;
         this.selected = facts;
-        if (!this.cursor.at)
-          this.spoken.textContent = `step ${facts.step}, ${facts.type}, ${facts.name}, ${execution.integer(facts.end - facts.begin)} cycles on IPU ${facts.ipu}`;
+        if (!this.cursor.at) this.spoken.textContent = this.spokenStep(facts);
         if (this.linkNext && this.isSource) popvision.select({ program: facts.program });
         if (reveal || this.revealNext) {
           if (this.viewport.reveal(facts.bar_begin, facts.bar_end)) this.moved();
@@ -180,6 +181,10 @@ const executionTrace = (() => {
       this.schedule();
     }
 
+    spokenStep({ step, type, name, begin, end, ipu }) {
+      return `step ${step}, ${type}, ${name}, ${execution.integer(end - begin)} cycles on IPU ${ipu}`;
+    }
+
     /* Select a step on a band's IPU; its program follows, so that the other pages show it. */
     select(step, ipu) {
       if (!this.isSource) {
@@ -187,7 +192,7 @@ const executionTrace = (() => {
         return;
       }
       this.linkNext = true;
-      popvision.select({ step: step, tstep: null, on: this.ipu === null && ipu ? ipu : null, sel: null });
+      popvision.select({ step, tstep: null, on: this.ipu === null && ipu ? ipu : null, sel: null });
     }
 
     choose(from, to) {
@@ -254,7 +259,7 @@ const executionTrace = (() => {
       if (this.keyboard && this.keyboard.hold(now)) this.schedule();
       const complete = this.update();
       execution.drawFrame(this);
-      execution.showZoom(this);
+      canvas.showZoom(this.zoomBox, this.viewport);
       this.host.dataset.state = complete ? "complete" : "loading";
       if (complete && this.host.dataset.firstComplete === undefined) this.noteComplete();
     }

@@ -7,31 +7,26 @@
    maximum. With `vs`, the report compared with, a cell is the largest difference target - source. */
 (() => {
   "use strict";
-  const liveness = popvision.liveness;
-  const plots = popvision.plots;
+  const { canvas, liveness, plots } = popvision;
   const VIEW = "live_tiles";
 
   class HeatMap {
     constructor(host) {
       this.host = host;
       this.canvas = host.querySelector("canvas") || host.appendChild(document.createElement("canvas"));
-      this.tip = host.appendChild(
-        Object.assign(document.createElement("div"), { className: "heat-tip", hidden: true }),
-      );
+      this.tip = host.appendChild(canvas.tipLine("", "heat-tip"));
+      this.tip.hidden = true;
       /** @type {any} */
       this.answer = null;
       /** @type {any} */
       this.shown = null;
       this.asked = "";
       const again = () => this.update();
-      this.stops = [popvision.onSelect(again)];
-      for (const name of ["popvision:plot", "popvision:theme"]) {
-        document.addEventListener(name, again);
-        this.stops.push(() => document.removeEventListener(name, again));
-      }
-      this.size = new ResizeObserver(again);
-      this.size.observe(host);
-      this.stops.push(() => this.size.disconnect());
+      const listeners = (this.listeners = new canvas.Listeners());
+      listeners.add(popvision.onSelect(again));
+      listeners.on(document, "popvision:plot", again);
+      listeners.on(document, "popvision:theme", again);
+      listeners.onResize(host, again);
       liveness.listen(this);
       this.update();
     }
@@ -78,11 +73,8 @@
     }
 
     query(more) {
-      const parts = Object.entries(more).map(([name, value]) => name + "=" + value);
-      if (this.heat.always) parts.push("always=1");
-      if (this.heat.capacity) parts.push("capacity=1");
-      if (this.heat.vs) parts.push("vs=" + encodeURIComponent(this.heat.vs), "by=" + this.heat.by);
-      return parts.join("&");
+      const { always, capacity, vs, by } = this.heat;
+      return { ...more, always: always ? 1 : null, capacity: capacity ? 1 : null, vs: vs || null, by: vs ? by : null };
     }
 
     update() {
@@ -93,26 +85,25 @@
         1,
         Math.min(indices[1] - indices[0] + 1, Math.floor(area.width), Math.floor(400000 / rows)),
       );
-      const address =
-        "/data/" +
-        this.heat.key +
-        "/liveness/heat?" +
-        this.query({ tiles: tiles.join("-"), indices: indices.join("-"), rows, columns });
-      if (address !== this.asked) this.ask(address, { tiles, indices, vs: this.heat.vs });
+      const query = this.query({ tiles: tiles.join("-"), indices: indices.join("-"), rows, columns });
+      const question = Object.entries({ key: this.heat.key, ...query })
+        .map(([name, value]) => name + "=" + (value === null ? "" : value))
+        .join("&");
+      if (question !== this.asked) this.ask(question, query, { tiles, indices, vs: this.heat.vs });
       this.draw();
     }
 
-    async ask(address, shown) {
-      this.asked = address;
+    async ask(question, query, shown) {
+      this.asked = question;
       try {
-        const answer = await popvision.fetchPacked(address);
-        if (address !== this.asked) return;
+        const answer = await popvision.fetchPacked(`/data/${this.heat.key}/liveness/heat`, query);
+        if (question !== this.asked) return;
         Object.assign(this, { answer, shown, theme: null });
         this.host.dataset.stride = answer.header.indicesPerColumn;
-        this.host.dataset.drawn = address;
+        this.host.dataset.drawn = question;
         this.draw();
       } catch (problem) {
-        if (address === this.asked) popvision.notice("Heat map: " + problem.message);
+        if (question === this.asked) popvision.notice("Heat map: " + problem.message);
       }
     }
 
@@ -139,19 +130,12 @@
 
     draw() {
       const [width, height] = [this.host.clientWidth, this.host.clientHeight];
-      const ratio = window.devicePixelRatio || 1;
-      if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
-        this.canvas.width = Math.round(width * ratio);
-        this.canvas.height = Math.round(height * ratio);
-      }
-      const draw = this.canvas.getContext("2d");
-      draw.setTransform(ratio, 0, 0, ratio, 0, 0);
-      draw.clearRect(0, 0, width, height);
-      liveness.paint(new liveness.CanvasPen(draw, popvision.token("font")), this.map(), liveness.colours());
+      const draw = canvas.clearedContext(this.canvas, width, height);
+      liveness.paint(new canvas.CanvasPen(draw, popvision.token("font")), this.map(), liveness.colours());
     }
 
     /* Tile and index under a point of the canvas; null outside of the picture. */
-    placeAt(x, y) {
+    placeAt({ x, y }) {
       const { area, tiles, indices } = this;
       if (x < area.x || y < area.y || x >= area.x + area.width || y >= area.y + area.height) return null;
       return {
@@ -173,44 +157,23 @@
       };
     }
 
-    async highest(cell) {
-      const address =
-        "/data/" +
-        this.heat.key +
-        "/liveness/cell?" +
-        this.query({ tiles: cell.tiles.join("-"), indices: cell.indices.join("-") });
-      return popvision.fetchJson(address);
+    highest(cell) {
+      const query = this.query({ tiles: cell.tiles.join("-"), indices: cell.indices.join("-") });
+      return popvision.fetchJson(`/data/${this.heat.key}/liveness/cell`, query);
     }
 
     /* The picture as PNG or SVG, with its axes and key, as it stands on the screen. */
     save(kind, name) {
       const [width, height] = [this.host.clientWidth, this.host.clientHeight];
-      const give = (blob) => {
-        const link = document.createElement("a");
-        link.href = URL.createObjectURL(blob);
-        link.download = name + "." + kind;
-        link.click();
-        window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-      };
       const colours = liveness.colours();
-      if (kind === "svg") {
-        const pen = new liveness.SvgPen(width, height, popvision.token("font"));
+      canvas.savePicture({ width, height, kind, name }, (pen) => {
         pen.box(0, 0, width, height, colours.surface);
         liveness.paint(pen, this.map(), colours);
-        give(new Blob([String(pen)], { type: "image/svg+xml" }));
-        return;
-      }
-      const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height });
-      const draw = canvas.getContext("2d");
-      draw.scale(2, 2);
-      const pen = new liveness.CanvasPen(draw, popvision.token("font"));
-      pen.box(0, 0, width, height, colours.surface);
-      liveness.paint(pen, this.map(), colours);
-      canvas.toBlob(give, "image/png");
+      });
     }
 
     stop() {
-      this.stops.forEach((stop) => stop());
+      this.listeners.stop();
     }
   }
 

@@ -3,7 +3,7 @@
    up and down move the cursor over tiles, and Shift + W S zooms the tiles. */
 const livenessInput = (() => {
   "use strict";
-  const plots = popvision.plots;
+  const { canvas, plots } = popvision;
   const WAIT = 60; /* ms that the pointer rests before a cell is asked about */
 
   function zoomed([from, to], [first, last], factor, at) {
@@ -12,78 +12,68 @@ const livenessInput = (() => {
     return [low, low + width - 1];
   }
 
-  function listen(map) {
-    const host = map.host;
-    let timer = 0,
-      from = null;
-    const point = (event) => {
-      const box = map.canvas.getBoundingClientRect();
-      return [event.clientX - box.x, event.clientY - box.y];
+  /* The pointer at rest asks about its cell. */
+  function hover(map, event) {
+    window.clearTimeout(map.hovering);
+    map.tip.hidden = true;
+    const point = canvas.pointIn(event, map.canvas);
+    const at = map.answer && map.placeAt(point);
+    if (!at || event.buttons) return;
+    map.hovering = window.setTimeout(async () => {
+      const cell = map.cellOf(at);
+      try {
+        tell(map, cell, await map.highest(cell), point);
+      } catch (_) {
+        /* the picture says what is wrong */
+      }
+    }, WAIT);
+  }
+
+  /* A drag shows its rectangle, a click selects the maximum of its cell. */
+  function press(map, begin) {
+    if (!map.answer || !map.placeAt(begin)) return null;
+    return {
+      drop: (end) => show(map, begin, end),
+      click: async (point) => {
+        const at = map.answer && map.placeAt(point);
+        if (at) choose(map, await map.highest(map.cellOf(at)));
+      },
     };
+  }
 
-    function hover(event) {
-      window.clearTimeout(timer);
-      map.tip.hidden = true;
-      const at = map.answer && map.placeAt(...point(event));
-      if (!at || event.buttons) return;
-      const [x, y] = point(event);
-      timer = window.setTimeout(async () => {
-        const cell = map.cellOf(at);
-        try {
-          tell(map, cell, await map.highest(cell), x, y);
-        } catch (_) {
-          /* the picture says what is wrong */
-        }
-      }, WAIT);
-    }
+  function wheel(map, event) {
+    const at = map.answer && map.placeAt(canvas.pointIn(event, map.canvas));
+    if (!at) return;
+    event.preventDefault();
+    const factor = Math.pow(1.0015, canvas.wheelOf(event).main);
+    if (event.shiftKey) map.setTiles(...zoomed(map.tiles, map.heat.tiles, factor, at.tile));
+    else plots.setWindow(map.plot, ...zoomed(map.indices, [0, map.plot.count - 1], factor, at.index));
+  }
 
-    host.addEventListener("pointermove", hover);
-    host.addEventListener("pointerleave", () => {
-      window.clearTimeout(timer);
+  function listen(map) {
+    const { host, listeners } = map;
+    canvas.followDrags(listeners, host, (point) => press(map, point));
+    listeners.on(host, "pointermove", (event) => hover(map, event));
+    listeners.on(host, "pointerleave", () => {
+      window.clearTimeout(map.hovering);
       map.tip.hidden = true;
     });
-    host.addEventListener("pointerdown", (event) => {
-      if (event.button || !map.answer) return;
-      from = map.placeAt(...point(event)) && point(event);
-    });
-    host.addEventListener("pointerup", async (event) => {
-      const begin = from;
-      from = null;
-      if (!begin || !map.answer) return;
-      const end = point(event);
-      if (Math.hypot(end[0] - begin[0], end[1] - begin[1]) > 5) return show(map, begin, end);
-      const at = map.placeAt(...end);
-      if (at) choose(map, await map.highest(map.cellOf(at)));
-    });
-    host.addEventListener("dblclick", () => {
+    listeners.on(host, "dblclick", () => {
       map.setTiles(...map.heat.tiles);
       plots.setWindow(map.plot, 0, map.plot.count - 1);
     });
-    host.addEventListener(
-      "wheel",
-      (event) => {
-        const at = map.answer && map.placeAt(...point(event));
-        if (!at) return;
-        event.preventDefault();
-        const factor = Math.pow(1.0015, event.deltaY || event.deltaX);
-        if (event.shiftKey) map.setTiles(...zoomed(map.tiles, map.heat.tiles, factor, at.tile));
-        else plots.setWindow(map.plot, ...zoomed(map.indices, [0, map.plot.count - 1], factor, at.index));
-      },
-      { passive: false },
-    );
-    host.addEventListener("keydown", (event) => keys(map, event));
+    listeners.on(host, "wheel", (event) => wheel(map, event), { passive: false });
+    listeners.on(host, "keydown", (event) => keys(map, event));
   }
 
   /* Show the rectangle that was dragged over. */
   function show(map, begin, end) {
-    const inside = (at) => {
-      const a = map.area;
-      return [
-        Math.max(a.x, Math.min(at[0], a.x + a.width - 0.01)),
-        Math.max(a.y, Math.min(at[1], a.y + a.height - 0.01)),
-      ];
-    };
-    const [one, other] = [map.placeAt(...inside(begin)), map.placeAt(...inside(end))];
+    const { area } = map;
+    const inside = ({ x, y }) => ({
+      x: Math.max(area.x, Math.min(x, area.x + area.width - 0.01)),
+      y: Math.max(area.y, Math.min(y, area.y + area.height - 0.01)),
+    });
+    const [one, other] = [map.placeAt(inside(begin)), map.placeAt(inside(end))];
     map.setTiles(Math.min(one.tile, other.tile), Math.max(one.tile, other.tile));
     plots.setWindow(map.plot, Math.min(one.index, other.index), Math.max(one.index, other.index));
   }
@@ -113,8 +103,9 @@ const livenessInput = (() => {
       ArrowUp: () => to(cursor.tile === null ? tiles[1] : cursor.tile - step),
       KeyW: () => event.shiftKey && map.setTiles(...zoomed(tiles, map.heat.tiles, 0.5, middle)),
       KeyS: () => event.shiftKey && map.setTiles(...zoomed(tiles, map.heat.tiles, 2, middle)),
-      Enter: async () =>
-        cursor.tile !== null && cursor.index !== null && choose(map, await map.highest(map.cellOf(cursor))),
+      Enter: async () => {
+        if (cursor.tile !== null && cursor.index !== null) choose(map, await map.highest(map.cellOf(cursor)));
+      },
     };
     const action = actions[event.code];
     if (!action || (event.code.startsWith("Key") && !event.shiftKey)) return;
@@ -123,50 +114,37 @@ const livenessInput = (() => {
     action();
   }
 
-  function tell(map, cell, place, x, y) {
-    const number = (value) => value.toLocaleString("en-US");
-    const span = ([first, last], one, many) =>
-      first === last ? one + " " + number(first) : many + " " + number(first) + " to " + number(last);
-    const line = (text, className) => Object.assign(document.createElement("div"), { textContent: text, className });
-    const many = cell.tiles[0] !== cell.tiles[1] || cell.indices[0] !== cell.indices[1];
-    const bytes = (value) => popvision.bytesText(value) + " (" + number(value) + " B)";
-    const compares = "target" in place,
-      known = compares && place.target !== null;
-    const change = known ? place.target - place.bytes : 0;
-    const value = !compares
-      ? bytes(place.bytes)
-      : known
-        ? (change > 0 ? "+" : change < 0 ? "−" : "") + bytes(Math.abs(change))
-        : "No partner in the target";
-    map.tip.replaceChildren(
-      line(value, "heat-tip-value"),
-      ...(compares ? [line("source " + bytes(place.bytes), "")] : []),
-      ...(known
-        ? [
-            line(
-              "target " +
-                bytes(place.target) +
-                (place.targetIndex === place.index ? "" : ", its index " + number(place.targetIndex)),
-              "",
-            ),
-          ]
-        : []),
-      line(
-        (many ? (known ? "largest of " : "highest of ") : "") +
-          span(cell.tiles, "tile", "tiles") +
-          ", " +
-          span(cell.indices, "index", "indices"),
-        "",
-      ),
-      line(
-        "tile " + number(place.tile) + " of IPU " + place.ipu + " at index " + number(place.index) + ": " + place.name,
-        "heat-tip-name",
-      ),
-    );
-    map.tip.hidden = false;
-    const [width, height] = [map.host.clientWidth, map.host.clientHeight];
-    map.tip.style.left = Math.min(x + 14, width - map.tip.offsetWidth - 6) + "px";
-    map.tip.style.top = (y + 18 + map.tip.offsetHeight > height ? y - 12 - map.tip.offsetHeight : y + 16) + "px";
+  const number = (value) => value.toLocaleString("en-US");
+  const bytes = (value) => popvision.bytesText(value) + " (" + number(value) + " B)";
+  const span = ([first, last], one, many) =>
+    first === last ? one + " " + number(first) : many + " " + number(first) + " to " + number(last);
+
+  /* The value of a cell: bytes, or the signed difference of a comparison. */
+  function valueText(place) {
+    if (!("target" in place)) return bytes(place.bytes);
+    if (place.target === null) return "No partner in the target";
+    const change = place.target - place.bytes;
+    return (change > 0 ? "+" : change < 0 ? "\u2212" : "") + bytes(Math.abs(change));
+  }
+
+  /* Say what lies under the pointer. */
+  function tell(map, cell, place, point) {
+    const { tipLine } = canvas;
+    const isMerged = cell.tiles[0] !== cell.tiles[1] || cell.indices[0] !== cell.indices[1];
+    const compares = "target" in place;
+    const isMatched = compares && place.target !== null;
+    const lines = [tipLine(valueText(place), "heat-tip-value")];
+    if (compares) lines.push(tipLine("source " + bytes(place.bytes), ""));
+    if (isMatched) {
+      const other = place.targetIndex === place.index ? "" : ", its index " + number(place.targetIndex);
+      lines.push(tipLine("target " + bytes(place.target) + other, ""));
+    }
+    const rank = !isMerged ? "" : isMatched ? "largest of " : "highest of ";
+    const where = span(cell.tiles, "tile", "tiles") + ", " + span(cell.indices, "index", "indices");
+    const at = `tile ${number(place.tile)} of IPU ${place.ipu} at index ${number(place.index)}: ${place.name}`;
+    lines.push(tipLine(rank + where, ""), tipLine(at, "heat-tip-name"));
+    map.tip.replaceChildren(...lines);
+    canvas.placeTip(map.tip, map.host, point);
   }
 
   return { listen };

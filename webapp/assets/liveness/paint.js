@@ -2,6 +2,7 @@
 /* Draws the heat map of tile by liveness index: cells, axes, IPU borders, cursor, mark and colour key. */
 const livenessPaint = (() => {
   "use strict";
+  const { roundTicks } = popvision.canvas;
   const MARGIN = { left: 70, right: 18, top: 38, bottom: 40 };
   const NAMES = ["ink", "muted", "axis", "line-strong", "sunken", "surface", "accent", "warn"];
 
@@ -12,7 +13,7 @@ const livenessPaint = (() => {
     height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
   });
 
-  const colours = () => Object.fromEntries(NAMES.map((name) => [name, popvision.token(name)]));
+  const readColours = () => Object.fromEntries(NAMES.map((name) => [name, popvision.token(name)]));
 
   /* The pixel of each level; of a difference 127 is none and 255, without a partner, is left clear. */
   function palette(compares) {
@@ -25,30 +26,15 @@ const livenessPaint = (() => {
 
   /* The cells of an answer as a canvas of one pixel each. */
   function pictureOf(answer, compares) {
-    const canvas = document.createElement("canvas");
-    canvas.width = answer.header.columns;
-    canvas.height = answer.header.rows;
-    const draw = canvas.getContext("2d");
-    const image = draw.createImageData(canvas.width, canvas.height);
-    const out = new Uint32Array(image.data.buffer);
     const scale = palette(compares);
-    const levels = answer.arrays.levels;
-    for (let at = 0; at < levels.length; at += 1) out[at] = scale[levels[at]];
-    draw.putImageData(image, 0, 0);
-    return canvas;
+    return popvision.canvas.imageOf(
+      Uint32Array.from(answer.arrays.levels, (level) => scale[level]),
+      answer.header.columns,
+    );
   }
 
-  /* Round numbers in [first, last], at most `most`. */
-  function ticks(first, last, most) {
-    const least = (last - first + 1) / most;
-    const power = Math.pow(10, Math.floor(Math.log10(Math.max(1, least))));
-    const step = Math.max(1, power * [1, 2, 5, 10].find((factor) => factor * power >= least * 0.999999));
-    const found = [];
-    for (let at = Math.ceil(first / step) * step; at <= last; at += step) found.push(at);
-    return found;
-  }
-
-  /* map: {area, tiles: [first, last], indices: [first, last], shown (what `answer` covers), answer, picture, cursor, mark, perIpu} */
+  /* map: {area, tiles: [first, last], indices: [first, last], shown, answer, picture, cursor, mark, perIpu};
+     `answer` and `picture` cover the tiles and indices of `shown`. */
   function paint(pen, map, colours) {
     const { area, tiles, indices } = map;
     const x = (index) => area.x + ((index - indices[0]) * area.width) / (indices[1] - indices[0] + 1);
@@ -81,12 +67,12 @@ const livenessPaint = (() => {
   function axes(pen, map, colours, x, y) {
     const { area, tiles, indices } = map;
     const bottom = area.y + area.height;
-    for (const index of ticks(indices[0], indices[1], Math.max(2, area.width / 90))) {
+    for (const index of roundTicks(indices[0], indices[1], Math.max(2, area.width / 90), 1)) {
       const at = (x(index) + x(index + 1)) / 2;
       pen.line(at, bottom, at, bottom + 4, colours["line-strong"]);
       pen.text(index.toLocaleString("en-US"), at, bottom + 12, colours.axis, "center");
     }
-    for (const tile of ticks(tiles[0], tiles[1], Math.max(2, area.height / 34))) {
+    for (const tile of roundTicks(tiles[0], tiles[1], Math.max(2, area.height / 34), 1)) {
       const at = (y(tile) + y(tile + 1)) / 2;
       pen.line(area.x - 4, at, area.x, at, colours["line-strong"]);
       pen.text(tile.toLocaleString("en-US"), area.x - 7, at, colours.axis, "right");
@@ -148,6 +134,6 @@ const livenessPaint = (() => {
     );
   }
 
-  return { areaOf, colours, pictureOf, paint };
+  return { areaOf, colours: readColours, pictureOf, paint };
 })();
 Object.assign(popvision.liveness, livenessPaint);

@@ -3,182 +3,169 @@
    only, Alt: addresses only), a click selects the variable and the index, a double click shows everything. */
 const memoryAddressInput = (() => {
   "use strict";
-  const addressMap = popvision.addressMap;
-  const LEAST_DRAG = 4;
+  const { addressMap, canvas } = popvision;
+  const HOVER = 25; /* ms that the pointer rests before the cursor follows it */
 
-  function listen(on) {
-    const { host } = on;
-    let drag = null;
-    const stops = [];
-    const listen = (target, kind, listener, options) => {
-      target.addEventListener(kind, listener, options);
-      stops.push(() => target.removeEventListener(kind, listener, options));
-    };
-    const at = (event) => {
-      const box = host.getBoundingClientRect();
-      return { x: event.clientX - box.left, y: event.clientY - box.top };
-    };
-    const inside = (point) => {
-      const box = addressMap.inside(on.view);
-      return point.x >= box.x && point.x <= box.x + box.w && point.y >= box.y && point.y <= box.y + box.h;
-    };
-
-    listen(host, "pointerdown", (event) => {
-      if (event.button || !on.data) return;
-      host.focus({ preventScroll: true });
-      const point = at(event);
-      if (!inside(point)) return;
-      drag = { ...point, last: point, moves: event.shiftKey, id: event.pointerId, far: false };
-      host.setPointerCapture(event.pointerId);
-    });
-    listen(host, "pointermove", (event) => {
-      const point = at(event);
-      if (!drag) {
-        hover(point);
-        return;
-      }
-      drag.far = drag.far || Math.abs(point.x - drag.x) + Math.abs(point.y - drag.y) >= LEAST_DRAG;
-      if (!drag.far) return;
-      if (drag.moves) {
-        const box = addressMap.inside(on.view);
-        const indices = ((drag.last.x - point.x) / box.w) * (on.view.last - on.view.first);
-        const addresses = ((point.y - drag.last.y) / box.h) * (on.view.top - on.view.bottom);
-        if (Math.abs(indices) >= 1 || Math.abs(addresses) >= 1) {
-          on.pan(indices, addresses);
-          drag.last = point;
-        }
-      } else {
-        on.box = {
-          x0: Math.min(drag.x, point.x),
-          y0: Math.min(drag.y, point.y),
-          x1: Math.max(drag.x, point.x),
-          y1: Math.max(drag.y, point.y),
-        };
-        on.draw();
-      }
-    });
-    const end = (event) => {
-      if (!drag) return;
-      const { far, moves } = drag;
-      drag = null;
-      const box = on.box;
-      on.box = null;
-      if (!far) {
-        click(at(event));
-        return;
-      }
-      if (!moves && box) {
-        on.show({
-          first: addressMap.indexAt(on.view, box.x0),
-          last: addressMap.indexAt(on.view, box.x1),
-          bottom: addressMap.addressAt(on.view, box.y1),
-          top: addressMap.addressAt(on.view, box.y0),
-        });
-      }
-    };
-    listen(host, "pointerup", end);
-    listen(host, "pointercancel", () => {
-      drag = null;
-      on.box = null;
-      on.draw();
-    });
-    listen(host, "dblclick", () => on.data && on.show(on.all));
-    listen(
-      host,
-      "wheel",
-      (event) => {
-        if (!on.data) return;
-        event.preventDefault();
-        const point = at(event);
-        const amount = event.deltaY || event.deltaX;
-        on.zoom(
-          Math.pow(1.0015, Math.max(-300, Math.min(300, amount))),
-          addressMap.indexAt(on.view, point.x),
-          addressMap.addressAt(on.view, point.y),
-          event.shiftKey ? "x" : event.altKey ? "y" : "xy",
-        );
-      },
-      { passive: false },
-    );
-
-    let waiting = 0;
-    function hover(point) {
-      if (!on.data || !inside(point)) return;
-      window.clearTimeout(waiting);
-      waiting = window.setTimeout(
-        () => on.move(addressMap.addressAt(on.view, point.y), addressMap.indexAt(on.view, point.x), false),
-        25,
-      );
-    }
-
-    async function click(point) {
-      window.clearTimeout(waiting);
-      await on.move(addressMap.addressAt(on.view, point.y), addressMap.indexAt(on.view, point.x), false);
-      on.choose();
-    }
-    stops.push(() => window.clearTimeout(waiting));
-
-    /* The next address above or below at which something else lies at the cursor's index. */
-    function neighbour(by) {
-      const { cursor, place } = on;
-      if (!place) return cursor.address;
-      return by > 0 ? Math.max(place.end, cursor.address + 1) : Math.min(place.begin, cursor.address) - 1;
-    }
-
-    function fit() {
-      const { chosen_begin: begin, chosen_end: end, chosen_from: from, chosen_to: to } = on.data.arrays;
-      if (!begin.length) return;
-      const least = (list) => list.reduce((a, b) => Math.min(a, b)),
-        most = (list) => list.reduce((a, b) => Math.max(a, b));
-      const high = Math.max(64, most(end) - least(begin)),
-        wide = Math.max(1, most(to) - least(from));
-      on.show({
-        bottom: least(begin) - high * 0.3,
-        top: most(end) + high * 0.3,
-        first: least(from) - wide * 0.2,
-        last: most(to) + wide * 0.2,
-      });
-    }
-
-    const centre = () =>
-      on.cursor || { index: (on.view.first + on.view.last) / 2, address: (on.view.bottom + on.view.top) / 2 };
-    const step = (event) => (event.shiftKey ? Math.max(1, Math.round((on.view.last - on.view.first) / 20)) : 1);
-    const near = () => on.cursor || { address: on.view.bottom, index: on.view.first };
-    const BY_PLACE = {
-      KeyW: () => on.zoom(0.7, centre().index, centre().address),
-      KeyS: () => on.zoom(1 / 0.7, centre().index, centre().address),
-      KeyA: () => on.pan(-Math.max(1, 0.15 * (on.view.last - on.view.first)), 0),
-      KeyD: () => on.pan(Math.max(1, 0.15 * (on.view.last - on.view.first)), 0),
-    };
-    const KEYS = {
-      ArrowRight: (event) => on.move(near().address, near().index + step(event), true),
-      ArrowLeft: (event) => on.move(near().address, near().index - step(event), true),
-      ArrowUp: () => on.move(neighbour(1), near().index, true),
-      ArrowDown: () => on.move(neighbour(-1), near().index, true),
-      PageUp: () => on.pan(0, 0.5 * (on.view.top - on.view.bottom)),
-      PageDown: () => on.pan(0, -0.5 * (on.view.top - on.view.bottom)),
-      "+": BY_PLACE.KeyW,
-      "=": BY_PLACE.KeyW,
-      "-": BY_PLACE.KeyS,
-      0: () => on.show(on.all),
-      Home: () => on.show(on.all),
-      p: () => on.move(near().address, on.data.header.peak, true),
-      f: fit,
-      Enter: () => on.choose(),
-      Escape: () => popvision.select({ variable: null }),
-    };
-    listen(host, "keydown", (event) => {
-      if (!on.data || event.ctrlKey || event.metaKey || event.altKey) return;
-      const action = BY_PLACE[event.code] || KEYS[event.key];
-      if (!action) return;
-      event.preventDefault();
-      event.stopPropagation();
-      action(event);
-    });
-    return () => stops.forEach((stop) => stop());
+  function isInside(map, point) {
+    const box = addressMap.inside(map.view);
+    return point.x >= box.x && point.x <= box.x + box.w && point.y >= box.y && point.y <= box.y + box.h;
   }
 
-  /* The picture of a map as a file: PNG of the pixels, SVG drawn anew from the same data. */
+  /* The place under a point: [address, index]. */
+  const placeAt = (map, point) => [addressMap.addressAt(map.view, point.y), addressMap.indexAt(map.view, point.x)];
+
+  /* ---- pointer ---- */
+
+  function press(map, begin, event) {
+    if (!map.data) return null;
+    map.host.focus({ preventScroll: true });
+    if (!isInside(map, begin)) return null;
+    const click = async (point) => {
+      window.clearTimeout(map.hovering);
+      await map.move(...placeAt(map, point), false);
+      map.choose();
+    };
+    return { ...(event.shiftKey ? moving(map, begin) : boxing(map, begin)), click };
+  }
+
+  /* Shift-drag moves the window. */
+  function moving(map, begin) {
+    let last = begin;
+    return {
+      move: (point) => {
+        const { view } = map;
+        const box = addressMap.inside(view);
+        const indices = ((last.x - point.x) / box.w) * (view.last - view.first);
+        const addresses = ((point.y - last.y) / box.h) * (view.top - view.bottom);
+        if (Math.abs(indices) < 1 && Math.abs(addresses) < 1) return;
+        map.pan(indices, addresses);
+        last = point;
+      },
+    };
+  }
+
+  /* A drag draws a box, and zooms into it at its end. */
+  function boxing(map, begin) {
+    const end = () => {
+      map.box = null;
+      map.draw();
+    };
+    return {
+      move: (point) => {
+        map.box = {
+          x0: Math.min(begin.x, point.x),
+          y0: Math.min(begin.y, point.y),
+          x1: Math.max(begin.x, point.x),
+          y1: Math.max(begin.y, point.y),
+        };
+        map.draw();
+      },
+      drop: () => {
+        const { x0, y0, x1, y1 } = map.box;
+        map.box = null;
+        const [bottom, first] = placeAt(map, { x: x0, y: y1 });
+        const [top, last] = placeAt(map, { x: x1, y: y0 });
+        map.show({ first, last, bottom, top });
+      },
+      cancel: end,
+    };
+  }
+
+  function wheel(map, event) {
+    if (!map.data) return;
+    event.preventDefault();
+    const [address, index] = placeAt(map, canvas.pointIn(event, map.host));
+    const amount = Math.max(-300, Math.min(300, canvas.wheelOf(event).main));
+    map.zoom(Math.pow(1.0015, amount), index, address, event.shiftKey ? "x" : event.altKey ? "y" : "xy");
+  }
+
+  function hover(map, event) {
+    const point = canvas.pointIn(event, map.host);
+    if (event.buttons || !map.data || !isInside(map, point)) return;
+    window.clearTimeout(map.hovering);
+    map.hovering = window.setTimeout(() => map.move(...placeAt(map, point), false), HOVER);
+  }
+
+  /* ---- keys ---- */
+
+  /* The next address above or below that holds something else at the cursor's index. */
+  function neighbour(map, by) {
+    const { cursor, place } = map;
+    if (!place) return cursor.address;
+    return by > 0 ? Math.max(place.end, cursor.address + 1) : Math.min(place.begin, cursor.address) - 1;
+  }
+
+  /* Show the selected variable with some room around it. */
+  function fit(map) {
+    const { chosen_begin: begin, chosen_end: end, chosen_from: from, chosen_to: to } = map.data.arrays;
+    if (!begin.length) return;
+    const [bottom, top, first, last] = [Math.min(...begin), Math.max(...end), Math.min(...from), Math.max(...to)];
+    const high = Math.max(64, top - bottom);
+    const wide = Math.max(1, last - first);
+    map.show({
+      bottom: bottom - high * 0.3,
+      top: top + high * 0.3,
+      first: first - wide * 0.2,
+      last: last + wide * 0.2,
+    });
+  }
+
+  /* The position that a zoom by key keeps: the cursor, else the middle. */
+  const centre = ({ cursor, view }) =>
+    cursor || { index: (view.first + view.last) / 2, address: (view.bottom + view.top) / 2 };
+  /* Where the cursor goes from: its place, else the lower left corner. */
+  const start = ({ cursor, view }) => cursor || { address: view.bottom, index: view.first };
+  const zoomBy = (factor) => (map) => map.zoom(factor, centre(map).index, centre(map).address);
+  const panBy = (share) => (map) =>
+    map.pan(Math.sign(share) * Math.max(1, Math.abs(share) * (map.view.last - map.view.first)), 0);
+  const scrollBy = (share) => (map) => map.pan(0, share * (map.view.top - map.view.bottom));
+  const showAll = (map) => map.show(map.all);
+  const stepBy = (by) => (map, event) => {
+    const stride = event.shiftKey ? Math.max(1, Math.round((map.view.last - map.view.first) / 20)) : 1;
+    map.move(start(map).address, start(map).index + by * stride, true);
+  };
+
+  const COMMON = {
+    "zoom-in": zoomBy(0.7),
+    "zoom-out": zoomBy(1 / 0.7),
+    left: panBy(-0.15),
+    right: panBy(0.15),
+    all: showAll,
+    fit,
+    clear: () => popvision.select({ variable: null }),
+  };
+  const KEYS = {
+    ArrowRight: stepBy(1),
+    ArrowLeft: stepBy(-1),
+    ArrowUp: (map) => map.move(neighbour(map, 1), start(map).index, true),
+    ArrowDown: (map) => map.move(neighbour(map, -1), start(map).index, true),
+    PageUp: scrollBy(0.5),
+    PageDown: scrollBy(-0.5),
+    Home: showAll,
+    p: (map) => map.move(start(map).address, map.data.header.peak, true),
+    Enter: (map) => map.choose(),
+  };
+
+  function keyDown(map, event) {
+    if (!map.data || event.ctrlKey || event.metaKey || event.altKey) return;
+    const action = COMMON[canvas.BY_KEY[event.key] || popvision.keyOf(event)] || KEYS[event.key];
+    if (!action) return;
+    event.preventDefault();
+    event.stopPropagation();
+    action(map, event);
+  }
+
+  function listen(map) {
+    const { host, listeners } = map;
+    canvas.followDrags(listeners, host, (point, event) => press(map, point, event));
+    listeners.on(host, "pointermove", (event) => hover(map, event));
+    listeners.on(host, "dblclick", () => map.data && showAll(map));
+    listeners.on(host, "wheel", (event) => wheel(map, event), { passive: false });
+    listeners.on(host, "keydown", (event) => keyDown(map, event));
+    listeners.add(() => window.clearTimeout(map.hovering));
+  }
+
+  /* Saves the map: PNG has the pixels of the screen, SVG is drawn anew from the same data. */
   document.addEventListener("click", (event) => {
     const button = popvision.closest(event, "[data-save-map]");
     /** @type {any} */

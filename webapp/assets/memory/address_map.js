@@ -5,7 +5,7 @@
    URL: mem_addr and mem_idx are the visible window, end excluded; variable and liveness are what was clicked. */
 const memoryAddressMap = (() => {
   "use strict";
-  const addressMap = popvision.addressMap;
+  const { addressMap, canvas } = popvision;
   const SETTLE = 70; /* ms without movement before the server is asked */
 
   const whole = (value) => Math.round(value).toLocaleString("en-US");
@@ -22,23 +22,20 @@ const memoryAddressMap = (() => {
       /** @type {any} */
       this.box = null;
       this.cursor = null;
+      this.hovering = 0; /* the timer of a pointer at rest */
+      this.scale = 1;
       this.asked = 0;
-      this.stops = [popvision.onSelect((now, patch) => this.selected(patch))];
-      const observer = new ResizeObserver(() => this.resized());
-      observer.observe(host);
-      const themed = () => this.ask(0);
-      document.addEventListener("popvision:theme", themed);
-      this.stops.push(
-        () => observer.disconnect(),
-        () => document.removeEventListener("popvision:theme", themed),
-      );
-      this.stops.push(addressMap.listen(this));
+      const listeners = (this.listeners = new canvas.Listeners());
+      listeners.add(popvision.onSelect((_, patch) => this.selected(patch)));
+      listeners.onResize(host, () => this.resized());
+      listeners.on(document, "popvision:theme", () => this.ask(0));
+      addressMap.listen(this);
       this.resized();
     }
 
     stop() {
       window.clearTimeout(this.timer);
-      this.stops.forEach((stop) => stop());
+      this.listeners.stop();
     }
 
     get all() {
@@ -49,11 +46,7 @@ const memoryAddressMap = (() => {
       const { clientWidth: width, clientHeight: height } = this.host;
       if (!width || !height) return;
       Object.assign(this.view, { width, height });
-      const ratio = window.devicePixelRatio || 1;
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = Math.round(height * ratio);
-      this.canvas.style.width = width + "px";
-      this.canvas.style.height = height + "px";
+      this.scale = canvas.sizeCanvas(this.canvas, width, height);
       this.draw();
       this.ask(this.data ? SETTLE : 0);
     }
@@ -129,19 +122,17 @@ const memoryAddressMap = (() => {
         live: token("series-1"),
         share: token("series-6"),
         accent: token("accent"),
-        font: "11px " + token("font"),
       };
     }
 
     draw() {
       if (!this.data) return;
-      const context = this.canvas.getContext("2d");
-      const ratio = window.devicePixelRatio || 1;
-      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      const context = canvas.contextOf(this.canvas);
+      context.setTransform(this.scale, 0, 0, this.scale, 0, 0);
       const colours = this.colours();
       context.fillStyle = colours.surface;
       context.fillRect(0, 0, this.view.width, this.view.height);
-      addressMap.paint(new addressMap.CanvasPainter(context, ratio), this.view, this.data, colours);
+      addressMap.paint(new canvas.CanvasPen(context, popvision.token("font")), this.view, this.data, colours);
       this.drawCursor(context, colours);
       if (this.box) {
         const { x0, y0, x1, y1 } = this.box;
@@ -170,9 +161,11 @@ const memoryAddressMap = (() => {
 
     svg() {
       const colours = this.colours();
-      const painter = new addressMap.SvgPainter(this.view.width, this.view.height, colours.surface);
-      addressMap.paint(painter, this.view, this.data, colours);
-      return painter.content;
+      const { width, height } = this.view;
+      const pen = new canvas.SvgPen(width, height, popvision.token("font"));
+      pen.box(0, 0, width, height, colours.surface);
+      addressMap.paint(pen, this.view, this.data, colours);
+      return String(pen);
     }
 
     /* Show a window; whole numbers inside the addressMap. The picture moves at once, the server's answer follows. */
@@ -239,16 +232,11 @@ const memoryAddressMap = (() => {
       this.draw();
       const now = this.cursor;
       try {
-        const found = await popvision.fetchJson(
-          "/data/" +
-            this.host.dataset.key +
-            "/memory/at?tile=" +
-            this.host.dataset.tile +
-            "&address=" +
-            now.address +
-            "&index=" +
-            now.index,
-        );
+        const found = await popvision.fetchJson(`/data/${this.host.dataset.key}/memory/at`, {
+          tile: this.host.dataset.tile,
+          address: now.address,
+          index: now.index,
+        });
         if (this.cursor !== now) return;
         this.place = found;
         this.reading().textContent = sentence(found);

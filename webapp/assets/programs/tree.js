@@ -86,7 +86,7 @@
     async load() {
       const turn = ++this.turn;
       const selection = popvision.selection();
-      /* The root in the URL, else that of the selected program, which the server wrote into the page, else the first. */
+      /* The root in the URL, else the server's choice: the root of the selected program, or the first. */
       this.root = Number(selection.pt_root !== undefined ? selection.pt_root : this.box.dataset.root);
       this.markRoot();
       try {

@@ -2,7 +2,7 @@
 /* Numbers as text in the user's units; the same rules as webapp/formats.py.
 
      popvision.bytesText(n)            "624.0 KiB", "639.0 kB" or "638,976 B"
-     popvision.cyclesText(n, clock)    "1,234,567"; "928 µs" where time is preferred (clock in Hz; default: the report's)
+     popvision.cyclesText(n, clock)    "1,234,567", or "928 µs" (clock in Hz; default: the report's)
      popvision.secondsText(s)          "340 µs"
      popvision.byteTicks(top, most)    [{value, text}], round in the user's unit
      popvision.clock()                 device clock of the report shown, Hz; 0 when unknown

@@ -2,7 +2,7 @@
 /* Answers of the server: packed (webapp/packed.py: a JSON header, then typed arrays that are views of the reply,
    without a copy) or JSON. Both reject with the server's sentence.
 
-   popvision.fetchPacked(path, query?)   resolves to {header, arrays}
+   popvision.fetchPacked(path, query?)   resolves to {header, arrays}; query values that are null are left out
    popvision.fetchJson(path, query?)
    popvision.retryPause()                resolves after the pause that follows a failed request
 */
@@ -32,7 +32,9 @@ const sharedPacked = (() => {
    * @param {Query} [query]
    */
   async function answer(path, query) {
-    const pairs = Object.entries(query || {}).map(([name, value]) => name + "=" + encodeURIComponent(value));
+    const pairs = Object.entries(query || {})
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([name, value]) => name + "=" + encodeURIComponent(String(value)));
     const address = pairs.length ? path + "?" + pairs.join("&").replaceAll("%2C", ",") : path;
     const reply = await fetch(address);
     if (!reply.ok) throw new Error((await reply.text()) || "the server answered " + reply.status);

@@ -1,7 +1,8 @@
+// @ts-check
 /* Runs before the first paint: theme and folded menu as the user left them. Storage may be forbidden; then defaults. */
-(function () {
+(() => {
   "use strict";
-  var root = document.documentElement;
+  const root = document.documentElement;
   function stored(name) {
     try {
       return window.localStorage.getItem(name);
@@ -9,8 +10,8 @@
       return null;
     }
   }
-  var dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
-  var theme = stored("popvision.theme");
+  const dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
+  const theme = stored("popvision.theme");
   root.dataset.themeChoice = theme === "light" || theme === "dark" ? theme : "auto";
   root.dataset.theme = root.dataset.themeChoice !== "auto" ? theme : dark ? "dark" : "light";
   // On a small screen, or one at twice its size, the page needs the width more than the names of the views do.

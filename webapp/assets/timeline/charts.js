@@ -3,7 +3,6 @@
 const timelineCharts = (() => {
   "use strict";
   const tl = popvision.timeline;
-  const { execution } = popvision;
   const SWATCHES = 16,
     DECADES = 4;
 
@@ -79,7 +78,7 @@ const timelineCharts = (() => {
     }
 
     draw(draw, row, top) {
-      const { viewport, palette } = this.timeline;
+      const { palette } = this.timeline;
       if (row.open) this.drawScale(draw, top, row.height);
       if (!this.asked.data) return;
       const { time, value } = this.asked.data.arrays;
@@ -130,7 +129,7 @@ const timelineCharts = (() => {
       }
     }
 
-    /* Of each series the value that holds at `ns`: [{name, value, colour}]; NaN before the first and after the last sample. */
+    /* The value of each series at `ns`: [{name, value, colour}]; NaN before the first and after the last sample. */
     at(ns) {
       if (!this.asked.data) return [];
       const { time, value } = this.asked.data.arrays;

@@ -4,7 +4,6 @@ const timelineClock = (() => {
   "use strict";
   const SECOND = 1e9;
   const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
-    .map((each) => each)
     .concat([1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 2e8, 5e8])
     .concat(
       [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400].map(
@@ -43,15 +42,15 @@ const timelineClock = (() => {
     const perPixel = (viewport.to - viewport.from) / viewport.width;
     const step = STEPS.find((each) => each >= apart * perPixel) || STEPS[STEPS.length - 1];
     const shift = begin === null ? 0 : Number(begin % BigInt(step));
-    const ticks = [];
+    const list = [];
     for (
       let at = Math.ceil((viewport.from + shift) / step) * step - shift;
-      at <= viewport.to && ticks.length < 200;
+      at <= viewport.to && list.length < 200;
       at += step
     ) {
-      if (at >= 0) ticks.push({ at, text: stamp(at, step, begin) });
+      if (at >= 0) list.push({ at, text: stamp(at, step, begin) });
     }
-    return ticks;
+    return list;
   }
 
   return { length, stamp, day, ticks };

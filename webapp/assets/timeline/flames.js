@@ -48,8 +48,8 @@ const timelineFlames = (() => {
       const width = Math.min(16384, Math.max(1, Math.round(((to - from) * 1024) / pitch)));
       this.busy = true;
       try {
-        const address = `/data/${this.timeline.facts.key}/timeline/blocks?from=${from}&to=${to}&width=${width}&threads=${threads.join(",")}&hide=${hide}`;
-        const answer = await popvision.fetchPacked(address);
+        const query = { from, to, width, threads: threads.join(","), hide };
+        const answer = await popvision.fetchPacked(`/data/${this.timeline.facts.key}/timeline/blocks`, query);
         this.data = Object.assign(answer, { pitch, from, to: to - 1, hide, threads: new Set(threads) });
         this.sort();
       } catch (problem) {

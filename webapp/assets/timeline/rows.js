@@ -109,31 +109,39 @@ const timelineRows = (() => {
 
   /* Shown rows with their places: {pinned: [...], rows: [...], pinnedHeight, height}. */
   function place(all, folded, pinned) {
-    const place = { pinned: [], rows: [], pinnedHeight: 0, height: 0 };
+    const layout = { pinned: [], rows: [], pinnedHeight: 0, height: 0 };
     for (const id of pinned) {
       const row = all.find((each) => each.id === id && each.pinnable);
       if (!row) continue;
-      if (!place.pinned.length) {
-        place.pinned.push({ id: "pinned", kind: "group", title: "Pinned", depth: 0, top: 0, height: HEAD, open: true });
-        place.pinnedHeight = HEAD;
+      if (!layout.pinned.length) {
+        layout.pinned.push({
+          id: "pinned",
+          kind: "group",
+          title: "Pinned",
+          depth: 0,
+          top: 0,
+          height: HEAD,
+          open: true,
+        });
+        layout.pinnedHeight = HEAD;
       }
       const copy = Object.assign({}, row, { depth: 1, isPinned: true, open: !folded.has(row.id) });
-      copy.top = place.pinnedHeight;
+      copy.top = layout.pinnedHeight;
       copy.height = heightOf(copy);
-      place.pinned.push(copy);
-      place.pinnedHeight += copy.height;
+      layout.pinned.push(copy);
+      layout.pinnedHeight += copy.height;
     }
     for (const row of all) {
       if (row.id !== "file" && folded.has("file")) continue;
       if (row.under && folded.has(row.under)) continue;
       if (pinned.includes(row.id)) continue;
       row.open = !folded.has(row.id);
-      row.top = place.height;
+      row.top = layout.height;
       row.height = heightOf(row);
-      place.rows.push(row);
-      place.height += row.height;
+      layout.rows.push(row);
+      layout.height += row.height;
     }
-    return place;
+    return layout;
   }
 
   return { allRows, place, LANE, FLAGS, HEAD };

@@ -29,35 +29,26 @@ const timelineToolbar = (() => {
 
   const slot = (name) => document.querySelector('.timeline [data-slot="' + name + '"]');
 
-  /* The zoom in percent of the whole trace; a number typed there zooms. */
+  /* The zoom box, made when the page has the place for it. */
   function showZoom(timeline) {
-    const slot = tl.slot("zoom");
-    if (!slot) return;
-    let box = slot.querySelector("input");
-    if (!box) {
-      box = document.createElement("input");
-      box.className = "box";
-      box.setAttribute("aria-label", "Zoom in percent");
-      box.addEventListener("change", () => {
-        const percent = parseFloat(box.value.replace(/[,%\s]/g, ""));
-        if (percent > 0) {
-          timeline.viewport.setPercent(percent);
-          timeline.moved();
-        }
-        box.blur();
-      });
-      slot.append(box);
+    const place = slot("zoom");
+    if (!place) return;
+    if (!place.firstElementChild) {
+      const { makeZoomBox } = popvision.canvas;
+      const box = makeZoomBox(
+        timeline.viewport,
+        () => timeline.moved(),
+        () => timeline.host.focus(),
+      );
+      place.append(box);
     }
-    if (document.activeElement === box) return;
-    const percent = timeline.viewport.percent;
-    const text = (percent < 1000 ? percent.toFixed(0) : Math.round(percent).toLocaleString("en-US")) + " %";
-    if (box.value !== text) box.value = text;
+    popvision.canvas.showZoom(place.querySelector("input"), timeline.viewport);
   }
 
   /* One tick per channel. Ticks hide what is drawn; figures and statistics go on counting everything. */
   function fillKey(timeline) {
-    const slot = tl.slot("key");
-    if (!slot) return;
+    const place = slot("key");
+    if (!place) return;
     const hidden = new Set(timeline.hidden.split(",").filter(Boolean).map(Number));
     const rows = timeline.facts.channels.map((channel, index) => {
       const row = document.createElement("label");
@@ -88,7 +79,7 @@ const timelineToolbar = (() => {
     const note = document.createElement("p");
     note.className = "tl-key-note";
     note.textContent = "Ticks hide events in the drawing. Counts and statistics always include every channel.";
-    slot.replaceChildren(...rows, note);
+    place.replaceChildren(...rows, note);
   }
 
   /* The drawing and the names in one PNG. */

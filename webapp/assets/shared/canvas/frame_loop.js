@@ -74,24 +74,35 @@ const canvasFrameLoop = (() => {
    * @param {number} width
    * @param {number} height
    */
-  function sizeCanvas(canvas, width, height) {
+  function setPixels(canvas, width, height) {
     const scale = window.devicePixelRatio || 1;
     const [wide, high] = [Math.round(width * scale), Math.round(height * scale)];
     if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
-    canvas.style.width = width + "px";
-    canvas.style.height = height + "px";
     return scale;
   }
 
   /**
-   * A context in pixels of the page, cleared, on a canvas of its host's size.
+   * The same for a canvas that no style sheet sizes.
+   *
+   * @param {HTMLCanvasElement} canvas
+   * @param {number} width
+   * @param {number} height
+   */
+  function sizeCanvas(canvas, width, height) {
+    canvas.style.width = width + "px";
+    canvas.style.height = height + "px";
+    return setPixels(canvas, width, height);
+  }
+
+  /**
+   * A cleared context in pixels of the page, on a canvas that the style sheet gives `width` x `height`.
    *
    * @param {HTMLCanvasElement} canvas
    * @param {number} width
    * @param {number} height
    */
   function clearedContext(canvas, width, height) {
-    const scale = sizeCanvas(canvas, width, height);
+    const scale = setPixels(canvas, width, height);
     const draw = popvision.canvas.contextOf(canvas);
     draw.setTransform(scale, 0, 0, scale, 0, 0);
     draw.clearRect(0, 0, width, height);

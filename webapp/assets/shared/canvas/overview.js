@@ -1,6 +1,6 @@
 // @ts-check
-/* The window of a time axis in an overview above it: drawn over the overview's picture, moved by its body, resized by its
-   two handles. */
+/* Window of a time axis in the overview above it: drawn over the picture, moved by its body, resized by its two
+   handles. */
 const canvasOverview = (() => {
   "use strict";
   const HANDLE = 7; /* pixels */

@@ -198,7 +198,7 @@ const plotsAxis = (() => {
       return no();
     },
     /* A click on a row of a table of variables selects the variable of that row. */
-    row: (rows) => {
+    row: () => {
       const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
       const row = cells.length ? cells[0][0] : null;
       if (row && row.Id >= 0) popvision.select({ variable: row.Id });

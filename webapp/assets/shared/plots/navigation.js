@@ -6,13 +6,13 @@
   const PRESETS = [100, 200, 400, 800, 1600, 3200];
   const FOLDED = "popvision.plot-nav";
 
-  function box(label, className) {
-    const input = document.createElement("input");
-    input.className = "box " + className;
-    input.title = label;
-    input.autocomplete = "off";
-    input.setAttribute("aria-label", label);
-    return input;
+  const number = (text) => parseFloat(String(text).replace(/[,\s%]/g, ""));
+
+  function makeBox(label, className) {
+    const box = Object.assign(document.createElement("input"), { className: "box " + className, title: label });
+    box.autocomplete = "off";
+    box.setAttribute("aria-label", label);
+    return box;
   }
 
   function presets(name) {
@@ -24,93 +24,91 @@
     return list;
   }
 
-  const number = (text) => parseFloat(String(text).replace(/[,\s%]/g, ""));
-  const percentText = (percent) =>
-    (percent < 1000 ? percent.toFixed(0) : Math.round(percent).toLocaleString("en-US")) + " %";
+  const ACTIONS = {
+    in: ({ plot }) => plots.zoom(plot, 0.5),
+    out: ({ plot }) => plots.zoom(plot, 2),
+    back: ({ plot, width }) => plots.pan(plot, -width),
+    on: ({ plot, width }) => plots.pan(plot, width),
+    reset: ({ plot }) => reset(plot),
+    fold: (navigation) => navigation.fold(!navigation.group.classList.contains("folded")),
+  };
 
-  function start(group) {
-    const name = group.dataset.plotNav;
-    const plot = () => plots.all[name] || { count: 0 };
-    const percent = box("Zoom in percent; 100 % shows everything", "plot-nav-percent");
-    const first = box("First position shown", "plot-nav-end");
-    const last = box("Last position shown", "plot-nav-end");
-    percent.setAttribute("list", name + "-zoom-presets");
-    group.querySelector("[data-slot=percent]").replaceChildren(percent, presets(name));
-    group.querySelector("[data-slot=range]").replaceChildren(first, "–", last);
-
-    const show = () => {
-      const now = plot();
-      group.hidden = !now.count || !now.view;
-      if (group.hidden) return;
-      const [from, to] = plots.windowOf(now);
-      const active = document.activeElement;
-      if (active !== percent) percent.value = percentText((100 * now.count) / (to - from + 1));
-      if (active !== first) first.value = plots.idAt(now, from).toLocaleString("en-US");
-      if (active !== last) last.value = plots.idAt(now, to).toLocaleString("en-US");
-    };
-    const accept = (apply) => (event) => {
-      const value = number(event.target.value);
-      if (value >= 0) apply(value);
-      event.target.blur();
-      show();
-    };
-    const place = (id) => Math.max(0, Math.min(plot().count - 1, plots.positionOf(plot(), Math.round(id))));
-    const wire = (input, apply) => {
-      input.addEventListener("change", accept(apply));
-      input.addEventListener("keydown", (event) => {
-        if (event.key === "Escape") {
-          show();
-          input.blur();
-        }
+  class Navigation {
+    constructor(group) {
+      this.group = group;
+      this.name = group.dataset.plotNav;
+      this.percent = makeBox("Zoom in percent; 100 % shows everything", "plot-nav-percent");
+      this.first = makeBox("First position shown", "plot-nav-end");
+      this.last = makeBox("Last position shown", "plot-nav-end");
+      this.percent.setAttribute("list", this.name + "-zoom-presets");
+      popvision.part("[data-slot=percent]", group).replaceChildren(this.percent, presets(this.name));
+      popvision.part("[data-slot=range]", group).replaceChildren(this.first, "–", this.last);
+      this.wire(this.percent, (value) => plots.setWidth(this.plot, (this.plot.count * 100) / Math.max(100, value)));
+      this.wire(this.first, (value) => {
+        const at = this.position(value);
+        plots.setWindow(this.plot, at, Math.max(at, plots.windowOf(this.plot)[1]));
       });
-    };
-    wire(percent, (value) => plots.setWidth(plot(), (plot().count * 100) / Math.max(100, value)));
-    wire(first, (value) => {
-      const to = plots.windowOf(plot())[1];
-      const at = place(value);
-      plots.setWindow(plot(), at, Math.max(at, to));
-    });
-    wire(last, (value) => {
-      const from = plots.windowOf(plot())[0];
-      const at = place(value);
-      plots.setWindow(plot(), Math.min(from, at), at);
-    });
+      this.wire(this.last, (value) => {
+        const at = this.position(value);
+        plots.setWindow(this.plot, Math.min(plots.windowOf(this.plot)[0], at), at);
+      });
+      group.addEventListener("click", (event) => {
+        const button = popvision.closest(event, "[data-plot-action]");
+        if (button) ACTIONS[button.dataset.plotAction](this);
+      });
+      this.fold(popvision.recall(FOLDED) === "folded");
+      this.show();
+    }
 
-    const width = () => {
-      const [from, to] = plots.windowOf(plot());
+    get plot() {
+      return plots.all[this.name] || { count: 0 };
+    }
+
+    /* Positions in the window. */
+    get width() {
+      const [from, to] = plots.windowOf(this.plot);
       return to - from + 1;
-    };
-    const actions = {
-      in: () => plots.zoom(plot(), 0.5),
-      out: () => plots.zoom(plot(), 2),
-      back: () => plots.pan(plot(), -width()),
-      on: () => plots.pan(plot(), width()),
-      reset: () => reset(plot()),
-      fold: () => fold(group, !group.classList.contains("folded")),
-    };
-    group.addEventListener("click", (event) => {
-      const button = popvision.closest(event, "[data-plot-action]");
-      if (button) actions[button.dataset.plotAction]();
-    });
+    }
 
-    fold(group, popvision.recall(FOLDED) === "folded");
-    show();
-    const stop = popvision.onSelect(show);
-    document.addEventListener("popvision:plot", show);
-    return () => {
-      stop();
-      document.removeEventListener("popvision:plot", show);
-    };
-  }
+    /* The position of an id that was typed. */
+    position(id) {
+      return Math.max(0, Math.min(this.plot.count - 1, plots.positionOf(this.plot, Math.round(id))));
+    }
 
-  function fold(group, folded) {
-    group.classList.toggle("folded", folded);
-    const button = group.querySelector('[data-plot-action="fold"]');
-    const title = folded ? "Show the navigation" : "Fold the navigation away";
-    button.title = title;
-    button.setAttribute("aria-label", title);
-    button.setAttribute("aria-expanded", String(!folded));
-    popvision.remember(FOLDED, folded ? "folded" : "open");
+    wire(input, apply) {
+      input.addEventListener("change", () => {
+        const value = number(input.value);
+        if (value >= 0) apply(value);
+        input.blur();
+        this.show();
+      });
+      input.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape") return;
+        this.show();
+        input.blur();
+      });
+    }
+
+    /* A box that is being typed in keeps its text. */
+    show() {
+      const { plot, percent, first, last } = this;
+      this.group.hidden = !plot.count || !plot.view;
+      if (this.group.hidden) return;
+      const [from, to] = plots.windowOf(plot);
+      const active = document.activeElement;
+      if (active !== percent) percent.value = popvision.canvas.percentText((100 * plot.count) / (to - from + 1));
+      if (active !== first) first.value = plots.idAt(plot, from).toLocaleString("en-US");
+      if (active !== last) last.value = plots.idAt(plot, to).toLocaleString("en-US");
+    }
+
+    fold(isFolded) {
+      this.group.classList.toggle("folded", isFolded);
+      const button = popvision.part('[data-plot-action="fold"]', this.group);
+      button.title = isFolded ? "Show the navigation" : "Fold the navigation away";
+      button.setAttribute("aria-label", button.title);
+      button.setAttribute("aria-expanded", String(!isFolded));
+      popvision.remember(FOLDED, isFolded ? "folded" : "open");
+    }
   }
 
   /* Everything in sight again: the whole range, curves hidden through the legend, no mark. */
@@ -123,5 +121,11 @@
       window.Plotly.restyle(graph, { visible: true });
   }
 
-  popvision.mount("[data-plot-nav]", start);
+  popvision.mount("[data-plot-nav]", (group) => {
+    const navigation = new Navigation(group);
+    const listeners = new popvision.canvas.Listeners();
+    listeners.add(popvision.onSelect(() => navigation.show()));
+    listeners.on(document, "popvision:plot", () => navigation.show());
+    return () => listeners.stop();
+  });
 })();
