@@ -32,10 +32,10 @@ from simulator.compiler.memory import overhead_memory
 from simulator.compiler.memory.allocation_parts import parts_of
 from simulator.compiler.memory.columns import MemoryReport, memory_report
 from simulator.compiler.memory.inventory import Inventory
-from simulator.compiler.memory.layout_constraints import copied_pairs, interleaved_variables, needs_of
+from simulator.compiler.memory.layout_constraints import copied_pairs, interleaved_variables, layout_constraints
 from simulator.compiler.memory.liveness import live_classes
 from simulator.compiler.memory.overhead_memory import control_code
-from simulator.compiler.memory.overlays import Overlays, add_overlays, fill_function_copies
+from simulator.compiler.memory.overlays import Overlays, add_overlay_memory, fill_function_copies
 from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import PassResults, compilation_of
 from simulator.compiler.serialized import serialized_graph
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
+#: Phases that `progress` counts: lowerGlobally, estimate, layOut, report, and the end.
 PHASES = 5
 _channel = pvti.channel("Poplar Compiler")
 
@@ -62,10 +63,10 @@ def compile_graph(
     settings: CompileSettings | None = None,
     progress: Progress | None = None,
 ) -> CompiledGraph:
-    """Compile programs over a graph. `progress(done, maximum)` is called as phases end, on this thread.
+    """Compile programs over a graph. `progress(done, maximum)` is called after each phase, on this thread.
 
     Raises invalid_tile_mapping where a used element or a vertex has no tile, and poplar_error for programs that cannot
-    be compiled. Memory that is exceeded is not an error here: see `CompiledGraph.out_of_memory`."""
+    be compiled. Exceeded memory is not an error here; see `CompiledGraph.out_of_memory`."""
     with pvti.Tracepoint(_channel, "poplar::core::compileGraph"):
         return _Compiler(store, target, programs, settings or CompileSettings(), progress).run()
 
@@ -90,15 +91,15 @@ class _Compiler:
         tiles, memory = target.getNumTiles(), target.getBytesPerTile()
         self.addresses = place_external_variables(self.store, settings.preallocations, tiles, memory)
         self.machine = machine_of(target, store.replicas, write_combining=settings.write_combining)
-        self.programs = [program.as_part() for program in programs]  # as they are now
+        self.programs = [program.as_part() for program in programs]
         self.settings = settings
         self.progress = progress
         self.done = 0
 
     def run(self) -> CompiledGraph:
-        emap = _elements(self.store)
-        keep = self.settings.address_accurate or self.settings.verify
-        plans = ExchangePlans(self.store, emap, self.machine, keep_arrangements=keep)
+        emap = _element_map(self.store)
+        verified = self.settings.address_accurate or self.settings.verify
+        plans = ExchangePlans(self.store, emap, self.machine, keep_arrangements=verified)
         syncs = needs_sync(self.settings.compute_level, self.machine)
         group = "GS1" if self.settings.sync_replicas_independently else "GS2"
         blocks = block_settings(self.settings)
@@ -114,30 +115,29 @@ class _Compiler:
         )
         memory = None
         if self.settings.memory:
-            memory = self._phase("layOut", lambda: self._memory(plans, lowering, emap, control, overlays))
+            memory = self._phase("layOut", lambda: self._lay_out_memory(plans, lowering, emap, control, overlays))
         if self.settings.verify:
             verify_exchanges(self.store, plans, emap)
             if memory is not None:
                 verify_layout(memory.lowered, memory.eq_classes)
+        table = lowering.table
         cycles = [
             estimates[cs].cycles if cs >= 0 else work.cycles
-            for cs, work in zip(lowering.table.compute_set, lowering.table.work, strict=True)
+            for cs, work in zip(table.compute_set, table.work, strict=True)
         ]
-        reported = PassResults(
-            self.store, plans, lowering.table, cycles, control, estimates, memory, self.settings, self.machine
-        )
-        table = lowering.table
-        compilation = self._phase("report", lambda: over_replicas(compilation_of(reported), self.machine, table))
+        results = PassResults(self.store, plans, table, cycles, control, estimates, memory, self.settings, self.machine)
+        compilation = self._phase("report", lambda: over_replicas(compilation_of(results), self.machine, table))
+        recording = None
+        if blocks is not None:
+            recording = block_recording(table, cycles, blocks, lowering.block_buffers, self.machine)
         lowered = LoweredPrograms(
-            lowering.table,
+            table,
             cycles,
             lowering.branches,
             lowering.function_roots,
             self.settings.control_flow,
             spans=lowering.spans,
-            blocks=None
-            if blocks is None
-            else block_recording(lowering.table, cycles, blocks, lowering.block_buffers, self.machine),
+            blocks=recording,
         )
         problem = _out_of_memory(memory, self.machine)
         infos = self.store.debug_infos
@@ -159,7 +159,7 @@ class _Compiler:
             arrangements,
         )
 
-    def _memory(
+    def _lay_out_memory(
         self,
         plans: ExchangePlans,
         lowering: Lowering,
@@ -178,7 +178,7 @@ class _Compiler:
         interleaved = interleaved_variables(store.blocks, emap, len(v.numel), has_interleaved)
         inventory.add_variables(v.name, v.debug_id, constant, interleaved, emap, live)
         inventory.add_buffers(plans.buffers, live)
-        add_overlays(inventory, overlays, live.of_overlay)
+        add_overlay_memory(inventory, overlays, live.of_overlay)
         overhead_memory.add_vertices(inventory, store.blocks, machine, overlays.compute_sets())
         overhead_memory.add_local_copies(inventory, plans.local_copies, machine)
         overhead_memory.add_programs(inventory, table, control, lowering.packets, machine, overlays)
@@ -190,9 +190,9 @@ class _Compiler:
         overhead_memory.add_block_buffers(inventory, self.settings, lowering.block_buffers, machine)
         multi_access = self.settings.multi_access_copies
         copies = copied_pairs(table, len(store.compute_set_names), store.bases()) if multi_access else []
-        needs = needs_of(store.blocks, emap, copies, len(v.numel), len(inventory.classes))
-        needs = replace(needs, fixed=self.addresses)
-        return memory_report(inventory, live, parts_of(live, emap), order, machine, needs, self.settings)
+        constraints = layout_constraints(store.blocks, emap, copies, len(v.numel), len(inventory.classes))
+        constraints = replace(constraints, fixed=self.addresses)
+        return memory_report(inventory, live, parts_of(live, emap), order, machine, constraints, self.settings)
 
     def _phase(self, name: str, work: Callable[[], T]) -> T:
         with pvti.Tracepoint(_channel, f"poplar::core::{name}"):
@@ -206,7 +206,7 @@ class _Compiler:
             self.progress(done, PHASES)
 
 
-def _elements(store: GraphStore) -> ElementMap:
+def _element_map(store: GraphStore) -> ElementMap:
     v = store.variables
     ends, tiles = store.mapping_table()
     sizes = np.array([t.size for t in v.type], np.int64)
@@ -214,18 +214,19 @@ def _elements(store: GraphStore) -> ElementMap:
 
 
 def _out_of_memory(memory: MemoryReport | None, machine: Machine) -> str:
+    """One sentence about exceeded memory; "" when all fits."""
     if memory is None:
         return ""
     if memory.high_code:
         return (
             f"Out of memory: code can only run in the first {machine.region_split - FETCH_AHEAD} bytes of a tile, and "
-            f"on {memory.high_code} of {machine.tiles} tiles there is more of it."
+            f"{memory.high_code} of {machine.tiles} tiles have more."
         )
     if memory.high_state:
         return (
-            f"Out of memory: opt.limitVertexStateToLower256K wants vertex state in the first {machine.region_split} "
-            f"bytes of a tile, where code and stack lie too, and {memory.high_state} of {machine.tiles} tiles have no "
-            "room for it there; set the option to false."
+            f"Out of memory: opt.limitVertexStateToLower256K puts vertex state in the first {machine.region_split} "
+            f"bytes of a tile, with code and stack, and {memory.high_state} of {machine.tiles} tiles have no room for it; "
+            "set the option to false."
         )
     used = memory.tile_memory.including_gaps
     over = np.flatnonzero(used > machine.usable_bytes)

@@ -1,1 +1,1 @@
-"""Lower and arrange: from host programs to the tree of per-tile programs."""
+"""Lower host programs to the tree of per-tile programs, and arrange the data that they move."""

@@ -1,1 +1,1 @@
-"""Memory: inventory, liveness, layout and what the report says of them."""
+"""Memory: inventory, liveness, layout and their columns in the report."""

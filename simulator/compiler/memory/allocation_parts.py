@@ -1,9 +1,8 @@
-"""Parts of allocations: a variable's place on a tile may hold parts that live at different times.
+"""Split allocations whose parts differ in liveness.
 
-The place is one run of bytes for as long as any part is live, so that vertices find their operands in one piece; what
-is live of it at a time is counted by part, and the report lists the parts one after the other. On a tile where a
-variable would fall into more than `MOST_PARTS` parts it stays whole, live as long as any of it: such a list would cost
-more than it tells.
+A variable's place on a tile stays one run of bytes while any part is live, so that vertices find their operands in one
+piece. Live bytes are counted by part, and the report lists the parts one after another. On a tile where a variable
+would have more than `MOST_PARTS` parts it stays whole, because a longer list would cost more than it shows.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.memory.inventory import Allocations, Inventory
 from simulator.compiler.memory.liveness import LiveClasses
 
-#: Most parts of a variable on a tile. A choice, not a figure of Poplar's: a row of a product has two or three.
+#: Most parts of a variable on a tile. Our choice, not a figure of Poplar's: a row of a product has two or three.
 MOST_PARTS = 16
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of variables on tiles, in the order of their places; runs of equal class are one part."""
+    """Parts of variables on tiles, in order of address; adjacent runs of equal class are one part."""
 
     variable: Int64Array
     tile: Int64Array
@@ -32,7 +31,7 @@ class Parts:
 
 
 def parts_of(live: LiveClasses, emap: ElementMap) -> Parts | None:
-    """The parts of all variables that have some; None where every variable lives and dies as one."""
+    """The parts of all variables that differ in liveness; None where there are none."""
     parted = live.parted
     if parted is None:
         return None
@@ -52,19 +51,19 @@ def parts_of(live: LiveClasses, emap: ElementMap) -> Parts | None:
 
 
 @dataclass(frozen=True)
-class Divided:
-    """Allocations by part: part i is `offset[i]` bytes into allocation `owner[i]`, and `rows[i]` says what it is."""
+class SplitAllocations:
+    """Allocations by part: part i, described by `rows[i]`, is `offset[i]` bytes into allocation `owner[i]`."""
 
     rows: Allocations
     owner: Int64Array
     offset: Int64Array
 
 
-def divided(a: Allocations, parts: Parts | None, inventory: Inventory) -> Divided:
-    """Allocations cut into their parts; those without any stay as they are."""
+def split_by_part(a: Allocations, parts: Parts | None, inventory: Inventory) -> SplitAllocations:
+    """Split allocations into their parts."""
     whole = np.arange(len(a))
     if parts is None:
-        return Divided(a, whole, np.zeros(len(a), np.int64))
+        return SplitAllocations(a, whole, np.zeros(len(a), np.int64))
     wide = int(max(a.tile.max(), parts.tile.max())) + 1
     key = a.variable * wide + a.tile
     order = np.argsort(key, kind="stable")
@@ -84,12 +83,12 @@ def divided(a: Allocations, parts: Parts | None, inventory: Inventory) -> Divide
     variable[parted], size[parted], class_[parted] = row[at], parts.bytes[at], parts.live_class[at]
     end = np.cumsum(size)
     offset = end - size - (end - size)[first[owner]]
-    return Divided(replace(rows, variable=variable, bytes=size, live_class=class_), owner, offset)
+    return SplitAllocations(replace(rows, variable=variable, bytes=size, live_class=class_), owner, offset)
 
 
 def _repeats(holder: Int64Array, live_class: Int64Array) -> Int64Array:
-    """How many parts of the same holder and class stand before each part."""
-    order = np.lexsort((live_class, holder))  # stable, so in the order of places
+    """The number of parts of the same holder and class before each part."""
+    order = np.lexsort((live_class, holder))  # stable, so in order of address
     head = _changes(holder[order], live_class[order])
     at = np.arange(len(order))
     repeat = np.empty(len(order), np.int64)

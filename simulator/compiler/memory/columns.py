@@ -1,4 +1,4 @@
-"""Memory of a compiled program, as the columns of a report: from allocations with addresses to totals."""
+"""The memory columns of a report: lay out an inventory and sum it up by tile, category and position."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from simulator.arrays import Int64Array, IntegerArray
 from simulator.base.options.compile import CompileSettings
 from simulator.compiler.ir.static_order import StaticOrder
 from simulator.compiler.machine import Machine
-from simulator.compiler.memory.allocation_parts import Parts, divided
+from simulator.compiler.memory.allocation_parts import Parts, split_by_part
 from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations, Inventory
-from simulator.compiler.memory.layout import CODE_CATEGORIES, Needs, check_fixed, lay_out
+from simulator.compiler.memory.layout import CODE_CATEGORIES, LayoutConstraints, check_fixed, lay_out
 from simulator.compiler.memory.liveness import LiveClasses
 from simulator.compiler.memory.overlap import Coverage, coverage
 from simulator.machine.targets import FETCH_AHEAD
@@ -33,10 +33,10 @@ class MemoryReport:
     vars_info: tuple[Int64Array, Int64Array, Int64Array, Int64Array]
     lowered: Sequence[model.LoweredTile]
     lowered_names: list[str]
-    part_of: list[int]  #: graph variable of each of the last rows of `variables`, which are parts of it
+    part_of: list[int]  #: graph variable of each of the last rows of `variables`, its parts
     terms: Sequence[model.CostTerm] = ()
-    high_code: int = 0  #: tiles whose code ends where it cannot run
-    high_state: int = 0  #: tiles whose vertex state lies above the border against opt.limitVertexStateToLower256K
+    high_code: int = 0  #: tiles with code above the border, where it cannot run
+    high_state: int = 0  #: tiles with vertex state above the border despite opt.limitVertexStateToLower256K
 
 
 def memory_report(
@@ -45,20 +45,20 @@ def memory_report(
     parts: Parts | None,
     order: StaticOrder,
     machine: Machine,
-    needs: Needs,
+    constraints: LayoutConstraints,
     settings: CompileSettings,
 ) -> MemoryReport:
     """Lay out an inventory and sum it up."""
     a = inventory.finish()
-    by_part = divided(a, parts, inventory)
+    by_part = split_by_part(a, parts, inventory)
     pieces = by_part.rows
     temps = pieces.take(pieces.live_class >= 0)
     by_class = bytes_of_classes(temps.live_class, temps.tile, temps.bytes, len(live), machine.tiles)
     peak = peak_by_tile(by_class, live)
     low_state = settings.limit_vertex_state
-    address = lay_out(a, live, machine.tiles, machine.region_split, needs, peak, low_state=low_state)
-    check_fixed(a, needs.addresses(a), address, inventory.names)
-    # By the rows that the file has, so that a byte's owner is the one that a reader finds too.
+    address = lay_out(a, live, machine.tiles, machine.region_split, constraints, peak, low_state=low_state)
+    check_fixed(a, constraints.addresses(a), address, inventory.names)
+    # By the file's rows, so that readers of the file compute the same owner of a byte.
     place = address[by_part.owner] + by_part.offset
     cover = coverage(pieces.tile, place, pieces.bytes, machine.region_split, machine.usable_bytes)
     return MemoryReport(
@@ -94,7 +94,7 @@ def _tile_memory(
 
 
 def _tiles_above(a: Allocations, address: Int64Array, categories: Sequence[str], limit: int) -> int:
-    """Tiles on which something of these categories ends above an offset."""
+    """Tiles with an allocation of these categories that ends above an offset."""
     of_them = np.isin(a.category, [CATEGORY_NUMBER[name] for name in categories])
     return len(np.unique(a.tile[of_them & (address + a.bytes > limit)]))
 
@@ -130,8 +130,8 @@ def _vars_info(a: Allocations, names: int) -> tuple[Int64Array, Int64Array, Int6
 
 
 def _lowered(a: Allocations, address: Int64Array, machine: Machine, at_a_time: int) -> list[model.LoweredTile]:
-    """All tiles, `at_a_time` of them at once (0 = all): sorting few needs less memory and looks at all of them again
-    and again."""
+    """The allocations of all tiles, sorted in batches of `at_a_time` tiles (0 = all). Small batches need less memory
+    but scan all rows once per batch."""
     batch = at_a_time or machine.tiles
     if batch >= machine.tiles:
         return _lowered_batch(a, address, range(machine.tiles), 0, machine)
@@ -148,7 +148,7 @@ def _lowered(a: Allocations, address: Int64Array, machine: Machine, at_a_time: i
 def _lowered_batch(
     a: Allocations, address: Int64Array, tiles: range, done: int, machine: Machine
 ) -> list[model.LoweredTile]:
-    """Tiles whose allocations these are; `done` = allocations of the tiles before."""
+    """The tiles of a batch of allocations; `done` = number of allocations on earlier tiles."""
     order = np.lexsort((address, a.tile))
     a, address = a.take(order), address[order]
     region = np.where(address < machine.region_split, 0, np.where(address < machine.usable_bytes, 1, 2))
@@ -195,7 +195,7 @@ def sums_by_position(bytes_: Int64Array, classes: LiveClasses, positions: int) -
 def peak_by_tile(bytes_: Int64Array, classes: LiveClasses) -> Int64Array:
     """Each tile's largest sum of live bytes over all positions; `bytes_` is (classes, tiles).
 
-    One sum per tile goes along the positions; it can only be largest after ranges have begun."""
+    A sweep along the positions keeps one sum per tile; it can be largest only where a range begins."""
     tiles = bytes_.shape[1]
     now, peak = np.zeros(tiles, np.int64), np.zeros(tiles, np.int64)
     owner = np.repeat(np.arange(len(classes)), np.diff(classes.offsets))

@@ -1,7 +1,7 @@
-"""Inventory: every allocation of every tile, as columns, before it has an address.
+"""Inventory: all allocations of all tiles as columns, before layout gives them addresses.
 
-One row per (tile, variable) or (tile, thing of the compiler). A *variable row* names what the report lists as a
-variable: the graph's variables first, then buffers, then one pseudo-variable per category of the compiler's own.
+One row per (tile, variable) or (tile, overhead). A *variable row* is an entry of the report's list of variables: the
+graph's variables first, then buffers, then one pseudo-variable per overhead category.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Allocations:
 
     tile: Int64Array
     bytes: Int64Array
-    category: Int64Array  #: index into CATEGORIES
+    category: Int64Array  #: index in CATEGORIES
     variable: Int64Array  #: variable row
     live_class: Int64Array  #: row of LiveClasses, ALWAYS = always live
     name: Int64Array  #: row of Inventory.names
-    interleaved: BoolArray  #: must lie in interleaved memory
+    interleaved: BoolArray  #: must be in interleaved memory
 
     def __len__(self) -> int:
         return len(self.tile)
@@ -49,13 +49,13 @@ class Allocations:
 
 @dataclass
 class Inventory:
-    """Collects allocations; `finish` gives the columns and the variables of the report."""
+    """Collects allocations; `finish` returns them as columns."""
 
     names: list[str] = field(default_factory=list)
     debug_ids: list[int] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)  #: live class of each variable row
-    part_of: list[int] = field(default_factory=list)  #: graph variable of each of the last rows, made by `part_rows`
-    terms: list[CostTerm] = field(default_factory=list)  #: what each category of the compiler's own consists of
+    part_of: list[int] = field(default_factory=list)  #: graph variable of each of the last rows, which `part_rows` adds
+    terms: list[CostTerm] = field(default_factory=list)  #: bytes and sources of overhead categories
     _chunks: list[Allocations] = field(default_factory=list)
     _pseudo: dict[str, int] = field(default_factory=dict)
     _name_rows: dict[str, int] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Inventory:
         emap: ElementMap,
         live: LiveClasses,
     ) -> None:
-        """The graph's variables; those that no program touches take no memory. Call this first."""
+        """Add the graph's variables; those that no program accesses take no memory. Call this first."""
         self._open_rows(names, debug_ids, live.of_variable.tolist())
         used = np.flatnonzero((emap.tile >= 0) & (live.of_variable[emap.variable] != NEVER))
         tiles = int(emap.tile.max(initial=0)) + 1
@@ -86,9 +86,9 @@ class Inventory:
     def part_rows(
         self, variable: Int64Array, live_class: Int64Array, repeat: Int64Array, size: Int64Array
     ) -> Int64Array:
-        """The variable row of each part of graph variables: the row of the variable for its largest part, further rows
-        of the same name for the others, opened here. `repeat` counts the parts of equal class before it on its tile, so
-        that a row has one allocation on a tile. Call this when everything else has been added."""
+        """The variable row of each part of graph variables. The largest part keeps the variable's row; the others get
+        further rows of the same name. `repeat` counts the parts of equal class before a part on its tile, so that a row
+        has one allocation per tile. Call this last."""
         base, again = int(live_class.max()) + 1, int(repeat.max()) + 1
         key, inverse = np.unique((variable * base + live_class) * again + repeat, return_inverse=True)
         total = np.bincount(inverse, weights=size, minlength=len(key)).astype(np.int64)
@@ -110,26 +110,26 @@ class Inventory:
         return row[inverse]
 
     def add_buffers(self, buffers: Sequence[Buffer], live: LiveClasses) -> None:
-        """The compiler's buffers; call this second."""
+        """Add the compiler's buffers. Call this second."""
         first = len(self.names)
         self._open_rows([b.name for b in buffers], [b.debug_id for b in buffers], live.of_buffer.tolist())
         for number, buffer in enumerate(buffers):
             row = first + number
             self._add_per_tile(buffer.bytes, buffer.category, row, row, int(live.of_buffer[number]))
 
-    def add_shared(self, category: str, name: str, size: Int64Array, live_class: int) -> None:
-        """Memory of the compiler's own that is live at times: bytes per tile, a row of its own."""
+    def add_overlay(self, category: str, name: str, size: Int64Array, live_class: int) -> None:
+        """Add the memory of an overlay: bytes per tile, in its own row."""
         row = len(self.classes)
         self._open_rows([name], [-1], [live_class])
         self._add_per_tile(size, category, row, len(self.names) - 1, live_class)
 
-    def add_own(self, category: str, name: str, size: Int64Array, source: str = "") -> None:
-        """Always-live memory of the compiler's own: bytes per tile, shown as `name` in its category; `source` = where
-        the figure comes from, kept as a cost term."""
+    def add_overhead(self, category: str, name: str, size: Int64Array, source: str = "") -> None:
+        """Add always-live overhead memory: bytes per tile, shown as `name` in its category. `source` of the figure
+        becomes a cost term."""
         if not size.any():
             return
         if source:
-            self.explain(category, name, size, source)
+            self.add_cost_term(category, name, size, source)
         if category not in self._pseudo:
             self._pseudo[category] = len(self.classes)
             self._open_rows([category], [-1], [ALWAYS])
@@ -139,8 +139,8 @@ class Inventory:
             self.names.append(name)
         self._add_per_tile(size, category, self._pseudo[category], self._name_rows[name], ALWAYS)
 
-    def explain(self, category: str, name: str, size: Int64Array, source: str) -> None:
-        """Say of a part of a category where its bytes come from."""
+    def add_cost_term(self, category: str, name: str, size: Int64Array, source: str) -> None:
+        """Add the bytes of a part of a category, with their source, as a cost term."""
         if size.any():
             self.terms.append(CostTerm(f"category:{category}", f"+ {name}", float(size.sum()), source))
 

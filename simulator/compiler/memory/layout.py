@@ -1,21 +1,21 @@
 """Layout: an address for every allocation.
 
-A tile's memory has two regions: non-interleaved at the bottom, the only one that can hold code, and interleaved above;
-both consist of memory elements, each of which serves one access per cycle.
+A tile's memory has two regions: non-interleaved at the bottom, the only one that can hold code, and interleaved above.
+Both consist of memory elements, each of which serves one access per cycle.
 
-Always-live allocations are stacked from the bottom: code, stacks, what the compiler adds, constants and variables. The
-stacks begin at the first element that holds no code, because workers fetch instructions and use their stacks in the
-same cycle: published programs whose tiles hold 1.2 KB of code and 3.2 KB of other things end at 16 KiB + 3.2 KB
-(published-numbers 6.2). Where a tile is too full for that gap it is closed. What must be interleaved is stacked from
-the border; what does not fit below the border follows there.
+Always-live allocations are stacked from the bottom: code, stacks, overhead, constants and variables. Stacks begin at
+the first element without code, because workers fetch instructions and use their stacks in the same cycle: published
+programs whose tiles hold 1.2 KB of code and 3.2 KB of other data end at 16 KiB + 3.2 KB (published-numbers 6.2). Tiles
+without room for that gap close it. Interleaved allocations are stacked from the region border, followed by those that
+do not fit below it.
 
-What is not always live is placed above, block by block, the largest first, each at the lowest address of its tile where
-nothing lies that is live at the same time. A block = all allocations on a tile of one class of liveness and one element
-group. Blocks of two groups never share a memory element while both are live (`apart`), unless only that makes room. On
-random ranges without groups this stays within 1 % of the largest sum of live bytes.
+Other allocations are placed above in blocks, largest first, each at the lowest address of its tile that is free over
+its range (first fit). A block consists of all allocations on a tile with the same liveness class and element group.
+Blocks of two groups that are live at the same time never share a memory element (`VertexType.apart`), unless nothing
+else fits. On random ranges without groups the result is within 1 % of the largest sum of live bytes.
 
-Addresses are multiples of 8 bytes (the data path), of blocks and of what a field wants so of 16 (wide loads). Memory
-may be exceeded: that is seen afterwards.
+Addresses are multiples of 8 bytes (the data path); those of blocks and of wide fields multiples of 16 (wide loads).
+Layout may exceed the memory; the report shows where.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from simulator.compiler.memory.liveness import LiveClasses
 ALIGNMENT = 8
 WIDE_ALIGNMENT = 16
 
-#: Bytes of a memory element (published-numbers 1), unless the caller says otherwise.
+#: Default bytes of a memory element (published-numbers 1).
 ELEMENT = 16 * 1024
 
-#: The address of a block on tiles where it has no bytes.
+#: The address of a block on tiles without bytes of it.
 _NOWHERE = 1 << 60
 
 CODE_CATEGORIES = (
@@ -57,17 +57,16 @@ _STACK_RANK, _DATA_RANK = len(CODE_CATEGORIES), len(_ORDER) - len(_DATA)
 
 
 @dataclass(frozen=True)
-class Needs:
-    """What variable rows want beyond a place: `group` numbers sets of rows that must not share a memory element with
-    another set's (0 = no matter), `wide` = begins at a multiple of 16 bytes. `fixed`: address of what others have
-    placed, by (variable row, tile)."""
+class LayoutConstraints:
+    """Constraints by variable row. Rows of different element groups (`group` > 0) must not share a memory element;
+    `wide` rows begin at a multiple of 16 bytes. `fixed`: given addresses by (variable row, tile)."""
 
     group: Int64Array
     wide: BoolArray
     fixed: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
     def addresses(self, a: Allocations) -> Int64Array:
-        """The fixed address of each allocation, -1 for those that layout places."""
+        """The fixed address of each allocation, -1 for none."""
         found = np.full(len(a), -1, np.int64)
         for (variable, tile), address in self.fixed.items():
             mine = (a.variable == variable) & (a.tile == tile) & (a.category == CATEGORY_NUMBER["variable"])
@@ -75,8 +74,8 @@ class Needs:
         return found
 
 
-def taken_by(a: Allocations, fixed: Int64Array, tiles: int, nowhere: int) -> tuple[Int64Array, Int64Array]:
-    """(address, top) of each allocation with a fixed address, (allocations, tiles): `nowhere` and 0 on other tiles."""
+def fixed_ranges(a: Allocations, fixed: Int64Array, tiles: int, nowhere: int) -> tuple[Int64Array, Int64Array]:
+    """(address, top) of allocations with a fixed address, each (allocations, tiles); `nowhere` and 0 on other tiles."""
     rows = np.flatnonzero(fixed >= 0)
     address, top = np.full((len(rows), tiles), nowhere, np.int64), np.zeros((len(rows), tiles), np.int64)
     at = np.arange(len(rows)), a.tile[rows]
@@ -85,7 +84,7 @@ def taken_by(a: Allocations, fixed: Int64Array, tiles: int, nowhere: int) -> tup
 
 
 def check_fixed(a: Allocations, fixed: Int64Array, address: Int64Array, names: Sequence[str]) -> None:
-    """Raise link_error where something with a fixed address overlaps what is stacked from the bottom, or another."""
+    """Raise link_error for an allocation with a fixed address that overlaps another allocation."""
     for row in np.flatnonzero(fixed >= 0).tolist():
         meets = (a.tile == a.tile[row]) & (address < address[row] + a.bytes[row]) & (address + a.bytes > address[row])
         meets[row] = False
@@ -103,25 +102,24 @@ def lay_out(
     live: LiveClasses,
     tiles: int,
     border: int,
-    needs: Needs | None = None,
+    constraints: LayoutConstraints | None = None,
     peak: Int64Array | None = None,
     element: int = ELEMENT,
     low_state: bool = False,
 ) -> Int64Array:
-    """The address of every allocation. `border` = byte offset at which interleaved memory begins; `peak` = most bytes
-    per tile that are live at a time besides the always-live ones, 0 if not given; `low_state` = vertex state follows
-    the code, before anything else."""
-    if needs is None:
+    """The address of every allocation. `border` = byte offset at which interleaved memory begins; `peak` = largest sum
+    per tile of live bytes that are not always live, default 0; `low_state` = vertex state follows the code directly."""
+    if constraints is None:
         rows = int(a.variable.max(initial=0)) + 1
-        needs = Needs(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
-    fixed = needs.addresses(a)
-    address, taken = fixed.copy(), taken_by(a, fixed, tiles, _NOWHERE)
-    group = needs.group[a.variable]
+        constraints = LayoutConstraints(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
+    fixed = constraints.addresses(a)
+    address, taken = fixed.copy(), fixed_ranges(a, fixed, tiles, _NOWHERE)
+    group = constraints.group[a.variable]
     rank = _RANK[a.category]
     if low_state:
         rank = np.where(a.category == CATEGORY_NUMBER["vertexInstanceState"], _STACK_RANK - 1, rank)
     peak = peak if peak is not None else np.zeros(tiles, np.int64)
-    stacks = _always_live(a, rank, address, needs, border, peak, element)
+    stacks = _always_live(a, rank, address, constraints, border, peak, element)
     _in_blocks(a, group, live, address, stacks, border, element, taken)
     return address
 
@@ -135,12 +133,18 @@ class _Stacks:
 
 
 def _always_live(
-    a: Allocations, rank: Int64Array, address: Int64Array, needs: Needs, border: int, peak: Int64Array, element: int
+    a: Allocations,
+    rank: Int64Array,
+    address: Int64Array,
+    constraints: LayoutConstraints,
+    border: int,
+    peak: Int64Array,
+    element: int,
 ) -> _Stacks:
-    """Stack what is always live and of no element group."""
+    """Stack always-live allocations without an element group."""
     tiles = len(peak)
-    rows = np.flatnonzero((a.live_class < 0) & (needs.group[a.variable] == 0) & (address < 0))
-    wide = needs.wide[a.variable]
+    rows = np.flatnonzero((a.live_class < 0) & (constraints.group[a.variable] == 0) & (address < 0))
+    wide = constraints.wide[a.variable]
     rows = rows[np.lexsort((rows, ~wide[rows], rank[rows], a.tile[rows]))]
     forced = a.interleaved[rows]
     low_rows = rows[~forced]
@@ -166,8 +170,8 @@ def _gaps(
     room: Int64Array,
     element: int,
 ) -> Int64Array:
-    """What to add to the places of stacked rows: stacks begin at an element without code, wide data at a multiple of
-    16. `room` = bytes per tile that may be used."""
+    """Gaps to add to the places of stacked rows: stacks begin at an element without code, wide data at a multiple of
+    16. `room` = usable bytes per tile."""
     tile, rank = a.tile[rows], ranks[rows]
     tiles = len(room)
     code, rest, total = (np.zeros(tiles, np.int64) for _ in range(3))
@@ -188,8 +192,8 @@ def _gaps(
 def _stacked(
     a: Allocations, rows: Int64Array, base: Int64Array, wide: BoolArray | None = None
 ) -> tuple[Int64Array, Int64Array]:
-    """Addresses of rows sorted by tile, one on top of the other from `base`; and the first free byte per tile. Wide
-    rows must come before others of their section."""
+    """(addresses of rows, stacked from `base`; first free byte per tile). Rows are sorted by tile, wide rows first in
+    their section."""
     size, tile = _aligned(a.bytes[rows]), a.tile[rows]
     if wide is not None:
         size = np.where(wide[rows], _aligned(size, WIDE_ALIGNMENT), size)
@@ -209,7 +213,7 @@ def _in_blocks(
     element: int,
     taken: tuple[Int64Array, Int64Array],
 ) -> None:
-    """Place what is not always live, and always-live rows of element groups, around what is `taken`."""
+    """Place allocations that are not always live, and those of element groups, around the `taken` ranges."""
     rows = np.flatnonzero(((a.live_class >= 0) | (group > 0)) & (address < 0))
     if len(rows) == 0:
         return
@@ -229,7 +233,7 @@ def _in_blocks(
     low, high = _aligned(stacks.low, WIDE_ALIGNMENT), _aligned(stacks.high, WIDE_ALIGNMENT)
     kind, example = _kinds_of_tiles(np.concatenate([size, *taken]), low, high)
     begin, end = _spans(live, found // 2 // groups - 1)
-    shelf = _Shelf(
+    placer = _BlockPlacer(
         _Stacks(low[example], high[example]),
         border,
         element,
@@ -239,7 +243,7 @@ def _in_blocks(
         found % 2 == 1,
         (taken[0][:, example], taken[1][:, example]),
     )
-    base = shelf.place_all(size[:, example])
+    base = placer.place_all(size[:, example])
     row_block = np.repeat(np.arange(len(found)), last - first)
     address[rows] = base[row_block, kind[a.tile[rows]]] + inside
 
@@ -255,7 +259,8 @@ def _spans(live: LiveClasses, class_: Int64Array) -> tuple[Int64Array, Int64Arra
 
 
 def _kinds_of_tiles(size: Int64Array, low: Int64Array, high: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Tiles with the same blocks and the same room get the same layout: (kind of each tile, a tile of each kind)."""
+    """(kind of each tile, an example tile of each kind). Tiles of one kind have equal blocks and stacks, so the same
+    layout."""
     columns = np.ascontiguousarray(np.concatenate([size, low[None], high[None]]).T)
     kinds: dict[bytes, int] = {}
     kind = np.array([kinds.setdefault(column.tobytes(), len(kinds)) for column in columns], np.int64)
@@ -263,8 +268,8 @@ def _kinds_of_tiles(size: Int64Array, low: Int64Array, high: Int64Array) -> tupl
     return kind, example
 
 
-class _Shelf:
-    """Blocks with an address and a top per tile; block i is live in [begin[i], end[i])."""
+class _BlockPlacer:
+    """Places blocks by first fit. Block i is live in [begin[i], end[i])."""
 
     def __init__(
         self,
@@ -287,7 +292,7 @@ class _Shelf:
         self._top = np.empty(shape, np.int64)
 
     def place_all(self, size: Int64Array) -> Int64Array:
-        """Place every block, the largest sum over tiles first; returns addresses, (blocks, tiles)."""
+        """Place every block, in descending order of total bytes; returns addresses, (blocks, tiles)."""
         addresses = np.zeros_like(size)
         for block in np.lexsort((self._begin, -size.sum(axis=1))).tolist():
             addresses[block] = self._place(block, size[block])
@@ -297,13 +302,13 @@ class _Shelf:
         meets = self._placed & (self._begin < self._end[block]) & (self._end > self._begin[block])
         address = np.concatenate([self._address[meets], self._taken[0]])
         top = np.concatenate([self._top[meets], self._taken[1]])
-        strangers = np.zeros(len(address), np.bool_)
-        strangers[: np.count_nonzero(meets)] = (self._group[meets] > 0) & (self._group[meets] != self._group[block])
+        other_groups = np.zeros(len(address), np.bool_)
+        other_groups[: np.count_nonzero(meets)] = (self._group[meets] > 0) & (self._group[meets] != self._group[block])
         found = None
-        if self._group[block] and strangers.any():
-            found = self._found(block, size, *self._whole_elements(address, top, strangers))
+        if self._group[block] and other_groups.any():
+            found = self._lowest_free(block, size, *self._whole_elements(address, top, other_groups))
         if found is None or (found + size > self._limit(block)).any():
-            packed = self._found(block, size, address, top)
+            packed = self._lowest_free(block, size, address, top)
             found = packed if found is None else np.where(found + size > self._limit(block), packed, found)
         self._placed[block] = True
         self._address[block] = np.where(size > 0, found, _NOWHERE)
@@ -311,35 +316,35 @@ class _Shelf:
         return found
 
     def _limit(self, block: int) -> int:
-        """Where a block that keeps away from others may end: below the border if it began there."""
+        """The end of memory for a block of an element group: the border, unless it is interleaved."""
         return _NOWHERE if self._interleaved[block] else self._border
 
     def _whole_elements(
-        self, address: Int64Array, top: Int64Array, strangers: BoolArray
+        self, address: Int64Array, top: Int64Array, other_groups: BoolArray
     ) -> tuple[Int64Array, Int64Array]:
-        """Blocks of other groups grown to the elements that they touch; where one has no bytes it stays nowhere."""
-        there = strangers[:, None] & (top > 0)
+        """(addresses, tops) with blocks of other groups extended to whole elements."""
+        there = other_groups[:, None] & (top > 0)
         return (
             np.where(there, address // self._element * self._element, address),
             np.where(there, -(-top // self._element) * self._element, top),
         )
 
-    def _found(self, block: int, size: Int64Array, address: Int64Array, top: Int64Array) -> Int64Array:
-        """The lowest address that is free on each tile: below the border where that is possible."""
+    def _lowest_free(self, block: int, size: Int64Array, address: Int64Array, top: Int64Array) -> Int64Array:
+        """The lowest free address on each tile, below the border if possible."""
         order = np.argsort(address, axis=0, kind="stable")
-        shelf = list(zip(np.take_along_axis(address, order, 0), np.take_along_axis(top, order, 0), strict=True))
+        placed = list(zip(np.take_along_axis(address, order, 0), np.take_along_axis(top, order, 0), strict=True))
         if self._interleaved[block]:
-            return _lowest(shelf, size, self._stacks.high)
-        found = _lowest(shelf, size, self._stacks.low)
+            return _lowest(placed, size, self._stacks.high)
+        found = _lowest(placed, size, self._stacks.low)
         over = found + size > self._border
-        return np.where(over, _lowest(shelf, size, self._stacks.high), found) if over.any() else found
+        return np.where(over, _lowest(placed, size, self._stacks.high), found) if over.any() else found
 
 
-def _lowest(shelf: list[tuple[Int64Array, Int64Array]], size: Int64Array, base: Int64Array) -> Int64Array:
-    """The lowest address from `base` on with room for `size` bytes on each tile; `shelf` is sorted by address."""
+def _lowest(placed: list[tuple[Int64Array, Int64Array]], size: Int64Array, base: Int64Array) -> Int64Array:
+    """The lowest address from `base` on with room for `size` bytes on each tile; `placed` is sorted by address."""
     free = base.copy()
     found = np.zeros(len(size), np.bool_)
-    for address, top in shelf:
+    for address, top in placed:
         found |= address - free >= size
         np.maximum(free, top, out=free, where=~found)
     return free

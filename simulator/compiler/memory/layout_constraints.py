@@ -1,10 +1,10 @@
-"""Where variables want to lie: in interleaved memory, at multiples of 16 bytes, in memory elements of their own.
+"""Layout constraints of variables: interleaved memory, addresses at multiples of 16 bytes, separate memory elements.
 
-A field of a vertex asks for interleaved memory or a wide alignment. Two fields of a vertex that one cycle reads or
-writes together must lie in different memory elements (`VertexType.apart`); so must the two sides of a copy within a
-tile that loads and stores in one cycle (opt.enableMultiAccessCopies). Variables joined by such a pair on a tile get
-different element groups: the smallest number that no partner has, in the order of the variables. Buffers of what is
-received or gathered have no group: one buffer holds operands of several fields.
+A vertex field may ask for interleaved memory or a wide alignment. Two fields that a vertex accesses in one cycle must
+lie in different memory elements (`VertexType.apart`); so must source and destination of a copy within a tile that loads
+and stores in one cycle (opt.enableMultiAccessCopies). Variables of such a pair get different element groups: greedy
+colouring in the order of variables. Message and gather buffers have no group, since one holds operands of several
+fields.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.ir.accesses import variables_in
 from simulator.compiler.ir.element_map import ElementMap, Pieces
 from simulator.compiler.ir.program_table import ProgramTable
-from simulator.compiler.memory.layout import ALIGNMENT, Needs
+from simulator.compiler.memory.layout import ALIGNMENT, LayoutConstraints
 
 if TYPE_CHECKING:
     from simulator.graph.vertices import FieldEdges, VertexBlock
 
 
 Pairs = tuple[Int64Array, Int64Array]
-"""(variable, variable) that must not share a memory element"""
+"""Columns of (variable, variable) that must not share a memory element."""
 
 
 def interleaved_variables(
     blocks: Sequence[VertexBlock], emap: ElementMap, variables: int, has_interleaved: bool
 ) -> BoolArray:
-    """Variables connected to a field that asks for interleaved memory, where the target has some."""
+    """Flags of variables connected to a field that asks for interleaved memory, where the target has some."""
     wanted = np.zeros(variables, np.bool_)
     if has_interleaved:
         for block in blocks:
@@ -41,10 +41,10 @@ def interleaved_variables(
     return wanted
 
 
-def needs_of(
+def layout_constraints(
     blocks: Sequence[VertexBlock], emap: ElementMap, copies: Iterable[Pairs], variables: int, rows: int
-) -> Needs:
-    """What the first `variables` of `rows` variable rows need. `copies` = pairs from copies within tiles."""
+) -> LayoutConstraints:
+    """The constraints of the first `variables` of `rows` variable rows. `copies` = pairs from copies within tiles."""
     wide = np.zeros(rows, np.bool_)
     pairs: list[Pairs] = list(copies)
     for block in blocks:
@@ -53,14 +53,14 @@ def needs_of(
                 wide[_variables(edges, emap)] = True
         for one, other in block.type.apart:
             if one in block.edges and other in block.edges:
-                pairs.append(_met(_local(block, one, emap), _local(block, other, emap), variables))
+                pairs.append(_paired(_local(block, one, emap), _local(block, other, emap), variables))
     group = np.zeros(rows, np.int64)
     group[:variables] = element_groups(pairs, variables)
-    return Needs(group, wide)
+    return LayoutConstraints(group, wide)
 
 
 def element_groups(pairs: Sequence[Pairs], variables: int) -> Int64Array:
-    """A number per variable, 0 for those in no pair; the two of a pair get different ones."""
+    """The element group of each variable: 0 without a pair; the variables of a pair get different groups."""
     partners: dict[int, set[int]] = {}
     for ones, others in pairs:
         for one, other in zip(ones.tolist(), others.tolist(), strict=True):
@@ -75,8 +75,8 @@ def element_groups(pairs: Sequence[Pairs], variables: int) -> Int64Array:
 
 
 def copied_pairs(table: ProgramTable, first_copy: int, bases: Int64Array) -> list[Pairs]:
-    """The pairs of copies within tiles: what each reads with what it writes. Compute sets from `first_copy` on are
-    copies; `bases` = first element of each variable."""
+    """(read, written) variables of copies within tiles. Compute sets from `first_copy` on are copies; `bases` = first
+    element of each variable."""
     pairs: list[Pairs] = []
     for compute_set, work in zip(table.compute_set, table.work, strict=True):
         if compute_set >= first_copy and work.accesses is not None:
@@ -100,8 +100,8 @@ def _local(block: VertexBlock, field: str, emap: ElementMap) -> tuple[Int64Array
     return key // wide, key % wide
 
 
-def _met(one: tuple[Int64Array, Int64Array], other: tuple[Int64Array, Int64Array], variables: int) -> Pairs:
-    """Pairs of variables that meet in a vertex."""
+def _paired(one: tuple[Int64Array, Int64Array], other: tuple[Int64Array, Int64Array], variables: int) -> Pairs:
+    """Pairs of variables that belong to the same vertex."""
     first = np.searchsorted(other[0], one[0], side="left")
     count = np.searchsorted(other[0], one[0], side="right") - first
     of = np.repeat(np.arange(len(one[0])), count)

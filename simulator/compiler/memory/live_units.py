@@ -1,9 +1,8 @@
-"""Units: elements of one variable that every program treats alike, so that they live and die together.
+"""Units: elements of one variable that every program accesses alike, so that they have the same liveness.
 
-The borders of all accesses cut the element space into atoms. Two atoms of a variable belong to one unit when the same
-accesses cover them. Each access has a number of 64 bits; the sum of those that cover an atom stands for the set of them
-(two sets with one sum are as good as impossible: 1e6 atoms meet by chance once in 1e7 programs), and with a number of
-its variable for the unit.
+The borders of all accesses cut the element space into atoms. Atoms of a variable that the same accesses cover form a
+unit. Each access has a random 64-bit number; the wrapping sum of the numbers that cover an atom identifies their set
+(Zobrist hashing; 1e6 atoms collide in about one of 1e7 programs). One sort of all borders finds the atoms.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Units:
         return len(self.variable)
 
     def touched(self, elements: Elements) -> Int64Array:
-        """The units of some elements that are borders of an access, ascending."""
+        """The units of the elements of an access, ascending."""
         if len(elements[0]) == 0 or len(self) == 0:
             return np.empty(0, np.int64)
         at = self.begin[self.example]  # ascending, as units are numbered by their first atom
@@ -42,30 +41,30 @@ class Units:
 
 
 def units_of(accesses: Sequence[Elements], numels: Int64Array) -> Units:
-    """The units of all variables, which lie end to end in the element space, `numels` elements each."""
+    """The units of all variables, of `numels` elements each, under these accesses."""
     ends = np.cumsum(numels)
     number = np.repeat(np.arange(len(accesses)), [len(a[0]) for a in accesses])
-    mark, none = _scrambled(number + 1), np.zeros(len(ends) + 1, np.uint64)
+    mark, none = _hashed(number + 1), np.zeros(len(ends) + 1, np.uint64)
     starts = [a[0] for a in accesses]
     stops = [a[0] + a[1] for a in accesses]
     border = np.concatenate([np.zeros(1, np.int64), ends, *starts, *stops])
-    change = np.concatenate([none, mark, np.uint64(0) - mark])  # an access begins and ends; sums wrap around
+    change = np.concatenate([none, mark, np.uint64(0) - mark])  # at its end an access is subtracted; sums wrap around
     order = np.argsort(border, kind="stable")
     border = border[order]
     head = np.flatnonzero(np.append(True, border[1:] != border[:-1]))
     begin = border[head]
-    sign = np.cumsum(np.add.reduceat(change[order], head)[:-1], dtype=np.uint64)
-    return _numbered(begin, np.searchsorted(ends, begin[:-1], side="right"), sign)
+    sums = np.cumsum(np.add.reduceat(change[order], head)[:-1], dtype=np.uint64)
+    return _numbered(begin, np.searchsorted(ends, begin[:-1], side="right"), sums)
 
 
-def _numbered(begin: Int64Array, variable: Int64Array, sign: UInt64Array) -> Units:
-    """Units of equal variable and sign; equal neighbours are one atom."""
+def _numbered(begin: Int64Array, variable: Int64Array, sums: UInt64Array) -> Units:
+    """Number the units: atoms of equal variable and sum. Equal neighbours are joined to one atom."""
     if len(variable) == 0:
         return Units(begin, variable, variable, variable)
     fresh = np.ones(len(variable), np.bool_)
-    fresh[1:] = (variable[1:] != variable[:-1]) | (sign[1:] != sign[:-1])
+    fresh[1:] = (variable[1:] != variable[:-1]) | (sums[1:] != sums[:-1])
     head = np.flatnonzero(fresh)
-    key = sign[head] + _scrambled(-1 - variable[head])  # numbers that no access has
+    key = sums[head] + _hashed(-1 - variable[head])  # no access has these numbers
     _, first, of_head = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(order), np.int64)
@@ -74,8 +73,8 @@ def _numbered(begin: Int64Array, variable: Int64Array, sign: UInt64Array) -> Uni
     return Units(np.append(begin[head], begin[-1]), rank[of_head], variable[head[example]], example)
 
 
-def _scrambled(number: Int64Array) -> UInt64Array:
-    """A number of 64 bits for each number, as splitmix64 makes them."""
+def _hashed(number: Int64Array) -> UInt64Array:
+    """Hash numbers to 64 bits (splitmix64)."""
     x = number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,20 +1,18 @@
-"""Liveness: over which positions of the static order elements of variables, and buffers, hold data still needed.
+"""Liveness: the positions of the static order at which elements of variables, and buffers, hold data still needed.
 
-Ranges belong to *units*: elements of a variable that all programs treat alike (`live_units`). A unit
-is live from the program that writes it to the last program that reads it, both included. WriteUndef ends a range; the
-next begins at the first write after it, so that nothing takes memory while it is undefined (published-numbers 6.1: the
-curve does not rise at WriteUndef). What a loop reads before writing it is needed again at the loop's end. A variable of
-which a branch of the root switch reads any element before writing it must survive from run to run, so all of it is
-always live (poplar-model 6.2: variables "not fully rewritten each run"); so are constants, variables with initial
-values and those the host reads or writes. Ranges are half-open. A variable that no program touches is never live and
-takes no memory; elements that none touches, of a variable that some do, live as long as any other of it.
+Ranges belong to *units*: elements of a variable that all programs access alike (`live_units`). A unit is live from the
+program that writes it to the last program that reads it, inclusive; ranges are half-open. WriteUndef ends a range; the
+next begins at the first write after it (published-numbers 6.1: the curve does not rise at WriteUndef). What a loop
+reads before writing it is needed again at the loop's end. Choices: `simulator.compiler.memory.live_events`.
 
-Where data choose the way: `simulator.compiler.memory.live_events`.
+Always live are constants, variables with initial values, variables that the host reads or writes, and a variable of
+which a branch of the root switch reads any element before writing it: it must survive from run to run (poplar-model
+6.2: variables "not fully rewritten each run"). A variable that no program accesses is never live and takes no memory.
+Elements that none accesses, of a variable that some do, are live while any other element of it is.
 
-A function's code is the same at every call, and so is what its programs find live: a variable of a function that is
-live at a program of its body in one call is live there in all calls (poplar-model 6.2). An overlay of a function (see
-`overlays`) is live from the copy that brings it in to the last call; one that is called without a
-copy stays for good.
+A function has one layout for all calls: a variable that it accesses and that is live at a program of its body in one
+call is live there in all calls (poplar-model 6.2). An overlay of a function (`overlays`) is live from the copy that
+loads it to the last call; one that is called without a copy is always live.
 """
 
 from __future__ import annotations
@@ -42,15 +40,15 @@ ALWAYS, NEVER = -1, -2
 
 @dataclass(frozen=True)
 class LiveClasses:
-    """Equivalence classes: class c is live over rows `offsets[c]:offsets[c + 1]` of starts and ends."""
+    """Equivalence classes of liveness: class c is live over rows `offsets[c]:offsets[c + 1]` of starts and ends."""
 
     offsets: Int64Array
     starts: Int64Array
     ends: Int64Array
-    of_variable: Int64Array  #: class of each variable while any of it is live, ALWAYS or NEVER
+    of_variable: Int64Array  #: class of each variable, live while any element is; or ALWAYS, NEVER
     of_buffer: Int64Array
     of_overlay: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
-    parted: LiveParts | None = None  #: variables of which parts live at different times
+    parted: LiveParts | None = None  #: variables whose parts differ in liveness
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -62,8 +60,8 @@ class LiveClasses:
 
 @dataclass(frozen=True)
 class LiveParts:
-    """Elements of variables whose parts live at different times: part i covers elements `begin[i]` to `end[i]`, in
-    ascending order, each such variable from its first to its last element."""
+    """Variables whose parts differ in liveness: part i covers elements `begin[i]` to `end[i]`, in ascending order. The
+    parts of a variable cover all of it."""
 
     begin: Int64Array
     end: Int64Array
@@ -78,32 +76,33 @@ def live_classes(
     n_buffers: int,
     overlays: Overlays | None = None,
 ) -> LiveClasses:
-    """Analyse a program. `numels` = elements of each variable, in the order of the element space; `always` marks
+    """Analyse all programs. `numels` = elements of each variable, in the order of the element space; `always` flags
     variables that are always live for reasons outside the programs."""
     n, extra = len(numels), len(overlays) if overlays is not None else 0
     events, units = _events(table, order, numels, overlays)
-    variable = np.concatenate([units.variable, n + np.arange(extra)])  # an overlay is a variable of one unit
-    forever = np.concatenate([always, np.zeros(extra, np.bool_)])
-    apart = BranchEvents(events, order.choices, order.loops, len(variable))
+    variable = np.concatenate([units.variable, n + np.arange(extra)])  # an overlay counts as a variable of one unit
+    always_live = np.concatenate([always, np.zeros(extra, np.bool_)])
+    branches = BranchEvents(events, order.choices, order.loops, len(variable))
+    outside = branches.around.take(branches.around.unit < len(variable))
     for begin, end in order.branches:
-        forever[variable[apart.around.take(apart.around.unit < len(variable)).exposed_in(begin, end)]] = True
+        always_live[variable[outside.upward_exposed(begin, end)]] = True
     touched = np.zeros(n + extra, np.bool_)
     touched[variable[events.unit]] = True
-    ranges = _alike_at_calls(_united(_segments(apart.events), apart), events, order)
+    ranges = _equalise_calls(_unite_branches(_segments(branches.events), branches), events, order)
     classes = _Classes()
     of_unit = np.full(len(variable), NEVER)
     for unit, starts, ends in ranges:
-        if not forever[variable[unit]]:
+        if not always_live[variable[unit]]:
             of_unit[unit] = classes.number(starts, ends)
     of_buffer = np.array([classes.number(*r) for r in _buffer_ranges(table, order, n_buffers)], np.int64)
     of_variable = classes.of_variables(of_unit, variable, n + extra)
-    of_variable[forever & touched] = ALWAYS
+    of_variable[always_live & touched] = ALWAYS
     parted = _parted(units, of_unit[: len(units)], of_variable)
     return replace(classes.columns(of_variable[:n], of_buffer), of_overlay=of_variable[n:], parted=parted)
 
 
 def _parted(units: Units, of_unit: Int64Array, of_variable: Int64Array) -> LiveParts | None:
-    """The parts of variables that have units of several classes."""
+    """The parts of variables with units of several classes."""
     wanted = of_variable[units.variable]
     of_unit = np.where(of_unit == NEVER, wanted, of_unit)
     several = np.zeros(len(of_variable), np.bool_)
@@ -116,7 +115,7 @@ def _parted(units: Units, of_unit: Int64Array, of_variable: Int64Array) -> LiveP
 
 
 class _Classes:
-    """Numbers distinct lists of ranges in order of appearance."""
+    """Numbers distinct lists of ranges in order of first appearance."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[bytes, bytes], int] = {}
@@ -130,18 +129,18 @@ class _Classes:
         return self._numbers[key]
 
     def of_variables(self, of_unit: Int64Array, variable: Int64Array, variables: int) -> Int64Array:
-        """The class of each variable: while any of its units is live; NEVER where none is."""
+        """The class of each variable: the union over its units; NEVER where none is live."""
         found = np.full(variables, NEVER)
         rows = np.flatnonzero(of_unit >= 0)
         key = np.unique(variable[rows] * (len(self._ranges) + 1) + of_unit[rows])
         owner, class_ = key // (len(self._ranges) + 1), key % (len(self._ranges) + 1)
         borders = np.append(np.flatnonzero(np.diff(owner, prepend=-1)), len(owner))
         for first, last in itertools.pairwise(borders.tolist()):
-            found[owner[first]] = self._together(class_[first:last].tolist())
+            found[owner[first]] = self._union(class_[first:last].tolist())
         return found
 
-    def _together(self, classes: list[int]) -> int:
-        """The class of what is live while any of these is."""
+    def _union(self, classes: list[int]) -> int:
+        """The class of the union of these classes."""
         if len(classes) == 1:
             return classes[0]
         starts, ends = (np.concatenate([self._ranges[c][side] for c in classes]) for side in (0, 1))
@@ -160,7 +159,7 @@ class _Classes:
 def _events(
     table: ProgramTable, order: StaticOrder, numels: Int64Array, overlays: Overlays | None
 ) -> tuple[Events, Units]:
-    """What happens to units (overlays count behind them), sorted."""
+    """The events of all units, sorted; overlays are numbered after the units."""
     uses: dict[tuple[int, int], tuple[Elements, int, list[int]]] = {}  # by identity of the elements, and by kind
     for position, row in enumerate(order.program):
         work = table.work[row]
@@ -186,8 +185,8 @@ def _events(
 
 
 def _segments(events: Events) -> list[tuple[int, Int64Array, Int64Array]]:
-    """(unit, starts, ends) of every unit with events: a segment begins at each kill (and at the first event)
-    and ends after the last event before the next."""
+    """(unit, starts, ends) of every unit with events. A segment begins at the first event and at each kill, and ends
+    after the last event before the next segment."""
     if len(events.unit) == 0:
         return []
     new_unit = np.concatenate([[True], events.unit[1:] != events.unit[:-1]])
@@ -202,13 +201,13 @@ def _segments(events: Events) -> list[tuple[int, Int64Array, Int64Array]]:
     return [(int(unit[a]), *_joined(starts[a:b], ends[a:b])) for a, b in rows]
 
 
-def _united(
-    ranges: list[tuple[int, Int64Array, Int64Array]], apart: BranchEvents
+def _unite_branches(
+    ranges: list[tuple[int, Int64Array, Int64Array]], branches: BranchEvents
 ) -> list[tuple[int, Int64Array, Int64Array]]:
-    """The ranges of units in branches joined with those around them."""
+    """Unite the ranges of units over branches and enclosing code."""
     found: dict[int, tuple[int, Int64Array, Int64Array]] = {}
     for number, starts, ends in ranges:
-        unit = apart.plain_unit(number)
+        unit = branches.plain_unit(number)
         if unit in found:
             starts, ends = np.concatenate([found[unit][1], starts]), np.concatenate([found[unit][2], ends])
             order = np.argsort(starts, kind="stable")
@@ -218,7 +217,7 @@ def _united(
 
 
 def _without_undefined(events: Events, new_unit: BoolArray) -> tuple[Events, BoolArray]:
-    """Drop the marks of undefined contents: what follows each becomes the beginning of a range."""
+    """Drop UNDEFINED events; the event after each becomes a KILL, so that a range begins there."""
     undefined = events.kind == UNDEFINED
     if not undefined.any():
         return events, new_unit
@@ -230,11 +229,10 @@ def _without_undefined(events: Events, new_unit: BoolArray) -> tuple[Events, Boo
     return Events(unit, events.position[kept], kind[kept]), fresh
 
 
-def _alike_at_calls(
+def _equalise_calls(
     ranges: list[tuple[int, Int64Array, Int64Array]], events: Events, order: StaticOrder
 ) -> list[tuple[int, Int64Array, Int64Array]]:
-    """Where a function is called more than once: live at a place of its body in one call is live there in all, if the
-    function does something to the unit."""
+    """Make the ranges within a function's body equal over all its calls, for units that the function accesses."""
     for function, begins in sorted(order.bodies.items()):
         if len(begins) < 2:
             continue
@@ -243,14 +241,16 @@ def _alike_at_calls(
         inside = (events.position >= first[0]) & (events.position < first[0] + length)
         of_function = set(events.unit[inside].tolist())
         ranges = [
-            (unit, *_alike(starts, ends, first, length)) if unit in of_function else (unit, starts, ends)
+            (unit, *_repeat_in_bodies(starts, ends, first, length)) if unit in of_function else (unit, starts, ends)
             for unit, starts, ends in ranges
         ]
     return ranges
 
 
-def _alike(starts: Int64Array, ends: Int64Array, bodies: Int64Array, length: int) -> tuple[Int64Array, Int64Array]:
-    """Ranges with what lies within one body [b, b + length) repeated in all; unchanged where no body has any."""
+def _repeat_in_bodies(
+    starts: Int64Array, ends: Int64Array, bodies: Int64Array, length: int
+) -> tuple[Int64Array, Int64Array]:
+    """Repeat the part of ranges within any body [b, b + length) in all bodies."""
     begin = np.maximum(starts[:, None] - bodies, 0)
     end = np.minimum(ends[:, None] - bodies, length)
     inside = begin < end
@@ -263,7 +263,7 @@ def _alike(starts: Int64Array, ends: Int64Array, bodies: Int64Array, length: int
 
 
 def _joined(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Join sorted ranges that touch or overlap (an undefined mark and a write at neighbouring positions, say)."""
+    """Join sorted ranges that touch or overlap."""
     if len(starts) == 1:
         return starts, ends
     reach = np.maximum.accumulate(ends)

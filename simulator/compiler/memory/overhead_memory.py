@@ -1,4 +1,4 @@
-"""Always-live memory of the compiler's own, per tile: code, vertices, counters, headers, stacks."""
+"""Overhead memory: the compiler's own always-live memory per tile, for code, vertices, counters, headers and stacks."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from simulator.graph.vertices import VertexBlock
 
 
-#: Lowered programs that decide what runs next, and how often.
+#: Types of lowered programs that make loops and choices.
 BRANCHING = ("Repeat", "RepeatWhile", "If", "Switch", "OnEveryTileSwitch")
 
-#: Name of the vertex that does local copies.
+#: The vertex type of local copies.
 COPY_VERTEX = "poplar_rt::LocalCopy"
 
 
@@ -53,8 +53,8 @@ _CONTROL_CODE = {
 
 
 def control_code(table: ProgramTable, machine: Machine, state_is_low: bool = False) -> list[Int64Array | None]:
-    """Bytes of control code of each lowered program on every tile, children not included; None where there is none.
-    `state_is_low`: vertex state lies below the border, so that one instruction loads its address."""
+    """Bytes of control code of each lowered program on every tile, without its children; None for no code.
+    `state_is_low`: one instruction loads the address of vertex state, because it lies below the region border."""
     if not machine.counts_code:
         return [None] * len(table)
     constant: dict[int, Int64Array] = {}
@@ -72,46 +72,50 @@ def control_code(table: ProgramTable, machine: Machine, state_is_low: bool = Fal
 
 
 def add_vertices(
-    inventory: Inventory, blocks: Sequence[VertexBlock], machine: Machine, elsewhere: Container[int] = ()
+    inventory: Inventory, blocks: Sequence[VertexBlock], machine: Machine, overlaid: Container[int] = ()
 ) -> None:
-    """State, field data and descriptors of vertices, and the code of their types, each under the type's name.
-    `elsewhere`: compute sets whose vertices' memory is counted elsewhere, but for their code."""
+    """Add state, field data and descriptors of vertices, and the code of their types, each under the type's name.
+    `overlaid`: compute sets whose vertices belong to an overlay; only their code is added."""
     by_type: dict[str, list[VertexBlock]] = {}
     for block in blocks:
         by_type.setdefault(block.type.name, []).append(block)
     for name, mine in by_type.items():
-        here = [block for block in mine if block.compute_set not in elsewhere]
-        memory = [vertex_memory(block, machine.tiles, machine.architecture) for block in here]
+        counted = [block for block in mine if block.compute_set not in overlaid]
+        memory = [vertex_memory(block, machine.tiles, machine.architecture) for block in counted]
         columns = [_sum(getattr(m, part) for m in memory) for part in ("state", "field_data", "list_descriptors")]
         for category, size in zip(
             ("vertexInstanceState", "vertexFieldData", "vectorListDescriptor"), columns, strict=True
         ):
-            inventory.add_own(category, name, size, SOURCE[category])
+            inventory.add_overhead(category, name, size, SOURCE[category])
         if machine.counts_code:
             present = _sum(np.bincount(b.tiles.astype(np.int64), minlength=machine.tiles) for b in mine) > 0
             type_ = mine[0].type
-            source = f"{type_.provenance_of_code}: said by the type" if type_.code_bytes >= 0 else SOURCE["vertexCode"]
-            inventory.add_own("vertexCode", name, present * code_bytes(mine[0]), source)
+            source = (
+                f"{type_.provenance_of_code}: given by the vertex type"
+                if type_.code_bytes >= 0
+                else SOURCE["vertexCode"]
+            )
+            inventory.add_overhead("vertexCode", name, present * code_bytes(mine[0]), source)
 
 
 def code_bytes(block: VertexBlock) -> int:
-    """Bytes of code of a block's type: its own figure, else a guess."""
+    """Bytes of code of a block's type: the type's figure, else a guess."""
     return block.type.code_bytes if block.type.code_bytes >= 0 else footprint.VERTEX_CODE_GUESS
 
 
 def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine: Machine) -> None:
-    """Vertices and descriptors of local copies."""
+    """Add vertices and descriptors of local copies."""
     if not copies:
         return
-    vertices = (np.maximum(c.runs, _copies_there(c)) for c in copies)
+    vertices = (np.maximum(c.runs, _tiles_with_copies(c)) for c in copies)
     state = _sum(footprint.COPY_VERTEX_STATE * n for n in vertices)
-    inventory.add_own("vertexInstanceState", COPY_VERTEX, state, SOURCE["localCopyState"])
+    inventory.add_overhead("vertexInstanceState", COPY_VERTEX, state, SOURCE["localCopyState"])
     further = _sum(np.maximum(c.runs - 1, 0) for c in copies)
     descriptors = further * footprint.COPY_DESCRIPTOR_PER_RUN
-    inventory.add_own("copyDescriptor", "copyDescriptor", descriptors, SOURCE["copyDescriptor"])
+    inventory.add_overhead("copyDescriptor", "copyDescriptor", descriptors, SOURCE["copyDescriptor"])
     if machine.counts_code:
         present = (state > 0) * footprint.VERTEX_CODE_GUESS
-        inventory.add_own("vertexCode", COPY_VERTEX, present.astype(np.int64), SOURCE["vertexCode"])
+        inventory.add_overhead("vertexCode", COPY_VERTEX, present.astype(np.int64), SOURCE["vertexCode"])
 
 
 def add_programs(
@@ -122,24 +126,24 @@ def add_programs(
     machine: Machine,
     overlays: Overlays,
 ) -> None:
-    """Code of exchanges and control that is not in an overlay, packet headers, control ids."""
+    """Add the code of exchanges and control outside overlays, packet headers and control ids."""
 
     def own(category: str, size: Int64Array) -> None:
-        inventory.add_own(category, category, size, SOURCE[category])
+        inventory.add_overhead(category, category, size, SOURCE[category])
 
-    apart, gone = overlays.exchanges(), overlays.rows()
+    overlay_exchanges, overlay_rows = overlays.exchanges(), overlays.rows()
     if machine.counts_code:
         for category, type_ in (("internalExchangeCode", "DoExchange"), ("globalExchangeCode", "GlobalExchange")):
             parts = [
                 w.exchange.code
                 for row, (t, w) in enumerate(zip(table.type, table.work, strict=True))
-                if t == type_ and w.exchange is not None and w.code and row not in apart
+                if t == type_ and w.exchange is not None and w.code and row not in overlay_exchanges
             ]
             if parts:
                 own(category, _sum(parts))
         host = [w.host_code for w in table.work if w.host_code is not None]
         own("hostExchangeCode", _sum(host))
-        own("controlCode", _sum(c for row, c in enumerate(control) if c is not None and row not in gone))
+        own("controlCode", _sum(c for row, c in enumerate(control) if c is not None and row not in overlay_rows))
     headers = host_exchange.HEADER_PER_TILE + host_exchange.HEADER_PER_PACKET * packets
     own("hostExchangePacketHeader", headers)
     ids = np.zeros(machine.tiles, np.int64)
@@ -148,16 +152,16 @@ def add_programs(
 
 
 def add_packet_headers(inventory: Inventory, packets: Int64Array) -> None:
-    """Headers of packets to other IPUs."""
+    """Add headers of packets to other IPUs."""
     category = "globalExchangePacketHeader"
-    inventory.add_own(category, category, packets * links.PACKET_HEADER_BYTES, SOURCE[category])
+    inventory.add_overhead(category, category, packets * links.PACKET_HEADER_BYTES, SOURCE[category])
 
 
 def add_stacks(inventory: Inventory, settings: CompileSettings, machine: Machine) -> None:
-    """Stacks of workers and supervisor, where code is counted."""
+    """Add stacks of workers and supervisor, where code is counted."""
     if machine.counts_code:
         size = footprint.stack_bytes(settings.worker_stack, settings.supervisor_stack)
-        inventory.add_own("stack", "stack", np.full(machine.tiles, size, np.int64), SOURCE["stack"])
+        inventory.add_overhead("stack", "stack", np.full(machine.tiles, size, np.int64), SOURCE["stack"])
 
 
 def add_counters(
@@ -168,8 +172,8 @@ def add_counters(
     copies: Sequence[LocalCopy],
     machine: Machine,
 ) -> None:
-    """Where cycle counts are stored: per vertex, per compute set and tile that has vertices in it (of `compute_sets` of
-    the graph and of `copies`), or on one tile for all of an IPU (device)."""
+    """Add memory for cycle counts: per vertex; per compute set on each tile with vertices of it (`compute_sets` of the
+    graph, then `copies`); or on one tile for a whole IPU or device."""
     size = np.zeros(machine.tiles, np.int64)
     word = footprint.COUNTER_BYTES
     if settings.compute_level == "vertex":
@@ -184,41 +188,41 @@ def add_counters(
         size[np.arange(ipus) * machine.tiles_per_ipu + tile] = word * (compute_sets + len(copies))
     external = np.full(machine.tiles, footprint.EXTERNAL_COUNTER_BYTES if settings.external_exchange else 0, np.int64)
     category = "instrumentationResults"
-    inventory.add_own(category, category, size + external)
-    inventory.explain(category, "counters of compute sets", size, SOURCE["counters"])
-    inventory.explain(category, "counters of exchanges with the outside", external, SOURCE["externalCounters"])
+    inventory.add_overhead(category, category, size + external)
+    inventory.add_cost_term(category, "counters of compute sets", size, SOURCE["counters"])
+    inventory.add_cost_term(category, "counters of exchanges with the host", external, SOURCE["externalCounters"])
 
 
 def _occupied(blocks: Sequence[VertexBlock], copies: Sequence[LocalCopy], tiles: int) -> Iterator[BoolArray]:
-    """Per compute set, whether each tile has vertices in it."""
+    """Per compute set, flags of the tiles with vertices of it."""
     present: dict[int, BoolArray] = {}
     for block in blocks:
         present.setdefault(block.compute_set, np.zeros(tiles, np.bool_))[block.tiles] = True
     yield from present.values()
-    yield from (_copies_there(copy) for copy in copies)
+    yield from (_tiles_with_copies(copy) for copy in copies)
 
 
-def _copies_there(copy: LocalCopy) -> BoolArray:
-    """Tiles on which a copy has vertices: it moves something there, or writes constants."""
+def _tiles_with_copies(copy: LocalCopy) -> BoolArray:
+    """Flags of the tiles on which a copy moves bytes or writes constants."""
     moving = copy.runs > 0
     return moving if copy.filled is None else moving | (copy.filled > 0)
 
 
 def add_branch_record(inventory: Inventory, settings: CompileSettings, table: ProgramTable, machine: Machine) -> None:
-    """Where trips of loops and branches of switches are stored: a word for each of them, on one tile."""
+    """Add memory for trips of loops and branches of switches: a word for each, on one tile."""
     if settings.control_flow:
         size = np.zeros(machine.tiles, np.int64)
         words = sum(type_ in BRANCHING for type_ in table.type)
         size[settings.branch_record_tile % machine.tiles] = words * footprint.BRANCH_RECORD_BYTES
-        inventory.add_own("instrumentationResults", "branchRecord", size, SOURCE["branchRecord"])
+        inventory.add_overhead("instrumentationResults", "branchRecord", size, SOURCE["branchRecord"])
 
 
 def add_block_buffers(inventory: Inventory, settings: CompileSettings, tiles: Int64Array, machine: Machine) -> None:
-    """Where lightweight profiling stores what it records, on `tiles`."""
+    """Add the buffers of lightweight profiling on `tiles`."""
     if settings.records_blocks and len(tiles):
         size = np.zeros(machine.tiles, np.int64)
         size[tiles] = settings.block_buffer_bytes
-        inventory.add_own("instrumentationResults", "blockBuffer", size, BUFFER_SOURCE)
+        inventory.add_overhead("instrumentationResults", "blockBuffer", size, BUFFER_SOURCE)
 
 
 def _sum(parts: Iterable[Int64Array]) -> Int64Array:

@@ -1,7 +1,8 @@
-"""Overlap: which bytes of a tile are used, by how many allocations, in which region.
+"""Overlap: the bytes of a tile in use, per allocation and region, alone or overlapped. One sort by address.
 
-A byte counts once, for the first allocation by address (then by row) that covers it: its *owner*. Sorted by address,
-what an allocation owns is what lies above the highest end so far. It is *overlapped* where at least two cover it.
+A byte counts once, for its *owner*: the first allocation by address, then by row, that covers it. In order of address,
+an allocation owns what lies above the highest end so far. A byte is *overlapped* where at least two allocations cover
+it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from simulator.arrays import Int64Array
 
 @dataclass(frozen=True)
 class Coverage:
-    """Per allocation, in the order given: bytes it owns in each region, (3, n), alone and overlapped."""
+    """Bytes that each allocation owns in each region, (3, n), alone and overlapped."""
 
     alone: Int64Array
     overlapped: Int64Array
@@ -47,7 +48,7 @@ def coverage(tile: Int64Array, address: Int64Array, size: Int64Array, border: in
 
 
 class _Measure:
-    """Length of {x : at least two intervals cover x} below a position."""
+    """Prefix sum of the length that at least two intervals cover."""
 
     def __init__(self, points: Int64Array, counts: Int64Array) -> None:
         width = np.diff(points) * (counts[:-1] >= 2)

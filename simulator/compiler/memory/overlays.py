@@ -1,11 +1,11 @@
-"""Overlays: functions whose code comes from a function buffer, so that it is live only from the copy to the call.
+"""Overlays: functions whose code comes from a function buffer and is live only from that copy to the call.
 
-What belongs to a function alone is its overlay: the control code of its programs, the code of exchanges that no other
-program runs, and the constant graph state, that is state, field data and descriptors of vertices in compute sets that
-no other program executes. (Code of vertex types and of copies within tiles stays where it is: other functions may use
-it.) A LOCAL buffer keeps a second copy of the overlay on the same tiles for as long as the program; a REMOTE one keeps
-it outside and moves it through the host link. The documentation says what is moved and when it is live, not how;
-categories sharedCodeStorage and sharedDataStorage are those of published reports.
+The overlay of a function is what belongs to it alone: control code of its programs, code of exchanges that no other
+program runs, and constant graph state, that is, state, field data and descriptors of vertices in compute sets that no
+other program executes. Code of vertex types and of copies within tiles stays outside, since other functions may use it.
+A LOCAL buffer keeps a second copy of the overlay on the same tiles for the whole program; a REMOTE one keeps it outside
+and moves it through the host link. The documentation says what moves and when it is live, not how; categories
+sharedCodeStorage and sharedDataStorage are those of published reports.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ CODE, DATA = "sharedCodeStorage", "sharedDataStorage"
 
 @dataclass(frozen=True)
 class Overlay:
-    """Bytes per tile of what one function alone needs; `rows` are the programs of its body."""
+    """Bytes per tile of one function's overlay; `rows` are the programs of its body."""
 
     function: int
     rows: frozenset[int]
-    exchanges: frozenset[int]  #: programs of `rows` whose exchange code belongs to it
+    exchanges: frozenset[int]  #: programs of `rows` whose exchange code is in the overlay
     compute_sets: frozenset[int]
     code: Int64Array
     data: Int64Array
@@ -52,12 +52,12 @@ class Overlay:
 
 @dataclass(frozen=True)
 class Overlays:
-    """The overlays of a program, numbered by position. `stored`: those with a LOCAL buffer."""
+    """All overlays, numbered by position. `stored`: those with a LOCAL buffer."""
 
     overlays: Sequence[Overlay] = ()
     stored: frozenset[int] = frozenset()
-    loads: dict[int, int] = field(default_factory=dict)  #: program that brings an overlay in -> its number
-    saves: dict[int, int] = field(default_factory=dict)  #: program that reads it out
+    loads: dict[int, int] = field(default_factory=dict)  #: row that loads an overlay -> its number
+    saves: dict[int, int] = field(default_factory=dict)  #: row that stores an overlay -> its number
 
     def __len__(self) -> int:
         return len(self.overlays)
@@ -75,7 +75,7 @@ class Overlays:
         return frozenset().union(*(o.compute_sets for o in self.overlays))
 
     def uses(self, order: StaticOrder) -> Iterator[tuple[int, int, bool]]:
-        """(overlay, position, loaded there or used) over the static order."""
+        """(overlay, position, loaded) over the static order; `loaded` is false for a use."""
         users = {row: number for number, overlay in enumerate(self.overlays) for row in overlay.rows} | self.saves
         for position, row in enumerate(order.program):
             if row in self.loads:
@@ -92,8 +92,8 @@ def fill_function_copies(
     packets: Int64Array,
     machine: Machine,
 ) -> Overlays:
-    """Fill in what the copies move; `packets` (host packets per tile) grows by theirs. `control` = bytes of control
-    code of every program."""
+    """Fill in the figures of function copies, and add their packets to `packets` (host packets per tile). `control` =
+    bytes of control code of every program."""
     called = list(dict.fromkeys(p.function for p in pending if p.function in table.function_roots))
     if not called:
         return Overlays()
@@ -101,7 +101,7 @@ def fill_function_copies(
     loads, saves = {}, {}
     for copy in pending:
         if copy.function not in called:
-            continue  # never called: there is no code to move
+            continue  # a function that is never called has no code
         number = called.index(copy.function)
         _fill(copy, overlays[number], table, packets, machine)
         moving = copy.row + 1 if copy.local is None else copy.row
@@ -113,7 +113,7 @@ def fill_function_copies(
 
 
 def _stored(pending: Sequence[FunctionCopy], called: Sequence[int]) -> frozenset[int]:
-    """Overlays with a LOCAL buffer, which keeps a copy on the tiles."""
+    """Overlays with a LOCAL buffer."""
     ends = [end for p in pending if p.function in called for end in (p.copy.source, p.copy.destination)]
     local = [e for e in ends if isinstance(e, FunctionBuffer) and e.mapping is FunctionBufferMappingType.LOCAL]
     return frozenset(called.index(e.function) for e in local)
@@ -140,7 +140,7 @@ def _overlay_of(
     blocks: Sequence[VertexBlock],
     machine: Machine,
 ) -> Overlay:
-    """What belongs to one function alone. `control` = bytes of control code of every program."""
+    """The overlay of a function. `control` = bytes of control code of every program."""
     rows = _below(table, table.function_roots[function])
     outside = [row for row in range(len(table)) if row not in rows]
     shared_exchanges = {id(table.work[row].exchange) for row in outside}
@@ -173,12 +173,12 @@ def _below(table: ProgramTable, root: int) -> set[int]:
     return rows
 
 
-def add_overlays(inventory: Inventory, overlays: Overlays, of_overlay: Int64Array) -> None:
-    """The places of overlays, live as `of_overlay` says, and the stored copies of LOCAL buffers."""
+def add_overlay_memory(inventory: Inventory, overlays: Overlays, of_overlay: Int64Array) -> None:
+    """Add the memory of overlays, live as `of_overlay` says, and the copies in LOCAL buffers."""
     for number, overlay in enumerate(overlays.overlays):
         name = f"function {overlay.function}"
         for category, size in ((CODE, overlay.code), (DATA, overlay.data)):
             if size.any():
-                inventory.add_shared(category, name, size, int(of_overlay[number]))
+                inventory.add_overlay(category, name, size, int(of_overlay[number]))
             if number in overlays.stored:
-                inventory.add_own(category, f"{name} buffer", size)
+                inventory.add_overhead(category, f"{name} buffer", size)

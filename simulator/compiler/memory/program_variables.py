@@ -1,4 +1,4 @@
-"""Which variables each lowered program reads or writes by itself, as rows of the report's table of variables."""
+"""The variables that each lowered program reads or writes, as rows of the report's table of variables."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from simulator.compiler.memory.columns import MemoryReport
 def program_variables(
     table: ProgramTable, numels: Int64Array, memory: MemoryReport
 ) -> Iterator[model.ProgramVariables]:
-    """One entry for each program that touches any; `numels` = elements of each variable of the graph.
+    """One entry for each program that accesses variables; `numels` = elements of each variable of the graph.
 
-    Of a variable whose parts live at different times those parts count that live at a place of the program."""
+    Of a variable with parts, those count that are live at a position of the program."""
     bases = np.cumsum(numels) - numels
     rows = _Rows(memory)
     for program, work in enumerate(table.work):
-        touched = np.concatenate([_variables(work, bases), len(numels) + np.array(work.buffers, np.int64)])
-        if len(touched):
-            yield model.ProgramVariables(program, rows.of(program, np.unique(touched)))
+        accessed = np.concatenate([_variables(work, bases), len(numels) + np.array(work.buffers, np.int64)])
+        if len(accessed):
+            yield model.ProgramVariables(program, rows.of(program, np.unique(accessed)))
 
 
 def _variables(work: Work, bases: Int64Array) -> Int64Array:
-    """Variables of the graph, one of them perhaps several times."""
+    """Accessed variables of the graph, with repetitions."""
     elements = [] if work.accesses is None else [work.accesses.reads, work.accesses.writes]
     elements += [] if work.undefined is None else [work.undefined]
     found = [variables_in(part, bases) for part in elements if len(part[0])]
@@ -36,7 +36,7 @@ def _variables(work: Work, bases: Int64Array) -> Int64Array:
 
 
 class _Rows:
-    """From variables to their rows: one each, and one more for each further part."""
+    """Maps variables to their rows: one each, and one more per further part."""
 
     def __init__(self, memory: MemoryReport) -> None:
         self._class = memory.variables.eq_class
@@ -57,7 +57,7 @@ class _Rows:
         return np.sort(np.concatenate([whole, cut[self._live(program, cut)]]))
 
     def _live(self, program: int, rows: Int64Array) -> BoolArray:
-        """Which rows are live at a place of the program."""
+        """Flags of the rows that are live at a position of the program."""
         begin, end = (np.searchsorted(self._program, program, side) for side in ("left", "right"))
         places = np.sort(self._positions[begin:end])
         found = np.zeros(len(rows), np.bool_)

@@ -1,13 +1,13 @@
-"""Bytes that vertices take on their tiles: state, data of fields, descriptors of lists.
+"""Bytes of vertices on their tiles: state, data of fields, descriptors of lists.
 
-The state of a vertex is a struct of its fields in the order of their declaration, each at a multiple of its own
-alignment, all of it rounded up to the store granularity of 4 bytes. Simple fields take their type's bytes; an edge
-field takes a pointer: 8 bytes for a span (pointer and size), 4 for a short span, one pointer or a single edge, and for
-a compressed pointer 2 on Mk1, 4 on later chips, whose memory 16-bit pointers do not reach. Lists point at their list
-the same way (`FieldSpec.outer`) and keep it outside: 4 bytes per single edge, as much as the layout of the inner
-vectors takes per inner vector, or, for the delta forms of VectorList, 4 bytes per row counted as a VectorList
-descriptor. Sources: poplar-model 1.4, the field declarations of the public PopLibs codelets; exact on the published
-TF adder, whose SetSeed takes 4 + 4 + 4 bytes, BinaryOp1D 4 + 4 + 8 and ScaledAdd 8 + 4 + 4 (published-numbers 6.2).
+The state of a vertex is a struct of its fields in order of declaration, each at a multiple of its own alignment, padded
+to the store granularity of 4 bytes. Simple fields take their type's bytes. An edge field takes a pointer: 8 bytes for a
+span (pointer and size), 4 for a short span, one pointer or a single edge; a compressed pointer takes 2 on Mk1, and 4 on
+later chips, whose memory 16-bit pointers do not reach. Lists are pointed at in the same way (`FieldSpec.outer`) and
+stored outside: 4 bytes per single edge; the bytes of the inner layout per inner vector; or, for the delta forms of
+VectorList, 4 bytes per row counted as a VectorList descriptor. Sources: poplar-model 1.4, the field declarations of the
+public PopLibs codelets; exact on the published TF adder, whose SetSeed takes 4 + 4 + 4 bytes, BinaryOp1D 4 + 4 + 8 and
+ScaledAdd 8 + 4 + 4 (published-numbers 6.2).
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class StateField:
     name: str
     offset: int
     bytes: int
-    pointer: bool  #: it points at data, else it holds a value
+    pointer: bool  #: true for a pointer to data, false for a value
 
 
 def state_fields(type_: VertexType, architecture: str, vector_values: Iterable[str] = ()) -> list[StateField]:
-    """The struct of one instance. `vector_values` names simple fields that hold vectors (kept as spans);
+    """The struct of one instance. `vector_values` names simple fields that hold vectors (stored as spans);
     `architecture` is "Ipu1", "Ipu2" or "Ipu21"."""
     vectors = set(vector_values)
     fields, end = [], 0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations
-from simulator.compiler.memory.layout import ALIGNMENT, Needs, lay_out
+from simulator.compiler.memory.layout import ALIGNMENT, LayoutConstraints, lay_out
 from simulator.compiler.memory.liveness import LiveClasses
 from simulator.compiler.memory.overlap import coverage
 
@@ -110,7 +110,7 @@ def _together(a, b, ranges):
 
 
 def needs(groups, wide=()):
-    return Needs(np.array(groups, np.int64), np.isin(np.arange(len(groups)), list(wide)))
+    return LayoutConstraints(np.array(groups, np.int64), np.isin(np.arange(len(groups)), list(wide)))
 
 
 def test_stacks_begin_at_an_element_without_code():
@@ -164,7 +164,7 @@ def test_blocks_keep_away_from_what_has_an_address():
     rows = [(0, 16, "variable", -1, False), (0, 24, "variable", 0, False), (0, 40, "variable", 0, False)]
     a = allocations([*rows, (1, 16, "variable", -1, False), (1, 24, "variable", 0, False)])
     a.variable[:] = [0, 1, 2, 0, 1]
-    fixed = Needs(np.zeros(3, np.int64), np.zeros(3, np.bool_), {(0, 0): 32})
+    fixed = LayoutConstraints(np.zeros(3, np.int64), np.zeros(3, np.bool_), {(0, 0): 32})
     address = lay_out(a, classes([(0, 4)]), 2, BORDER, fixed)
     assert address[0] == 32
     mine = sorted((int(address[i]), int(address[i] + a.bytes[i])) for i in range(3))
