@@ -225,8 +225,8 @@ def _out_of_memory(memory: MemoryReport | None, machine: Machine) -> str:
     if memory.high_state:
         return (
             f"Out of memory: opt.limitVertexStateToLower256K puts vertex state in the first {machine.region_split} "
-            f"bytes of a tile, with code and stack, and {memory.high_state} of {machine.tiles} tiles have no room for it; "
-            "set the option to false."
+            f"bytes of a tile, with code and stack, and {memory.high_state} of {machine.tiles} tiles have no room for "
+            "it; set the option to false."
         )
     used = memory.tile_memory.including_gaps
     over = np.flatnonzero(used > machine.usable_bytes)

@@ -141,7 +141,7 @@ def test_low_vertex_state_that_does_not_fit_is_an_error():
     program.add(Execute(cs))
     with Engine(graph, program):  # state of 14,000 vertices, 16 bytes each, goes above the border
         pass
-    with pytest.raises(graph_memory_allocation_error, match="limitVertexStateToLower256K wants vertex state"):
+    with pytest.raises(graph_memory_allocation_error, match="limitVertexStateToLower256K puts vertex state"):
         Engine(graph, program, {"opt.limitVertexStateToLower256K": "true"})
 
 
