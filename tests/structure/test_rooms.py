@@ -81,41 +81,46 @@ def targets(node: ast.AST, base: str) -> list[str]:
 
 
 class Layers(NamedTuple):
-    """The layers contract of one package: the rank of each room (0 on top), rooms that may not import those of the same
-    rank, and whether it names every room."""
+    """A layers contract: the package whose rooms it orders, the rank of each room (0 on top), rooms that may not import
+    those of the same rank, and whether it names every room."""
 
+    container: str
     rank: dict[str, int]
     apart: dict[str, int]
     complete: bool
 
+    def room(self, dotted: str) -> str:
+        """The room of a module: `graph` of `simulator.graph.store`, "" of modules elsewhere."""
+        prefix = f"{self.container}."
+        return dotted[len(prefix) :].split(".")[0] if dotted.startswith(prefix) else ""
 
-def layers_of(root: Path, package: str) -> Layers:
-    """Reads the layers contract of `package` from root/pyproject.toml."""
+
+def layers_contracts(root: Path) -> list[Layers]:
+    """The layers contracts of root/pyproject.toml. They exempt no import."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-    contract = next(c for c in settings["contracts"] if c["type"] == "layers" and c["containers"] == [package])
-    rank: dict[str, int] = {}
-    apart: dict[str, int] = {}
-    for depth, layer in enumerate(contract["layers"]):
-        for room in layer.replace("|", " ").replace(":", " ").split():
-            rank[room.strip("()")] = depth
-            if "|" in layer:
-                apart[room.strip("()")] = depth
-    return Layers(rank, apart, contract.get("exhaustive", False))
+    found = []
+    for contract in settings["contracts"]:
+        if contract["type"] != "layers":
+            continue
+        assert "ignore_imports" not in contract, f"{contract['name']!r} exempts imports"
+        rank: dict[str, int] = {}
+        apart: dict[str, int] = {}
+        for depth, layer in enumerate(contract["layers"]):
+            for name in layer.replace("|", " ").replace(":", " ").split():
+                rank[name.strip("()")] = depth
+                if "|" in layer:
+                    apart[name.strip("()")] = depth
+        (container,) = contract["containers"]
+        found.append(Layers(container, rank, apart, contract.get("exhaustive", False)))
+    return found
 
 
-def room(dotted: str) -> str:
-    """The room of a module: `graph` of `simulator.graph.store`, "" of the package itself."""
-    parts = dotted.split(".")
-    return parts[1] if len(parts) > 1 else ""
-
-
-def upward_imports(root: Path, package: str) -> list[str]:
-    """Sentences on imports within `package` that run upwards, or sideways where the contract forbids it."""
-    layers = layers_of(root, package)
+def upward_imports(root: Path, layers: Layers) -> list[str]:
+    """Sentences on imports within a container that run upwards, or sideways where the contract forbids it."""
     wrong = []
-    for module, target, line in imports(root, package):
-        here, there = room(module), room(target)
-        if not target.startswith(f"{package}.") or here == there or not {here, there} <= layers.rank.keys():
+    for module, target, line in imports(root, layers.container.split(".")[0]):
+        here, there = layers.room(module), layers.room(target)
+        if here == there or not {here, there} <= layers.rank.keys():
             continue
         sideways = here in layers.apart and layers.apart[here] == layers.apart.get(there)
         if layers.rank[there] < layers.rank[here] or sideways:
@@ -123,10 +128,10 @@ def upward_imports(root: Path, package: str) -> list[str]:
     return wrong
 
 
-def rooms_without_layer(root: Path, package: str) -> set[str]:
-    """Rooms of `package` that its layers contract does not place."""
-    layers = layers_of(root, package)
-    rooms = {room(module_name(root, path)) for path in (root / package).rglob("*.py")} - {""}
+def rooms_without_layer(root: Path, layers: Layers) -> set[str]:
+    """Rooms of a container that its contract does not place, though it is to name all."""
+    paths = (root / layers.container.replace(".", "/")).rglob("*.py")
+    rooms = {layers.room(module_name(root, path)) for path in paths} - {""}
     return rooms - layers.rank.keys() if layers.complete else set()
 
 
@@ -134,8 +139,8 @@ def foreign_imports(root: Path, package: str) -> list[str]:
     """Sentences on imports of `package` from another package's rooms that it may not use."""
     wrong = []
     for module, target, line in imports(root, package):
-        other = target.split(".")[0]
-        if other == package or room(target) in ACROSS.get((package, other), ()):
+        other, _, inside = target.partition(".")
+        if other == package or inside.split(".")[0] in ACROSS.get((package, other), ()):
             continue
         if other == "webapp" and module in VIEWER_COMMANDS:
             continue
@@ -147,10 +152,15 @@ def test_no_folder_holds_over_thirty_modules() -> None:
     assert crowded_folders(ROOT, (*PACKAGES, "tests", "benchmarks")) == {}
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_no_module_imports_upwards(package: str) -> None:
-    assert upward_imports(ROOT, package) == []
-    assert rooms_without_layer(ROOT, package) == set()
+def test_every_package_has_layers() -> None:
+    complete = {layers.container for layers in layers_contracts(ROOT) if layers.complete}
+    assert complete >= set(PACKAGES)
+
+
+@pytest.mark.parametrize("layers", layers_contracts(ROOT), ids=lambda layers: layers.container)
+def test_no_module_imports_upwards(layers: Layers) -> None:
+    assert upward_imports(ROOT, layers) == []
+    assert rooms_without_layer(ROOT, layers) == set()
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -193,13 +203,20 @@ def plant(root: Path, files: dict[str, str]) -> Path:
 )
 def test_a_planted_upward_import_is_found(tmp_path: Path, planted: str) -> None:
     root = plant(tmp_path, {"simulator/graph/store.py": planted, "simulator/engine/run.py": "import simulator.graph\n"})
-    (sentence,) = upward_imports(root, "simulator")
+    (sentence,) = upward_imports(root, layers_contracts(root)[0])
     assert sentence.startswith("simulator.graph.store, line ")
 
 
 def test_a_room_without_a_layer_is_found(tmp_path: Path) -> None:
     root = plant(tmp_path, {"simulator/graph/store.py": "", "simulator/attic/old.py": ""})
-    assert rooms_without_layer(root, "simulator") == {"attic"}
+    assert rooms_without_layer(root, layers_contracts(root)[0]) == {"attic"}
+
+
+def test_an_exempted_import_is_refused(tmp_path: Path) -> None:
+    root = plant(tmp_path, {})
+    (root / "pyproject.toml").write_text(CONTRACT + "ignore_imports = ['simulator.graph.* -> simulator.engine.*']\n")
+    with pytest.raises(AssertionError, match="'layers' exempts imports"):
+        layers_contracts(root)
 
 
 def test_a_planted_import_of_another_package_is_found(tmp_path: Path) -> None:
