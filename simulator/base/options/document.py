@@ -22,9 +22,9 @@ Options are strings. A program gives them as a dict to `Engine` or `compileGraph
 
 JSON's true, false and numbers are taken as their spelling. A default in <> is computed: `<debug.instrument>` = the
 value of that option. An unknown name or a malformed value raises `invalid_option`, which names both. An option
-marked "not yet" is checked and kept in the report, and says once on standard error that it has no effect, if its
-value is not the default. Each other option has a test that runs the same program with two of its values and asserts
-what differs.
+marked "not yet" is checked and stored in the report; the simulator says once on standard error that a value other than
+the default has no effect. Every other option has a test that runs one program with two of its values and asserts what
+differs.
 
 Implied, unless the option is given itself: `autoReport.all` sets every `autoReport.output*` (the serialized graph
 too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets the three kinds of instrumentation;
