@@ -7,25 +7,12 @@ from typing import TYPE_CHECKING
 from popvision.analysis.exchange import host
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.exchange.programs import bandwidth, fans, moved, ran
+from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.opened.frames import report_frame, report_table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Key of a host copy -> column.
-_HOST_COLUMNS = {
-    "program": "program",
-    "name": "name",
-    "executions": "executions",
-    "to_device": "to_device_bytes",
-    "to_host": "to_host_bytes",
-    "begin": "begin_cycles",
-    "mid": "mid_cycles",
-    "end": "end_cycles",
-    "achieved": "achieved_bytes_per_cycle",
-    "use": "use_share",
-}
 
 
 def exchanges(source: ReportSource) -> pd.DataFrame:
@@ -74,7 +61,4 @@ def host_copies(source: ReportSource) -> pd.DataFrame:
     """A row per copy between host and device, most bytes first, over all recorded runs: program, name, executions,
     to_device_bytes, to_host_bytes, begin_cycles (waiting), mid_cycles (moving), end_cycles,
     achieved_bytes_per_cycle, use_share (of what the host link can move)."""
-    import pandas as pd
-
-    table = pd.DataFrame(host.host_copies(source), columns=list(_HOST_COLUMNS)).rename(columns=_HOST_COLUMNS)
-    return report_table(source, table.astype({"begin_cycles": "Int64", "end_cycles": "Int64"}))
+    return report_table(source, opened_frame(host.host_copies(source)))

@@ -8,30 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from popvision.analysis.operations import operations as summed
-from popvision.analysis.operations.table import EACH, FIELDS, operation_frame
+from popvision.analysis.operations.table import EACH, FIELDS, operation_table
+from popvision.analysis.report.figure_titles import column_of, opened_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.opened.frames import report_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Column of `operation_frame` -> column; the others keep their names.
-_COLUMNS = {
-    "cycles": "total_cycles",
-    "code": "code_bytes",
-    "exchange_code": "exchange_code_bytes",
-    "control_code": "control_code_bytes",
-    "vertex_code": "vertex_code_bytes",
-    "flops_once": "once_flops",
-    "received": "received_bytes",
-    "sent": "sent_bytes",
-    "always_live": "always_live_bytes",
-    "not_always_live": "not_always_live_bytes",
-    "live_at_peak": "peak_live_bytes",
-}
-
-#: Columns that rows can be sorted by -> column of `operation_frame`.
-OPERATION_ORDERS = {_COLUMNS.get(each, each): each for each in FIELDS}
+#: Columns that rows can be sorted by -> figure of `operation_table`.
+OPERATION_ORDERS = {column_of("operations", each): each for each in FIELDS}
 
 
 def operations(
@@ -58,8 +44,5 @@ def operations(
     if by not in OPERATION_ORDERS:
         raise ValueError(f"operations cannot be sorted by {by!r}; use one of {', '.join(OPERATION_ORDERS)}")
     sums = summed.operations(source, layer, ipu)
-    table = operation_frame(source, layer, ipu, level, under, OPERATION_ORDERS[by])
-    names = {old: _COLUMNS.get(old, old) for old in FIELDS}
-    percents = {f"{old}_percent": f"{new}_percent" for old, new in names.items()}
-    table = table.rename(columns=names | percents | {"cumulative": "cumulative_percent"})
-    return report_table(source, table, layer=sums.owners.layer, missing=list(sums.missing))
+    table = operation_table(source, layer, ipu, level, under, OPERATION_ORDERS[by])
+    return report_table(source, opened_frame(table), layer=sums.owners.layer, missing=list(sums.missing))

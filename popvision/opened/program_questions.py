@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from popvision.analysis.compare.programs import compared_programs as programs_side_by_side
 from popvision.analysis.explain.explain import explain_program
 from popvision.analysis.explain.report import explain_report
 from popvision.analysis.programs import tiles as program_on_tiles
 from popvision.analysis.programs.program_tree import programs_of, roots, tree_rows
-from popvision.analysis.programs.table import FIELDS, compared_frame, program_columns
+from popvision.analysis.programs.table import FIELDS, program_columns
+from popvision.analysis.report.figure_titles import column_of, opened_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
@@ -22,26 +24,6 @@ from popvision.opened.questions import Opened, check_ipu
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Field of `program_columns` -> column; the others keep their names.
-_COLUMNS = {
-    "self": "self_cycles",
-    "total": "total_cycles",
-    "received": "received_bytes",
-    "live": "live_bytes",
-    "code": "code_bytes",
-    "sent": "sent_bytes",
-}
-
-#: Figure of `program_tiles` -> column.
-_TILE_COLUMNS = {
-    "Estimate": "estimated_cycles",
-    "Recorded": "recorded_cycles",
-    "Received": "received_bytes",
-    "Sent": "sent_bytes",
-    "Exchange code": "exchange_code_bytes",
-    "Control code": "control_code_bytes",
-}
 
 
 def programs(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
@@ -58,7 +40,7 @@ def programs(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
     callee = np.full(count, -1, np.int64) if table.callee is None else np.asarray(table.callee, np.int64)
     columns: dict[str, Any] = {"program": np.arange(count), "type": table.type, "name": table.name}
     for field, values in figures.items():
-        columns[_COLUMNS.get(field, field)] = pd.arrays.IntegerArray(values, values < 0)
+        columns[column_of("programs", field)] = pd.arrays.IntegerArray(values, values < 0)
     columns |= {
         "owner": table.owner,
         "compute_set": np.asarray(table.compute_set, np.int64),
@@ -92,16 +74,14 @@ def tree(source: ReportSource, root: int | None = None, ipu: int | None = None) 
     }
     for field in ("self", "total", "executions"):
         values = figures[field][program]
-        columns[_COLUMNS.get(field, field)] = pd.arrays.IntegerArray(values, values < 0)
+        columns[column_of("programs", field)] = pd.arrays.IntegerArray(values, values < 0)
     return report_frame(source, columns)
 
 
 def program_tiles(source: ReportSource, program: int) -> pd.DataFrame:
     """The figures of one program on each tile: tile, ipu, estimated_cycles, recorded_cycles (of its last step),
     received_bytes, sent_bytes, exchange_code_bytes, control_code_bytes."""
-    table = program_on_tiles.program_tiles(source, program)
-    names = {"Tile": "tile", "IPU": "ipu"} | {name: _TILE_COLUMNS[name] for name in program_on_tiles.FIGURES}
-    return report_table(source, table.rename(columns=names), program=program)
+    return report_table(source, opened_frame(program_on_tiles.program_tiles(source, program)), program=program)
 
 
 def compute_sets(source: ReportSource) -> pd.DataFrame:
@@ -197,14 +177,14 @@ def compared_programs(
     """This report's programs beside those of `other` (from popvision.open), largest difference first: program,
     other_program (missing for a program of one report alone), type, name, matched (how), `by` and other_`by`. `by` is
     one of self_cycles, total_cycles, executions, received_bytes, sent_bytes, live_bytes, code_bytes, trips."""
-    fields = {_COLUMNS.get(field, field): field for field in FIELDS}
+    fields = {column_of("programs", field): field for field in FIELDS}
     if by not in fields:
         raise ValueError(f"programs have no figure {by!r}; use one of {', '.join(fields)}")
-    field = fields[by]
-    table = compared_frame(source, other.source, field, ipu)
-    names = {"id": "program", "target_id": "other_program"}
-    names |= {f"{field}_source": by, f"{field}_target": f"other_{by}"}
-    return report_table(source, table.rename(columns=names), other=str(other.source.reader.path))
+    table = programs_side_by_side(source, other.source, fields[by], ipu)
+    columns = {column_of(table.id, each.id): each.values for each in table if not each.side}
+    columns |= {by: table.column(fields[by], side="source").values}
+    columns |= {f"other_{by}": table.column(fields[by], side="target").values}
+    return report_frame(source, columns, other=str(other.source.reader.path))
 
 
 def explain(source: ReportSource, program: int | None = None, tile: int | None = None) -> pd.DataFrame:

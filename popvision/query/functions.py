@@ -133,9 +133,10 @@ class ArrayFunctions:
         return json.dumps(list(zip(owner.tolist(), classes.starts.tolist(), classes.ends.tolist(), strict=True)))
 
     def _operations(self) -> str:
-        from popvision.analysis.operations.table import operation_frame
+        from popvision.analysis.operations.table import operation_table
+        from popvision.analysis.report.figure_titles import viewer_frame
 
-        table = operation_frame(self._source).astype(object)
+        table = viewer_frame(operation_table(self._source)).astype(object)
         table = table.where(table.notna(), None)
         return json.dumps([dict(zip(table.columns, row, strict=True)) for row in table.to_numpy().tolist()])
 

@@ -26,6 +26,7 @@ KINDS: dict[Unit, str] = {
     "mean_cycles": "decimal",
     "flops": "integer",
     "share": "percent",
+    "percent": "decimal",
     "ratio": "decimal",
     "bytes_per_cycle": "decimal",
     "microseconds": "decimal",

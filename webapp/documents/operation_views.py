@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from popvision.analysis.operations.table import operation_frame
+from popvision.analysis.operations.table import operation_table
+from popvision.analysis.report.figure_titles import viewer_frame
 from webapp.arrays import Int64Array
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Table
@@ -19,7 +20,7 @@ def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
     state = OperationState.read(source, context.params)
     groups = state.groups(source)
     held = groups.found.columns()
-    frame = operation_frame(source, state.layer, state.ipu, state.level, state.under, state.by)
+    frame = viewer_frame(operation_table(source, state.layer, state.ipu, state.level, state.under, state.by))
     for name in (*(f"{field}_percent" for field in FIGURES), "cumulative"):
         frame[name] = frame[name] / 100
     fields = [Field("name", "Operation", "operation"), Field("operations", "Operations", "integer")]

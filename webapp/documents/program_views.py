@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from popvision.analysis.exchange.table import exchange_programs_table
 from popvision.analysis.execution.raster import CLASSES
 from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
 from popvision.analysis.execution.window import window_figures
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import programs_of, root_of, roots, tree_rows
+from popvision.analysis.report.figure_titles import viewer_frame
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Picture, Table
 from webapp.documents.memory_views import MOST_ROWS, frame_table
 from webapp.documents.pictures import bsp_png
 from webapp.formats import cycles_text, integer_text, seconds_text
-from webapp.graph_analyser.exchange.tables import program_frame
 from webapp.graph_analyser.execution.state import ipus_of, window_of
 from webapp.view import ViewContext
 
@@ -148,4 +149,8 @@ def exchange_blocks(context: ViewContext, names: Names) -> list[Block]:
         Field("cycles", "Cycles each", "decimal"),
         Field("code", "Code", "bytes"),
     ]
-    return [frame_table("Exchange programs, most bytes first", program_frame(context.source), fields)]
+    return [
+        frame_table(
+            "Exchange programs, most bytes first", viewer_frame(exchange_programs_table(context.source)), fields
+        )
+    ]

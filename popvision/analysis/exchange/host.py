@@ -5,46 +5,56 @@ Cycles are those of the longest tile of each execution (`longest_tiles`): of cop
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from popvision.analysis.exchange.longest_tiles import longest_tiles
 from popvision.analysis.exchange.programs import moved, ran
 from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.tiles import target_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from popvision.analysis.report.source import ReportSource
 
 
-def host_copies(source: ReportSource) -> list[dict[str, Any]]:
-    """One row per StreamCopyMid with the cycles of the Begin before and the End after it (None where they are not
-    there), most bytes first. `use` is None where the report does not hold the host rate."""
+def host_copies(source: ReportSource) -> Table:
+    """One row per StreamCopyMid, most bytes first: program, name, executions, bytes to_device and to_host, cycles of
+    mid and of the begin before and the end after it (NA where they are not there), achieved (bytes per cycle) and use
+    (achieved / host rate, NaN where the report does not hold the rate)."""
+    import pandas as pd
+
     m, r, programs = moved(source), ran(source), programs_of(source)
+    mids = np.asarray([row for row, kind in enumerate(m.type) if kind == "StreamCopyMid"], np.int64)
+    mids = mids[np.lexsort((m.program[mids], -(r.received + r.sent)[mids]))]
     cycles_of = longest_tiles(source)
-    rate = target_of(source).host_bytes_per_cycle
-    rows = []
-    for row in [row for row, type_ in enumerate(m.type) if type_ == "StreamCopyMid"]:
-        program = int(m.program[row])
 
-        def part(at: int, type_: str) -> int | None:
-            there = 0 <= at < len(programs.type) and programs.type[at] == type_
-            return int(cycles_of[at]) if there else None
+    def part(step: int, type_: str) -> pd.api.extensions.ExtensionArray:
+        at = m.program[mids] + step
+        is_there = [0 <= each < len(programs.type) and programs.type[each] == type_ for each in at.tolist()]
+        values = np.append(cycles_of, 0)[np.where(is_there, at, len(cycles_of))]
+        return pd.arrays.IntegerArray(values, ~np.asarray(is_there, bool))
 
-        size, cycles = int(r.received[row] + r.sent[row]), int(r.cycles[row])
-        achieved = size / cycles if cycles else None
-        possible = rate * int(m.ipus[row])
-        rows.append(
-            {
-                "program": program,
-                "name": m.name[row] or "control copy",
-                "executions": int(r.executions[row]),
-                "to_device": int(r.received[row]),
-                "to_host": int(r.sent[row]),
-                "begin": part(program - 1, "StreamCopyBegin"),
-                "mid": cycles,
-                "end": part(program + 1, "StreamCopyEnd"),
-                "achieved": achieved,
-                "use": achieved / possible if achieved is not None and possible else None,
-            }
-        )
-    return sorted(rows, key=lambda each: (-(each["to_device"] + each["to_host"]), each["program"]))
+    size, cycles = (r.received + r.sent)[mids], r.cycles[mids]
+    possible = target_of(source).host_bytes_per_cycle * m.ipus[mids]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        achieved = np.where(cycles > 0, size / cycles, np.nan)
+        use = np.where(possible > 0, achieved / possible, np.nan)
+    return Table(
+        "host_copies",
+        [
+            Figure("program", "id", m.program[mids]),
+            Figure("name", "text", [m.name[row] or "control copy" for row in mids.tolist()]),
+            Figure("executions", "count", r.executions[mids]),
+            Figure("to_device", "bytes", r.received[mids]),
+            Figure("to_host", "bytes", r.sent[mids]),
+            Figure("begin", "cycles", part(-1, "StreamCopyBegin")),
+            Figure("mid", "cycles", cycles),
+            Figure("end", "cycles", part(1, "StreamCopyEnd")),
+            Figure("achieved", "bytes_per_cycle", achieved),
+            Figure("use", "share", use),
+        ],
+    )

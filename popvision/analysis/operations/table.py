@@ -19,6 +19,7 @@ import numpy as np
 from popvision.analysis.execution.flame import split_name
 from popvision.analysis.operations.operations import Operations, operations
 from popvision.analysis.operations.owners import NO_OPERATION, owners
+from popvision.analysis.report.figure import Figure, Side, Table, Unit
 from popvision.arrays import BoolArray, Float64Array, Int64Array
 
 if TYPE_CHECKING:
@@ -32,24 +33,24 @@ EACH, BY_NAME = 0, -1
 NOT_ATTRIBUTED = "(not attributed)"
 
 #: Figures of a row that add up over operations, in the order of the columns.
-FIELDS = (
-    "cycles",
-    "code",
-    "exchange_code",
-    "control_code",
-    "vertex_code",
-    "flops",
-    "flops_once",
-    "received",
-    "sent",
-    "always_live",
-    "not_always_live",
-    "live_at_peak",
-    "programs",
-    "compute_sets",
-    "variables",
-    "steps",
-)
+FIELDS: dict[str, Unit] = {
+    "cycles": "cycles",
+    "code": "bytes",
+    "exchange_code": "bytes",
+    "control_code": "bytes",
+    "vertex_code": "bytes",
+    "flops": "flops",
+    "flops_once": "flops",
+    "received": "bytes",
+    "sent": "bytes",
+    "always_live": "bytes",
+    "not_always_live": "bytes",
+    "live_at_peak": "bytes",
+    "programs": "count",
+    "compute_sets": "count",
+    "variables": "count",
+    "steps": "count",
+}
 
 
 @dataclass(frozen=True)
@@ -101,19 +102,17 @@ def operation_groups(
     return source.kept.recent(key, lambda: _groups(source, found, level, under[:500]))
 
 
-def operation_frame(
+def operation_table(
     source: ReportSource,
     layer: str = "",
     ipu: int | None = None,
     level: int = EACH,
     under: str = "",
     by: str = "cycles",
-) -> pd.DataFrame:
+) -> Table:
     """A row per group, largest `by` first and "not attributed" last: name, context, operations, FIELDS (NA where the
     report does not say), "<field>_percent" of each, "cumulative" (percent of `by`), first_index, last_index (NA where
     it has none). Raises as `operations`, ValueError for a field that is not one of FIELDS."""
-    import pandas as pd
-
     if by not in FIELDS:
         raise ValueError(f"by must be one of {', '.join(FIELDS)}, not {by[:50]!r}")
     found = operation_groups(source, layer, ipu, level, under)
@@ -123,19 +122,21 @@ def operation_frame(
     order = np.lexsort((np.arange(n), -sorted_by, np.arange(n) == NO_OPERATION))
     if not any(column[NO_OPERATION] for column in found.columns.values()) or under:
         order = order[:-1]
-    table: dict[str, object] = {
-        "name": [found.name[row] for row in order.tolist()],
-        "context": _known(found.context[order]),
-        "operations": found.operations[order],
-    }
-    for field in FIELDS:
+    table = [
+        Figure("name", "text", [found.name[row] for row in order.tolist()]),
+        Figure("context", "id", _known(found.context[order])),
+        Figure("operations", "count", found.operations[order]),
+    ]
+    for field, unit in FIELDS.items():
         column = found.columns.get(field)
         values = none if column is None else column
-        table[field] = _known(values[order], absent=none[order] if column is None else _absent(field, values[order]))
-        table[f"{field}_percent"] = percent(values[order], found.totals.get(field, 0))
-    table["cumulative"] = percent(np.cumsum(np.maximum(sorted_by[order], 0)), found.totals.get(by, 0))
-    table |= {name: _known(getattr(found, name)[order]) for name in ("first_index", "last_index")}
-    return pd.DataFrame(table)
+        absent = none[order] if column is None else _absent(field, values[order])
+        table.append(Figure(field, unit, _known(values[order], absent)))
+        table.append(Figure(f"{field}_percent", "percent", percent(values[order], found.totals.get(field, 0))))
+    cumulative = percent(np.cumsum(np.maximum(sorted_by[order], 0)), found.totals.get(by, 0))
+    table.append(Figure("cumulative", "percent", cumulative))
+    table += [Figure(id, "id", _known(getattr(found, id)[order])) for id in ("first_index", "last_index")]
+    return Table("operations", table)
 
 
 def compared_operations(
@@ -146,14 +147,12 @@ def compared_operations(
     ipu: int | None = None,
     level: int = BY_NAME,
     under: str = "",
-) -> pd.DataFrame:
-    """A row per name that groups of either report have: name, matched ("both", "only source", "only target"),
-    operations_source, operations_target, <field>_source, <field>_target (NA where one has none); largest absolute
-    difference first. Single operations have no identity across reports: EACH compares as BY_NAME.
+) -> Table:
+    """A row per name that groups of either report have: name, matched ("both", "only source", "only target"), and of
+    either side operations and the field (NA where one has none); largest absolute difference first. Single operations
+    have no identity across reports: EACH compares as BY_NAME.
 
-    Raises as `operation_frame` and, for a layer that the target lacks, ValueError."""
-    import pandas as pd
-
+    Raises as `operation_table` and, for a layer that the target lacks, ValueError."""
     if field not in FIELDS:
         raise ValueError(f"field must be one of {', '.join(FIELDS)}, not {field[:50]!r}")
     level = BY_NAME if level == EACH else level
@@ -161,17 +160,23 @@ def compared_operations(
     names = list(dict.fromkeys(name for side in sides for name in side.name))
     rows = [{name: row for row, name in enumerate(side.name)} for side in sides]
     which = [np.array([each.get(name, -1) for name in names], np.int64) for each in rows]
-    table: dict[str, object] = {"name": names}
     both = np.where(which[0] < 0, "only target", np.where(which[1] < 0, "only source", "both"))
-    table["matched"] = both.tolist()
-    values = []
-    for side, at, of in zip(sides, which, ("source", "target"), strict=True):
-        table[f"operations_{of}"] = _known(np.where(at >= 0, side.operations[at], -1))
-        column = side.columns.get(field, np.full(len(side.name), -1, np.int64))[at]
-        values.append(np.where(at >= 0, column, 0))
-        table[f"{field}_{of}"] = _known(column, absent=np.where(at >= 0, _absent(field, column), -1))
-    frame = pd.DataFrame(table)
-    return frame.iloc[np.argsort(-np.abs(values[1] - values[0]), kind="stable")].reset_index(drop=True)
+    columns = [
+        groups.columns.get(field, np.full(len(groups.name), -1, np.int64))[at]
+        for groups, at in zip(sides, which, strict=True)
+    ]
+    before, after = (np.where(at >= 0, column, 0) for at, column in zip(which, columns, strict=True))
+    order = np.argsort(-np.abs(after - before), kind="stable")
+    table = [
+        Figure("name", "text", [names[row] for row in order.tolist()]),
+        Figure("matched", "text", both[order].tolist()),
+    ]
+    labels: tuple[Side, Side] = ("source", "target")
+    for groups, at, column, side in zip(sides, which, columns, labels, strict=True):
+        counts = _known(np.where(at >= 0, groups.operations[at], -1)[order])
+        values = _known(column[order], absent=np.where(at >= 0, _absent(field, column), -1)[order])
+        table += [Figure("operations", "count", counts, side=side), Figure(field, FIELDS[field], values, side=side)]
+    return Table("operations", table)
 
 
 def percent(values: Int64Array, total: int) -> Float64Array:

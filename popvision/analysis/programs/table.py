@@ -1,6 +1,6 @@
-"""Every lowered program as a row: the figures of the program tree, side by side, of one report or of two.
+"""Every lowered program as a row: the figures of the program tree, side by side.
 
--1 in a column = the report does not say; in the frames such figures are missing (NA).
+-1 in a column = the report does not say; in the tables such figures are missing (NA).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from popvision.analysis.programs.details import code_bytes_of
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.memory import peak_live
 from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.figure import Figure, Table, Unit
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
 #: Columns of the tree. Cycles are device cycles, bytes those of all recorded runs; `executions` = how often runs
 #: came to the program; `trips` = turns of a Repeat per execution; `received`, `sent` with everything below and called;
 #: `live` = most live bytes while it runs; `code` = exchange and control code of the program itself.
-FIELDS = ("self", "total", "executions", "received", "live", "code", "trips", "sent")
+FIELDS: dict[str, Unit] = {
+    "self": "cycles",
+    "total": "cycles",
+    "executions": "count",
+    "received": "bytes",
+    "live": "bytes",
+    "code": "bytes",
+    "trips": "count",
+    "sent": "bytes",
+}
 
 
 def program_columns(source: ReportSource, ipu: int | None = None) -> dict[str, Int64Array]:
@@ -48,53 +58,23 @@ def column_totals(source: ReportSource, ipu: int | None = None) -> dict[str, int
     }
 
 
-def program_frame(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
+def program_table(source: ReportSource, ipu: int | None = None) -> Table:
     """A row per program, most self cycles first: id, type, name and FIELDS."""
-    import pandas as pd
-
-    programs = programs_of(source)
-    frame = pd.DataFrame({"id": np.arange(len(programs.type)), "type": programs.type, "name": programs.name})
-    for field, values in program_columns(source, ipu).items():
-        frame[field] = _known(values)
-    return frame.sort_values(["self", "id"], ascending=[False, True], ignore_index=True)
-
-
-def compared_frame(source: ReportSource, target: ReportSource, field: str, ipu: int | None = None) -> pd.DataFrame:
-    """A row per pair of matched programs and per program that only one report has: id, target_id, type, name, matched
-    ("debug identity", "name", "order", "only source", "only target"), <field>_source, <field>_target; largest absolute
-    difference first, a missing side counting as 0 there. Raises KeyError for a field that is not one of FIELDS."""
-    import pandas as pd
-
-    from popvision.analysis.compare.matching import HOW, match_programs
-
-    found = match_programs(source, target)
-    lone, other = len(found.only_source), len(found.only_target)
-    mine = np.concatenate([found.source, found.only_source, np.full(other, -1)])
-    theirs = np.concatenate([found.target, np.full(lone, -1), found.only_target])
-    how = [HOW[each] for each in found.how.tolist()] + ["only source"] * lone + ["only target"] * other
-    ours, others = programs_of(source), programs_of(target)
-    which = list(zip(mine.tolist(), theirs.tolist(), strict=True))
-    frame = pd.DataFrame(
-        {
-            "id": _known(mine),
-            "target_id": _known(theirs),
-            "type": [ours.type[a] if a >= 0 else others.type[b] for a, b in which],
-            "name": [ours.name[a] if a >= 0 else others.name[b] for a, b in which],
-            "matched": how,
-            f"{field}_source": _known(_taken(program_columns(source, ipu)[field], mine)),
-            f"{field}_target": _known(_taken(program_columns(target, ipu)[field], theirs)),
-        }
+    programs, columns = programs_of(source), program_columns(source, ipu)
+    order = np.lexsort((np.arange(len(programs.type)), -columns["self"]))
+    return Table(
+        "programs",
+        [
+            Figure("id", "id", order),
+            Figure("type", "text", [programs.type[row] for row in order.tolist()]),
+            Figure("name", "text", [programs.name[row] for row in order.tolist()]),
+            *[Figure(field, FIELDS[field], known(values[order])) for field, values in columns.items()],
+        ],
     )
-    size = (frame[f"{field}_target"].fillna(0) - frame[f"{field}_source"].fillna(0)).abs()
-    order = size.sort_values(ascending=False, kind="stable").index
-    return frame.loc[order].reset_index(drop=True)
 
 
-def _taken(values: Int64Array, rows: Int64Array) -> Int64Array:
-    return np.where(rows >= 0, values[np.maximum(rows, 0)], -1) if len(values) else np.full(len(rows), -1)
-
-
-def _known(values: Int64Array) -> pd.api.extensions.ExtensionArray:
+def known(values: Int64Array) -> pd.api.extensions.ExtensionArray:
+    """Whole numbers, those below 0 as missing (NA)."""
     import pandas as pd
 
     return pd.arrays.IntegerArray(np.asarray(values, np.int64), np.asarray(values) < 0)

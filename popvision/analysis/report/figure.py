@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: "id" numbers something (a tile, a program, a liveness index), "count" counts; "mean_..." may be a fraction; "share"
-#: is a part of a whole, 0 to 1; "ratio" one figure divided by another; "bytes_change" a difference with its sign.
+#: is a part of a whole, 0 to 1, "percent" the same times 100; "ratio" is one figure divided by another; "bytes_change"
+#: is a difference with its sign.
 Unit: TypeAlias = Literal[
     "text",
     "id",
@@ -35,6 +36,7 @@ Unit: TypeAlias = Literal[
     "mean_cycles",
     "flops",
     "share",
+    "percent",
     "ratio",
     "bytes_per_cycle",
     "microseconds",

@@ -23,13 +23,14 @@ class UnknownFigureError(KeyError):
 class FigureTitle:
     """`title` heads the column; `help` says what the figure is, `formula` how it comes about.
 
-    `field` names the column in the viewer's exports and addresses; "" = the id. "{place}" in `title` and `field` stands
-    for the place of the figure; without it the place follows the field after a comma."""
+    `field` names the column in the viewer's exports, `column` in frames of `popvision.open`; "" = the id. "{place}" in
+    `title` and `field` stands for the place of the figure; without it the place follows the field after a comma."""
 
     title: str
     help: str = ""
     formula: str = ""
     field: str = ""
+    column: str = ""
 
     @property
     def hint(self) -> str:
@@ -47,7 +48,200 @@ _CODE = "Bytes, once per tile that holds it; a dash where the size is not known"
 #: Of tables of two reports.
 _IN_REPORT = {"in_report": _titled("In", "The report that has the row: both, source or target alone")}
 
+#: A row per lowered program; what "self" and "total" mean is said in programs/figures.py.
+_PROGRAMS = {
+    "id": FigureTitle("Id", "Id in the program tree", column="program"),
+    "target_id": FigureTitle("Target Id", "Id in the target's program tree", column="other_program"),
+    "type": FigureTitle("Type"),
+    "name": FigureTitle("Name"),
+    "matched": FigureTitle("Matched by", "Rule that matched the pair, or the only report that has it"),
+    "self": FigureTitle("Self cycles", "Device cycles of its own steps, all recorded runs", column="self_cycles"),
+    "total": FigureTitle(
+        "Total cycles",
+        "Self cycles plus those of all programs below and of the functions called",
+        column="total_cycles",
+    ),
+    "executions": FigureTitle("Executions", "How often the program ran in all recorded runs"),
+    "received": FigureTitle("Received", "Bytes received by its own steps and all below", column="received_bytes"),
+    "live": FigureTitle(
+        "Peak live",
+        "Maximum of the liveness curve (of the first replica) while it runs",
+        column="live_bytes",
+    ),
+    "code": FigureTitle("Code", "Exchange and control code of the program itself", column="code_bytes"),
+    "trips": FigureTitle("Trips", "Iterations of a Repeat per execution"),
+    "sent": FigureTitle("Sent", "Bytes sent by its own steps and all below", column="sent_bytes"),
+}
+
+#: Figures that add up over operations.
+_OPERATION_SUMS = {
+    "cycles": FigureTitle(
+        "Cycles",
+        "Cycles of the steps of its programs in all recorded runs, on the selected IPU or summed over all",
+        column="total_cycles",
+    ),
+    "code": FigureTitle(
+        "Code",
+        "Exchange and control code of its programs + code of the vertex types that no other operation uses on the same "
+        "tile; bytes over all tiles",
+        column="code_bytes",
+    ),
+    "exchange_code": FigureTitle("Exchange code", "Bytes over all tiles", column="exchange_code_bytes"),
+    "control_code": FigureTitle("Control code", "Bytes over all tiles", column="control_code_bytes"),
+    "vertex_code": FigureTitle(
+        "Vertex code",
+        "Code of the vertex types that no other operation uses on the same tile; shared code is not attributed",
+        column="vertex_code_bytes",
+    ),
+    "flops": FigureTitle(
+        "FLOPs",
+        "Estimated floating point operations of one execution of each compute set x its recorded executions; – = not "
+        "recorded",
+    ),
+    "flops_once": FigureTitle(
+        "FLOPs once",
+        "Estimated floating point operations when each program executes once",
+        column="once_flops",
+    ),
+    "received": FigureTitle("Received", "Bytes that its steps receive, all IPUs and runs", column="received_bytes"),
+    "sent": FigureTitle("Sent", "Bytes that its steps send, all IPUs and runs", column="sent_bytes"),
+    "always_live": FigureTitle(
+        "Always live",
+        "Bytes of its always-live variables, one replica",
+        column="always_live_bytes",
+    ),
+    "not_always_live": FigureTitle(
+        "Not always live",
+        "Bytes of its other variables, one replica; not all of them are live at once",
+        column="not_always_live_bytes",
+    ),
+    "live_at_peak": FigureTitle(
+        "Live at peak",
+        "Bytes of its variables that are live at the peak of the report",
+        column="peak_live_bytes",
+    ),
+    "programs": FigureTitle("Programs", "Lowered programs that it creates"),
+    "compute_sets": FigureTitle("Compute sets", "Compute sets that only its programs run"),
+    "variables": FigureTitle("Variables", "Variables that it creates"),
+    "steps": FigureTitle("Steps", "Recorded execution steps of its programs"),
+}
+
+_OPERATION_PERCENTS = {
+    f"{id}_percent": FigureTitle(
+        "Percent",
+        formula=f"{entry.title} / {entry.title.lower()} of the report",
+        column=f"{entry.column or id}_percent",
+    )
+    for id, entry in _OPERATION_SUMS.items()
+}
+
+_USE = (
+    "Achieved / plain rate. DoExchange: bytes received / (cycles x 4 B x tiles that receive); GlobalExchange: bytes "
+    "received / (cycles x bytes per cycle of an IPU's links x IPUs that receive); host copy: bytes / (cycles x bytes "
+    "per cycle of the host link x IPUs). Tiles that share a bus receive the same data at twice the rate, so it may "
+    "exceed 100 %. – = rate not stored (format 1.0)"
+)
+
 TITLES: dict[str, dict[str, FigureTitle]] = {
+    "programs": _PROGRAMS,
+    "program_tiles": {
+        "tile": _titled("Tile"),
+        "ipu": _titled("IPU"),
+        "estimated_cycles": _titled("Estimate", "Estimated cycles of one execution"),
+        "recorded_cycles": _titled("Recorded", "Cycles in the last recorded step of the program"),
+        "received_bytes": _titled("Received", "Bytes received in one execution"),
+        "sent_bytes": _titled("Sent", "Bytes sent in one execution"),
+        "exchange_code_bytes": _titled("Exchange code", "Bytes of exchange code of the program itself"),
+        "control_code_bytes": _titled("Control code", "Bytes of control code of the program itself"),
+    },
+    "operations": {
+        "name": FigureTitle("Name", "Name of the operation's debug context"),
+        "context": FigureTitle("Context", "Id of the operation's debug context"),
+        "matched": FigureTitle("In", "Reports with operations of this name"),
+        "operations": FigureTitle("Operations", "Number of operations in the group"),
+        **_OPERATION_SUMS,
+        **_OPERATION_PERCENTS,
+        "cumulative": FigureTitle(
+            "Cumulative",
+            formula="this row and all above it / the report's",
+            column="cumulative_percent",
+        ),
+        "first_index": FigureTitle("First index", "First liveness index of its programs"),
+        "last_index": FigureTitle("Last index", "Last liveness index of its programs"),
+    },
+    "exchange_programs": {
+        "program": FigureTitle("Id", "Id of the program, as in the program tree"),
+        "target_program": FigureTitle("Target id", "Id in the target; – = only in the source"),
+        "type": FigureTitle("Type"),
+        "name": FigureTitle("Name"),
+        "how": FigureTitle("Matched by"),
+        "total": FigureTitle("Total received", "Bytes received in all recorded executions"),
+        "share": FigureTitle("Share", formula="total received / that of all exchange programs"),
+        "received": FigureTitle("Received", "Bytes received in one execution; counts every receiver"),
+        "sent": FigureTitle("Sent", "Bytes sent in one execution; counts a multicast once"),
+        "multicast": FigureTitle("Multicast", formula="bytes received / bytes sent"),
+        "messages": FigureTitle("Messages", "Pairs of tiles; – = not recorded, or a host copy"),
+        "fan_mean": FigureTitle("Fan-out", formula="messages / tiles that send"),
+        "fan_worst": FigureTitle("Max", "Largest fan-out of a tile"),
+        "receivers": FigureTitle("Receivers", "Tiles that receive"),
+        "worst_tile": FigureTitle("Busiest tile", "The tile that receives most bytes"),
+        "worst_bytes": FigureTitle("Its bytes", "Bytes that the busiest tile receives"),
+        "estimated": FigureTitle("Estimate", "Estimated cycles of the longest tile"),
+        "cycles": FigureTitle(
+            "Cycles each", formula="all cycles / executions; the estimate without a recorded execution"
+        ),
+        "executions": FigureTitle("Executions", "Recorded execution steps"),
+        "all_cycles": FigureTitle(
+            "All cycles",
+            "Cycles of the longest tile, summed over all recorded executions. The flat bar in the trace is shorter "
+            "where other tiles work at the same time",
+        ),
+        "achieved": FigureTitle("B / cycle", formula="bytes of one execution / cycles each"),
+        "use": FigureTitle("Of plain rate", _USE),
+        "dictated": FigureTitle(
+            "Busiest explains",
+            "Share of the length that the bytes of the busiest tile explain; above 100 % where the tile shares a bus",
+            "ceil(bytes of the busiest tile / 4) / cycles each",
+        ),
+        "code": FigureTitle("Code", "Bytes of exchange code over all tiles"),
+    },
+    "exchange_pairs": {
+        "source": FigureTitle("Source tile"),
+        "destination": FigureTitle("Destination tile"),
+        "source_ipu": FigureTitle("Source IPU"),
+        "destination_ipu": FigureTitle("Destination IPU"),
+        "bytes": FigureTitle("Bytes", "Bytes of one execution"),
+        "share": FigureTitle("Share", formula="bytes / bytes of all messages"),
+    },
+    "host_copies": {
+        "program": FigureTitle("Id", "Id of the copy's StreamCopyMid"),
+        "name": FigureTitle("Stream"),
+        "executions": FigureTitle("Executions"),
+        "to_device": FigureTitle(
+            "To device", "Bytes received in its recorded steps, all IPUs", column="to_device_bytes"
+        ),
+        "to_host": FigureTitle("To host", "Bytes sent in its recorded steps, all IPUs", column="to_host_bytes"),
+        "begin": FigureTitle(
+            "Begin", "Cycles of the tile that waits longest for the host, all executions", column="begin_cycles"
+        ),
+        "mid": FigureTitle(
+            "Mid",
+            "Cycles of the tile that transfers longest, all executions, including cycles that overlap with other tiles",
+            column="mid_cycles",
+        ),
+        "end": FigureTitle(
+            "End", "Cycles of the tile that rearranges longest after it, all executions", column="end_cycles"
+        ),
+        "achieved": FigureTitle(
+            "B / cycle", formula="bytes / cycles of StreamCopyMid", column="achieved_bytes_per_cycle"
+        ),
+        "use": FigureTitle(
+            "Of plain rate",
+            "– = rate not stored (format 1.0)",
+            "B / cycle / (host_bytes_per_cycle of the target x active IPUs)",
+            column="use_share",
+        ),
+    },
     "vertices_on_tiles": {
         "name": _titled("Vertex type"),
         "vertex_type": _titled("Id"),
@@ -202,6 +396,11 @@ def field_of(table: Table, figure: Figure) -> str:
     return f"{name}_{figure.side}" if figure.side else name
 
 
+def column_of(table: str, figure: str) -> str:
+    """The name of a column in frames of `popvision.open`. Raises UnknownFigureError."""
+    return figure_title(table, figure).column or figure
+
+
 def viewer_frame(table: Table) -> pd.DataFrame:
     """The table as the viewer shows and exports it. Raises UnknownFigureError."""
     import pandas as pd
@@ -210,13 +409,10 @@ def viewer_frame(table: Table) -> pd.DataFrame:
 
 
 def opened_frame(table: Table) -> pd.DataFrame:
-    """The table as `popvision.open` gives it: columns by id. Raises UnknownFigureError, ValueError where a figure
-    stands twice."""
+    """The table as `popvision.open` gives it. Raises UnknownFigureError, ValueError where a figure stands twice."""
     import pandas as pd
 
-    for figure in table:
-        figure_title(table.id, figure.id)
-    columns = {figure.id: figure.values for figure in table}
+    columns = {column_of(table.id, figure.id): figure.values for figure in table}
     if len(columns) < len(table.figures):
         raise ValueError(f"table {table.id} has a figure in several places: choose one")
     return pd.DataFrame(columns)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.compare.merged_tree import _sizes, merged_tree
+from popvision.analysis.compare.programs import compared_programs
 from popvision.analysis.programs.program_tree import programs_of, tree_rows
 from popvision.analysis.programs.related_programs import BY_VERTEX, layers, related_programs
-from popvision.analysis.programs.table import FIELDS, column_totals, compared_frame, program_columns, program_frame
+from popvision.analysis.programs.table import FIELDS, column_totals, program_columns, program_table
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.source_code.rows import _aligned, row_texts, source_rows
 from tests.analysis.source_code.source_case import NAME, line_of, run_program
@@ -39,7 +41,7 @@ def test_a_tree_with_itself_is_the_tree(pair: tuple[ReportSource, ReportSource],
     assert rows.source.tolist() == rows.target.tolist() == plain.program.tolist()
     assert (rows.depth.tolist(), rows.size.tolist()) == (plain.depth.tolist(), plain.size.tolist())
     for field in FIELDS:
-        frame = compared_frame(source, other, field)
+        frame = viewer_frame(compared_programs(source, other, field))
         assert len(frame) == len(programs_of(source).type)
         assert frame[f"{field}_source"].equals(frame[f"{field}_target"].rename(f"{field}_source"))
 
@@ -59,7 +61,7 @@ def test_programs_of_one_side_stand_in_place(pair: tuple[ReportSource, ReportSou
 
 def test_differences_are_sorted_by_their_size(pair: tuple[ReportSource, ReportSource]) -> None:
     source, target = pair
-    frame = compared_frame(source, target, "self")
+    frame = viewer_frame(compared_programs(source, target, "self"))
     size = (frame["self_target"].fillna(0) - frame["self_source"].fillna(0)).abs().tolist()
     assert size == sorted(size, reverse=True)
     lone = frame[frame["matched"] == "only target"]
@@ -71,14 +73,14 @@ def test_differences_are_sorted_by_their_size(pair: tuple[ReportSource, ReportSo
 
 def test_columns_and_what_is_a_hundred_percent(pair: tuple[ReportSource, ReportSource]) -> None:
     source = pair[0]
-    frame, whole = program_frame(source).set_index("id"), column_totals(source)
+    frame, whole = viewer_frame(program_table(source)).set_index("id"), column_totals(source)
     assert frame["self"].sum() == frame["total"][0] == whole["self"] == source.reader.total_cycles()
     assert frame["received"][0] == whole["received"]
     assert frame["live"].max() == frame["live"][0] == whole["live"]
     repeat = programs_of(source).type.index("Repeat")
     assert (frame["trips"][repeat], frame["executions"][repeat]) == (3, 2)
     assert frame["trips"].isna().sum() == len(frame) - 1
-    assert program_frame(source)["self"].is_monotonic_decreasing
+    assert viewer_frame(program_table(source))["self"].is_monotonic_decreasing
 
 
 def test_related_by_layer_and_by_vertex(pair: tuple[ReportSource, ReportSource]) -> None:

@@ -11,14 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popvision.analysis.compare.exchange import difference_messages, matrix_difference
 from popvision.analysis.exchange import messages as traffic
 from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.longest_tiles import longest_tiles
-from popvision.analysis.exchange.matrix import Matrix, difference_messages, matrix_of
+from popvision.analysis.exchange.matrix import Matrix, matrix_of
 from popvision.analysis.exchange.programs import bandwidth, fans, moved, ran
 from popvision.analysis.exchange.tiles import exchange_of, exchange_tiles
 from popvision.analysis.execution.window import window_figures
 from popvision.analysis.programs.figures import figures
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.generate import Size, generate
@@ -84,11 +86,12 @@ def test_begin_and_end_of_a_host_copy_mean_its_mid(two_ipus: ReportSource) -> No
     assert exchange_of(two_ipus, mid - 1, None) == exchange_of(two_ipus, mid + 1, None) == (mid, None)
     with pytest.raises(NotRecordedError, match="stream copy"):
         traffic.messages_of(two_ipus, mid)
-    (row,) = host_copies(two_ipus)
+    (row,) = viewer_frame(host_copies(two_ipus)).to_dict("records")
     with sqlite3.connect(two_ipus.reader.path) as db:
         query = "select sum(data_in) from steps_by_ipu join steps on id = step_id where program = ?"
         ((size,),) = db.execute(query, (mid,)).fetchall()
-    assert (row["program"], row["to_device"], row["use"]) == (mid, size, None)
+    assert (row["program"], row["to_device"]) == (mid, size)
+    assert np.isnan(row["use"])
     assert size == row["executions"] * IPUS * 2**20
 
 
@@ -97,7 +100,7 @@ def test_a_hidden_transfer_is_measured_by_its_own_tile(tmp_path: Path) -> None:
     source = ReportSource(write_overlap(tmp_path / "hidden"))
     assert figures(source).self_cycles.tolist() == [0, 100, 0, 0, 0, 0, 10]
     assert longest_tiles(source).tolist() == [0, 100, 20, 60, 5, 20, 10]
-    (row,) = host_copies(source)
+    (row,) = viewer_frame(host_copies(source)).to_dict("records")
     assert (row["begin"], row["mid"], row["end"], row["achieved"]) == (20, 60, 5, 64 / 60)
     measured = window_figures(source, 0, 0, 110).transfers["stream copy"]  # the execution trace says the same
     assert (measured.cycles, measured.bandwidth) == (60, 64 / 60)
@@ -179,7 +182,7 @@ def test_differences_are_target_minus_source(tmp_path: Path) -> None:
     assert list(zip(found.src, found.dst, found.bytes, strict=True)) == [(0, 1, 8), (0, 2, -32), (5, 6, 16)]
     assert left_out == 0
     assert len(difference_messages(one, one, 1)[0].src) == 0
-    assert matrix_of(one, 1, "software", other).largest(1) == 32
+    assert matrix_difference(one, other, 1, "software").largest(1) == 32
     small = plain(tmp_path / "small", [(0, 1, 64), (0, 2, 32), (3, 1, 8)], tiles=4)
     assert difference_messages(other, small, 1)[1] == 1  # 5 to 6 has no place on four tiles
 

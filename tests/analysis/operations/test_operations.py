@@ -21,9 +21,10 @@ from popvision.analysis.operations.table import (
     NOT_ATTRIBUTED,
     compared_operations,
     deepest_level,
-    operation_frame,
     operation_groups,
+    operation_table,
 )
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.debug_info import DebugContexts, DebugInfo, write_debug_info
@@ -168,18 +169,18 @@ def test_libpva_groups_programs_alike(source: ReportSource) -> None:
 
 
 def test_groups_by_the_beginning_of_names(source: ReportSource) -> None:
-    frame = operation_frame(source, level=1)
+    frame = viewer_frame(operation_table(source, level=1))
     assert frame["name"].tolist()[-1] == NOT_ATTRIBUTED
     assert sorted(frame["name"][:-1]) == ["net", "out"]
     net = frame.set_index("name").loc["net"]
-    each = operation_frame(source).set_index("name")
+    each = viewer_frame(operation_table(source)).set_index("name")
     assert net["operations"] == 2
     assert net["cycles"] == each["cycles"]["net/first"] + each["cycles"]["net/second"]
     assert net["first_index"] == each["first_index"]["net/first"]
     assert frame["cycles_percent"].sum() == pytest.approx(100)
     assert frame["cumulative"].tolist()[-1] == pytest.approx(100)
     assert frame["cumulative"].tolist() == pytest.approx(np.cumsum(frame["cycles_percent"]).tolist())
-    below = operation_frame(source, level=2, under="net")
+    below = viewer_frame(operation_table(source, level=2, under="net"))
     assert sorted(below["name"]) == ["net/first", "net/second"]
     assert below["cycles"].sum() == net["cycles"]
     assert operation_groups(source, level=1).deeper.tolist() == [False, True, False]
@@ -188,7 +189,7 @@ def test_groups_by_the_beginning_of_names(source: ReportSource) -> None:
 
 def test_two_reports_side_by_side(source: ReportSource, tmp_path: Path) -> None:
     target = ReportSource(run_operations(tmp_path / "target", extra=True))
-    frame = compared_operations(source, target, "flops", level=BY_NAME).set_index("name")
+    frame = viewer_frame(compared_operations(source, target, "flops", level=BY_NAME)).set_index("name")
     assert frame.index[0] == "more/third"
     assert frame["matched"]["more/third"] == "only target"
     assert frame["flops_source"].isna()["more/third"]
@@ -221,7 +222,7 @@ def test_bad_choices_are_refused(source: ReportSource) -> None:
     with pytest.raises(ValueError, match="no IPU 3"):
         operations(source, "poplibs", 3)
     with pytest.raises(ValueError, match="by must be one of"):
-        operation_frame(source, by="name")
+        viewer_frame(operation_table(source, by="name"))
     with pytest.raises(ValueError, match="no operation 999"):
         operation_row(operations(source), 999)
     assert owners(source, "PopLibs").layer == "poplibs"

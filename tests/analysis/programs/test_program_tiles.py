@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from popvision.analysis.compare.matching import match_programs
+from popvision.analysis.compare.programs import program_tiles_pair
 from popvision.analysis.exchange.messages import messages_of
-from popvision.analysis.programs.tiles import program_tiles, program_tiles_pair
+from popvision.analysis.programs.tiles import program_tiles
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from tests.browser.small_traces import write_small
 from tests.planted import planted
@@ -20,7 +22,7 @@ from tests.samples import SAMPLES, program_ending
 def test_rows_are_those_of_the_arrays() -> None:
     source = ReportSource(SAMPLES / "train_mlp")
     program = program_ending(source, "layer1/fwd/Conv_1/Convolve/ExchangePre")
-    frame = program_tiles(source, program)
+    frame = viewer_frame(program_tiles(source, program))
     assert frame["Tile"].tolist() == list(range(64))
     with sqlite3.connect(f"file:{SAMPLES / 'train_mlp' / 'profile.pop'}?mode=ro", uri=True) as db:
         ids = db.execute(
@@ -42,11 +44,11 @@ def test_a_planted_difference_is_on_its_tile(tmp_path: Path) -> None:
     source = ReportSource(planted().write(tmp_path / "source"))
     messages = [(tile, (tile + 1) % 8, 256 + 44 * (tile == 3)) for tile in range(8)]
     changed = ReportSource(planted().with_program(1, messages=messages).write(tmp_path / "changed"))
-    pair = program_tiles_pair(source, changed, 2)
+    pair = viewer_frame(program_tiles_pair(source, changed, 2))
     for name, where in (("Received", 4), ("Sent", 3)):
         change = (pair[f"{name}_target"] - pair[f"{name}_source"]).tolist()
         assert change == [44 * (tile == where) for tile in range(8)]
-    same = program_tiles_pair(source, source, 2)
+    same = viewer_frame(program_tiles_pair(source, source, 2))
     for name in [each.removesuffix("_source") for each in same if each.endswith("_source")]:
         assert same[f"{name}_source"].tolist() == same[f"{name}_target"].tolist()
 
@@ -55,8 +57,8 @@ def test_a_program_of_one_report_alone_has_one_side(tmp_path: Path) -> None:
     source = ReportSource(planted().write(tmp_path / "source"))
     shorter = ReportSource(planted().with_program(5, remove=True).write(tmp_path / "shorter"))
     assert match_programs(source, shorter).target_rows()[6] < 0
-    pair = program_tiles_pair(source, shorter, 6)
-    assert pair["Received_source"].tolist() == program_tiles(source, 6)["Received"].tolist()
+    pair = viewer_frame(program_tiles_pair(source, shorter, 6))
+    assert pair["Received_source"].tolist() == program_tiles(source, 6)["received_bytes"].tolist()
     assert pair["Received_target"].isna().all()
 
 
@@ -65,4 +67,4 @@ def test_no_tile_is_invented(tmp_path: Path, level: str, known: bool) -> None:
     path = write_small(tmp_path / "small", [("C", (2, 4)), ("X", (1, 3))], target="Ipu", level=level)
     source = ReportSource(path)
     program = int(source.reader.steps().program[0])
-    assert ("Recorded" in program_tiles(source, program)) is known
+    assert ("recorded_cycles" in program_tiles(source, program)) is known

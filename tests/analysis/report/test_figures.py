@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from popvision.analysis.compare.exchange import compared_exchanges
 from popvision.analysis.compare.liveness import (
     always_live_pair,
     curve_pair,
@@ -17,6 +18,9 @@ from popvision.analysis.compare.liveness import (
 )
 from popvision.analysis.compare.matching import match_vertex_types
 from popvision.analysis.compare.memory import joined
+from popvision.analysis.compare.programs import compared_programs, program_tiles_pair
+from popvision.analysis.exchange.host import host_copies
+from popvision.analysis.exchange.table import exchange_programs_table, pairs_table
 from popvision.analysis.liveness.curve import Where
 from popvision.analysis.liveness.steps import cycles_table, flops_table, vertices_table
 from popvision.analysis.liveness.table import curve_table
@@ -26,6 +30,9 @@ from popvision.analysis.memory.tile_contents import compute_set_table, exchange_
 from popvision.analysis.memory.tile_ranking import tile_ranking
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.memory.variable_tiles import variable_table
+from popvision.analysis.operations.table import compared_operations, operation_table
+from popvision.analysis.programs.table import program_table
+from popvision.analysis.programs.tiles import program_tiles
 from popvision.analysis.report.figure import Figure, Table, with_changes
 from popvision.analysis.report.figure_titles import (
     TITLES,
@@ -39,6 +46,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
 from popvision.analysis.report.tiles import target_of
 from tests.analysis.memory.memory_case import make_case, write_case
+from tests.samples import SAMPLES, program_ending
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +58,9 @@ def every_table(source: ReportSource) -> list[Table]:
     """All tables of analysis, of the pages that compare two reports as well."""
     columns = tile_columns(target_of(source), [0, 1])
     vertices = vertex_table(source, columns)
+    sample = ReportSource(SAMPLES / "train_mlp")
+    hardware = ReportSource(SAMPLES / "matmul_chain_hardware")
+    copy = program_ending(hardware, "copy0_switchControlBroadcast0/ExchangePre")
     return [
         vertices,
         joined(vertices, vertices, match_vertex_types(source, source), "vertex_type", vertices.placed_ids()),
@@ -72,6 +83,16 @@ def every_table(source: ReportSource) -> list[Table]:
         vertices_pair(source, source, 0, (range(6), range(6))),
         cycles_pair(source, source, [0, 2], (range(6), range(6))),
         flops_pair(source, source, 0),
+        program_table(source),
+        compared_programs(source, source, "self"),
+        program_tiles(hardware, copy),
+        program_tiles_pair(hardware, hardware, copy),
+        operation_table(sample),
+        compared_operations(sample, sample),
+        exchange_programs_table(source),
+        compared_exchanges(source, source),
+        pairs_table(source, 2),
+        host_copies(source),
     ]
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from popvision.analysis.compare.exchange import compared_pairs
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.report.source import ReportSource
 from tests.planted import planted
 from tests.samples import SAMPLES, program_ending
-from webapp.graph_analyser.exchange.tables import pair_difference_frame
+from webapp.components.figure_columns import figure_frame
 from webapp.graph_analyser.exchange.tabs import tab_content
 from webapp.view import ViewContext
 
@@ -56,7 +57,7 @@ def test_planted_messages_change_fan_out_and_pairs(source: ReportSource, tmp_pat
     fan = _shown(source, changed, "fan", 2)[0]
     found = [(row["receivers"], row["tiles_source"], row["tiles_target"], row["tiles_diff"]) for row in fan]
     assert found == [(1, 8, 7, -1), (2, 0, 1, 1)]
-    frame = pair_difference_frame(source, changed, 2)
+    frame = figure_frame(compared_pairs(source, changed, 2))
     fields = ["source", "destination", "bytes_source", "bytes_target", "bytes_diff"]
     assert frame[frame["bytes_diff"] != 0][fields].values.tolist() == [[3, 4, 256, 300, 44], [0, 5, 0, 12, 12]]
 

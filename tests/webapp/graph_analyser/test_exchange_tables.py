@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from popvision.analysis.compare.exchange import COMPARED, compared_exchanges
+from popvision.analysis.exchange.table import exchange_programs_table, pairs_table
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from tests.planted import planted
 from tests.reports import tiny_compilation
-from webapp.graph_analyser.exchange.tables import COMPARED, compared_frame, pair_frame, program_frame
+from webapp.components.figure_columns import figure_frame
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def source(tmp_path: Path) -> ReportSource:
 
 
 def test_programs_are_ranked_by_the_bytes_of_all_runs(source: ReportSource) -> None:
-    frame = program_frame(source)
+    frame = figure_frame(exchange_programs_table(source))
     assert frame["program"].tolist() == [2, 6]
     assert frame["total"].tolist() == [2_048, 2_048]
     assert frame["share"].tolist() == [0.5, 0.5]
@@ -28,7 +30,7 @@ def test_programs_are_ranked_by_the_bytes_of_all_runs(source: ReportSource) -> N
     assert frame["cycles"].tolist() == [64.0, 64.0]
     assert frame["use"].tolist() == [2_048 / (64 * 4 * 8)] * 2
     assert frame["dictated"].tolist() == [1.0, 1.0]
-    pairs = pair_frame(source, {"program": "2"})
+    pairs = figure_frame(pairs_table(source, 2))
     assert pairs[["source", "destination", "bytes"]].values.tolist() == [[t, (t + 1) % 8, 256] for t in range(8)]
     assert np.isclose(pairs["share"].sum(), 1)
 
@@ -37,21 +39,21 @@ def test_without_a_run_totals_are_unknown(tmp_path: Path) -> None:
     path = tmp_path / "profile.pop"
     with ProfileWriter(path) as writer:
         writer.write_compilation(tiny_compilation())
-    frame = program_frame(ReportSource(path))
+    frame = figure_frame(exchange_programs_table(ReportSource(path)))
     assert frame[["received", "sent", "estimated", "cycles"]].values.tolist() == [[16, 8, 4, 4.0]]
     assert frame[["total", "share", "executions", "all_cycles"]].isna().all(axis=None)
 
 
 def test_compared_with_itself_every_difference_is_zero(source: ReportSource) -> None:
-    frame = compared_frame(source, source)
+    frame = figure_frame(compared_exchanges(source, source))
     assert len(frame) == 2
-    assert all((frame[f"{field}_{side}"] == 0).all() for field, _, _ in COMPARED for side in ("diff", "rel"))
+    assert all((frame[f"{field}_{side}"] == 0).all() for field in COMPARED for side in ("diff", "rel"))
 
 
 def test_a_planted_difference_is_found_once(source: ReportSource, tmp_path: Path) -> None:
     messages = [(tile, (tile + 1) % 8, 256 + 44 * (tile == 3)) for tile in range(8)]
     changed = ReportSource(planted().with_program(1, messages=messages).write(tmp_path / "changed"))
-    frame = compared_frame(source, changed)
+    frame = figure_frame(compared_exchanges(source, changed))
     assert frame["received_diff"].tolist() == [44, 0]
     assert frame["received_rel"].tolist() == [44 / 2_048, 0]
     assert frame["messages_diff"].tolist() == [0, 0]
@@ -60,7 +62,7 @@ def test_a_planted_difference_is_found_once(source: ReportSource, tmp_path: Path
 def test_a_removed_exchange_is_listed_without_a_target(source: ReportSource, tmp_path: Path) -> None:
     shorter = ReportSource(planted().with_program(5, remove=True).write(tmp_path / "shorter"))
     for one, other, side in ((source, shorter, "target"), (shorter, source, "source")):
-        frame = compared_frame(one, other)
+        frame = figure_frame(compared_exchanges(one, other))
         alone = frame[frame["how"] == "only here"]
         assert len(frame) == 2
         assert alone["name"].tolist() == ["layer1/scores/ExchangePre"]

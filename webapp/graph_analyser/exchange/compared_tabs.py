@@ -9,30 +9,33 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.compare.exchange import partner_of
 from popvision.analysis.compare.matching import HOW, match_programs
 from popvision.analysis.exchange.host import host_copies
-from popvision.analysis.exchange.matrix import partner_of
 from popvision.analysis.exchange.messages import between_ipus, fan_outs, messages_of, sendings_of
+from popvision.analysis.report.figure import Unit
+from popvision.analysis.report.figure_titles import figure_title, viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns, difference_rows
+from webapp.components.figure_columns import KINDS
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 _REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_label="Exchange details")}
 
-_HOST_FIGURES = (
-    ("executions", "Executions", "integer"),
-    ("to_device", "To device", "bytes"),
-    ("to_host", "To host", "bytes"),
-    ("begin", "Begin", "cycles"),
-    ("mid", "Mid", "cycles"),
-    ("end", "End", "cycles"),
-    ("achieved", "B / cycle", "decimal"),
-    ("use", "Of plain rate", "percent"),
+_HOST_FIGURES: tuple[tuple[str, Unit], ...] = (
+    ("executions", "count"),
+    ("to_device", "bytes"),
+    ("to_host", "bytes"),
+    ("begin", "cycles"),
+    ("mid", "cycles"),
+    ("end", "cycles"),
+    ("achieved", "bytes_per_cycle"),
+    ("use", "share"),
 )
 
 
@@ -120,7 +123,7 @@ def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
 
 def host_pair(source: ReportSource, target: ReportSource) -> Component:
     """Copies to and from the host over all runs of both reports, matched like programs."""
-    ours, theirs = ({row["program"]: row for row in host_copies(each)} for each in (source, target))
+    ours, theirs = (_host_copies(each) for each in (source, target))
     if not ours and not theirs:
         return empty_hint("Neither report copies data to or from the host.")
     matching = match_programs(source, target)
@@ -129,7 +132,7 @@ def host_pair(source: ReportSource, target: ReportSource) -> Component:
     taken = {other for other, _ in paired.values()}
     rows = [_host_row(row, theirs.get(paired.get(one, (-1, 0))[0]), paired.get(one)) for one, row in ours.items()]
     rows += [_host_row(None, row, None) for other, row in theirs.items() if other not in taken]
-    rows = difference_rows(rows, *[field for field, _, _ in _HOST_FIGURES])
+    rows = difference_rows(rows, *[field for field, _ in _HOST_FIGURES])
     rows.sort(key=lambda row: -np.inf if row["mid_diff"] is None else -abs(row["mid_diff"]))
     columns = [
         Column(
@@ -138,9 +141,19 @@ def host_pair(source: ReportSource, target: ReportSource) -> Component:
         Column("target_program", "Target id", "integer", "– = only in the source", width=90),
         Column("name", "Stream", width=260),
         Column("how", "Matched by", width=120),
-        *[each for part in _HOST_FIGURES for each in difference_columns(*part)],
+        *[
+            column
+            for field, unit in _HOST_FIGURES
+            for column in difference_columns(field, figure_title("host_copies", field).title, KINDS[unit])
+        ],
     ]
     return data_table("xch-host", rows, columns, name="host-copies-compared", height="100%")
+
+
+def _host_copies(source: ReportSource) -> dict[int, dict[str, Any]]:
+    frame = viewer_frame(host_copies(source)).astype(object)
+    rows: list[Any] = frame.where(frame.notna(), None).to_dict("records")
+    return {row["program"]: row for row in rows}
 
 
 def _host_row(one: Any, other: Any, match: tuple[int, int] | None) -> dict[str, Any]:
@@ -150,7 +163,7 @@ def _host_row(one: Any, other: Any, match: tuple[int, int] | None) -> dict[str, 
         "name": (other if one is None else one)["name"],
         "how": "only here" if match is None else HOW[match[1]],
     }
-    for field, _, _ in _HOST_FIGURES:
+    for field, _ in _HOST_FIGURES:
         row |= {f"{field}_source": None if one is None else one[field]}
         row |= {f"{field}_target": None if other is None else other[field]}
     return row

@@ -8,7 +8,7 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.exchange.matrix import partner_of
+from popvision.analysis.compare.exchange import partner_of
 from popvision.analysis.exchange.messages import fan_outs, messages_of
 from popvision.analysis.exchange.programs import bandwidth, moved, ran
 from popvision.analysis.report.not_recorded import NotRecordedError

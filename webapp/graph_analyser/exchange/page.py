@@ -45,7 +45,7 @@ from webapp.components import (
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.exchange.headline import exchange_headline
 from webapp.graph_analyser.exchange.routes import register_routes
-from webapp.graph_analyser.exchange.tables import pair_frame, program_frame
+from webapp.graph_analyser.exchange.tables import pair_rows, program_rows
 from webapp.graph_analyser.exchange.tabs import NOTHING, tab_content
 from webapp.graph_analyser.plots.headline import range_line
 from webapp.graph_analyser.plots.page import save_plot
@@ -167,8 +167,8 @@ def _about() -> list[Component]:
 def register(app: Dash, library: Library) -> None:
     """Routes of the drawing, rows of the tables, and the callbacks of headline and tabs."""
     register_routes(app, library)
-    register_rows(app, library, "exchange-programs", program_frame)
-    register_rows(app, library, "exchange-pairs", pair_frame)
+    register_rows(app, library, "exchange-programs", program_rows)
+    register_rows(app, library, "exchange-pairs", pair_rows)
     register_part(app, library, "xch", "plot", _OUTPUTS, _plot_part)
     register_tabs(app, library, TAB_SET, tab_content)
     register_row_choice(app, "xch", ClientsideFunction("exchange", "rows"), "exchange-programs", "exchange-pairs")

@@ -20,7 +20,8 @@ from dash import Dash
 from flask import Response, request
 
 from popvision.analysis.compare.difference import signed
-from popvision.analysis.exchange.matrix import matrix_of, partner_of
+from popvision.analysis.compare.exchange import matrix_difference, partner_of
+from popvision.analysis.exchange.matrix import matrix_of
 from popvision.analysis.exchange.messages import messages_of, partners, ranks
 from popvision.analysis.exchange.tiles import ExchangeTiles, exchange_of, exchange_tiles
 from popvision.analysis.programs.program_tree import programs_of
@@ -104,9 +105,8 @@ def _differences(one: ExchangeTiles, other: ExchangeTiles, tiles: int) -> dict[s
 
 def matrix(source: ReportSource, target: ReportSource | None) -> Response:
     """Bytes of the cells of a window, row by row, sparse or dense."""
-    found = matrix_of(
-        source, number_of(request.args, "program"), _order(target_of(source).physical_tile is not None), target
-    )
+    program, order = number_of(request.args, "program"), _order(target_of(source).physical_tile is not None)
+    found = matrix_of(source, program, order) if target is None else matrix_difference(source, target, program, order)
     size = number_of(request.args, "size", 1, found.tiles)
     rows, columns = number_of(request.args, "rows", 1, found.tiles), number_of(request.args, "columns", 1, found.tiles)
     if rows * columns > MOST_CELLS:

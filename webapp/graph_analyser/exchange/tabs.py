@@ -9,28 +9,21 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.compare.exchange import compared_exchanges, compared_pairs, partner_of
 from popvision.analysis.exchange.host import host_copies
-from popvision.analysis.exchange.matrix import partner_of
 from popvision.analysis.exchange.messages import between_ipus, fan_outs, messages_of, partners, sendings_of
+from popvision.analysis.exchange.table import MOST_PAIRS, exchange_programs_table, pairs_table
 from popvision.analysis.exchange.tiles import ExchangeTiles, exchange_of, exchange_tiles
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import physical_id, target_of
 from webapp.components import Column, data_table, empty_hint, long_table
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_mark, figure_text
+from webapp.components.figure_columns import figure_columns, figure_frame
 from webapp.components.section import facts
 from webapp.formats import bytes_text, cycles_text, integer_text
 from webapp.graph_analyser.exchange.compared_tabs import fan_pair, host_pair, ipu_pair
-from webapp.graph_analyser.exchange.tables import (
-    MOST_PAIRS,
-    PAIR_COLUMNS,
-    PROGRAM_COLUMNS,
-    changed_pair_columns,
-    compared_columns,
-    compared_frame,
-    pair_difference_frame,
-    pair_frame,
-)
+from webapp.graph_analyser.exchange.tables import COMPARED_PROGRAMS, HOST_COPIES, PAIRS, PROGRAMS
 from webapp.graph_analyser.plots.category_colours import mix
 from webapp.theme import tokens
 from webapp.view import ViewContext
@@ -87,22 +80,23 @@ def tab_content(context: ViewContext, tab: str) -> Component:
 
 def _programs(source: ReportSource, key: str, target: ReportSource | None) -> Component:
     if target is None:
-        return long_table("exchange-programs", key, {}, PROGRAM_COLUMNS, selectable=True)
-    frame = compared_frame(source, target)
+        columns = figure_columns(exchange_programs_table(source), PROGRAMS)
+        return long_table("exchange-programs", key, {}, columns, selectable=True)
+    table = compared_exchanges(source, target)
+    frame, columns = figure_frame(table), figure_columns(table, COMPARED_PROGRAMS)
     rows = frame.astype(object).where(frame.notna(), None)
     grid = {"rows": "exchange-programs", "query": "compared"}
-    return data_table(grid, rows, compared_columns(), name="exchange-compared", height="100%", selectable=True)
+    return data_table(grid, rows, columns, name="exchange-compared", height="100%", selectable=True)
 
 
 def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | None) -> Component:
     try:
         found = messages_of(source, program)
         if target is not None:
-            frame = pair_difference_frame(source, target, program)
+            changed = compared_pairs(source, target, program)
+            frame, columns = figure_frame(changed), figure_columns(changed, PAIRS)
             grid = {"rows": "exchange-pairs", "query": "compared"}
-            table = data_table(
-                grid, frame, changed_pair_columns(), name="pairs-compared", height="100%", selectable=True
-            )
+            table = data_table(grid, frame, columns, name="pairs-compared", height="100%", selectable=True)
             return html.Div(
                 [
                     html.Div(
@@ -115,14 +109,15 @@ def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | 
             )
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
-    frame = pair_frame(source, {"program": str(program)})
-    whole, shown = int(found.bytes.sum()), int(frame["bytes"].sum())
-    text = (
-        f"The {len(frame):,} heaviest of {len(found.src):,} messages: {shown:,} B of {whole:,} B, {shown / whole:.1%}."
-    )
+    heaviest = pairs_table(source, program)
+    whole, shown = int(found.bytes.sum()), int(heaviest["bytes"].sum())
+    text = f"The {len(heaviest):,} heaviest of {len(found.src):,} messages: {shown:,} B of {whole:,} B"
+    text += f", {shown / whole:.1%}."
     if len(found.src) <= MOST_PAIRS:
         text = f"All {len(found.src):,} messages, {whole:,} B."
-    table = long_table("exchange-pairs", key, {"program": str(program)}, PAIR_COLUMNS, selectable=True)
+    table = long_table(
+        "exchange-pairs", key, {"program": str(program)}, figure_columns(heaviest, PAIRS), selectable=True
+    )
     return html.Div([html.Div(text, className="exchange-sentence"), table], className="exchange-tab")
 
 
@@ -312,35 +307,9 @@ def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
 
 def host_tab(source: ReportSource) -> Component:
     """Copies to and from the host over all recorded runs."""
-    rows = host_copies(source)
-    if not rows:
+    copies = host_copies(source)
+    if not len(copies):
         return empty_hint("This report has no copies to or from the host.")
-    columns = [
-        Column("program", "Id", "integer", "Id of the copy's StreamCopyMid", width=70),
-        Column("name", "Stream", flex=2),
-        Column("executions", "Executions", "integer", width=115),
-        Column("to_device", "To device", "bytes", "Bytes received in its recorded steps, all IPUs", width=120),
-        Column("to_host", "To host", "bytes", "Bytes sent in its recorded steps, all IPUs", width=120),
-        Column(
-            "begin", "Begin", "cycles", "Cycles of the tile that waits longest for the host, all executions", width=120
-        ),
-        Column(
-            "mid",
-            "Mid",
-            "cycles",
-            "Cycles of the tile that transfers longest, all executions, including cycles that overlap with other tiles",
-            width=120,
-        ),
-        Column(
-            "end", "End", "cycles", "Cycles of the tile that rearranges longest after it, all executions", width=120
-        ),
-        Column("achieved", "B / cycle", "decimal", "Bytes / cycles of StreamCopyMid", width=100),
-        Column(
-            "use",
-            "Of plain rate",
-            "percent",
-            "B / cycle / (host_bytes_per_cycle of the target x active IPUs); – = rate not stored (format 1.0)",
-            width=130,
-        ),
-    ]
+    frame, columns = figure_frame(copies), figure_columns(copies, HOST_COPIES)
+    rows = frame.astype(object).where(frame.notna(), None)
     return data_table("xch-host", rows, columns, name="host-copies", height="100%")

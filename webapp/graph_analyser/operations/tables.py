@@ -9,9 +9,11 @@ import numpy as np
 
 from popvision.analysis.operations.operations import operations
 from popvision.analysis.operations.owners import owners
-from popvision.analysis.operations.table import FIELDS, compared_operations, operation_frame
+from popvision.analysis.operations.table import FIELDS, compared_operations, operation_table
+from popvision.analysis.report.figure_titles import figure_title, viewer_frame
 from webapp.components import Column
 from webapp.components.difference import add_difference, difference_columns
+from webapp.components.figure_columns import KINDS
 from webapp.graph_analyser.operations.state import OperationState
 
 if TYPE_CHECKING:
@@ -19,61 +21,13 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
+_SHOWN_BY_DEFAULT = {"cycles", "code", "flops", "always_live", "not_always_live", "programs"}
+
 #: (heading, kind, help, shown by default) of each field.
 FIGURES = {
-    "cycles": (
-        "Cycles",
-        "cycles",
-        "Cycles of the steps of its programs in all recorded runs, on the selected IPU or summed over all",
-        True,
-    ),
-    "code": (
-        "Code",
-        "bytes",
-        "Exchange and control code of its programs + code of the vertex types that no other operation uses on the same "
-        "tile; bytes over all tiles",
-        True,
-    ),
-    "exchange_code": ("Exchange code", "bytes", "Bytes over all tiles", False),
-    "control_code": ("Control code", "bytes", "Bytes over all tiles", False),
-    "vertex_code": (
-        "Vertex code",
-        "bytes",
-        "Code of the vertex types that no other operation uses on the same tile; shared code is not attributed",
-        False,
-    ),
-    "flops": (
-        "FLOPs",
-        "integer",
-        "Estimated floating point operations of one execution of each compute set x its recorded executions; – = not "
-        "recorded",
-        True,
-    ),
-    "flops_once": (
-        "FLOPs once",
-        "integer",
-        "Estimated floating point operations when each program executes once",
-        False,
-    ),
-    "received": ("Received", "bytes", "Bytes that its steps receive, all IPUs and runs", False),
-    "sent": ("Sent", "bytes", "Bytes that its steps send, all IPUs and runs", False),
-    "always_live": ("Always live", "bytes", "Bytes of its always-live variables, one replica", True),
-    "not_always_live": (
-        "Not always live",
-        "bytes",
-        "Bytes of its other variables, one replica; not all of them are live at once",
-        True,
-    ),
-    "live_at_peak": (
-        "Live at peak",
-        "bytes",
-        "Bytes of its variables that are live at the peak of the report",
-        False,
-    ),
-    "programs": ("Programs", "integer", "Lowered programs that it creates", True),
-    "compute_sets": ("Compute sets", "integer", "Compute sets that only its programs run", False),
-    "variables": ("Variables", "integer", "Variables that it creates", False),
-    "steps": ("Steps", "integer", "Recorded execution steps of its programs", False),
+    field: (entry.title, KINDS[unit], entry.hint, field in _SHOWN_BY_DEFAULT)
+    for field, unit in FIELDS.items()
+    for entry in [figure_title("operations", field)]
 }
 
 #: Figures with a column for their share of the report's total.
@@ -88,9 +42,9 @@ def operation_rows(source: ReportSource, target: ReportSource | None, query: Map
     state = OperationState.read(source, query)
     layer, ipu, level, under, by = state.layer, state.ipu, state.level, state.under, state.by
     if target is not None:
-        frame = compared_operations(source, target, by, layer, ipu, level, under)
-        return _matching(add_difference(frame, by), state.find)
-    frame = operation_frame(source, layer, ipu, level, under, by)
+        compared = compared_operations(source, target, by, layer, ipu, level, under)
+        return _matching(add_difference(viewer_frame(compared), by), state.find)
+    frame = viewer_frame(operation_table(source, layer, ipu, level, under, by))
     for field in FIELDS:
         frame[f"{field}_share"] = frame.pop(f"{field}_percent") / 100
     frame["cumulative_share"] = frame.pop("cumulative") / 100

@@ -31,7 +31,7 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.programs import routes
-from webapp.graph_analyser.programs.tables import register_table
+from webapp.graph_analyser.programs.tables import COLUMNS, register_table
 from webapp.graph_analyser.programs.tabs import HINT, program_panel
 from webapp.graph_analyser.programs.tiles_tab import register_tiles
 from webapp.library import Library
@@ -51,17 +51,17 @@ _KEYS = (
     ("Esc", "Clear the selection"),
 )
 
-#: (field of the program table, heading, shown by default, text of its switch).
-_COLUMNS = (
-    ("self", "Self cycles", True, "Cycles, self and total"),
-    ("total", "Total cycles", True, ""),
-    ("executions", "Executions", True, "Executions"),
-    ("received", "Received", True, "Bytes received"),
-    ("live", "Peak live", True, "Peak live bytes"),
-    ("code", "Code", True, "Code bytes"),
-    ("trips", "Trips", False, "Trips of loops"),
-    ("sent", "Sent", False, "Bytes sent"),
-)
+#: Field of the program table -> (shown by default, text of its switch; "" = that of the field before).
+_SWITCHES = {
+    "self": (True, "Cycles, self and total"),
+    "total": (True, ""),
+    "executions": (True, "Executions"),
+    "received": (True, "Bytes received"),
+    "live": (True, "Peak live bytes"),
+    "code": (True, "Code bytes"),
+    "trips": (False, "Trips of loops"),
+    "sent": (False, "Bytes sent"),
+}
 
 #: Keys of the selection that the panel shows.
 _DETAILS_KEYS = ("program", "ipu", "tiles", "pt_layer", "pt_tab", "vs")
@@ -108,7 +108,7 @@ def _toolbar(context: ViewContext) -> Component:
     ipu = "" if selection.ipu is None else str(selection.ipu)
     more = [select("ipu", "IPU", choices, ipu)] if ipus > 1 else []
     if context.target is not None:
-        metrics = {"" if field == "total" else field: title for field, title, _, _ in _COLUMNS}
+        metrics = {"" if field == "total" else field: title for field, (title, _, _) in COLUMNS.items()}
         more.append(select("pt_metric", "Figure", metrics, extras.get("pt_metric", "")))
     rules = {"": "Compute set or name", BY_VERTEX: "Vertex type"} | {each: f"Layer {each}" for each in layers(source)}
     related = select("pt_layer", "Related by", rules, extras.get("pt_layer", ""))
@@ -131,7 +131,7 @@ def _depth(text: str, depth: int, title: str) -> Component:
 
 def _columns_menu(extras: Mapping[str, str]) -> Component:
     toggles = [toggle("pt_ids", "Id of each program", extras.get("pt_ids") != "0", on="", off="0")]
-    for field, _, shown, label in _COLUMNS:
+    for field, (shown, label) in _SWITCHES.items():
         name = "pt_cycles" if field == "self" else f"pt_{field}"
         if label:
             is_on = extras.get(name) != "0" if shown else extras.get(name) == "1"
@@ -189,7 +189,7 @@ def _head(compares: bool) -> Component:
     if compares:
         cells = [(name.lower(), name) for name in ("Source", "Target", "Difference", "Change")]
     else:
-        cells = [(field, title) for field, title, _, _ in _COLUMNS]
+        cells = [(field, title) for field, (title, _, _) in COLUMNS.items()]
     return html.Div(
         [
             html.Div("Program", className="tree-name", role="columnheader"),

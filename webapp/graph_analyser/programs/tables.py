@@ -7,37 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 from dash import Dash, Input, Output, State, no_update
 
-from popvision.analysis.programs.table import FIELDS, compared_frame, program_frame
+from popvision.analysis.compare.programs import compared_programs
+from popvision.analysis.programs.table import FIELDS, program_table
+from popvision.analysis.report.figure import Table
+from popvision.analysis.report.figure_titles import figure_title
 from webapp.comparison import target_of_page
-from webapp.components import Column, long_table, register_pair_rows, register_row_selection
-from webapp.components.difference import add_difference, difference_columns
+from webapp.components import long_table, register_pair_rows, register_row_selection
+from webapp.components.figure_columns import KINDS, Layout, figure_columns
 from webapp.library import Library
 from webapp.query import whole_number
 from webapp.selection import Selection
 from webapp.view import page_key
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 #: (heading, kind, help) of each field.
 COLUMNS = {
-    "self": ("Self cycles", "cycles", "Device cycles of its own steps, all recorded runs"),
-    "total": ("Total cycles", "cycles", "Self cycles plus those of all programs below and of the functions called"),
-    "executions": ("Executions", "integer", "How often the program ran in all recorded runs"),
-    "received": ("Received", "bytes", "Bytes received by its own steps and all below"),
-    "live": ("Peak live", "bytes", "Maximum of the liveness curve (of the first replica) while it runs"),
-    "code": ("Code", "bytes", "Exchange and control code of the program itself"),
-    "trips": ("Trips", "integer", "Iterations of a Repeat per execution"),
-    "sent": ("Sent", "bytes", "Bytes sent by its own steps and all below"),
+    field: (entry.title, KINDS[unit], entry.hint)
+    for field, unit in FIELDS.items()
+    for entry in [figure_title("programs", field)]
 }
 
-_FIRST = (
-    Column("id", "Id", "integer", width=80),
-    Column("type", "Type", width=130),
-    Column("name", "Name", flex=3),
-)
+_LAYOUT: Layout = {"id": {"width": 80}, "type": {"width": 130}, "name": {"flex": 3}}
+_COMPARED: Layout = {
+    "id": {"width": 100},
+    "target_id": {"width": 100},
+    "type": {"width": 130},
+    "name": {"flex": 3},
+    "matched": {"width": 120},
+}
 
 
 def register_table(app: Dash, library: Library) -> None:
@@ -62,8 +61,9 @@ def register_table(app: Dash, library: Library) -> None:
         query = {name: params[name] for name in ("ipu", "vs", "pt_metric") if params.get(name)}
         if before == [pathname, query]:
             return no_update, False, True, no_update
-        columns = _columns(_field(query) if target_of_page(library, query) is not None else "")
-        table = long_table("programs", page_key(pathname), query, columns, selectable=True)
+        key, target = page_key(pathname), target_of_page(library, query)
+        columns = figure_columns(_rows(library.report(key), target, query), _LAYOUT if target is None else _COMPARED)
+        table = long_table("programs", key, query, columns, selectable=True)
         return table, False, True, [pathname, query]
 
 
@@ -72,30 +72,11 @@ def _select(row: dict[str, Any], _selection: Selection) -> dict[str, str] | None
     return None if row.get("id") is None else {"program": str(row["id"])}
 
 
-def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
+def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
     ipu = whole_number(query.get("ipu", ""), 0, source.reader.target().num_ipus - 1)
-    if target is None:
-        return program_frame(source, ipu)
-    field = _field(query)
-    return add_difference(compared_frame(source, target, field, ipu), field)
+    return program_table(source, ipu) if target is None else compared_programs(source, target, _field(query), ipu)
 
 
 def _field(query: Mapping[str, str]) -> str:
     wanted = query.get("pt_metric", "total")
     return wanted if wanted in FIELDS else "total"
-
-
-def _columns(compared: str) -> list[Column]:
-    if compared:
-        title, kind, help = COLUMNS[compared]
-        place = [
-            Column("id", "Source Id", "integer", width=100),
-            Column("target_id", "Target Id", "integer", width=100),
-            *_FIRST[1:],
-            Column(
-                "matched", "Matched by", width=120, help="Rule that matched the pair, or the only report that has it"
-            ),
-        ]
-        return [*place, *difference_columns(compared, title, kind, help=help)]
-    figures = [Column(field, title, kind, help=help, width=118) for field, (title, kind, help) in COLUMNS.items()]
-    return [*_FIRST, *figures]

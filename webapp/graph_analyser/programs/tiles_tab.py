@@ -8,31 +8,23 @@ from typing import TYPE_CHECKING
 from dash import Dash, html
 from dash.development.base_component import Component
 
+from popvision.analysis.compare.programs import program_tiles_pair
 from popvision.analysis.programs.details import TileFigures
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.programs.tiles import program_tiles, program_tiles_pair
-from webapp.components import Column, long_table, register_pair_rows
-from webapp.components.difference import add_difference, difference_columns
+from popvision.analysis.programs.tiles import program_tiles
+from popvision.analysis.report.figure import Table
+from webapp.components import long_table, register_pair_rows
+from webapp.components.figure_columns import Layout, figure_columns
 from webapp.graph_analyser.plots.tile_plot import tile_plot
 from webapp.library import Library
 from webapp.query import number_of
 from webapp.selection import Selection
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
-#: (kind, help) of each figure.
-_COLUMNS = {
-    "Estimate": ("cycles", "Estimated cycles of one execution"),
-    "Recorded": ("cycles", "Cycles in the last recorded step of the program"),
-    "Received": ("bytes", "Bytes received in one execution"),
-    "Sent": ("bytes", "Bytes sent in one execution"),
-    "Exchange code": ("bytes", "Bytes of exchange code of the program itself"),
-    "Control code": ("bytes", "Bytes of control code of the program itself"),
-}
+_WIDTHS: Layout = {"tile": {"width": 90}, "ipu": {"width": 80}}
 
 
 def register_tiles(app: Dash, library: Library) -> None:
@@ -40,33 +32,18 @@ def register_tiles(app: Dash, library: Library) -> None:
     register_pair_rows(app, library, "program-tiles", _rows)
 
 
-def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
+def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
     program = number_of(query, "program")
     if not 0 <= program < len(programs_of(source).type):
         raise ValueError(f"There is no program {program} in this report.")
-    if target is None:
-        return program_tiles(source, program)
-    pair = program_tiles_pair(source, target, program)
-    return add_difference(pair, *[name for name in _COLUMNS if f"{name}_source" in pair])
+    return program_tiles(source, program) if target is None else program_tiles_pair(source, target, program)
 
 
 def _table(source: ReportSource, key: str, selection: Selection, target: ReportSource | None) -> Component:
     """A row per tile; in a comparison with the differences to the matched program."""
-    program = selection.program
-    assert program is not None
-    query = {"program": str(program)}
-    columns = [Column("Tile", "Tile", "integer", width=90), Column("IPU", "IPU", "integer", width=80)]
-    if target is None:
-        held = program_tiles(source, program)
-        columns += [
-            Column(name, name, kind, help=help, width=130) for name, (kind, help) in _COLUMNS.items() if name in held
-        ]
-    else:
-        query["vs"] = selection.extras.get("vs", "")
-        pair = program_tiles_pair(source, target, program)
-        for name, (kind, help) in _COLUMNS.items():
-            if f"{name}_source" in pair:
-                columns += difference_columns(name, name, kind, help=f"{help}:")
+    query = {"program": str(selection.program)}
+    columns = figure_columns(_rows(source, target, query), _WIDTHS)
+    query |= {} if target is None else {"vs": selection.extras.get("vs", "")}
     return html.Div(long_table("program-tiles", key, query, columns, height=300), className="tile-table")
 
 

@@ -1,0 +1,127 @@
+"""Exchange of two reports side by side: the difference of two matrices, programs, and pairs of tiles.
+
+A difference is target - source, message by message, of the program that `match_programs` found; tiles are matched by
+their id, and messages of tiles that only one machine has are left out and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.analysis.compare.matching import HOW, match_programs
+from popvision.analysis.exchange.matrix import Matrix
+from popvision.analysis.exchange.messages import Messages, heaviest, in_order, messages_of, ranks, summed
+from popvision.analysis.exchange.table import MOST_PAIRS, ends_of, exchange_programs_table
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.figure import Figure, Side, Table
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Float64Array, Int64Array
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+#: Figures of exchange programs that are compared.
+COMPARED = ("received", "sent", "messages", "cycles", "executions", "total", "code")
+
+
+def matrix_difference(source: ReportSource, target: ReportSource, program: int, order: str) -> Matrix:
+    """The difference of a program's matrix, at the source's tiles. Raises NotRecordedError with the reason where there
+    are no messages or the target has no such program, ValueError for an unknown program or order."""
+
+    def read() -> Matrix:
+        machine = target_of(source)
+        found, left_out = difference_messages(source, target, program)
+        return Matrix(in_order(found, ranks(machine, order)), machine.num_tiles, left_out)
+
+    return source.kept.beside(target).recent(("exchange matrix", program, order), read)
+
+
+def partner_of(source: ReportSource, target: ReportSource, program: int) -> int:
+    """The target's program that is `program` of the source. Raises NotRecordedError when there is none."""
+    found = match_programs(source, target).target_rows()
+    if not 0 <= program < len(found) or found[program] < 0:
+        name = programs_of(source).name[program] if 0 <= program < len(found) else ""
+        raise NotRecordedError(
+            f"Program {program} {name}".rstrip() + " is not in the target, so it has no difference: see Programs below."
+        )
+    return int(found[program])
+
+
+def difference_messages(source: ReportSource, target: ReportSource, program: int) -> tuple[Messages, int]:
+    """(target - source by pair of tiles, messages left out). Raises as `matrix_difference`."""
+    other = messages_of(target, partner_of(source, target, program))
+    one = messages_of(source, program)
+    tiles = min(target_of(source).num_tiles, target_of(target).num_tiles)
+    parts, left_out = [], 0
+    for found, sign in ((one, -1), (other, 1)):
+        common = (found.src < tiles) & (found.dst < tiles)
+        left_out += int(np.count_nonzero(~common))
+        parts.append((found.src[common], found.dst[common], sign * found.bytes[common]))
+    src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return summed(src, dst, size, target_of(source).num_tiles), left_out
+
+
+def compared_exchanges(source: ReportSource, target: ReportSource) -> Table:
+    """Exchange programs of both reports: program, target_program, type, name, how (they were matched), and COMPARED of
+    either side, missing (NaN) where one report alone has the program. Most changed bytes first."""
+    tables = [exchange_programs_table(each) for each in (source, target)]
+    ours, theirs = (np.asarray(table["program"], np.int64) for table in tables)
+    place = {program: row for row, program in enumerate(theirs.tolist())}
+    matching = match_programs(source, target)
+    partners = zip(matching.source.tolist(), matching.target.tolist(), matching.how.tolist(), strict=True)
+    matched = {one: (place[other], HOW[how]) for one, other, how in partners if other in place}
+    pairs = [(row, *matched.get(program, (-1, "only here"))) for row, program in enumerate(ours.tolist())]
+    taken = {other for _, other, _ in pairs}
+    pairs += [(-1, other, "only here") for other in range(len(theirs)) if other not in taken]
+    rows = [np.asarray([pair[side] for pair in pairs], np.int64) for side in (0, 1)]
+    columns = [
+        {id: _taken(table[id], at) for id in ("program", *COMPARED)} for table, at in zip(tables, rows, strict=True)
+    ]
+    change = np.abs(columns[1]["total"] - columns[0]["total"])
+    order = np.argsort(-np.where(np.isnan(change), np.inf, change), kind="stable")
+    shown = [tables[0 if one >= 0 else 1] for one, _, _ in pairs]
+    places = [one if one >= 0 else other for one, other, _ in pairs]
+    figures = [
+        Figure("program", "id", columns[0]["program"][order]),
+        Figure("target_program", "id", columns[1]["program"][order]),
+        Figure("type", "text", [shown[row]["type"][places[row]] for row in order.tolist()]),
+        Figure("name", "text", [shown[row]["name"][places[row]] for row in order.tolist()]),
+        Figure("how", "text", [pairs[row][2] for row in order.tolist()]),
+    ]
+    sides: tuple[Side, Side] = ("source", "target")
+    for id in COMPARED:
+        for side, values in zip(sides, columns, strict=True):
+            figures.append(replace(tables[0].column(id), values=values[id][order], side=side))
+    return Table("exchange_programs", figures)
+
+
+def _taken(values: object, rows: Int64Array) -> Float64Array:
+    """Values at rows as numbers, NaN where a row is -1."""
+    column = np.append(np.asarray(values, np.float64), np.nan)
+    return column[rows]
+
+
+def compared_pairs(source: ReportSource, target: ReportSource, program: int) -> Table:
+    """The pairs of tiles whose messages changed most, bytes in either report (0 where it has no such message). Raises
+    NotRecordedError."""
+    found = difference_messages(source, target, program)[0]
+    rows = heaviest(found, MOST_PAIRS)
+    src, dst = found.src[rows], found.dst[rows]
+    before = _bytes_of(messages_of(source, program), src, dst)
+    after = _bytes_of(messages_of(target, partner_of(source, target, program)), src, dst)
+    sizes = [Figure("bytes", "bytes", before, side="source"), Figure("bytes", "bytes", after, side="target")]
+    return Table("exchange_pairs", [*ends_of(source, found, rows), *sizes])
+
+
+def _bytes_of(found: Messages, src: Int64Array, dst: Int64Array) -> Int64Array:
+    """Bytes from src[i] to dst[i], 0 where there is no message."""
+    if not len(found.src):
+        return np.zeros(len(src), np.int64)
+    width = 1 + max(int(each.max(initial=0)) for each in (found.dst, dst))
+    known, wanted = found.src * width + found.dst, src * width + dst
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[at] == wanted, found.bytes[at], 0)

@@ -1,0 +1,75 @@
+"""Programs of two reports side by side: all of them by one figure, and one of them tile by tile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.analysis.compare.matching import HOW, match_programs
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.programs.table import FIELDS, known, program_columns
+from popvision.analysis.programs.tiles import TILE_FIGURES, program_tiles, tile_numbers
+from popvision.analysis.report.figure import Figure, Side, Table
+from popvision.arrays import AnyArray, Int64Array
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+
+def compared_programs(source: ReportSource, target: ReportSource, field: str, ipu: int | None = None) -> Table:
+    """A row per pair of matched programs and per program that only one report has: id, target_id, type, name, matched
+    ("debug identity", "name", "order", "only source", "only target") and the field of either side; largest absolute
+    difference first, a missing side counting as 0 there. Raises KeyError for a field that is not one of FIELDS."""
+    found = match_programs(source, target)
+    lone, other = len(found.only_source), len(found.only_target)
+    mine = np.concatenate([found.source, found.only_source, np.full(other, -1)])
+    theirs = np.concatenate([found.target, np.full(lone, -1), found.only_target])
+    how = [HOW[each] for each in found.how.tolist()] + ["only source"] * lone + ["only target"] * other
+    ours, others = programs_of(source), programs_of(target)
+    before = _taken(program_columns(source, ipu)[field], mine)
+    after = _taken(program_columns(target, ipu)[field], theirs)
+    order = np.argsort(-np.abs(np.maximum(after, 0) - np.maximum(before, 0)), kind="stable")
+    mine, theirs = mine[order], theirs[order]
+    which = list(zip(mine.tolist(), theirs.tolist(), strict=True))
+    return Table(
+        "programs",
+        [
+            Figure("id", "id", known(mine)),
+            Figure("target_id", "id", known(theirs)),
+            Figure("type", "text", [ours.type[a] if a >= 0 else others.type[b] for a, b in which]),
+            Figure("name", "text", [ours.name[a] if a >= 0 else others.name[b] for a, b in which]),
+            Figure("matched", "text", [how[row] for row in order.tolist()]),
+            Figure(field, FIELDS[field], known(before[order]), side="source"),
+            Figure(field, FIELDS[field], known(after[order]), side="target"),
+        ],
+    )
+
+
+def _taken(values: Int64Array, rows: Int64Array) -> Int64Array:
+    return np.where(rows >= 0, values[np.maximum(rows, 0)], -1) if len(values) else np.full(len(rows), -1)
+
+
+def program_tiles_pair(source: ReportSource, target: ReportSource, program: int) -> Table:
+    """The same of a program and of its partner in the target: both sides of what either holds, tiles matched by number;
+    missing (NaN) where one side has no such tile, program or figure."""
+    partner = int(match_programs(source, target).target_rows()[program])
+    mine = program_tiles(source, program)
+    other = program_tiles(target, partner) if partner >= 0 else Table("program_tiles", [])
+    count = max(len(mine), len(other))
+    figures = tile_numbers(source if len(mine) >= len(other) else target)
+    sides: tuple[tuple[Side, Table], ...] = (("source", mine), ("target", other))
+    for id, (unit, _) in TILE_FIGURES.items():
+        if id in mine or id in other:
+            figures += [Figure(id, unit, _filled(table, id, count), side=side) for side, table in sides]
+    return Table("program_tiles", figures)
+
+
+def _filled(table: Table, id: str, count: int) -> AnyArray:
+    """Values by tile; as numbers with NaN where there are fewer than `count`."""
+    if id in table and len(table) == count:
+        return np.asarray(table[id])
+    values = np.full(count, np.nan)
+    if id in table:
+        values[: len(table)] = table[id]
+    return values
