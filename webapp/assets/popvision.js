@@ -90,7 +90,7 @@ const popvisionCore = (() => {
     return parts.length > 3 ? parts.slice(1, 4).join("/") : null;
   }
 
-  /* Extras of a view (its tab, its filter) come back when the user returns to it; shared keys follow everywhere. */
+  /* Extras of a view (its tab, its filter) return with the user; shared keys go to every view. */
   function keepExtras() {
     const view = viewOf(window.location.pathname);
     if (!view) return;
@@ -169,7 +169,7 @@ const popvisionCore = (() => {
     if (/** @type {CustomEvent} */ (event).detail.name !== "reload") redraw(false);
   });
 
-  /* A link opened in another tab must carry the selection too. */
+  /* A link opened in another tab carries the selection too. */
   for (const kind of ["pointerdown", "focusin"]) {
     document.addEventListener(kind, (event) => {
       const link = popvision.closest(event, 'a[data-nav="view"]');

@@ -33,7 +33,7 @@ const exchangeAxes = (() => {
     pen.text(title, area.x - 58, area.y - 14, colours.axis, "left", 12);
   }
 
-  /* A fill of the colour that lets the grid through. */
+  /* A transparent fill, so that the grid shows. */
   const faint = (colour) => colour + "33";
 
   return { axisX, axisY, faint };

@@ -37,7 +37,7 @@
     fan_in: "Receives from",
     fan_out: "Sends to",
   };
-  const REST = 180; /* ms without movement before the address follows */
+  const REST = 180; /* ms without movement before the URL follows */
   const number = (value) => value.toLocaleString("en-US").replace("-", "\u2212");
 
   class Board {
@@ -90,7 +90,7 @@
       this.place();
     }
 
-    /* The layer and the window that the address names. */
+    /* Set the layer and the window from the URL. */
     place() {
       if (!this.data.rank) return;
       const name = LAYERS[this.selection.xch_view]
@@ -111,7 +111,7 @@
       this.announce();
     }
 
-    /* Where the picture is, in pixels of the host; kept for a frame. */
+    /* The picture's area in pixels of the host, cached for a frame. */
     get area() {
       if (!this.areaKept) this.areaKept = this.measure();
       return this.areaKept;
@@ -151,7 +151,7 @@
       };
     }
 
-    /* Show [x0, x1) x [y0, y1), inside the whole and not smaller than a few cells. */
+    /* Show [x0, x1) x [y0, y1), clipped to the picture and at least a few cells wide. */
     setView(x0, x1, y0, y1) {
       const { width, height } = this.layer.whole;
       const fit = (from, to, whole) => {
@@ -218,7 +218,7 @@
       if (cursor) this.spoken.textContent = [...this.layer.describe(cursor), ...away].join(", ");
     }
 
-    /* ---- the mark: a tile, in the matrix a pair, that the cursor's values are measured from ---- */
+    /* ---- the mark: a tile, or a pair in the matrix; the cursor's values are compared with it ---- */
 
     get mark() {
       const found = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(this.selection.xch_mark || "");
@@ -228,7 +228,7 @@
         : null;
     }
 
-    /* Mark the cursor's place; on the mark itself, take it away. */
+    /* Mark the cursor's place, or remove the mark that is there. */
     toggleMark() {
       const at = this.layer.cursor(),
         to = at && this.layer.patch(at);
@@ -248,7 +248,7 @@
       ];
     }
 
-    /* "+12 B": by how much a value of the cursor is more than that of the mark. */
+    /* "+12 B": the value at the cursor minus the value at the mark. */
     more(here, there, text) {
       const sign = here > there ? "+" : here < there ? "\u2212" : "";
       return sign + text(Math.abs(here - there));

@@ -26,7 +26,7 @@ const exchangeMatrix = (() => {
       return "matrix";
     }
 
-    /* Positions in a cell: the least power of two that leaves a cell a pixel. */
+    /* Positions per cell: the smallest power of two at which a cell is at least a pixel. */
     size() {
       const { view, area } = this.board;
       let size = 1;
@@ -34,7 +34,7 @@ const exchangeMatrix = (() => {
       return size;
     }
 
-    /* Ask for what is visible and not here; true when all of it is here. */
+    /* Fetch what is visible and missing; true when nothing is missing. */
     update() {
       if (this.reason) return true;
       const { view } = this.board,

@@ -20,7 +20,7 @@ const exchangeScale = (() => {
     return signed ? 0.5 + 0.5 * Math.sign(value) * part : LEAST + (1 - LEAST) * part;
   }
 
-  /* An ImageData pixel (0xAABBGGRR); `ground` stands for nothing. */
+  /* Pixels of ImageData (0xAABBGGRR); a value of 0 has the colour `ground`. */
   function pixels(values, largest, signed, ground) {
     const scale = popvision.colourScale(signed ? "diverging" : "sequential");
     const found = new Uint32Array(values.length).fill(ground);

@@ -135,7 +135,7 @@ const executionTooltip = (() => {
       rows.push(
         ...this.shareRows(cell.shares),
         line("first step", execution.integer(cell.first)),
-        line("", "zoom in to see them apart"),
+        line("", "zoom in to separate them"),
       );
       this.show(point, rows, null, null);
     }

@@ -49,7 +49,7 @@ const executionTracePair = (() => {
     if (trace.stopped || popvision.selection().step !== wanted) return;
     trace.pick(step, false);
     if (wanted !== undefined && step === null && !trace.cursor.at)
-      trace.spoken.textContent = "this step has no partner in the target";
+      trace.spoken.textContent = "this step has no match in the target";
   }
 
   /* The partner of a step: of the source's in the target, or the other way; null when it has none. */

@@ -15,7 +15,7 @@ const livenessPaint = (() => {
 
   const readColours = () => Object.fromEntries(NAMES.map((name) => [name, popvision.token(name)]));
 
-  /* The pixel of each level; of a difference 127 is none and 255, without a partner, is left clear. */
+  /* The pixel of each level. Of a difference, 127 is zero and 255 (no match in the target) is transparent. */
   function palette(compares) {
     const scale = popvision.colourScale(compares ? "diverging" : "sequential");
     if (!compares) return scale;
@@ -56,7 +56,7 @@ const livenessPaint = (() => {
     if (map.answer) key(pen, map, colours);
   }
 
-  /* What shows through where the target has no partner. */
+  /* Hatching; it shows where the target has no match. */
   function hatch(pen, area, colours) {
     for (let at = 6 - area.height; at < area.width; at += 8) {
       const [left, right] = [Math.max(at, 0), Math.min(at + area.height, area.width)];

@@ -168,7 +168,7 @@ const memoryAddressMap = (() => {
       return String(pen);
     }
 
-    /* Show a window; whole numbers inside the addressMap. The picture moves at once, the server's answer follows. */
+    /* Show a window, clipped to the map. The picture moves at once, the server's answer follows. */
     show(window_) {
       const all = this.all;
       const least = { addresses: 16, indices: 1 };
@@ -320,7 +320,7 @@ const memoryAddressMap = (() => {
       (found.step ? " (" + found.step + ")" : "") +
       ": ";
     const range = hex(found.begin) + "\u2013" + hex(found.end) + ", " + whole(found.end - found.begin) + " B";
-    const others = found.sharing > 1 ? ", " + found.sharing + " allocations take turns here" : "";
+    const others = found.sharing > 1 ? ", " + found.sharing + " allocations share these addresses" : "";
     const lives = found.always
       ? "always live"
       : "live at indices " + whole(found.from) + "\u2013" + whole(found.to - 1);

@@ -83,14 +83,14 @@ const memoryAddressPaint = (() => {
     }
   }
 
-  /* Black or white, whichever reads better on a colour "#rrggbb". */
+  /* Black or white, whichever has more contrast with "#rrggbb" (relative luminance of WCAG 2). */
   function inkOn(colour) {
     const parts = [1, 3, 5].map((at) => parseInt((colour || "#888888").slice(at, at + 2), 16) / 255);
     const linear = parts.map((v) => (v <= 0.04045 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4)));
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.19 ? "#0b0e14" : "#ffffff";
   }
 
-  /* Equal neighbours of a row become one rectangle. */
+  /* Run-length per row: equal neighbours become one rectangle. */
   function cells(pen, view, data) {
     const { header, arrays } = data;
     const fill = Object.fromEntries(header.categories.map((each) => [each[0], each[2]]));
@@ -181,7 +181,7 @@ const memoryAddressPaint = (() => {
     }
   }
 
-  /* Right of the map: how many allocations take turns at the addresses of a row. */
+  /* Right of the map: how many allocations share the addresses of a row, at different indices. */
   function sharing(pen, view, data, colours, box) {
     const counts = data.arrays.sharing;
     const most = counts.reduce((a, b) => Math.max(a, b), 1);

@@ -16,7 +16,7 @@
     return made;
   }
 
-  /* The end of a name tells operations apart, its beginning where they are: the middle goes. */
+  /* Cut the middle of a name: its end tells operations apart, its beginning says where they are. */
   function cut(text, most) {
     if (text.length <= most) return text;
     const tail = Math.ceil(most * 0.6);
@@ -222,7 +222,7 @@
       if (dx || dy) this.pan(dx, dy);
     }
 
-    /* The nearest box in a direction: what is far to the side counts twice. */
+    /* The nearest box in a direction; distance to the side counts twice. */
     step(dx, dy) {
       const here = this.data.nodes[this.current];
       let best = -1,

@@ -4,13 +4,13 @@ const operationsPage = (() => {
   "use strict";
   const { select, selection } = popvision;
 
-  /* An operation is chosen by its debug context, a group by the beginning of its names. */
+  /* Select an operation by its debug context, a group by its name prefix. */
   function choose(context, name) {
     const single = context !== null && context !== undefined && context >= 0;
     select({ ops_at: single ? String(context) : null, ops_name: single ? null : name });
   }
 
-  /* What is selected becomes the page: a group the level below it, an operation the drawing of its parts. */
+  /* Open the selection: of a group the level below it, of an operation the graph of its parts. */
   function open() {
     const now = selection();
     if (now.ops_at) select({ ops_view: "graph", ops_open: now.ops_at });
@@ -35,7 +35,7 @@ const operationsPage = (() => {
     select({ ops_under: parts.join("/") || null, ops_group: parts.length + 1, ops_at: null, ops_name: now.ops_under });
   }
 
-  /* The shell's menus show what the URL says. */
+  /* Menus and switches of the toolbar show the selection. */
   function followMenus(page) {
     const menu = page.querySelector('select[data-param="ops_group"]');
     const view = selection().ops_view || "";
@@ -58,14 +58,14 @@ const operationsPage = (() => {
         when: () => Boolean(selection().ops_at || selection().ops_name),
       }),
       add({
-        title: "Back to what holds these operations",
+        title: "Up one level of operations",
         key: "u",
         keys: "u",
         run: up,
         when: () => Boolean(selection().ops_under || selection().ops_open),
       }),
       add({
-        title: "Select no operation",
+        title: "Clear the selected operation",
         key: "Escape",
         keys: "Esc",
         run: () => select({ ops_at: null, ops_name: null }),

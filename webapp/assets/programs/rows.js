@@ -62,7 +62,7 @@ const programsRows = (() => {
       return true;
     }
 
-    /* Rows that are shown: those with no closed row above them. */
+    /* Visible rows: those with no closed ancestor. */
     shown() {
       const rows = new Uint32Array(this.n);
       let count = 0;
@@ -89,7 +89,7 @@ const programsRows = (() => {
       this.changed.clear();
     }
 
-    /* All open when the tree is small, else as deep as a few screens show. */
+    /* Open everything in a small tree, else as many levels as fit a few screens. */
     foldAsSuits() {
       this.foldTo(Infinity);
       if (this.n <= SMALL) return;

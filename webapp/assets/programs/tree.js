@@ -105,7 +105,7 @@
       this.follow(selection.program, true);
     }
 
-    /* ---- what is shown ---- */
+    /* ---- rows on the screen ---- */
 
     layout() {
       this.shown = this.rows.shown();
@@ -207,7 +207,7 @@
         this.related = new Set(related);
         this.sayRelated(related.length);
       } catch (_) {
-        /* an id that is not there marks nothing */
+        /* an unknown id marks nothing */
       }
       this.draw();
     }

@@ -43,7 +43,7 @@ const sharedTable = (() => {
     return { "--diff-strength": Math.round(15 + 85 * strength) + "%" };
   }
 
-  /* What hovers over a number that is shown rounded or as time. */
+  /* Tooltip of a number that is shown rounded or as time: its exact value. */
   function exact(value, kind) {
     if (typeof value !== "number") return null;
     const text = grouped.format(value) + (UNITS[kind] === "bytes" ? " B" : " cycles");

@@ -31,7 +31,7 @@
     keep(name, [entry, ...stored(name).filter((each) => !same(each, entry))]);
   }
 
-  /* ---- a page of a report: note what is looked at ---- */
+  /* ---- a page of a report: remember it as recent ---- */
 
   mount("#page > .view[data-report]", (view) => {
     if (!window.location.pathname.startsWith("/r/")) return undefined;
@@ -106,7 +106,7 @@
     const text = entry.labels.join(entry.labels.length === 2 ? " vs " : " \u00b7 ");
     const link = present
       ? Object.assign(document.createElement("a"), { href: hrefOf(entry.keys) })
-      : Object.assign(document.createElement("span"), { className: "dim", title: "Not in the folders given now" });
+      : Object.assign(document.createElement("span"), { className: "dim", title: "Not in the open folders" });
     link.textContent = text;
     if (present) link.dataset.nav = "open";
     const remove = document.createElement("button");

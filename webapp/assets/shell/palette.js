@@ -12,7 +12,7 @@
   const list = () => popvision.part("#palette-list");
   const dialog = () => /** @type {HTMLDialogElement} */ (popvision.part("#palette"));
 
-  /* ---- what there is to choose ---- */
+  /* ---- choices ---- */
 
   const titleOf = (view) => view.querySelector(".nav-text").textContent;
 
@@ -73,7 +73,7 @@
     );
   }
 
-  /* Tabs, switches, choices and buttons of the page are commands already: they have a name and a click. */
+  /* Tabs, switches, choices and buttons of the page: each has a name and a click, so each is a command. */
   function controls() {
     const found = [];
     for (const control of popvision.all('#page [role="tab"], #page .toolbar button, #page .toolbar summary')) {
@@ -160,7 +160,7 @@
     ];
   }
 
-  /* Every word typed is found in the title, the group or the place, in any order. */
+  /* Whether the title, the group or the place contain every typed word, in any order. */
   function matches(entry, text) {
     const inside = (entry.title + " " + (entry.group || "") + " " + (entry.detail || "")).toLowerCase();
     return text

@@ -10,7 +10,7 @@ const shellProgress = (() => {
   const plain = window.fetch.bind(window);
   const waits = new Map(); /* element -> {count, since, bar, text} */
 
-  /* The first output that can be seen, else the first: one callback fills whichever tab is open. */
+  /* The first visible output, else the first: one callback fills whichever tab is open. */
   function first(output) {
     const ids = output
       .replace(/^\.\./, "")
@@ -23,7 +23,7 @@ const shellProgress = (() => {
     return found.find((each) => !each.closest("[role=tabpanel][hidden]")) || found[0] || null;
   }
 
-  /* The part of the page that waits for a request; null = nothing that can be seen. */
+  /* The part of the page that waits for a request; null = nothing visible waits. */
   function areaOf(url, options) {
     if (/\/(state|reports)(\?|$)/.test(url)) return null;
     if (url.includes("/_dash-update-component")) {
@@ -66,7 +66,7 @@ const shellProgress = (() => {
     wait.timer = window.setTimeout(() => tellTime(area, wait), SLOW - MOMENT);
   }
 
-  /* How long it has been, in seconds: no share is known, so none is shown. */
+  /* Show the seconds waited; no share of the work is known. */
   function tellTime(area, wait) {
     if (!area.isConnected || !waits.has(area)) return;
     if (!wait.text) {

@@ -34,7 +34,7 @@
           reload();
         }),
       );
-      parts[2].title = "Read reports again by themselves when they grow; Preferences takes it back";
+      parts[2].title = "Reload reports automatically when they grow (Preferences changes it)";
     }
     const close = button("", "button icon-button", () => {
       dismissed = text;
@@ -58,7 +58,7 @@
 
   function sentence(view, state) {
     if (state.generation === null) return "The trace has grown.";
-    if (state.identity !== view.dataset.identity) return "The report was written anew.";
+    if (state.identity !== view.dataset.identity) return "The report was replaced.";
     return "The report has grown (generation " + state.generation + ").";
   }
 
@@ -96,11 +96,11 @@
       const state = await answer.json();
       if (shown() !== view) return;
       if (view !== looked || state.stamp !== stamp) act(view, state);
-      /* While a reload has to wait, the same state is looked at again. */
+      /* A reload that has to wait looks at the same state again. */
       if (popvision.preference("reload") !== "always" || !isBusy() || !("generation" in state)) stamp = state.stamp;
       looked = view;
     } catch (_) {
-      /* the server is not there for the moment */
+      /* the server does not answer at the moment */
     } finally {
       asking = false;
     }
@@ -108,7 +108,7 @@
 
   window.setInterval(look, EVERY);
   document.addEventListener("visibilitychange", look);
-  /* Another page: what was said belongs to the one before. */
+  /* A new page: notices of the page before go. */
   popvision.mount("#page [data-report]", () => {
     dismissed = "";
     clear();

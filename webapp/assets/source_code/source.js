@@ -45,8 +45,8 @@
       this.keys = (event) => this.pageKey(event);
       document.addEventListener("keydown", this.keys);
       const command = (title, run) => this.stops.push(popvision.commands.add({ title, run, group: "Source" }));
-      command("Next line that made something", () => this.step(1));
-      command("Previous line that made something", () => this.step(-1));
+      command("Next line with figures", () => this.step(1));
+      command("Previous line with figures", () => this.step(-1));
       this.load();
     }
 
@@ -68,7 +68,7 @@
       const files = Array.from(popvision.all("[data-file]"), (each) => each.dataset.file);
       this.file = files.includes(selection.src_file)
         ? selection.src_file
-        : this.box.dataset.file; /* the address may be of another report */
+        : this.box.dataset.file; /* the URL may name a file of another report */
       const query = new URLSearchParams({ file: this.file });
       if (selection.ipu) query.set("ipu", selection.ipu);
       if (selection.vs) query.set("vs", selection.vs);
@@ -288,7 +288,7 @@
       }
     }
 
-    /* The next or previous line that made something, round the end. */
+    /* Move to the next or previous line with figures, round the end of the file. */
     step(direction) {
       if (!this.hot.length) return;
       const next =
@@ -296,7 +296,7 @@
       this.moveTo(next !== undefined ? next : this.hot[direction > 0 ? 0 : this.hot.length - 1], false);
     }
 
-    /* Keys that mean the same wherever the focus is. */
+    /* Keys of the page, wherever the focus is. */
     pageKey(event) {
       if (event.defaultPrevented || popvision.isTyping(event.target) || document.querySelector("dialog[open]")) return;
       const meaning = popvision.keyOf(event);

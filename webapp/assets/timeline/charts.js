@@ -6,7 +6,7 @@ const timelineCharts = (() => {
   const SWATCHES = 16,
     DECADES = 4;
 
-  /* What a row has asked for: one answer for the window and half a screen on both sides. */
+  /* The answer for a row: the window and half a screen on both sides; at most one request is under way. */
   class Asked {
     constructor(timeline, address) {
       this.timeline = timeline;

@@ -31,7 +31,7 @@ const timelineFlames = (() => {
       );
     }
 
-    /* True when nothing in sight is missing. */
+    /* Fetch what is missing; true when everything visible is here. */
     update(viewport, threads) {
       if (!threads.length) return true;
       const covered = this.covers(viewport, threads);
@@ -117,7 +117,7 @@ const timelineFlames = (() => {
         const x = Math.max(-2, left);
         const width = Math.min(viewport.width + 2, right) - x;
         const merged = count[index] > 1;
-        /* A hairline stays visible: at least a pixel, paler where the pixel is mostly empty. */
+        /* A narrow event keeps a pixel, paler where the pixel is mostly empty. */
         draw.fillStyle = colours[channel[index]];
         if (merged) draw.globalAlpha = 0.35 + 0.65 * Math.min(1, busy[index] / Math.max(1, end[index] - start[index]));
         else if (width < 1) draw.globalAlpha = Math.max(0.35, Math.min(1, width));

@@ -106,7 +106,7 @@ const timelineFrame = (() => {
     draw.lineWidth = 1;
   }
 
-  /* The cursor is shared: a dot on every series of every graph in sight. */
+  /* The pointer marks its time on every series of every visible graph. */
   function drawCursor(timeline, row, top) {
     const { draw, viewport, pointer } = timeline;
     if (!pointer || !row.open || pointer.x < tl.NAMES || pointer.y < timeline.top) return;

@@ -7,7 +7,7 @@ const timelineInput = (() => {
   const SCROLL_SPEED = 900; /* pixels a second while a key is held */
   const CURSORS = { from: "ew-resize", to: "ew-resize", window: "grab", outside: "pointer" };
 
-  /* Held keys that are not those of every time axis. */
+  /* Held arrow keys: left and right pan, up and down scroll. */
   const scrollBy = (timeline, seconds, by) =>
     timeline.scrollTo(timeline.scroll + by * (seconds === null ? SCROLL_STEP : SCROLL_SPEED * seconds));
   const ARROWS = { ArrowLeft: "left", ArrowRight: "right" };
@@ -62,7 +62,7 @@ const timelineInput = (() => {
       return this.dragRows(point);
     }
 
-    /* A drag that ends: the hover follows the pointer again. */
+    /* While a drag lasts, the tooltip does not follow the pointer. */
     begun(drag) {
       this.isDragging = true;
       const end = (then) => (point, event) => {

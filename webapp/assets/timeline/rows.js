@@ -51,7 +51,7 @@ const timelineRows = (() => {
     );
   }
 
-  /* Every row there is, in order; folding decides which are shown. */
+  /* All rows in order, before folding. */
   function allRows(facts, merge) {
     const rows = [{ id: "file", kind: "file", title: facts.file, depth: 0, foldable: true }];
     if (facts.heatmaps.length)
@@ -107,7 +107,7 @@ const timelineRows = (() => {
     return HEAD;
   }
 
-  /* Shown rows with their places: {pinned: [...], rows: [...], pinnedHeight, height}. */
+  /* Visible rows with their places: {pinned: [...], rows: [...], pinnedHeight, height}. */
   function place(all, folded, pinned) {
     const layout = { pinned: [], rows: [], pinnedHeight: 0, height: 0 };
     for (const id of pinned) {

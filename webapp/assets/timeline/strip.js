@@ -41,7 +41,7 @@ const timelineStrip = (() => {
       this.timeline.schedule();
     }
 
-    /* One pixel row per lane; where there are more lanes than pixels the fullest of those sharing one is shown. */
+    /* One pixel row per lane; with more lanes than pixels, the fullest lane of each pixel row. */
     paint() {
       const { columns, header, arrays } = this.data;
       const rows = Math.max(1, Math.min(header.lanes, HEIGHT - 8));

@@ -85,7 +85,7 @@ const timelineTimeline = (() => {
       popvision.select(patch);
     }
 
-    /* The window goes into the URL when moving has paused. */
+    /* The window moved: draw now, write the URL when it rests. */
     moved() {
       this.schedule();
       window.clearTimeout(this.writing);
@@ -141,7 +141,7 @@ const timelineTimeline = (() => {
       return this.charts.get(row.id);
     }
 
-    /* Rows that can be seen, with the y of their top. */
+    /* Visible rows, with the y of their top. */
     inSight() {
       const pinned = this.place.pinned.map((row) => ({ row, top: this.top + row.top }));
       const base = this.top + this.place.pinnedHeight - this.scroll;
@@ -184,7 +184,7 @@ const timelineTimeline = (() => {
       this.schedule();
     }
 
-    /* The event of the URL, when it is not the one just clicked. */
+    /* Fetch the event that the URL names, unless a click has just selected it. */
     async readEvent(text) {
       const match = text.match(/^(\d+)\.(i|\d+)\.(\d+)$/);
       if (!match) {
@@ -347,7 +347,7 @@ const timelineTimeline = (() => {
       return this.updateCorner() && complete;
     }
 
-    /* Events and duration of what is visible. */
+    /* Count of events and duration of the window, in the corner. */
     updateCorner() {
       const { viewport } = this;
       const from = Math.max(0, Math.floor(viewport.from)),
@@ -375,7 +375,8 @@ const timelineTimeline = (() => {
                 hidden + (hidden === 1 ? " channel" : " channels") + " hidden in the drawing, counted here",
                 "tl-corner-note",
               );
-            if (this.facts.recording) line("not closed: still recording, or killed", "tl-corner-note");
+            if (this.facts.recording)
+              line("file not closed: still recording, or its process was killed", "tl-corner-note");
           })
           .catch(complain)
           .finally(() => {

@@ -45,7 +45,7 @@ const timelineToolbar = (() => {
     popvision.canvas.showZoom(place.querySelector("input"), timeline.viewport);
   }
 
-  /* One tick per channel. Ticks hide what is drawn; figures and statistics go on counting everything. */
+  /* One tick per channel. A tick hides events in the drawing; figures and statistics still count them. */
   function fillKey(timeline) {
     const place = slot("key");
     if (!place) return;
