@@ -1,7 +1,7 @@
-"""Counting one run of a codelet: its fields as counting arrays, its own loops by their backward jumps.
+"""Count the operations of one run of a Python codelet: fields are counting arrays, loop trips are backward jumps.
 
-The vertex runs on made-up data of the right sizes (ones), since the values are not known at compile time; a codelet
-whose work depends on its data gets the figure of that run. Vertex state has its real values. Everything is
+The vertex runs on made-up data of the right sizes (ones), as values are not known at compile time; a codelet whose work
+depends on its data gets the figure of that run. Vertex state has its real values. Everything is
 deterministic.
 """
 
@@ -32,7 +32,7 @@ ENTRY, PER_EDGE = 5, 2
 
 @dataclass(frozen=True)
 class Figures:
-    """What one vertex costs: thread cycles of a worker, tile cycles of a supervisor or multi vertex."""
+    """The cost of one vertex: thread cycles of a worker, tile cycles of a supervisor or multi vertex."""
 
     cycles: int
     flops: int
@@ -48,7 +48,7 @@ def count_vertex(
 ) -> Figures:
     """Count a run of the codelet with fields of these sizes (elements of each inner vector) and these values.
 
-    Raises NotCountableError where it does what cannot be counted, or fails on made-up data."""
+    Raises NotCountableError for operations that cannot be counted, and for failures on made-up data."""
     problem: Exception | None = None
     for fill in (1, 0):  # ones; zeros for codelets that index by what they read
         try:
@@ -56,7 +56,7 @@ def count_vertex(
             runs = [_run(cls, fields, sizes, values, fill, worker) for worker in workers]
         except NotCountableError:
             raise
-        except Exception as error:  # what the codelet raises is its own affair
+        except Exception as error:  # a codelet may raise anything
             problem = error
             continue
         longest = max(runs, key=lambda counter: counter.slots())

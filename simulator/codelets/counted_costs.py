@@ -1,4 +1,4 @@
-"""Costs of codelets without an estimate: a few vertices are run and counted, the rest lie between them."""
+"""Costs of codelets without an estimate: a few vertices are run and counted, the others are interpolated."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from simulator.graph.vertices import BlockCosts, CostFunction, FieldSpec, Vertex
 
 #: Vertices of a block that are run, at most; figures of others are interpolated by the number of their elements.
 SAMPLES = 9
-#: Elements of the longest vector with which a vertex too large to be followed is run, and half of it.
+#: A vertex that is too large to be run is run with its longest vector this long, and half as long.
 FOLLOWED = 2048
 
-#: Where nothing can be counted: 20 instructions to start, and 2 per element read or written. A published naive triad
-#: takes 6.3 issue slots per element of three arrays (published-numbers 2), which is 2.1 per element moved.
+#: For codelets that cannot be counted: 20 instructions to start, and 2 per element read or written. A published naive
+#: triad takes 6.3 issue slots per element of three arrays (published-numbers 2), which is 2.1 per element moved.
 GUESS_START = 20
 GUESS_PER_ELEMENT = 2
 
@@ -38,27 +38,28 @@ def counted_costs(cls: type[Any], kind: str, fields: tuple[FieldSpec, ...]) -> C
         try:
             return count_vertex(cls, kind, fields, sizes, values)
         except TooLongError:
-            return _drawn_on(cls, kind, fields, sizes, values)
+            return _extrapolated(cls, kind, fields, sizes, values)
 
     return costs_by_counting(cls.__name__, kind, fields, count)
 
 
-#: Compute sets are estimated on several threads; a codelet that is counted runs code of the program, and its process
-#: and its figures are shared between compute sets, so one at a time.
+#: Compute sets are estimated on several threads, but counting runs code of the program in a shared process and fills a
+#: shared table, so one vertex is counted at a time.
 _counting = Lock()
 
 
 def costs_by_counting(
     name: str, kind: str, fields: tuple[FieldSpec, ...], count: Count, better: str = "give it an `estimate`"
 ) -> CostFunction:
-    """A cost function that counts some vertices; figures are kept by size. `better`: what the user may do."""
-    kept: dict[Any, Figures | NotCountableError] = {}
+    """A cost function that counts some vertices and caches their figures by size. `better`: advice for a better figure
+    than a guess."""
+    figures_by_size: dict[Any, Figures | NotCountableError] = {}
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         moved = sum((np.asarray(elements[name]) for name in elements), np.zeros(len(block), np.int64))
         try:
             with _counting:
-                return _counted(kind, fields, count, block, elements, moved, kept)
+                return _counted(kind, fields, count, block, elements, moved, figures_by_size)
         except NotCountableError as reason:
             text_output.once(
                 f"codelet {name}",
@@ -77,29 +78,29 @@ def _counted(
     block: VertexBlock,
     elements: Mapping[str, Int64Array],
     moved: Int64Array,
-    kept: dict[Any, Figures | NotCountableError],
+    figures_by_size: dict[Any, Figures | NotCountableError],
 ) -> BlockCosts:
     if len(block) == 0:
         return guess(kind, moved, 1)
     shape = _shapes(block, elements)
     _, first, inverse = np.unique(shape, return_index=True, return_inverse=True)
     if len(first) <= SAMPLES:
-        figures = [_figures(fields, count, block, int(row), kept) for row in first]
+        figures = [_figures(fields, count, block, int(row), figures_by_size) for row in first]
         cycles = np.array([f.cycles for f in figures], np.int64)[inverse]
         flops = np.array([f.flops for f in figures], np.int64)[inverse]
     else:
         by_size = first[np.argsort(moved[first], kind="stable")]
         rows = by_size[np.unique(np.linspace(0, len(by_size) - 1, SAMPLES).round().astype(np.int64))]
-        figures = [_figures(fields, count, block, int(row), kept) for row in rows]
-        cycles = _between(moved, moved[rows], [f.cycles for f in figures])
-        flops = _between(moved, moved[rows], [f.flops for f in figures])
+        figures = [_figures(fields, count, block, int(row), figures_by_size) for row in rows]
+        cycles = _interpolated(moved, moved[rows], [f.cycles for f in figures])
+        flops = _interpolated(moved, moved[rows], [f.flops for f in figures])
     most = max(figures, key=lambda f: f.cycles)
     source = f"counted in a run of the codelet (simulator/machine/instructions.py), most: {most.text}"
     return BlockCosts(cycles, "guess", source, flops)
 
 
-def _between(moved: Int64Array, at: Int64Array, figures: list[int]) -> Int64Array:
-    """Interpolated by the elements moved, never falling as they grow."""
+def _interpolated(moved: Int64Array, at: Int64Array, figures: list[int]) -> Int64Array:
+    """Figures interpolated by the elements moved; they never fall as the elements grow."""
     size, last = np.unique(at, return_inverse=True)
     highest = np.zeros(len(size), np.int64)
     np.maximum.at(highest, last, np.asarray(figures, np.int64))
@@ -107,7 +108,7 @@ def _between(moved: Int64Array, at: Int64Array, figures: list[int]) -> Int64Arra
 
 
 def _shapes(block: VertexBlock, elements: Mapping[str, Int64Array]) -> Int64Array:
-    """A number per vertex that vertices of equal sizes and values share."""
+    """A hash per vertex, equal for vertices of equal sizes and values."""
     mixed = np.zeros(len(block), np.uint64)
     columns: list[Any] = [elements[name] for name in elements]
     columns += [v for v in block.values.values() if np.ndim(v) == 1 and len(v) == len(block)]
@@ -124,32 +125,32 @@ def _figures(
     count: Count,
     block: VertexBlock,
     row: int,
-    kept: dict[Any, Figures | NotCountableError],
+    figures_by_size: dict[Any, Figures | NotCountableError],
 ) -> Figures:
     """The figures of one vertex, or why it has none, counted once for each size and state."""
     nested = {field.name for field in fields if field.kind == "vectors"}
     sizes = {name: vector_sizes(edges, row, name in nested) for name, edges in block.edges.items()}
     values = {name: value_at(value, row) for name, value in block.values.items()}
     key = (tuple(sizes.items()), tuple((name, np.asarray(value).tobytes()) for name, value in values.items()))
-    if key not in kept:
+    if key not in figures_by_size:
         try:
-            kept[key] = count(sizes, values)
+            figures_by_size[key] = count(sizes, values)
         except NotCountableError as reason:
-            kept[key] = reason
-    found = kept[key]
+            figures_by_size[key] = reason
+    found = figures_by_size[key]
     if isinstance(found, NotCountableError):
         raise found
     return found
 
 
-def _drawn_on(
+def _extrapolated(
     cls: type[Any],
     kind: str,
     fields: tuple[FieldSpec, ...],
     sizes: Mapping[str, tuple[int, ...]],
     values: Mapping[str, Any],
 ) -> Figures:
-    """The figures of a vertex too large to be followed: a straight line through those of two smaller ones, whose
+    """The figures of a vertex that is too large to be run, on a straight line through those of two smaller ones, whose
     vectors are all shorter by the same factor."""
     largest = max(max(lengths, default=0) for lengths in sizes.values())
     factor = -(-largest // FOLLOWED)
@@ -163,7 +164,7 @@ def _drawn_on(
         math.ceil(top + max(top - bottom, 0) * times)
         for top, bottom in ((high.cycles, low.cycles), (high.flops, low.flops))
     )
-    return Figures(cycles, flops, f"{high.text}; drawn on from {less:,} and {more:,} elements to {many:,}")
+    return Figures(cycles, flops, f"{high.text}; extrapolated from {less:,} and {more:,} elements to {many:,}")
 
 
 def _shorter(sizes: Mapping[str, tuple[int, ...]], factor: int) -> dict[str, tuple[int, ...]]:
@@ -171,7 +172,7 @@ def _shorter(sizes: Mapping[str, tuple[int, ...]], factor: int) -> dict[str, tup
 
 
 def guess(kind: str, elements_moved: Int64Array, workers: int) -> BlockCosts:
-    """The cost of vertices of which only the number of elements read and written is known.
+    """The cost of vertices by the number of elements that they read and write.
 
     worker: 20 + 2 per element, thread cycles. supervisor: the same, each instruction taking a turn of all workers.
     multi: the elements shared out over the workers, in tile cycles."""

@@ -1,4 +1,4 @@
-"""Which operation of the instruction table each NumPy function is, on floats and on integers."""
+"""The operation of the instruction table that each NumPy function counts as, on floats and on integers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from simulator.machine.instructions import OperationCounts
 
 
 class NotCountableError(Exception):
-    """The codelet does something that has no operation in the instruction table; the text says what, as a verb."""
+    """The codelet does something that the instruction table does not have; the text is a verb phrase that names it."""
 
 
 class TooLongError(NotCountableError):
-    """The codelet takes too many steps to be followed at this size."""
+    """The codelet takes too many steps to be run at this size."""
 
 
 _ADD = ("float add", "integer")
@@ -53,7 +53,7 @@ OPERATION_OF: dict[np.ufunc, tuple[str | None, str | None]] = {
     np.hypot: ("square root", "square root"),
 }
 
-#: functions that NumPy makes of ufuncs, which count themselves
+#: functions that NumPy composes of ufuncs, which are counted by themselves
 THROUGH = frozenset(
     (
         np.sum,
@@ -99,7 +99,7 @@ def _search(counts: OperationCounts, arguments: list[Any], result: Any) -> None:
 
 
 def _products(counts: OperationCounts, arguments: list[Any], result: Any) -> None:
-    """Operands were read once by then; a product of matrices reads them again for each."""
+    """The operands were counted once already; a product of matrices reads them again for each result."""
     a = np.asarray(arguments[0])
     products = int(np.size(result)) * int(a.shape[-1] if a.ndim else 1)
     floating = np.asarray(result).dtype.kind == "f"
@@ -117,10 +117,10 @@ def _running_sum(counts: OperationCounts, arguments: list[Any], result: Any) -> 
 
 
 def _nothing(counts: OperationCounts, arguments: list[Any], result: Any) -> None:
-    """Kept in registers."""
+    """Count nothing: the values stay in registers."""
 
 
-#: functions outside the ufuncs -> what they count beside the loads of their arguments
+#: functions that are no ufuncs -> how to count them, beside the loads of their arguments
 ARRAY_FUNCTIONS: dict[Any, Rule] = {
     np.where: _choose,
     **dict.fromkeys((np.argmax, np.argmin), _search),

@@ -1,11 +1,11 @@
-"""Arrays that count what is done with them: how a Python codelet without an estimate gets its figure.
+"""Arrays that count the operations on them, for the costs of Python codelets without an estimate.
 
 `counted` wraps the array of a field. Elements of a field lie in memory: reading one, or a whole array in an expression,
 counts loads; assigning counts stores. Results of expressions are in registers. Every operation counts once per element,
 by `simulator.machine.instructions`. Whole-array assignments and reductions count one loop trip per element, as a
 compiler that fuses the expression would have; loops written in Python are counted by `simulator.codelets.count_run`.
 
-What is done with plain numbers (`math.sqrt(x)`, `x.tolist()`) is not seen. What cannot be counted raises
+Operations on plain numbers (`math.sqrt(x)`, `x.tolist()`) are not counted. An operation that cannot be counted raises
 NotCountableError.
 """
 
@@ -20,7 +20,7 @@ from simulator.arrays import AnyArray
 from simulator.codelets.counted_functions import ARRAY_FUNCTIONS, OPERATION_OF, THROUGH, NotCountableError, TooLongError
 from simulator.machine.instructions import OperationCounts
 
-#: Counted events after which a codelet is not followed any further.
+#: Counted events after which a run is ended.
 MAXIMUM_EVENTS = 200_000
 
 
@@ -36,7 +36,7 @@ class Counter(OperationCounts):
         super().add(operation, times)
 
     def step(self) -> None:
-        """One more event."""
+        """Count an event; raises TooLongError at the limit."""
         self.events += 1
         if self.events > MAXIMUM_EVENTS:
             raise TooLongError(f"takes more than {MAXIMUM_EVENTS:,} steps")
@@ -154,7 +154,7 @@ def counted(values: AnyArray, counter: Counter, *, half: bool = False, in_memory
 
 
 def register(values: Any, counter: Counter) -> CountedArray:
-    """A result that is in registers."""
+    """A result in registers."""
     return counted(np.asarray(values), counter, in_memory=False)
 
 
@@ -179,7 +179,7 @@ def _counter_of(inputs: Any, outs: Any) -> Counter:
     for value in (*inputs, *(outs or ())):
         if isinstance(value, CountedArray) and value.counter is not None:
             return value.counter
-    raise NotCountableError("makes arrays that cannot be followed")
+    raise NotCountableError("makes arrays that cannot be counted")
 
 
 def _read(counter: Counter, values: Any) -> None:

@@ -1,4 +1,4 @@
-"""How a Python codelet declares its fields.
+"""Declarations of the fields of Python codelets.
 
 x = Input(Vector(FLOAT))             an edge to a run of elements
 out = Output(FLOAT)                  an edge to one element

@@ -1,4 +1,4 @@
-"""What floating-point arithmetic does on tiles: the flags of the register that programs and engine options set.
+"""The flags of floating-point arithmetic on tiles, which programs and engine options set.
 
 The flags hold for the thread that runs a program. Off by default, as after a reset of the device: halves that are too
 large become the largest half, invalid operations give NaN, rounding is to nearest.
@@ -40,14 +40,14 @@ class FloatState:
         return sum(1 << bit for bit, name in enumerate(BITS) if getattr(self, name))
 
     def change(self, clear: int, set_: int) -> None:
-        """Clear the flags of one word, then set those of another, for what runs next on this thread."""
+        """Clear the flags of one word, then set those of another, for the code that this thread runs next."""
         word = (self.word() & ~clear) | set_
         for bit, name in enumerate(BITS):
             setattr(self, name, bool(word >> bit & 1))
         self.apply()
 
     def apply(self) -> None:
-        """Let NumPy raise FloatingPointError for what the flags stop at."""
+        """Let NumPy raise FloatingPointError for the errors that the flags stop at."""
         np.seterr(
             invalid="raise" if self.inv else "ignore",
             divide="raise" if self.div0 else "ignore",
@@ -93,7 +93,7 @@ def current() -> FloatState:
 
 @contextmanager
 def running(state: FloatState) -> Iterator[None]:
-    """Let a state hold on this thread."""
+    """Use a state on this thread."""
     before = getattr(_thread, "state", _DEFAULT)
     with np.errstate(all="ignore"):
         _thread.state = state

@@ -1,10 +1,10 @@
-"""What codelets print: labelled by tile and worker, line by line, on the stream of Engine.setPrintStream.
+"""Output of codelets: labelled by tile and worker, line by line, on the stream of Engine.setPrintStream.
 
     [tile 3, worker 1] 0.5
     [replica 1, tile 0, supervisor] done
 
-A worker vertex is labelled by the worker that the report has it on: the first that was free, by the costs of the
-vertices of its tile before it. A line that a vertex leaves unfinished ends with the run.
+A worker vertex is labelled by its worker in the report: the first that was free, by the costs of the earlier vertices
+of its tile. A line that a vertex leaves unfinished ends with the run.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class Workers:
-    """The worker of every vertex of a compiled program, as `lanes` have them."""
+    """The worker of every vertex of a compiled program, as in `lanes`."""
 
     def __init__(self, lanes: Iterable[VertexLanes], tiles_per_ipu: int) -> None:
         self._lanes = {(lane.compute_set, lane.ipu): lane for lane in lanes}
         self._tiles_per_ipu = tiles_per_ipu
 
     def of(self, compute_set: int, tile: int, turn: int) -> int:
-        """Of the vertex that is number `turn` of its tile in a compute set."""
+        """The worker of vertex number `turn` of a tile in a compute set."""
         ipu, tile = divmod(tile, self._tiles_per_ipu)
         lane = self._lanes[compute_set, ipu]
         return int(lane.worker[int(lane.tile_offsets[tile]) + turn])
@@ -42,8 +42,8 @@ class Workers:
 
 @dataclass(frozen=True)
 class VertexPlaces:
-    """Where the vertices of a block are. `number`: of its compute set. `before`: vertices of each tile in earlier
-    blocks of the compute set."""
+    """The places of the vertices of a block. `number`: that of its compute set. `before`: vertices of each tile in
+    earlier blocks of the compute set."""
 
     type_name: str
     kind: str
@@ -56,12 +56,12 @@ class VertexPlaces:
         return int(self.tiles[row])
 
     def turn(self, row: int) -> int:
-        """How many vertices its tile runs before this one."""
+        """The number of vertices that its tile runs before this one."""
         tile = self.tile(row)
         return self.before.get(tile, 0) + int(np.count_nonzero(self.tiles[:row] == tile))
 
     def located(self, row: int) -> tuple[str, ErrorLocation]:
-        """Where a vertex is, in words and for programs."""
+        """The place of a vertex, as words and as a location."""
         tile = self.tile(row)
         text = f"Vertex {row} of type {self.type_name} in compute set '{self.compute_set}' on tile {tile}"
         return text, ErrorLocation(tile, vertex=self.type_name)
@@ -87,7 +87,7 @@ def places_of(block: VertexBlock, earlier: list[VertexBlock], compute_set: str) 
 
 
 class _Running(threading.local):
-    """What this thread runs: (places, replica), the row, and the worker of a multi-vertex."""
+    """The vertex that this thread runs: (places, replica), the row, and the worker of a multi-vertex."""
 
     places: tuple[VertexPlaces, int] | None = None
     row = 0
@@ -131,7 +131,7 @@ class CodeletPrints:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """While this is open, what Python codelets print comes here; all other text goes where it went."""
+        """Inside this context the output of Python codelets comes here; other text on standard output is unaffected."""
         with contextlib.redirect_stdout(_Listener(sys.stdout, self)):
             try:
                 yield

@@ -1,4 +1,4 @@
-"""QUARTER fields of codelets: numbers inside, encoded bytes outside.
+"""QUARTER fields of codelets: numbers inside `compute`, encoded bytes outside.
 
 Every edge of type QUARTER has a hidden scalar edge to the metadata tensor of what it is connected to, so that
 exchanges, liveness and costs know that the vertex reads it.
@@ -37,7 +37,7 @@ def stored(values: Any, metadata: Any) -> UInt8Array:
 
 
 def with_numbers(run: Callable[[Any], Any], fields: Iterable[FieldSpec]) -> Callable[[Any], Any]:
-    """A runner of codelets whose QUARTER fields are numbers, as one of fields that are encoded bytes."""
+    """A runner for fields with encoded bytes, from one whose QUARTER fields are numbers."""
     known = tuple(fields)
     coded = [f for f in known if f.type is QUARTER and f.kind != "value"]
     if not coded:

@@ -1,4 +1,4 @@
-"""Running Python codelets on the fields that the runtime hands over.
+"""Run Python codelets on the fields that the runtime gives them.
 
 A runner takes any object whose attributes are the fields: ndarrays for vectors, 0-d arrays or numbers for scalars,
 lists of these for vectors of edges. It runs the codelet on an instance of its class and writes outputs back: into the
@@ -39,7 +39,7 @@ def vertex_runner(cls: type[Any], fields: tuple[FieldSpec, ...], multi: bool) ->
 
 
 def agrees(result: Any) -> bool:
-    """Whether what compute() returned counts as true: nothing does, and of many values all must."""
+    """Whether the result of compute() counts as true; None does, and of several values all must be true."""
     return result is None or bool(np.all(result))
 
 
@@ -107,8 +107,7 @@ def store(target: AnyArray, result: Any) -> None:
 
 
 def rounded(result: AnyArray, dtype: np.dtype[Any]) -> AnyArray:
-    """`result` as `dtype`; what becomes of halves out of range, or between two halves, the state of the running
-    program says (`float_state`)."""
+    """`result` as `dtype`; the state of the running program (`float_state`) decides how halves overflow and round."""
     if dtype == np.float16 and result.dtype != np.float16:
         return current().to_half(result)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -15,8 +15,8 @@ In `compute` every vector is an ndarray, every scalar a number, a vector of edge
 (`self.y[:] = ...`) or assigned; they are rounded to the field's type once, at the end. HALF and
 QUARTER fields are float32 inside.
 
-`compute_batch`, where a codelet has it, gets many vertices with equal sizes at once: the same attributes with one more
-dimension in front, that of the vertices. It must do what `compute` does.
+`compute_batch`, if a codelet has it, gets many vertices with equal sizes at once: the same attributes with one more
+dimension in front, that of the vertices. It must have the same results as `compute`.
 
 `estimate(sizes, values, target)` gives cycles of all vertices of a block: `sizes[field]` = elements per vertex,
 `values[field]` = the simple field's value or values. It returns cycles, or (cycles, flops): thread cycles for `Vertex`,

@@ -394,9 +394,7 @@ def _concatenated(tensors: list[Tensor], dimension: int) -> Tensor:
         require_valid(t)
         shape = t.view.shape
         if t.element_type is not head.element_type or t.view.store is not first.store:
-            raise tensor_creation_error(
-                f"concat: {t!r} does not go with {head!r}: same type and same graph are needed."
-            )
+            raise tensor_creation_error(f"concat: {t!r} and {head!r} must have the same type and be of the same graph.")
         if shape[:axis] + shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :]:
             raise tensor_creation_error(
                 f"concat: shapes {t.shape()} and {head.shape()} differ outside dimension {axis}."

@@ -44,7 +44,7 @@ _CLONE_N = Overloads(
 
 @dataclass(frozen=True)
 class _Layout:
-    """A new variable: how many elements, which of them each element of the tensor is, and where they lie."""
+    """The layout of a new variable: the number of its elements, the element for each one of the tensor, its tiles."""
 
     count: int
     place: Int64Array | None  #: per flattened element of the tensor; None = in order

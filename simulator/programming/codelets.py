@@ -1,4 +1,4 @@
-"""Registering codelets: Python classes, C and C++ sources, our own objects, descriptions in JSON."""
+"""Register codelets: Python classes, C and C++ sources, our own objects, descriptions in JSON."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _arguments(
             rest.insert(0, names.pop(name))
             break
     if not rest:
-        raise graph_object_load_error("addCodelets needs what to add: a path, a stream, a class, or a list of them.")
+        raise graph_object_load_error("addCodelets needs a path, a stream, a class, or a list of them.")
     source = rest.pop(0)
     kind: CodeletFileType = names.pop("type", CodeletFileType.Auto)
     output = names.pop("compileOutput", None)

@@ -1,4 +1,4 @@
-"""Graphs as dot files: what `Graph.outputComputeGraph` and `outputVertexGraph` write."""
+"""Graphs as dot files, for `Graph.outputComputeGraph` and `outputVertexGraph`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Edge = tuple[str, str]
 
 @dataclass
 class _Links:
-    """Who is connected to whom: names of dot nodes, each pair once, in order of appearance."""
+    """Connections as pairs of dot nodes, each pair once, in order of appearance."""
 
     black: dict[Edge, None] = field(default_factory=dict)
     red: dict[Edge, None] = field(default_factory=dict)

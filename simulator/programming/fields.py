@@ -1,4 +1,4 @@
-"""Fields of vertices: what they are connected to, their sizes, values and limits."""
+"""Fields of vertices: connections, sizes, values and limits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CONNECT = Overloads(
 
 class ConnectionDesc(tuple[Any, ...]):
     """One connection of `addVertex`: `ConnectionDesc(field, v)`, v being a tensor, a list of tensors, a value, or a
-    FieldRef with False behind it. Plain tuples and lists do as well."""
+    FieldRef with False behind it. Plain tuples and lists serve as well."""
 
     __slots__ = ()
 
@@ -87,7 +87,7 @@ def connect_other(state: GraphState, builder: BlockBuilder, row: int, field: str
 
 
 def _connect_field(state: GraphState, builder: BlockBuilder, row: int, field: str, other: FieldRef) -> None:
-    """Connect to what a field of another vertex is connected to, or will be."""
+    """Connect to the elements that a field of another vertex is connected to, now or later."""
     if other.vertex.builder.store is not state.store:
         raise graph_connection_error(f"Field '{other.name}' is of a vertex of another graph.")
     if field not in builder.fields.edges:
@@ -206,7 +206,7 @@ def _field(type_: VertexType, name: str) -> FieldSpec:
 
 
 def _layout(spec: FieldSpec, dim: int) -> str:
-    """The layout that keeps the count of a dimension."""
+    """The layout with the count of a dimension."""
     return spec.outer if spec.kind == "scalars" or (spec.kind == "vectors" and dim == 0) else spec.layout
 
 

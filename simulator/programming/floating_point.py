@@ -1,4 +1,4 @@
-"""setFloatingPointBehaviour and its relatives: programs that change how tiles calculate.
+"""setFloatingPointBehaviour and related functions: programs that set the floating-point flags of tiles.
 
 The device has one such register per tile; the simulator has one for all tiles of an engine, because one kernel computes
 for many tiles at once. So a program made with a virtual graph changes the other tiles too. The flags stay as they are
@@ -24,7 +24,7 @@ _ALL = (1 << len(BITS)) - 1
 
 @dataclass(frozen=True)
 class FloatingPointBehaviour:
-    """What tiles do in floating-point arithmetic. inv, div0, oflo: stop the program at an invalid operation, a
+    """The flags of floating-point arithmetic on tiles. inv, div0, oflo: stop the program at an invalid operation, a
     division by zero, an overflow; esr: round halves stochastically; nanoo: NaN where a half overflows, in place of the
     largest half."""
 
@@ -35,7 +35,7 @@ class FloatingPointBehaviour:
     nanoo: bool = True
 
     def word(self) -> int:
-        """The flags as one number: what getAndModifyFloatingPointBehaviour returns for each tile."""
+        """The flags as one number, which getAndModifyFloatingPointBehaviour returns for each tile."""
         return sum(1 << bit for bit, name in enumerate(BITS) if getattr(self, name))
 
     def __and__(self, other: FloatingPointBehaviour) -> FloatingPointBehaviour:
@@ -49,7 +49,7 @@ class FloatingPointBehaviour:
 
 
 class _ModifyFloatingPoint(SupervisorVertex):
-    """Clears flags, then sets flags of the register; `before` gets what it held. Only the vertex of the last tile
+    """Clears flags, then sets flags of the register; `before` gets the old flags. Only the vertex of the last tile
     writes the one register that all tiles share here, after all of them have read it."""
 
     name = "poplar_rt::ModifyFloatingPoint"
@@ -87,7 +87,7 @@ class _RestoreFloatingPoint(SupervisorVertex):
 def setFloatingPointBehaviour(
     graph: Graph, prog: Sequence, behaviour: FloatingPointBehaviour | Tensor, debugContext: Context = ""
 ) -> None:
-    """Append to `prog` what sets the behaviour of all tiles: the flags given, or those of a tensor that
+    """Append to `prog` a program that sets the behaviour of all tiles: the flags given, or those of a tensor that
     getAndModifyFloatingPointBehaviour returned. Raises `poplar_error` for anything else."""
     if isinstance(behaviour, Tensor):
         _restore(graph, prog, behaviour, debugContext)
@@ -101,7 +101,7 @@ def setFloatingPointBehaviour(
 
 
 def setStochasticRounding(graph: Graph, prog: Sequence, behaviour: bool, debugContext: Context = "") -> None:
-    """Append to `prog` what turns stochastic rounding of halves on or off, and nothing else."""
+    """Append to `prog` a program that turns stochastic rounding of halves on or off, and changes nothing else."""
     esr = FloatingPointBehaviour(False, False, False, True, False).word()
     _modify(graph, prog, 0 if behaviour else esr, esr if behaviour else 0, debugContext)
 
@@ -113,8 +113,8 @@ def getAndModifyFloatingPointBehaviour(
     set: FloatingPointBehaviour,
     debugContext: Context = "",
 ) -> Tensor:
-    """Append to `prog` what clears the flags of `clear`, then sets those of `set`; returns a tensor with one word per
-    tile that gets the flags as they were, for setFloatingPointBehaviour to put back."""
+    """Append to `prog` a program that clears the flags of `clear`, then sets those of `set`; returns a tensor with one
+    word per tile that gets the old flags, which setFloatingPointBehaviour restores."""
     return _modify(graph, prog, clear.word(), set.word(), debugContext)
 
 

@@ -1,8 +1,8 @@
 """The class Graph: Poplar's methods, each of which delegates to a function over the graph's state.
 
 The functions are grouped by subject: `variables`, `clones`, `initial_values`, `mapping`, `order`, `codelets`,
-`vertices`, `fields`, `estimates`, `streams`, `serialization`, `virtual_graphs`. This module holds signatures and what
-they promise, and nothing else.
+`vertices`, `fields`, `estimates`, `streams`, `serialization`, `virtual_graphs`. This module holds only
+their signatures and documentation.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ class Graph:
         return self.state.target
 
     def getReplicationFactor(self) -> int:
-        """How often the graph runs at once, each time on IPUs of its own."""
+        """The number of replicas of the graph that run at once, each on IPUs of its own."""
         return self.store.replicas
 
     def addDebugInfo(self, debugContext: Context, layer: str, **arguments: Any) -> DebugInfo:
-        """Record an operation of a library; give the result as context of what the operation makes."""
+        """Record an operation of a library; pass the result as context to the objects that the operation makes."""
         context = as_context(debugContext)
         return DebugInfo(self.store, record(self.store, context, "operation", layer, arguments))
 
@@ -129,9 +129,9 @@ class Graph:
     @overload
     def createVirtualGraph(self, perIpuTiles: Sequence[int]) -> Graph: ...
     def createVirtualGraph(self, *arguments: Any, **names: Any) -> Graph:
-        """A graph over the same state that sees fewer tiles: the first n of each IPU, tiles [lower, upper) of one
-        IPU, or these tiles of each IPU. Raises `invalid_tile_mapping` for tiles that are not there, not different, or
-        not within one IPU."""
+        """A graph over the same state with fewer tiles: the first n of each IPU, tiles [lower, upper) of one IPU, or
+        these tiles of each IPU. Raises `invalid_tile_mapping` for tiles that do not exist, occur twice, or are not
+        within one IPU."""
         return Graph._of(virtual_graphs.virtual_graph(self.state, arguments, names), self.getTopLevelGraph())
 
     def getTopLevelGraph(self) -> Graph:
@@ -139,11 +139,11 @@ class Graph:
         return self._top or self
 
     def convertTileToTopLevelGraphTile(self, tileId: int) -> int:
-        """The tile of the top level graph that a tile of this graph is; `invalid_tile_mapping` where there is none."""
+        """The number of a tile of this graph in the top level graph; `invalid_tile_mapping` where there is none."""
         return self.state.device_tile(tileId)
 
     def convertTopLevelGraphTileToTile(self, topLevelGraphTileId: int) -> int:
-        """The tile of this graph that a tile of the top level graph is; `invalid_tile_mapping` where there is none."""
+        """The number of a tile of the top level graph in this graph; `invalid_tile_mapping` where there is none."""
         return virtual_graphs.tile_of_top_level(self.state, self.getTopLevelGraph().state, topLevelGraphTileId)
 
     def convertVirtualTileToPhysicalTile(self, tileId: int) -> int:
@@ -239,7 +239,7 @@ class Graph:
     def addConstantHalf(self, type: Type, shape: Shape, val: Any, debugContext: Context = "<const>") -> Tensor:
         """Add a constant from raw 16-bit words of IEEE half, converted to `type`: one for all elements, or one each.
 
-        Raises `tensor_creation_error` for what are no such words, and where their number does not fit."""
+        Raises `tensor_creation_error` for values that are no such words, and where their number does not fit."""
         return variables.new_constant(self.state, type, shape, variables.half_words(val), debugContext)
 
     def addReplicationIndexConstant(self, debugContext: Context = "<const>") -> Tensor:
@@ -332,8 +332,8 @@ class Graph:
     @overload
     def setInitialValue(self, field: FieldRef, val: Any) -> None: ...
     def setInitialValue(self, *arguments: Any, **names: Any) -> None:
-        """The value that a tensor (one value or one per element) or a vertex field (a number, or a list for a vector
-        field) has after loading.
+        """Set the value after loading of a tensor (one value or one per element) or a vertex field (a number, or a list
+        for a vector field).
 
         A dict {replica: value} gives an UNSIGNED_INT scalar another value in each replica; `graph_replication_error`
         unless it names every replica. Raises `tensor_creation_error` for constants and aliases, `type_error` where the
@@ -481,10 +481,10 @@ class Graph:
         - `xs`: a list of these; symbols of one source may be used by any other, in any order.
         - `stream`: a text or binary stream that holds source text, C++ unless `type` says CSource.
 
-        `type` tells the kind of a file whose suffix does not. `compileFlags`: further flags for the compiler, as on a
-        command line. `compileOutput`: gets what the compiler prints, in place of standard error. `targetName`: the
-        target to take from an object, in place of that of the graph. Sources are compiled with the compiler of this
-        machine; symbols that they lack are looked for when an engine is built (`link_error`).
+        `type`: the kind of a file whose suffix is not clear. `compileFlags`: further flags for the compiler, as on a
+        command line. `compileOutput`: gets the compiler's output, instead of standard error. `targetName`: the target
+        to take from an object, instead of that of the graph. Sources are compiled with the compiler of this machine;
+        undefined symbols are resolved when an engine is built (`link_error`).
 
         Returns whether all were added: False where one had been added before. Raises `file_load_error` for missing
         files and unknown suffixes, `graph_program_compilation_error` for sources that do not compile, assembly, and a
@@ -508,7 +508,7 @@ class Graph:
     # ---- vertices ----------------------------------------------------------------------------------------------------
 
     def addComputeSet(self, debugContext: Context = "") -> ComputeSet:
-        """A set of vertices that may run at the same time."""
+        """Add a set of vertices that may run at the same time."""
         return vertices.add_compute_set(self.store, debugContext)
 
     def addVertex(self, cs: ComputeSet, vertexType: str | VertexType, connections: Connections = ()) -> VertexRef:
@@ -523,8 +523,8 @@ class Graph:
     def addExternalExchangeVertex(
         self, cs: ComputeSet, vertexType: str | VertexType, incomingDownCount: int, usesEastEdge: bool, sendsXReq: bool
     ) -> VertexRef:
-        """Add a vertex that talks to the outside: before it runs, its tile's INCOMING_DCOUNT register is set to
-        `incomingDownCount`, INCOMING_MUX to the east or west edge, and all tiles with such vertices are synchronised.
+        """Add a vertex that exchanges data with the outside. Before it runs, its tile's register INCOMING_DCOUNT is set
+        to `incomingDownCount` and INCOMING_MUX to the east or west edge, and all tiles with such vertices synchronise.
 
         A compute set holds at most one for each tile and no ordinary vertices beside; of the tiles of an exchange block
         context at most one sends the XREQ packet, the same in every compute set: see `graph_connection_error` and
@@ -585,8 +585,8 @@ class Graph:
         return fields.field_size(self.state, field)
 
     def getMaxFieldDim(self, vertexName: str, fieldName: str, dimIndex: int) -> int:
-        """Most elements that a dimension of a field can have: what the count that the vertex keeps can say, else what
-        fits into a tile's memory.
+        """The largest size of a dimension of a field: the largest count that vertex state can hold, or else the
+        elements that fit into a tile's memory.
 
         Raises `index_error` where there is no such dimension, `poplar_error` for a field that is no vector."""
         return fields.max_field_dim(self.state, vertexName, fieldName, dimIndex)
@@ -600,7 +600,7 @@ class Graph:
         called with a `VertexEdgeInfo`, or with nothing if it takes no argument. Until then the field has the value of
         setInitialValue, if any.
 
-        Raises `poplar_error` for an edge, `graph_connection_error` for what cannot be called."""
+        Raises `poplar_error` for an edge, `graph_connection_error` for a callback that cannot be called."""
         fields.set_init_callback(self.state, field, callback)
 
     # ---- performance estimates ---------------------------------------------------------------------------------------
@@ -610,7 +610,7 @@ class Graph:
     @overload
     def setPerfEstimate(self, v: VertexRef, estimate: VertexPerfEstimate) -> None: ...
     def setPerfEstimate(self, *arguments: Any, **names: Any) -> None:
-        """The cycles and flops that a vertex takes, in place of what its type estimates. Raises `poplar_error` for
+        """Set the cycles and flops of a vertex, instead of the estimate of its type. Raises `poplar_error` for
         negative numbers."""
         estimates.set_estimate(self.state, arguments, names)
 
@@ -665,7 +665,7 @@ class Graph:
         """Memory outside the IPU of `repeats` rows of `numElements` elements, one in each replica; zeros when loaded.
         Copy programs read and write whole rows.
 
-        Raises `graph_object_creation_error` for a handle in use, no elements, no rows or something that is no type."""
+        Raises `graph_object_creation_error` for a handle in use, a size below 1, or a value that is no type."""
         return streams.add_remote_buffer(
             self.store, handle, elementType, numElements, repeats, rearrangeOnHost, optimiseMemory
         )
@@ -673,8 +673,8 @@ class Graph:
     def addHostFunction(
         self, handle: str, inputs: Iterable[tuple[Type, int]], outputs: Iterable[tuple[Type, int]]
     ) -> HostFunction:
-        """Code of the host that programs call by `Call(function, inputs, outputs)`. `inputs` and `outputs` are (type,
-        elements) of each argument; `Engine.connectHostFunction` gives the code.
+        """Declare code of the host that programs call by `Call(function, inputs, outputs)`. `inputs` and `outputs` are
+        (type, elements) of each argument; `Engine.connectHostFunction` connects the code.
 
         Raises `graph_object_creation_error` for a handle in use and for arguments that are not such pairs."""
         return streams.add_host_function(self.store, handle, inputs, outputs)
@@ -708,7 +708,7 @@ class Graph:
     def serialize(self, out: Any, progs: Sequence[Program], format: SerializationFormat) -> None: ...
     def serialize(self, *arguments: Any, **names: Any) -> None:
         """Write the graph as pretty-printed JSON or as Cap'n Proto messages (popvision/formats/serialized_graph.capnp);
-        with programs, which variables their copies copy. A graph cannot be made from it again.
+        with programs, also the variables that their copies copy. It cannot be read back.
 
         Raises `poplar_error` for the binary format and a text file."""
         serialization.serialize(self.state, arguments, names)

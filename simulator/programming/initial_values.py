@@ -1,4 +1,4 @@
-"""Initial values: what tensors and vertex fields hold after loading."""
+"""Initial values of tensors and vertex fields."""
 
 from __future__ import annotations
 

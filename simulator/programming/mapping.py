@@ -1,4 +1,4 @@
-"""Tile mapping: which tile holds each element of a tensor, and each vertex."""
+"""Tile mapping of tensors and vertices."""
 
 from __future__ import annotations
 

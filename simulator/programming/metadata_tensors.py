@@ -1,4 +1,4 @@
-"""createConstantMetadataTensor and createVariableMetadataTensor: metadata of QUARTER tensors that the program makes."""
+"""createConstantMetadataTensor and createVariableMetadataTensor: metadata tensors made by the program."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def createVariableMetadataTensor(
     graph: Graph, fmt: QuarterMetadata.Format, scale: Any, *arguments: Any, prog: Any = None, debugContext: Context = ""
 ) -> Tensor:
     """A variable metadata tensor (shape []): with a format and scale as initial value, on tile 0; or, where `scale` is
-    an INT scalar that the program computes, with what `prog` then writes into it, on the tile of the scale.
+    an INT scalar that the program computes, with the value that `prog` then writes into it, on the tile of the scale.
 
-    Raises `tensor_metadata_error` for scales beyond -32 to 31, and for tensors that hold no scale. A run in which the
-    scale is beyond ends with `application_runtime_error`."""
+    Raises `tensor_metadata_error` for scales outside -32 to 31, and for tensors that hold no scale. A run in which the
+    scale is outside ends with `application_runtime_error`."""
     rest = list(arguments)
     if isinstance(scale, Tensor):
         prog = rest.pop(0) if rest else prog

@@ -1,4 +1,4 @@
-"""Tensors in the order of memory: sorted regions, rearrangers, and what a tensor was before it was broadcast."""
+"""Tensors in the order of memory: sorted regions, rearrangers, and tensors before they were broadcast."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TensorRearranger:
         self._back_ends = placed[order]
 
     def valid(self) -> bool:
-        """Whether there is a rearrangement, as always here."""
+        """Whether there is a rearrangement; always true here."""
         return True
 
     @overload
@@ -36,7 +36,7 @@ class TensorRearranger:
     @overload
     def rearrange(self, intervals: Sequence[tuple[int, int]], /) -> list[Interval]: ...
     def rearrange(self, what: Tensor | Sequence[tuple[int, int]], /) -> Tensor | list[Interval]:
-        """A tensor of as many elements, flattened and reordered; or where intervals of the original come to lie."""
+        """A tensor of as many elements, flattened and reordered; or the new places of intervals of the original."""
         if isinstance(what, Tensor):
             return _taken(what, self._begins, self._ends)
         return _moved(what, self._back_begins, self._back_ends)
@@ -91,9 +91,8 @@ def sorted_regions(
 
 
 def _memory_runs(t: Tensor, intervals: Int64Array, *, split: bool) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(starts in element space, begins in the flattened tensor, lengths) of the runs that intervals of a tensor are
-    made of; `split`: cut where another run begins or ends, so that two runs are the same elements or have none in
-    common."""
+    """(starts in element space, begins in the flattened tensor, lengths) of the runs of memory of intervals of a
+    tensor. `split`: cut them where other runs begin or end, so that two runs have all elements in common or none."""
     starts, lengths, of = region_lists.cuts(*t.regions(), intervals[:, 0], intervals[:, 1])
     before = np.cumsum(lengths) - lengths
     begins = intervals[of, 0] + before - before[np.searchsorted(of, of, side="left")] if len(of) else before
@@ -109,7 +108,7 @@ def _memory_runs(t: Tensor, intervals: Int64Array, *, split: bool) -> tuple[Int6
 def _sequences(
     starts: Int64Array, begins: Int64Array, lengths: Int64Array, variables: Int64Array
 ) -> list[list[Interval]]:
-    """Runs in order of memory, those that follow each other within a variable in one list."""
+    """Runs in order of memory; those that follow each other within a variable are in one list."""
     out: list[list[Interval]] = []
     end, variable = -1, -1
     for start, begin, length, owner in zip(

@@ -1,4 +1,4 @@
-"""What a graph writes of itself: dot files, and the graph or tensors as JSON or Cap'n Proto messages."""
+"""Outputs of a graph: dot files, and the graph or tensors as JSON or Cap'n Proto messages."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _views_of(store: GraphStore, tensors: Sequence[Tensor]) -> TensorViews:
 
 
 def _checked_views(message: bytes, format_: SerializationFormat) -> TensorViews:
-    """Tensors from a message; raises `poplar_error` for JSON, `parse_error` for what does not fit together."""
+    """Tensors from a message; raises `poplar_error` for JSON, `parse_error` for parts that do not fit together."""
     if format_ is not SerializationFormat.Binary:
         raise poplar_error(f"deserializeTensors: {format_} cannot be read; serialize with SerializationFormat.Binary.")
     try:
@@ -199,7 +199,9 @@ def _checked_views(message: bytes, format_: SerializationFormat) -> TensorViews:
     for number, tensor in enumerate(views.tensors):
         type_named(tensor.type)
         if sum(length for _, _, length in tensor.regions) != prod(tensor.shape):
-            raise parse_error(f"deserializeTensors: tensor {number} has other elements than its shape {tensor.shape}.")
+            raise parse_error(
+                f"deserializeTensors: the regions of tensor {number} do not fill its shape {tensor.shape}."
+            )
         for variable, begin, length in tensor.regions:
             if variable >= len(views.variables) or begin + length > views.variables[variable].num_elements:
                 raise parse_error(f"deserializeTensors: tensor {number} reaches outside its variables.")

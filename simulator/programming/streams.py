@@ -1,4 +1,4 @@
-"""What programs use beyond the tiles (streams, host copies, remote buffers, host functions), and functions."""
+"""Streams, host copies, remote buffers, host functions, and functions of programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables and constants, with the metadata tensors of those of type QUARTER."""
+"""Variables and constants, and the metadata tensors of those of type QUARTER."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def variable_row(store: GraphStore, v: VariableRef, what: str) -> int:
 
 
 def half_words(values: Any) -> Any:
-    """Raw 16-bit words as numbers; `tensor_creation_error` for what are no such words."""
+    """Raw 16-bit words as numbers; `tensor_creation_error` for values that are no such words."""
     words = np.asarray(values)
     if words.dtype.kind not in "iu" or (words.size and (words.min() < 0 or words.max() > 0xFFFF)):
         raise tensor_creation_error(

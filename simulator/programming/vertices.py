@@ -63,7 +63,7 @@ def add_vertex(state: GraphState, cs: ComputeSet, vertex_type: str | VertexType,
 def add_external_exchange_vertex(
     state: GraphState, cs: ComputeSet, vertex_type: str | VertexType, count: int, uses_east_edge: bool, sends_xreq: bool
 ) -> VertexRef:
-    """`Graph.addExternalExchangeVertex`; `count`: what INCOMING_DCOUNT is set to."""
+    """`Graph.addExternalExchangeVertex`; `count`: the value of INCOMING_DCOUNT."""
     if not isinstance(count, int | np.integer) or count < 0:
         raise graph_object_creation_error(
             f"addExternalExchangeVertex: INCOMING_DCOUNT cannot be {count!r}; give a count from 0 on."

@@ -150,7 +150,9 @@ def test_refusals(tmp_path, monkeypatch, files) -> None:
         "-D A -c",
     ):
         wrong = flags.split()[-1] if flags.startswith("-D") else flags.split()[0]
-        with pytest.raises(graph_program_compilation_error, match=f"Compile flag '{wrong}' is not one for codelets"):
+        with pytest.raises(
+            graph_program_compilation_error, match=f"Compile flag '{wrong}' is not permitted for codelets"
+        ):
             graph.addCodelets(files[0], CodeletFileType.Auto, flags)
     with pytest.raises(graph_program_compilation_error, match="Compile flag '-I' at the end lacks its value"):
         graph.addCodelets(files[0], CodeletFileType.Auto, "-O2 -I")

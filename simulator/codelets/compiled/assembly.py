@@ -1,15 +1,15 @@
-"""Counting basic blocks: a counter at the head of each in the compiler's assembly, and what a block does.
+"""Counters in the basic blocks of the compiler's assembly, and the operations of each block.
 
 Only for x86-64, whose instructions `operations` knows. The code to be counted is compiled without vectorisation, so
 that an instruction stands for one of a tile's; then
 
-- an operand in memory is a load or a store, whichever instruction it is part of; stores of one or two bytes cost what
-  the table says of halves. Constants of the code are taken as held in registers, moves between registers as none;
+- an operand in memory is a load or a store, whichever instruction it is part of; stores of one or two bytes cost as
+  much as those of halves. Constants of the code count as registers, and moves between registers count nothing;
 - a jump to an earlier label ends a trip of a loop. Steps by a constant of registers that only the step changes, and
   comparisons of such a register, are part of the trip: tiles step addresses as they load, and count in the branch;
 - in a loop of one block, a load from an address that nothing in the loop changes or writes counts nothing: it is done
   once before, since a vertex's state and edges do not overlap (the compiler here must assume that they may);
-- what is called in the mathematical library counts as the table has it; other library functions as the call alone.
+- functions of the mathematical library count as in the table; other library functions count as the call alone.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ _CALLED = {
     ),
     **dict.fromkeys(("popvision_from_quarter", "popvision_to_quarter"), "convert"),
 }
-#: Nothing a tile would do: widening (its addresses and integers have one size), conversions of half within a register,
-#: markers, and what belongs to entry and exit.
+#: Instructions that a tile does not need: widening (its addresses and integers have one size), conversions of half
+#: within a register, markers, entry and exit.
 _FREE = re.compile(
     r"cltq|cqto|cltd|cwtl|cdq|endbr64|nop\w*|ret|leave|vzeroupper|v?cvtph2ps|v?cvtps2ph|ud2|v?unpck\w+|v?shuf\w+|v?insertps|v?p?blend\w+"
 )
@@ -137,7 +137,7 @@ def _operands(text: str) -> list[str]:
 
 
 def operations(block: Block) -> dict[str, int]:
-    """What one execution of a block does, by the names of the instruction table."""
+    """The operations of one execution of a block, by the names of the instruction table."""
     counts = OperationCounts()
     counters = _loop_counters(block) if block.back else set()
     kept = _kept_operands(block) if block.back and block.whole else set()
@@ -149,7 +149,7 @@ def operations(block: Block) -> dict[str, int]:
 
 
 def _loop_counters(block: Block) -> set[str]:
-    """Registers that the block changes by one step by a constant and in no other way."""
+    """Registers that the block changes only by one step of a constant."""
     changed: Counter[str] = Counter()
     stepped: set[str] = set()
     for name, operands in block.instructions:
@@ -166,7 +166,7 @@ def _loop_counters(block: Block) -> set[str]:
 
 
 def _kept_operands(block: Block) -> set[str]:
-    """Operands in memory, not on the stack, whose address the block leaves alone and that it only reads."""
+    """Operands in memory, not on the stack, that the block only reads, at addresses that it does not change."""
     read: set[str] = set()
     written: set[str] = set()
     changed: set[str] = set()

@@ -20,7 +20,7 @@ def constrained(
     vertex: str, constraints: Sequence[str], fields: tuple[FieldSpec, ...]
 ) -> tuple[tuple[FieldSpec, ...], Pairs]:
     """(the fields, pairs of them whose data must lie in different memory elements). Of two fields that must lie in
-    different regions the second is made interleaved, unless one of them is.
+    different regions the second becomes interleaved, unless one of them is.
 
     Raises memory_elem_constraints_error for text that is no constraint, names that are no fields, and what cannot be
     kept: a field apart from itself, two interleaved fields in different regions."""

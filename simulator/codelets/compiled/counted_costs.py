@@ -1,4 +1,4 @@
-"""What vertices of compiled codelets cost: a few are run with counters in their basic blocks, the rest lie between.
+"""Costs of compiled codelets: a few vertices are run with counters in their basic blocks, the others interpolated.
 
 The same rules as for Python codelets (`simulator.codelets.counted_costs`): made-up data of the right sizes, ones or
 zeros; vertex state as it is; figures are guesses.
@@ -33,7 +33,7 @@ from simulator.graph.vertices import CompiledClass, CostFunction, FieldSpec, met
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.machine.instructions import OperationCounts
 
-#: Before the user's flags, and after them: one instruction for one operation, and room for counters.
+#: Flags before the user's, and after them: one instruction for one operation, and room for counters.
 _BEFORE = {"c++": ("-std=c++17", "-O2"), "c": ("-std=gnu11", "-O2")}
 _AFTER = (
     "-S",
@@ -116,7 +116,7 @@ def _made_up(spec: FieldSpec, sizes: Mapping[str, tuple[int, ...]], values: Mapp
 
 
 class _CountedProgram:
-    """The units with counters, running. `blocks`: what each counter's block does, in the order of the counters."""
+    """The units with counters, in a process. `blocks`: the operations of the block of each counter."""
 
     def __init__(self, program: Program) -> None:
         if platform.machine() not in ("x86_64", "AMD64"):
@@ -148,7 +148,7 @@ class _CountedProgram:
 
 @dataclass(frozen=True)
 class _Linked(Program):
-    """A program of other object files of the same units."""
+    """The same units, with other object files."""
 
     objects: tuple[Path, ...] = ()
 
@@ -187,7 +187,7 @@ def _describe(unit: Unit, path: Path) -> None:
 
 @functools.cache
 def _converts_halves() -> bool:
-    """Whether this processor converts halves by an instruction; calls in its place would look like work."""
+    """Whether this processor has an instruction that converts halves; calls instead would count as work."""
     try:
         return " f16c" in Path("/proc/cpuinfo").read_text()
     except OSError:

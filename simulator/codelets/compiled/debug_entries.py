@@ -1,6 +1,6 @@
-"""Classes of an object file by its debug information (DWARF): the compiler's own account of members, types and offsets.
+"""The debug information (DWARF) of an object file: members, types and offsets of classes, as the compiler has them.
 
-Entries are parsed when they are reached, so that headers cost nothing that no vertex uses.
+Entries are parsed when they are reached, so that headers which no vertex uses cost nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from elftools.elf.elffile import ELFFile
 
 from simulator.arrays import AnyArray
 
-#: What pyelftools raises for files and entries that are broken.
+#: Exceptions that pyelftools raises for broken files and entries.
 UNREADABLE = (
     ELFError,
     DWARFError,
@@ -42,7 +42,7 @@ _SYMBOL = np.dtype([("name", "<u4"), ("info", "<u2"), ("section", "<u2"), ("valu
 _ABSOLUTE = {"x64": {1: 8, 10: 4, 11: 4}, "AArch64": {257: 8, 258: 4}}
 #: Types that stand for another one.
 _ALIASES = ("typedef", "const_type", "volatile_type")
-#: Aliases of aliases that are followed, at most; a compiler makes a handful.
+#: The longest chain of aliases that is followed; compilers make a handful.
 _DEEPEST_ALIAS = 100
 
 

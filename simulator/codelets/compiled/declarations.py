@@ -1,7 +1,7 @@
-"""Which classes a preprocessed source declares, and which templates it instantiates.
+"""Find the classes that a preprocessed source declares, and the templates that it instantiates.
 
-The compiler knows all about a class (`debug_entries`), but only if something uses it: this finds the names to use. Only
-the user's own text is looked at, by the line marks of the preprocessor.
+The compiler describes a class (`debug_entries`) only if something uses it, so its name must be known first. The line
+marks of the preprocessor tell the user's own text, which alone is scanned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ClassHead:
     template: bool
     constraints: tuple[str, ...]
     has_compute: bool = False  #: `compute` has its code within the class
-    external: bool = False  #: it says isExternalCodelet
+    external: bool = False  #: it declares isExternalCodelet
 
 
 @dataclass
@@ -54,7 +54,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 class _Scanner:
-    """Walks the tokens with a stack of what the open braces belong to: (name or "", head of a class or None)."""
+    """Walks the tokens with a stack of the owners of open braces: (name or "", head of a class or None)."""
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens
@@ -98,7 +98,7 @@ class _Scanner:
         return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ""
 
     def _skip(self) -> list[str]:
-        """Past a balanced bracket; what is inside."""
+        """Skip a balanced bracket; returns its contents."""
         begin = self.at
         close = [_OPEN[self.tokens[self.at]]]
         self.at += 1
@@ -125,7 +125,7 @@ class _Scanner:
             self.at += 1
 
     def _name(self) -> tuple[str, str, list[str]]:
-        """(name, arguments, attributes) of what follows `class`."""
+        """(name, arguments, attributes) behind `class`."""
         self.at += 1
         attributes: list[str] = []
         while True:
@@ -174,7 +174,7 @@ class _Scanner:
         self.at += 1
 
     def _note_member(self, token: str) -> None:
-        """Whether the class whose body this is has the code of `compute`, and is external."""
+        """Note whether the class of this body has the code of `compute`, and whether it is external."""
         head = self.stack[-1][1] if self.stack else None
         if head is None:
             return

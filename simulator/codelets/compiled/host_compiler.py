@@ -1,6 +1,6 @@
-"""The compiler of the host, called without a shell, and the cache of what it made.
+"""The compiler of the host, called without a shell, and the cache of its results.
 
-Everything is cached by content: preprocessed text, flags, compiler. Entries appear by a rename, so that two processes
+Results are cached by content: preprocessed text, flags, compiler. Entries appear by a rename, so that two processes
 may fill one cache; an entry that is gone or broken is made again.
 """
 
@@ -21,12 +21,12 @@ from simulator.base.errors import graph_program_compilation_error
 INCLUDE = Path(__file__).parent.parent / "include"
 HOST = Path(__file__).parent.parent / "host"
 
-#: Part of every key: grows when what is made of the same text changes.
+#: Part of every key; raised when the results for the same text change.
 _FORMAT = "9"
-#: What flags may begin with: how to compile, what to define and where to look for headers.
+#: Prefixes of permitted flags: of compilation, definitions and paths of headers.
 _FLAGS = ("-D", "-U", "-I", "-O", "-g", "-W", "-f", "-m", "-std=", "-include", "-isystem", "-iquote", "-idirafter")
 _WHOLE_FLAGS = ("-w", "-ansi", "-pedantic", "-pedantic-errors", "-pthread", "-nostdinc", "-nostdinc++")
-#: Of these, what asks for something else than an object file, for other files, programs or libraries.
+#: Refused all the same: flags for other results than an object file, other files, programs or libraries.
 _REFUSED = (
     "-Wl,",
     "-Wa,",
@@ -51,14 +51,14 @@ _REFUSED = (
     "-mx32",
     "-m16",
 )
-#: Flags whose value may stand apart.
+#: Flags whose value may be the next argument.
 _APART = ("-D", "-I", "-U", "-include", "-isystem", "-iquote", "-idirafter")
 
 
 @dataclass(frozen=True)
 class Compiler:
     path: str
-    version: str  #: what it says of itself
+    version: str  #: its path and first line of --version
 
     def run(self, arguments: Sequence[str]) -> tuple[int, str]:
         """(exit code, messages)."""
@@ -87,14 +87,15 @@ def _version(path: str) -> str:
 
 
 def check_flags(flags: Sequence[str]) -> None:
-    """Refuse flags that would make the compiler do something else than compile."""
+    """Raises graph_program_compilation_error for flags that do not only affect compilation."""
     for previous, flag in zip(["", *flags], flags, strict=False):
         if previous in _APART:
             continue
         known = flag in _WHOLE_FLAGS or flag.startswith(_FLAGS)
         if not known or flag.startswith(_REFUSED):
             raise graph_program_compilation_error(
-                f"Compile flag '{flag}' is not one for codelets: give options of compilation only, as -O3, -g and -D."
+                f"Compile flag '{flag}' is not permitted for codelets; give only options of compilation, such as -O3, "
+                "-g and -D."
             )
     if flags and flags[-1] in _APART:
         raise graph_program_compilation_error(f"Compile flag '{flags[-1]}' at the end lacks its value.")

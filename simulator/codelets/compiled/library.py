@@ -1,4 +1,4 @@
-"""The compiled codelets of one graph: what was added, as vertex types, and the program that all of it makes."""
+"""The compiled codelets of one graph: vertex types of the sources that were added, and the program of all of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CodeletLibrary:
-    """Grows with each call of addCodelets; `program()` is what it makes at a moment."""
+    """Grows with each call of addCodelets; `program()` is the program of the sources so far."""
 
     def __init__(self) -> None:
         self._units: list[Unit] = []
@@ -39,7 +39,7 @@ class CodeletLibrary:
         self._texts: set[str] = set()
 
     def program(self, external: Mapping[str, str] | None = None) -> Program:
-        """All units as they are now. `external`: for functions that entries call, the ones to take."""
+        """The program of all units so far. `external`: function that an entry calls -> function that is its code."""
         return Program(tuple(self._units), tuple(sorted((external or {}).items())))
 
     def copy(self) -> CodeletLibrary:
@@ -62,7 +62,7 @@ class CodeletLibrary:
         if kind is CodeletFileType.Object:
             sources: Iterable[Preprocessed] = read_object(path, target or architecture, architecture)
         else:
-            with _told(output):
+            with _messages_to(output):
                 sources = [preprocessed_file(path, kind, split_flags(flags), architecture)]
         types = self._add(sources, output)
         self._paths.add(path.resolve())
@@ -79,7 +79,7 @@ class CodeletLibrary:
         text = stream_text(stream)
         if text in self._texts:
             raise graph_object_load_error("The codelets of this stream were added before; add a stream once.")
-        with _told(output):
+        with _messages_to(output):
             source = preprocessed_text(text, "stream", kind, split_flags(flags), architecture)
         types = self._add([source], output)
         self._texts.add(text)
@@ -87,13 +87,13 @@ class CodeletLibrary:
 
     def add_text(self, text: str, name: str, architecture: str) -> list[VertexType]:
         """The vertex types of C++ source that the simulator wrote itself."""
-        with _told(None):
+        with _messages_to(None):
             return self._add([preprocessed_text(text, name, CodeletFileType.CppSource, (), architecture)], None)
 
     def _add(self, sources: Iterable[Preprocessed], output: IO[str] | None) -> list[VertexType]:
         units = []
         for source in sources:
-            with _told(output):
+            with _messages_to(output):
                 unit = unit_of(source)
             if unit.messages:
                 (output or sys.stderr).write(unit.messages)
@@ -120,8 +120,8 @@ class CodeletLibrary:
         )
 
 
-class _told:
-    """Compiler messages of a failure go to the stream given, standard error else."""
+class _messages_to:
+    """A context that writes the compiler's messages of a failure to a stream, by default standard error."""
 
     def __init__(self, output: IO[str] | None) -> None:
         self._output = output
@@ -135,7 +135,7 @@ class _told:
 
 
 def split_flags(flags: str) -> tuple[str, ...]:
-    """The flags of one string, quoted as for a shell, which never sees them."""
+    """The flags in a string that is quoted as for a shell; no shell is called."""
     try:
         return tuple(shlex.split(flags))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""All units of a graph in one program: where symbols of one find those of another."""
+"""Link all units of a graph to one program, in which they find each other's symbols."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _TWICE = re.compile(r"multiple definition of [`']([^']+)'")
 
 @dataclass(frozen=True)
 class Program:
-    """The units of a graph, linked with the runner. Holds all that making it again needs."""
+    """The units of a graph, linked with the runner; it can be made again from its values."""
 
     units: tuple[Unit, ...]
     external: tuple[tuple[str, str], ...] = ()  #: (function that an entry calls, function that it stands for)
 
     def path(self) -> Path:
-        """The executable file. Raises link_error naming what no source defines."""
+        """The executable file. Raises link_error naming symbols that no source defines."""
         return linked([unit.object_file() for unit in self.units], self.external)
 
 
 def linked(objects: Sequence[Path], external: Sequence[tuple[str, str]]) -> Path:
     """The program of these object files, with the code of external vertices."""
     runner = [_host_object(name) for name in ("runner.c", "half.c", "quarter.c")]
-    # A reference of its own, so that the linker names what is missing as it does elsewhere.
+    # Each name is also referred to, so that the linker names a missing one as it does others.
     names = [flag for here, name in external for flag in (f"-Wl,--defsym,{here}={name}", f"-Wl,-u,{name}")]
     key = key_of(compiler().version, *(path.name for path in [*runner, *objects]), *names)
     return cached(f"{key}.program", lambda path: _link([*runner, *objects], names, path))
@@ -57,7 +57,7 @@ def _sentence(messages: str) -> str:
 
 
 def _host_object(name: str) -> Path:
-    """A file of the simulator's own side, compiled."""
+    """A source file of the simulator itself, compiled."""
     source = HOST / name
     text = source.read_bytes()
     key = key_of(compiler().version, name, text)

@@ -1,7 +1,7 @@
 """Our own `.gp` objects: codelet sources, preprocessed once for each target, in one ZIP file.
 
 `manifest.json` holds the format, its version and, for each target, the list of sources: name, language, flags and the
-member that holds the text. They are compiled where they are loaded, by the compiler that is there.
+member that holds the text. They are compiled when they are loaded, by the compiler of that machine.
 """
 
 from __future__ import annotations

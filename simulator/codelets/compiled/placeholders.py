@@ -1,4 +1,4 @@
-"""Vertex types described in JSON: as C++ classes whose code is elsewhere, so that one rule covers both."""
+"""Vertex types described in JSON, translated to C++ classes whose code is elsewhere."""
 
 from __future__ import annotations
 

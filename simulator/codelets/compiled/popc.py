@@ -2,7 +2,7 @@
 
     popvision popc -O3 -DWIDTH=4 -I include --target ipu2,ipu21 a.cpp b.c -o codelets.gp
 
-Every source is compiled for each target, so that what is wrong is said now; the object holds the preprocessed sources.
+Every source is compiled for each target, to find errors now; the object holds the preprocessed sources.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Vertices as rows of structs: the memory that their code sees, filled column by column.
+"""Vertices as rows of structs in the memory that their code sees, filled column by column.
 
-A row lies at a multiple of the struct's size; behind the rows stand the lists that fields point at: pointers of vectors
-of scalar edges, (pointer, size) of vectors of vectors, the data of vectors in vertex state.
+A row lies at a multiple of the struct's size. Behind the rows lie the lists that fields point at: pointers for vectors
+of scalar edges, (pointer, size) for vectors of vectors, the data of vectors in vertex state.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simulator.graph.vertices import ClassLayout, HostField, metadata_field
 _LIST_ROW = np.dtype([("pointer", "u8"), ("count", "u4"), ("padding", "u4")])
 _POINTER = np.dtype("u8")
 _LISTED_POINTER = np.dtype([("pointer", "u8")])
-#: The same of quarter: each has the address of its tensor's metadata behind it.
+#: The same for quarter, with the address of the tensor's metadata behind each.
 _CODED_ROW = np.dtype([*_LIST_ROW.descr, ("metadata", "u8")])
 _CODED_POINTER = np.dtype([("pointer", "u8"), ("metadata", "u8")])
 ALIGNMENT = 64
@@ -122,7 +122,7 @@ class Rows:
 
 
 def _listed(field: HostField) -> np.dtype[Any]:
-    """What a list of edges holds of each."""
+    """The entry of an edge in a list of edges."""
     coded = field.spec.type is QUARTER
     if field.spec.kind == "vectors":
         return _CODED_ROW if coded else _LIST_ROW

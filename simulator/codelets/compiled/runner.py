@@ -49,13 +49,13 @@ _CODES = {
     signal.SIGTRAP: (ErrorCode.TRAP, "it trapped"),
     signal.SIGABRT: (ErrorCode.TRAP, "it aborted"),
 }
-#: By what the system says of a floating-point signal (FPE_FLTDIV and so on).
+#: By the code of a floating-point signal (FPE_FLTDIV and so on).
 _FLOAT = {
     3: (ErrorCode.FLOATING_POINT_DIVIDE_BY_ZERO, "it divided by zero"),
     4: (ErrorCode.FLOATING_POINT_OVERFLOW, "its arithmetic overflowed"),
     7: (ErrorCode.FLOATING_POINT_INVALID_OPERATION, "its arithmetic was invalid"),
 }
-#: What the process says when its stack is full (runner.c).
+#: The code that the process stores when its stack is full (runner.c).
 _STACK_OVERFLOW = 1000
 
 
@@ -84,8 +84,8 @@ class SharedBytes:
 
 
 class Runner:
-    """A started process. `bases`: where it sees each segment. `quiet`: its standard error is not shown. Closed when it
-    goes away."""
+    """A started process. `bases`: the address of each segment in it. `quiet`: hide its standard error. Closed with the
+    last reference."""
 
     def __init__(self, program: Path, segments: Sequence[SharedBytes], limit: float, quiet: bool = False) -> None:
         self.limit = limit
@@ -147,19 +147,19 @@ class Runner:
             raise self._dead(place) from None
         try:
             return self._wait(place, printer)
-        except BaseException:  # interrupted, or the stream failed: what it is doing must not answer the next request
+        except BaseException:  # interrupted, or the stream failed: a late reply must not answer the next request
             self._process.kill()
             self.close()
             raise
 
     def _wait(self, place: Place, printer: Printer) -> bool:
         poll = select.poll()
-        # Replies first: what was printed before a reply that is there, is there too.
+        # Replies first: all output from before a reply has arrived when the reply has.
         poll.register(self._replies, select.POLLIN)
         poll.register(self._printed, select.POLLIN)
         before, since = None, time.monotonic()
         while True:
-            # Looked at four times within the limit: vertices move on unseen in between.
+            # The position is read four times within the limit, as vertices may finish in between.
             events = poll.poll(self.limit * 250 if self.limit else None)
             ready = dict(events)
             if self._replies in ready:
@@ -174,7 +174,7 @@ class Runner:
             if ready.get(self._printed, 0) & select.POLLIN:
                 self._take(printer)
             elif self._printed in ready:
-                poll.unregister(self._printed)  # the process ends; the other pipe will say so
+                poll.unregister(self._printed)  # the process ends; the other pipe will end too
             elif not events:
                 at = self._position[0].item()[:2]
                 if at != before:
@@ -189,7 +189,7 @@ class Runner:
         printer(vertex, worker, text.decode(errors="replace"))
 
     def _drain(self, printer: Printer) -> None:
-        """What the process printed before it died; a torn end is dropped."""
+        """Pass on the output from before the process died; an incomplete end is dropped."""
         with contextlib.suppress(poplar_error):
             while True:
                 self._take(printer)

@@ -1,4 +1,4 @@
-"""A program of codelets at work: started when first needed, again after a crash, with the segments that it shares."""
+"""The process of a program of codelets: started when first needed, again after a crash, with its shared segments."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from simulator.machine.cycles.rounding import WORKERS
 
 
 class Session:
-    """`arena`: the segment that vertices' edges lead to, None where vertices are only run one by one. `limit`: seconds
-    that a vertex may take, None = `runner.seconds_allowed`."""
+    """`arena`: the segment of the elements that edges lead to, None if vertices are only run one by one. `limit`:
+    seconds that a vertex may take, None = `runner.seconds_allowed`."""
 
     def __init__(self, program: Program, arena: SharedBytes | None = None, limit: float | None = None) -> None:
         self._path = program.path()
@@ -33,7 +33,7 @@ class Session:
         self.agreed = True  #: whether the last vertex of `run_one` returned true
 
     def reserve(self, size: int) -> tuple[int, int]:
-        """(segment, offset) of `size` bytes that begin to exist with the next run."""
+        """(segment, offset) of `size` bytes, which are allocated with the next run."""
         begin = self._waiting
         self._waiting += -(-size // ALIGNMENT) * ALIGNMENT
         return len(self._segments), begin

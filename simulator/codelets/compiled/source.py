@@ -1,4 +1,4 @@
-"""What `addCodelets` is given: a file or a stream, its language, and its text once preprocessed."""
+"""Sources of codelets: files and streams, their languages, and their preprocessed text."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ _REFUSED = {
     CodeletFileType.PreprocessedAsmSource: "is assembly of the IPU",
     CodeletFileType.IrSource: "is LLVM code for the IPU",
 }
-#: Languages by the names that the compiler's option -x has; the second for preprocessed text.
+#: Languages as the compiler's option -x names them; the second for preprocessed text.
 LANGUAGES = {CodeletFileType.CppSource: ("c++", "c++-cpp-output"), CodeletFileType.CSource: ("c", "cpp-output")}
-#: Before the user's flags.
+#: Flags before the user's.
 DEFAULTS = {"c++": ("-std=c++17", "-O3"), "c": ("-std=gnu11", "-O3")}
-#: Which context of a tile runs a function, as an attribute that only popc knows; here the class of the vertex says it.
+#: The attribute for the context of a tile that runs a function, which only popc knows; here the class of the vertex
+#: determines it.
 _CONTEXT = re.compile(r'\btarget\s*\(\s*"(?:supervisor|worker)"\s*\)')
 _ARCHITECTURE = {"ipu1": "1", "ipu2": "2", "ipu21": "21"}
 
 
 @dataclass(frozen=True)
 class Preprocessed:
-    """The text of one source with everything it includes; all that compiling it needs besides the compiler."""
+    """The text of one source with everything that it includes: the complete input of the compiler."""
 
-    name: str  #: as messages call it
+    name: str  #: for messages
     language: str  #: "c++" or "c"
     text: str
     flags: tuple[str, ...]
@@ -75,7 +76,7 @@ def preprocessed_file(path: Path, type_: CodeletFileType, flags: Sequence[str], 
 def preprocessed_text(
     text: str, name: str, type_: CodeletFileType, flags: Sequence[str], architecture: str
 ) -> Preprocessed:
-    """The text of a stream; includes are looked for from the working directory on."""
+    """The text of a stream; includes are searched from the working directory."""
     language = LANGUAGES[type_][0]
     with tempfile.TemporaryDirectory(prefix="popvision_codelet_") as folder:
         path = Path(folder) / ("codelet.cpp" if language == "c++" else "codelet.c")
@@ -129,7 +130,7 @@ class CompilationFailed(graph_program_compilation_error):
 
 
 def stream_text(stream: Any) -> str:
-    """All that a text or binary stream holds: from its beginning where it can be asked, as after writing into it."""
+    """All text of a text or binary stream; from its beginning if it is seekable, as after writing into it."""
     whole = getattr(stream, "getvalue", None)
     if whole is not None:
         content = whole()

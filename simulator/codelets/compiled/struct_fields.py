@@ -1,4 +1,4 @@
-"""The fields of a vertex class: what its members mean to the graph, and where they lie in the host's struct."""
+"""The fields of a vertex class: from the members of the host's struct to fields of the graph, with their offsets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.base.errors import graph_object_load_error, graph_program_compila
 from simulator.codelets.compiled.debug_entries import UNREADABLE, Entry, variables
 from simulator.graph.vertices import ClassLayout, FieldSpec, HostField, VertexKind
 
-#: Types by what the compiler calls them.
+#: Types by the compiler's names.
 TYPES = {
     "bool": types.BOOL,
     "char": types.CHAR,
@@ -32,7 +32,7 @@ TYPES = {
 }
 #: Types of enumerations by their size in bytes.
 _ENUMERATIONS = {1: types.UNSIGNED_CHAR, 2: types.UNSIGNED_SHORT, 4: types.INT}
-#: How Poplar spells the types that it spells unlike the compiler.
+#: Poplar's spelling of types, where it differs from the compiler's.
 _SPELLED = {
     "short int": "short",
     "short unsigned int": "unsigned short",
@@ -54,7 +54,7 @@ _LIST_LAYOUTS = (
     "deltanelements",
     "compact_deltan",
 )
-#: Bases that say what kind of vertex a class is.
+#: Base classes that determine the kind of a vertex.
 _KINDS: dict[str, VertexKind] = {
     "poplar::Vertex": "worker",
     "poplar::SupervisorVertex": "supervisor",
@@ -102,7 +102,7 @@ def class_layout(entry: Entry) -> ClassLayout | None:
 
 
 def class_name(entry: Entry) -> str:
-    """As Poplar spells it: qualified, template arguments separated by commas alone."""
+    """The name as Poplar spells it: qualified, template arguments separated by commas alone."""
     path = entry.path()
     arguments = []
     for parameter in entry.of("template_type_param", "template_value_param", "GNU_template_parameter_pack"):
@@ -138,7 +138,7 @@ def _type_name(type_: Entry) -> str:
 
 
 def _kind(entry: Entry) -> VertexKind | None:
-    """By the nearest base that says so."""
+    """The kind, by the nearest base class that determines it."""
     for base in _with_bases(entry):
         kind = _KINDS.get(f"{base.path()}::{base.name}")
         if kind is not None:
@@ -156,7 +156,7 @@ def _with_bases(entry: Entry) -> list[Entry]:
 
 
 def _fields(entry: Entry, owner: str, shift: int) -> list[HostField]:
-    """Those of bases first, in the order of their declaration."""
+    """The fields in the order of their declaration, those of bases first."""
     fields: list[HostField] = []
     for child in entry.of("inheritance", "member"):
         type_ = child.type()
@@ -191,7 +191,7 @@ def _field(member: Entry, type_: Entry, offset: int, owner: str) -> HostField:
 @dataclass(frozen=True)
 class _Spelled:
     """A type as the compiler spells it, "Input<poplar::Vector<float, (poplar::VectorLayout)0, 4, false> >", in parts.
-    A class that nothing looks into has no more than its name in the debug information."""
+    The debug information of a class that no code uses has only its name."""
 
     head: str
     arguments: tuple[_Spelled, ...]
@@ -211,7 +211,7 @@ class _Spelled:
 
     @property
     def number(self) -> int:
-        """Of an argument that is a number, a truth value or an enumerator "(T)3"."""
+        """The value of an argument that is a number, a truth value or an enumerator "(T)3"."""
         text = self.head.rpartition(")")[2].removesuffix("u")
         return int(text == "true") if text in ("true", "false") else int(text)
 
@@ -257,7 +257,7 @@ def _edge(name: str, spelled: _Spelled) -> FieldSpec | None:
 
 
 def _layout(spelled: _Spelled, layouts: tuple[str, ...]) -> tuple[str, int, bool]:
-    """(layout, alignment in bytes, interleaved) of a Vector or VectorList; compact layouts as what they stand for."""
+    """(layout, alignment in bytes, interleaved) of a Vector or VectorList; compact layouts as those they stand for."""
     layout, alignment, interleaved = (argument.number for argument in spelled.arguments[1:4])
     name = layouts[layout]
     if name == "compact_ptr":

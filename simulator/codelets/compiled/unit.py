@@ -1,7 +1,7 @@
 """One source, compiled: its object file and the vertex classes in it.
 
-Behind the user's text stands one entry function for each class that may be a vertex, so that the compiler makes its
-code and its debug information; what the class is then comes from the latter.
+The user's text is followed by an entry function for each class that may be a vertex, so that the compiler emits the
+code and the debug information of the class, from which its layout is read.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Unit:
     messages: str  #: warnings of the compiler
 
     def object_file(self) -> Path:
-        """Compiled again when the cache was emptied."""
+        """The object file in the cache, compiled again if it is gone."""
 
         def make(path: Path) -> None:
             _compile(self.source, self.text(), path)
@@ -181,7 +181,7 @@ def compile_text(source: Preprocessed, text: str, out: Path, before: tuple[str, 
     return messages
 
 
-# ---- what the cache holds of a class ---------------------------------------------------------------------------
+# ---- classes as JSON in the cache ------------------------------------------------------------------------------
 
 
 def _dumped(one: CompiledClass) -> dict[str, Any]:

@@ -18,7 +18,7 @@ float popvision_from_quarter(unsigned char byte, int f143, int scale) {
   return byte > NAN_BYTE ? -value : value;
 }
 
-/* Rounded to nearest, ties to even; what is too large becomes the largest, or a NaN where the program asks for that. */
+/* Rounded to nearest, ties to even; too large numbers become the largest, or a NaN if the program asks for that. */
 unsigned char popvision_to_quarter(float value, int f143, int scale) {
   int bits = fraction_bits(f143), exponent;
   float size = ldexpf(fabsf(value), -scale);

@@ -67,7 +67,7 @@ static void put(int descriptor, const void *data, size_t size) {
 /* The tile of the vertex that runs: __builtin_ipu_get_tile_id of ipu_builtins.h. */
 unsigned popvision_tile(void) { return tiles ? tiles[position->vertex] : 0; }
 
-/* What codelets print: (vertex, worker, length), text. */
+/* Output of codelets: (vertex, worker, length), text. */
 static void print_text(const char *text, size_t length) {
   struct {
     uint64_t vertex;
@@ -118,7 +118,7 @@ int putchar(int letter) {
   return letter;
 }
 
-/* A vertex may loop for ever: look every few seconds whether the simulator is still there. */
+/* A vertex may loop for ever: check every few seconds that the simulator is still there. */
 static pid_t parent;
 
 static void check_parent(int number) {
@@ -137,7 +137,7 @@ static void watch_parent(void) {
   setitimer(ITIMER_REAL, &every, NULL);
 }
 
-/* Which floating-point exception it was: said where the simulator looks when the process is gone. */
+/* Store the kind of floating-point exception where the simulator reads it when the process is gone. */
 static void float_stopped(int number, siginfo_t *information, void *context) {
   (void)context;
   position->result = (unsigned)information->si_code;
@@ -145,7 +145,7 @@ static void float_stopped(int number, siginfo_t *information, void *context) {
   raise(number);
 }
 
-/* The stack grows by itself down to its limit: a fault between there and its top means that it is full. */
+/* The stack grows down to its limit: a fault between the limit and its top means that it is full. */
 static char *stack_top;
 static char signal_stack[1 << 16];
 enum { STACK_OVERFLOW = 1000 }; /* _STACK_OVERFLOW of runner.py */

@@ -17,7 +17,7 @@ static inline unsigned long long __builtin_ipu_urand64(void) { return popvision_
 static inline float __builtin_ipu_urand_f32(void) { return (float)(popvision_random() >> 40) / 16777216.0f - 0.5f; }
 static inline half __builtin_ipu_urand_f16(void) { return (half)__builtin_ipu_urand_f32(); }
 
-/* The cycles of a vertex are known before it runs, and those of a program after it: no counter runs within codelets. */
+/* Cycles are modelled outside codelets, so no counter runs within them. */
 extern unsigned __builtin_ipu_get_scount_l(void)
     __attribute__((error("codelets cannot read the tile's cycle counter; see the profile of the program")));
 extern unsigned __builtin_ipu_get_scount_u(void)

@@ -58,7 +58,9 @@ def check_stream_copy(stream: DataStream, tensor: Tensor, to_device: bool) -> No
     """Raise graph_connection_error unless a tensor can be copied from a stream (`to_device`) or to it."""
     if stream.to_device != to_device:
         other = "addHostToDeviceFIFO" if to_device else "addDeviceToHostFIFO"
-        raise graph_connection_error(f"Copy: stream '{stream.name}' goes the other way; make it with Graph.{other}.")
+        raise graph_connection_error(
+            f"Copy: stream '{stream.name}' has the other direction; make it with Graph.{other}."
+        )
     if stream.elementType() is not tensor.elementType():
         raise graph_connection_error(
             f"Copy: stream '{stream.name}' carries {stream.elementType()}, the tensor holds {tensor.elementType()}."

@@ -1,4 +1,4 @@
-// Which layouts the target has: pointers of 16 bits reach all memory of the first generation only.
+// The layouts of the target: pointers of 16 bits reach all memory of the first generation only.
 #pragma once
 
 #define VECTOR_AVAIL_SHORT_SPAN 1

@@ -1,5 +1,5 @@
 // Fields of vertices as the simulator lays them out in the memory of the host: every vector is a pointer and a number of
-// elements, whatever its layout on a tile; the layout decides what the vertex's state takes in the modelled memory.
+// elements, whatever its layout on a tile; the layout decides the size of vertex state in the modelled memory.
 #pragma once
 
 #include <stddef.h>
@@ -35,7 +35,7 @@ struct OnTile<unsigned long> {
 template <class T>
 using on_tile = typename OnTile<T>::type;
 
-// A run of elements. T is const for what a vertex only reads.
+// A run of elements. T is const if the vertex only reads them.
 template <class T>
 struct Run {
   T *pointer;

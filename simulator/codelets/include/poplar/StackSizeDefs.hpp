@@ -1,4 +1,4 @@
-// Stack sizes of functions: codelets run on the stack of the host here, so these say nothing.
+// Stack sizes of functions: codelets run on the stack of the host here, so these have no effect.
 #pragma once
 
 #define DEF_STACK_USAGE(SIZE, FUNCTION)

@@ -1,4 +1,4 @@
-// The kinds of vertex, and how the simulator runs a row of them (simulator/codelets/host/runner.c).
+// The kinds of vertex, and the functions with which the simulator runs a row of them (simulator/codelets/host/runner.c).
 #pragma once
 
 #include <ipudef.h>
@@ -26,7 +26,7 @@ struct VertexOrSupervisor<true> {
   using type = SupervisorVertex;
 };
 
-// What the runner shares with the vertices it runs.
+// Data that the runner shares with the vertices.
 struct Position {
   unsigned long vertex;
   unsigned worker;
