@@ -137,10 +137,10 @@ def _figures(
             figures_by_size[key] = count(sizes, values)
         except NotCountableError as reason:
             figures_by_size[key] = reason
-    found = figures_by_size[key]
-    if isinstance(found, NotCountableError):
-        raise found
-    return found
+    figures = figures_by_size[key]
+    if isinstance(figures, NotCountableError):
+        raise figures
+    return figures
 
 
 def _extrapolated(

@@ -91,14 +91,14 @@ class CountedArray(np.ndarray[Any, Any]):
 
     def __getitem__(self, key: Any) -> Any:
         assert self.counter is not None
-        found = self.view(np.ndarray)[raw_key(key)]
-        if isinstance(found, np.generic):
+        selected = self.view(np.ndarray)[raw_key(key)]
+        if isinstance(selected, np.generic):
             self.counter.add("load", int(self.in_memory))
-            return register(found, self.counter)
-        if found.size == 0 or np.shares_memory(found, self.view(np.ndarray)):
-            return counted(found, self.counter, half=self.half, in_memory=self.in_memory)
-        self.counter.add("load", found.size * (int(self.in_memory) + 1))
-        return register(found, self.counter)
+            return register(selected, self.counter)
+        if selected.size == 0 or np.shares_memory(selected, self.view(np.ndarray)):
+            return counted(selected, self.counter, half=self.half, in_memory=self.in_memory)
+        self.counter.add("load", selected.size * (int(self.in_memory) + 1))
+        return register(selected, self.counter)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         assert self.counter is not None

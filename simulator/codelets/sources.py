@@ -96,12 +96,12 @@ def codelet_class(module: str, qualname: str, file: str, digest: str) -> type:
             f"Codelet {qualname} of module {module} {changed}; compile the program again, or put its file back."
         )
     there = loaded is not None and hasattr(loaded, qualname.split(".")[0])
-    found: Any = loaded if there else _module_again(module, path)
+    member: Any = loaded if there else _module_again(module, path)
     for part in qualname.split("."):
-        found = getattr(found, part)
-    if not isinstance(found, type) or not issubclass(found, Vertex):
+        member = getattr(member, part)
+    if not isinstance(member, type) or not issubclass(member, Vertex):
         raise poplar_error(f"{qualname} of module {module} is no codelet; compile the program again.")
-    return found
+    return member
 
 
 def _file_of(module: str, file: str, loaded: Any) -> Path | None:
@@ -132,10 +132,10 @@ def _digest(path: Path, qualname: str) -> str:
         nodes: list[Any] = list(ast.parse(text).body)
     except (OSError, ValueError, SyntaxError):
         return ""
-    found: Any = None
+    node: Any = None
     for part in qualname.split("."):
-        found = next((n for n in nodes if isinstance(n, ast.ClassDef) and n.name == part), None)
-        if found is None:
+        node = next((n for n in nodes if isinstance(n, ast.ClassDef) and n.name == part), None)
+        if node is None:
             return ""
-        nodes = list(found.body)
-    return hashlib.sha256((ast.get_source_segment(text, found) or "").encode()).hexdigest()
+        nodes = list(node.body)
+    return hashlib.sha256((ast.get_source_segment(text, node) or "").encode()).hexdigest()

@@ -100,13 +100,13 @@ def vertex_type(cls: type[Vertex]) -> VertexType:
 
 def _fields(cls: type[Vertex]) -> tuple[FieldSpec, ...]:
     """Declared fields in order, those of base classes first; a name declared again replaces the earlier one."""
-    found: dict[str, FieldSpec] = {}
+    fields: dict[str, FieldSpec] = {}
     for base in reversed(cls.__mro__):
         for name, declared in vars(base).items():
             spec = field_spec(name, declared)
             if spec is not None:
-                found[name] = spec
-    return tuple(found.values())
+                fields[name] = spec
+    return tuple(fields.values())
 
 
 def _costs(cls: type[Vertex], fields: tuple[FieldSpec, ...]) -> CostFunction:

@@ -24,32 +24,32 @@ def constrained(
 
     Raises memory_elem_constraints_error for text that is no constraint, names that are no fields, and what cannot be
     kept: a field apart from itself, two interleaved fields in different regions."""
-    own = {spec.name: spec for spec in fields}
+    fields_by_name = {spec.name: spec for spec in fields}
     pairs = []
     for text in constraints:
-        found = _CONSTRAINT.fullmatch(text)
-        if found is None or found[1] != found[3]:
+        match = _CONSTRAINT.fullmatch(text)
+        if match is None or match[1] != match[3]:
             raise memory_elem_constraints_error(
                 f"Memory constraint '{text}' of {vertex} is not of the form elem(*a) != elem(*b) or "
                 "region(*a) != region(*b)."
             )
-        one, other = found[2], found[4]
+        one, other = match[2], match[4]
         for name in (one, other):
-            if name not in own:
+            if name not in fields_by_name:
                 raise memory_elem_constraints_error(
                     f"Memory constraint '{text}' of {vertex} names '{name}', which is no field; its fields are "
-                    f"{', '.join(own)}."
+                    f"{', '.join(fields_by_name)}."
                 )
         if one == other:
             raise memory_elem_constraints_error(
                 f"Memory constraint '{text}' of {vertex} cannot be met: a field cannot lie apart from itself."
             )
-        if found[1] == "region":
-            if own[one].interleaved and own[other].interleaved:
+        if match[1] == "region":
+            if fields_by_name[one].interleaved and fields_by_name[other].interleaved:
                 raise memory_elem_constraints_error(
                     f"Memory constraint '{text}' of {vertex} cannot be met: both fields must be in interleaved memory."
                 )
-            if not own[one].interleaved:
-                own[other] = replace(own[other], interleaved=True)
+            if not fields_by_name[one].interleaved:
+                fields_by_name[other] = replace(fields_by_name[other], interleaved=True)
         pairs.append((one, other))
-    return tuple(own.values()), tuple(pairs)
+    return tuple(fields_by_name.values()), tuple(pairs)

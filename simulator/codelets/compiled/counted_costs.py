@@ -165,16 +165,16 @@ def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:
     """The object file of a unit with counters, and the operations of each block."""
     name = f"{unit.key}.{'half.' if _converts_halves() else ''}counted"
     described = cached(f"{name}.json", lambda path: _describe(unit, path))
-    found = json.loads(described.read_text())
+    description = json.loads(described.read_text())
 
     def make(path: Path) -> None:
         given = path.with_suffix(".s")
-        given.write_text(found["assembly"])
+        given.write_text(description["assembly"])
         code, messages = compiler().run(["-c", str(given), "-o", str(path)])
         if code != 0:
             raise NotCountableError(f"cannot be assembled with counters ({messages.strip()[:200]})")
 
-    return cached(f"{name}.o", make), found["blocks"]
+    return cached(f"{name}.o", make), description["blocks"]
 
 
 def _describe(unit: Unit, path: Path) -> None:

@@ -39,7 +39,7 @@ def declared_in(text: str) -> Declared:
     """Classes and instantiations of the user's text."""
     scanner = _Scanner([*_tokens(text)])
     scanner.run()
-    return scanner.found
+    return scanner.declared
 
 
 def _tokens(text: str) -> Iterator[str]:
@@ -60,7 +60,7 @@ class _Scanner:
         self.tokens = tokens
         self.at = 0
         self.stack: list[tuple[str, ClassHead | None]] = []
-        self.found = Declared()
+        self.declared = Declared()
 
     def run(self) -> None:
         template = False
@@ -148,7 +148,7 @@ class _Scanner:
     def _instance(self) -> None:
         name, arguments, _ = self._name()
         if name and arguments and self._peek() == ";":
-            self.found.instances.append((name, arguments, self._scope()))
+            self.declared.instances.append((name, arguments, self._scope()))
 
     def _class(self, template: bool) -> None:
         name, arguments, attributes = self._name()
@@ -169,7 +169,7 @@ class _Scanner:
             scope = self._scope()
             head = ClassHead(f"{scope}::{name}" if scope else name, template, _constraints(attributes))
             if based and not any(name_ == "" for name_, _ in self.stack):
-                self.found.classes[head.name] = head
+                self.declared.classes[head.name] = head
         self.stack.append((name, head))
         self.at += 1
 
@@ -199,12 +199,12 @@ def _joined(tokens: list[str]) -> str:
 
 def _constraints(attributes: list[str]) -> tuple[str, ...]:
     """The strings of poplar::constraint among attributes."""
-    found, inside = [], False
+    strings, inside = [], False
     for token in attributes:
         if token == "constraint":
             inside = True
         elif token == ")":
             inside = False
         elif inside and token.startswith('"'):
-            found.append(token[1:-1])
-    return tuple(found)
+            strings.append(token[1:-1])
+    return tuple(strings)

@@ -41,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not Path(given.o).resolve().parent.is_dir():
         parser.error(f"the folder of '{given.o}' does not exist")
     try:
-        found = {target: [_source(Path(path), flags, target) for path in given.sources] for target in targets}
-        write_object(Path(given.o), found)
+        sources = {target: [_source(Path(path), flags, target) for path in given.sources] for target in targets}
+        write_object(Path(given.o), sources)
     except CompilationFailed as error:
         sys.stderr.write(error.output)
         print(f"popc: {error}", file=sys.stderr)

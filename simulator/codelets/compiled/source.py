@@ -50,12 +50,12 @@ def file_type(path: Path, given: CodeletFileType) -> CodeletFileType:
     """The type of a codelet file. Raises file_load_error where the suffix tells nothing or the file is not there."""
     type_ = given
     if given is CodeletFileType.Auto:
-        found = _BY_SUFFIX.get(path.suffix)
-        if found is None:
+        by_suffix = _BY_SUFFIX.get(path.suffix)
+        if by_suffix is None:
             raise file_load_error(
                 f"The type of codelet file '{path}' is not clear from its suffix; pass a CodeletFileType."
             )
-        type_ = found
+        type_ = by_suffix
     refuse_assembly(f"Codelet file '{path}'", type_)
     if not path.is_file():
         raise file_load_error(f"Codelet file '{path}' does not exist.")
@@ -115,8 +115,8 @@ def _preprocessed(
     return Preprocessed(name, language, text.replace(str(path), name), tuple(flags))
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found.group())
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
 
 
 class CompilationFailed(graph_program_compilation_error):

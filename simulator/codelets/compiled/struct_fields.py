@@ -147,12 +147,12 @@ def _kind(entry: Entry) -> VertexKind | None:
 
 
 def _with_bases(entry: Entry) -> list[Entry]:
-    found = [entry]
+    classes = [entry]
     for inherited in entry.of("inheritance"):
         base = inherited.type()
         if base is not None:
-            found += _with_bases(base)
-    return found
+            classes += _with_bases(base)
+    return classes
 
 
 def _fields(entry: Entry, owner: str, shift: int) -> list[HostField]:

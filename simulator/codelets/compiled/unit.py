@@ -136,15 +136,15 @@ def _candidates(declared: Declared, text: str) -> list[tuple[ClassHead, str, str
     """(class or template, the type as C++ spells it, the namespace to spell it in) of all that may be vertices."""
     if "run_candidate" not in text:  # poplar/Vertex.hpp is not included
         return []
-    found = [(head, f"::{head.name}", "") for head in declared.classes.values() if not head.template]
+    candidates = [(head, f"::{head.name}", "") for head in declared.classes.values() if not head.template]
     for name, arguments, scope in declared.instances:
         spaces = scope.split("::") if scope else []
         for depth in range(len(spaces), -1, -1):
             head = declared.classes.get("::".join([*spaces[:depth], name]))
             if head is not None:
-                found.append((head, f"{name}<{arguments}>", scope))
+                candidates.append((head, f"{name}<{arguments}>", scope))
                 break
-    return found
+    return candidates
 
 
 def _compile(source: Preprocessed, text: str, out: Path) -> str:

@@ -49,28 +49,30 @@ class ResumableStreamCallback(StreamCallback):
             if self._dropped:
                 raise CallbackDroppedError
 
-    def _start(self, function: Callable[[], None]) -> Future[None]:
-        """Run a function of the callback on a thread of its own, and wait until it is over or suspended."""
-        running: Future[None] = Future()
 
-        def run() -> None:
-            try:
-                function()
-            except BaseException as error:
-                running.set_exception(error)
-            else:
-                running.set_result(None)
-            with self._changed:
-                self._changed.notify_all()
+def start_callback(callback: ResumableStreamCallback, function: Callable[[], None]) -> Future[None]:
+    """Run a function of a callback on a thread of its own, and wait until it is over or suspended."""
+    running: Future[None] = Future()
 
-        self._dropped = False
-        threading.Thread(target=run, name="stream-callback-resumable", daemon=True).start()
-        with self._changed:
-            self._changed.wait_for(lambda: running.done() or self._awaiting)
-        return running
+    def run() -> None:
+        try:
+            function()
+        except BaseException as error:
+            running.set_exception(error)
+        else:
+            running.set_result(None)
+        with callback._changed:
+            callback._changed.notify_all()
 
-    def _drop(self) -> None:
-        """End a suspended function."""
-        with self._changed:
-            self._dropped, self._awaiting = self._awaiting, False
-            self._changed.notify_all()
+    callback._dropped = False
+    threading.Thread(target=run, name="stream-callback-resumable", daemon=True).start()
+    with callback._changed:
+        callback._changed.wait_for(lambda: running.done() or callback._awaiting)
+    return running
+
+
+def drop_callback(callback: ResumableStreamCallback) -> None:
+    """End the suspended function of a callback."""
+    with callback._changed:
+        callback._dropped, callback._awaiting = callback._awaiting, False
+        callback._changed.notify_all()

@@ -12,7 +12,12 @@ import numpy as np
 from simulator.arrays import AnyArray
 from simulator.base.quarter import QuarterMetadata
 from simulator.runtime.host.callback_threads import CallbackThreads
-from simulator.runtime.host.resumable_callback import CallbackDroppedError, ResumableStreamCallback
+from simulator.runtime.host.resumable_callback import (
+    CallbackDroppedError,
+    ResumableStreamCallback,
+    drop_callback,
+    start_callback,
+)
 from simulator.runtime.host.run_ended import RunStoppedError
 from simulator.runtime.host.stream_callback import StreamCallbackHandle
 
@@ -80,7 +85,7 @@ class CallbackEnd:
         if self._depth:
             prefetch = lambda: self._prefetch(into)  # noqa: E731  # the same for both kinds of thread
             own = self._resumable
-            self._under_way = self._threads.start(prefetch) if own is None else own._start(prefetch)
+            self._under_way = self._threads.start(prefetch) if own is None else start_callback(own, prefetch)
 
     def write(self, values: AnyArray) -> None:
         memory = values.copy()
@@ -89,7 +94,7 @@ class CallbackEnd:
     def drop(self) -> None:
         """End what is suspended: the program is stopped."""
         if self._resumable is not None:
-            self._resumable._drop()
+            drop_callback(self._resumable)
 
     def invalidate(self) -> None:
         """Drop what was prefetched, and tell the callback so."""
@@ -104,7 +109,7 @@ class CallbackEnd:
         if self._resumable is None:
             self._threads.call(function)
         else:
-            _result(self._resumable._start(function))
+            _result(start_callback(self._resumable, function))
 
     def _fetched(self, memory: AnyArray) -> None:
         self._callback.fetch(memory, self._metadata)
