@@ -49,49 +49,35 @@ def place_elementwise(
     runs = aligned_runs(graph.store, tensor, list(vectors.values()), share, forms.flat is None)
     if only is not None:
         runs = runs.take(np.isin(runs.tiles, only))
-    flat = runs.workers < 0
+    names, flat = [field, *vectors], runs.workers < 0
+
+    def add(type_: VertexType, edges: dict[str, FieldEdges], tiles: Int64Array) -> None:
+        graph.addVertices(cs, type_, graph.state.graph_tiles(tiles), edges | _scalars(scalars, len(tiles)), values)
+
     if flat.any() and forms.flat is not None:
-        _add_flat(graph, cs, forms.flat, field, runs.take(flat), list(vectors), scalars, values)
+        add(forms.flat, *_run_edges(runs.take(flat), names))
     if not flat.all():
-        _add_rows(graph, cs, forms.rows, field, runs.take(~flat), list(vectors), scalars, values)
+        add(forms.rows, *_row_edges(runs.take(~flat), names))
 
 
-def _add_flat(
-    graph: Graph,
-    cs: ComputeSet,
-    type_: VertexType,
-    field: str,
-    runs: Runs,
-    names: list[str],
-    scalars: Mapping[str, Tensor],
-    values: Mapping[str, Any] | None,
-) -> None:
-    edges = {field: vector_edges(runs.starts, runs.lengths)}
-    for name, (starts, lengths), offsets in zip(names, runs.operands, runs.offsets, strict=True):
+def _run_edges(runs: Runs, names: list[str]) -> tuple[dict[str, FieldEdges], Int64Array]:
+    """(edges of one vertex per run: the output, then the operands; tiles)."""
+    out, *operands = names
+    edges = {out: vector_edges(runs.starts, runs.lengths)}
+    for name, (starts, lengths), offsets in zip(operands, runs.operands, runs.offsets, strict=True):
         edges[name] = vector_edges(starts, lengths, offsets)
-    graph.addVertices(
-        cs, type_, graph.state.graph_tiles(runs.tiles), edges | _scalars(scalars, len(runs.tiles)), values
-    )
+    return edges, runs.tiles
 
 
-def _add_rows(
-    graph: Graph,
-    cs: ComputeSet,
-    type_: VertexType,
-    field: str,
-    runs: Runs,
-    names: list[str],
-    scalars: Mapping[str, Tensor],
-    values: Mapping[str, Any] | None,
-) -> None:
+def _row_edges(runs: Runs, names: list[str]) -> tuple[dict[str, FieldEdges], Int64Array]:
+    """(edges of one vertex per worker, whose rows are its runs; tiles)."""
+    out, *operands = names
     first = np.flatnonzero(np.diff(runs.tiles * 8 + runs.workers, prepend=-1))
     rows = np.append(first, len(runs.tiles))
-    edges = {field: rows_edges(runs.starts, runs.lengths, rows)}
-    for name, (starts, lengths), offsets in zip(names, runs.operands, runs.offsets, strict=True):
+    edges = {out: rows_edges(runs.starts, runs.lengths, rows)}
+    for name, (starts, lengths), offsets in zip(operands, runs.operands, runs.offsets, strict=True):
         edges[name] = rows_edges(starts, lengths, rows, offsets)
-    graph.addVertices(
-        cs, type_, graph.state.graph_tiles(runs.tiles[first]), edges | _scalars(scalars, len(first)), values
-    )
+    return edges, runs.tiles[first]
 
 
 def _scalars(scalars: Mapping[str, Tensor], n: int) -> dict[str, FieldEdges]:

@@ -5,9 +5,6 @@ A dark page differs from a light one in its colours alone, so it is tried with t
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,25 +13,18 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.axe_pages import violations
 from tests.browser.shell_pages import Viewer
+from tests.pvti import traced
 from webapp.views import views_of
 
 pytestmark = pytest.mark.browser
 
 VIEWS = [view.id for view in views_of("report")]
 SELECTED = "tiles=0,1&program=1&liveness=1&step=0&variable=0"
-TRACED = (
-    "import popvision.pvti as pvti\n"
-    "channel = pvti.createTraceChannel('work')\n"
-    "for i in range(12):\n"
-    "    with pvti.Tracepoint(channel, f'step {i}'):\n"
-    "        pass\n"
-)
 
 
 @pytest.fixture(scope="module")
 def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
-    traced = json.dumps({"directory": str(folder / "trace")})
-    subprocess.run([sys.executable, "-c", TRACED], env={"PVTI_OPTIONS": traced}, check=True)
+    traced.run(traced.TWELVE_STEPS, folder / "trace")
     opened = Viewer(chromium, folder)
     # Half-way through a transition colours are of neither end.
     opened.page.emulate_media(reduced_motion="reduce")

@@ -14,25 +14,17 @@ from typing import Any
 
 import pytest
 
+from tests.pvti import traced
 from tests.reports import write_tiny
 
 pytestmark = pytest.mark.browser
-
-TRACED = (
-    "import popvision.pvti as pvti\n"
-    "channel = pvti.createTraceChannel('work')\n"
-    "for i in range(12):\n"
-    "    with pvti.Tracepoint(channel, f'step {i}'):\n"
-    "        pass\n"
-)
 
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("isolated")
     write_tiny(folder / "report")
-    traced = json.dumps({"directory": str(folder / "trace")})
-    subprocess.run([sys.executable, "-c", TRACED], env={"PVTI_OPTIONS": traced}, check=True)
+    traced.run(traced.TWELVE_STEPS, folder / "trace")
     command = ["unshare", "-rn", sys.executable, "-m", "tests.browser.visit_pages", str(folder), "--lo"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
     assert done.stdout, done.stderr

@@ -14,6 +14,8 @@ from popvision.formats.pvti.reader import TraceReader
 
 ROOT = Path(__file__).parents[2]
 PRELUDE = "import popvision.pvti as pvti\nchannel = pvti.createTraceChannel('work')\n"
+#: a program of twelve spans
+TWELVE_STEPS = "for i in range(12):\n    with pvti.Tracepoint(channel, f'step {i}'):\n        pass\n"
 
 
 def run(code: str, folder: Path, *, options: str | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:

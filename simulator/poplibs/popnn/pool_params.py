@@ -24,8 +24,8 @@ from simulator.poplibs.poplin.convolutions.sliding_shares import geometry
 from simulator.poplibs.poplin.planning.canonical_params import ELEMENT_BYTES, CanonicalConvParams, Dtype
 from simulator.poplibs.poplin.planning.convolution_planner import sliding_share
 from simulator.poplibs.poplin.planning.methods import Method, groups_of
-from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS
-from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS, Columns
+from simulator.poplibs.poplin.planning.plan import Plan, plan_of_candidate
 from simulator.poplibs.poplin.planning.sliding_work import Box
 from simulator.poplibs.poplin.planning.splits import enumerate_splits
 from simulator.programming.graph import Graph
@@ -149,26 +149,11 @@ def plan_pooling(params: CanonicalConvParams, kind: Kind, side: int, tiles: int,
     share, box = sliding_share(params, method, splits)
     exchange = ceil_div(share.inputs * ELEMENT_BYTES[params.dtype], exchange_bytes)
     spent = pool_cycles(kind, params.dtype, prod(params.kernel), box, side, share.work.conv_groups)
-    total = exchange + spent
-    row = int(np.lexsort((splits.tiles, total))[0])
-    costs = {"input_exchange": int(exchange[row]), "partials": int(spent[row])}
-    terms = tuple((term, costs.get(term, 0)) for term in (*PASS_TERMS, *ONCE_TERMS))
-    size = int((share.inputs + share.outputs)[row]) * ELEMENT_BYTES[params.dtype]
-    return Plan(
-        params,
-        False,
-        method,
-        int(splits.groups[row]),
-        tuple(int(f[row]) for f in splits.field),
-        1,
-        1,
-        1,
-        1,
-        terms,
-        int(total[row]),
-        size,
-        True,
-    )
+    none = dict.fromkeys((*PASS_TERMS, *ONCE_TERMS), np.zeros_like(spent))
+    columns = Columns({**none, "input_exchange": exchange, "partials": spent}, splits.passes)
+    memory = (share.inputs + share.outputs) * ELEMENT_BYTES[params.dtype]
+    row = int(np.lexsort((splits.tiles, columns.total))[0])
+    return plan_of_candidate(params, False, method, splits, columns, memory, row, True)
 
 
 def asString(method: PoolingType) -> str:

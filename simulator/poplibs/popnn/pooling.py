@@ -15,7 +15,7 @@ from simulator.base.errors import graph_connection_error, invalid_option, poplar
 from simulator.base.types import FLOAT, HALF
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
-from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Sequence
+from simulator.graph.program import Execute, LibraryGroup, Program, Sequence
 from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.pooling import Kind
 from simulator.machine.cycles.rounding import vector_width
@@ -211,9 +211,7 @@ def _blocked(steps: rearrange.Rearrangement, source: Tensor, plan: Plan, shares:
         mapTensorLinearly(graph, out, grainSize=plan.method.conv_group)
     else:
         sliding_convolve.map_inputs(graph, out, shares)
-    steps.arranged.append(out)
-    steps.copies.append(Copy(view, out, False, steps.name))
-    return out
+    return steps.add_copy(view, out)
 
 
 def _add_vertices(
@@ -233,16 +231,14 @@ def _add_vertices(
     edges[target] = sliding_convolve.boxes(graph, shares, out)
     edges["worklists"] = sliding_convolve.worklist_edges(graph, shares, items, name)
     step_out, step_in = strides(geometry(plan.params)[-1])
-    rows = prod((r.size for r in shares.box[:-1]), start=np.ones_like(shares.tiles))
     values = {
         "numChanGroupsM1": shares.group.size - 1,
         "chansPerGroupD": plan.method.conv_group,
         "inStride": step_in,
         "outStride": step_out,
-        "numRows": rows,
+        "numRows": shares.box_rows,
         "rowPositions": shares.box[-1].size,
     }
-    met = np.bincount(items.tile, weights=items.outputs, minlength=len(shares.tiles)).astype(np.int64)
     type_ = pooling_vertex(kind, plan.params.dtype, prod(plan.params.kernel), plan.method.conv_group)
-    flops = met * shares.group.size * plan.method.conv_group
+    flops = items.outputs_by_tile(len(shares.tiles)) * shares.group.size * plan.method.conv_group
     graph.addVertices(cs, type_, shares.tiles, edges, values, flops=flops)

@@ -30,54 +30,47 @@ def map_inputs(graph: Graph, acts: Tensor, shares: Shares) -> None:
     """Map [conv groups, in groups, field, group] activations to the tiles that read them. The tiles that read the same
     (group, in, field) share each hold an equal part of it."""
     plan = shares.plan
-    size = plan.method.in_group * plan.method.conv_group
     first = shares.tiles[:: plan.out_split]
     counts = (shares.group.size * shares.inp.size)[first]
     owner, step, _ = nested(counts)
     tile = first[owner]
-    group, inp = np.divmod(step, shares.inp.size[tile])
     rows = shares.field.size[tile]
-    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
-    begin = line * plan.field + shares.field.begin[tile]
-    # Number the positions of a share through all its groups, and cut them into one part per tile.
-    done = step * rows
+    begin = shares.input_line(tile, step) * plan.field + shares.field.begin[tile]
     total = (counts * rows[np.searchsorted(owner, np.arange(len(first)))])[owner]
-    part = np.arange(1, plan.out_split)
-    cuts = part[None, :] * total[:, None] // plan.out_split - done[:, None]
-    bounds = np.concatenate([np.zeros_like(done)[:, None], np.clip(cuts, 0, rows[:, None]), rows[:, None]], axis=1)
+    map_in_parts(graph, acts, shares, tile, (begin, rows), (step * rows, total))
+
+
+def map_in_parts(
+    graph: Graph,
+    acts: Tensor,
+    shares: Shares,
+    tile: Int64Array,
+    runs: tuple[Int64Array, Int64Array],
+    within: tuple[Int64Array, Int64Array],
+) -> None:
+    """Map runs of positions (begin, size) to the tiles of all output shares, in equal parts.
+
+    Tile `tile[i]` is the first of those that read run i. The positions of a share are numbered through all its runs:
+    `within` = (number of the run's first position, positions of the share)."""
+    (begin, width), (done, total), parts = runs, within, shares.plan.out_split
+    cuts = np.arange(1, parts)[None, :] * total[:, None] // parts - done[:, None]
+    bounds = np.concatenate([np.zeros_like(done)[:, None], np.clip(cuts, 0, width[:, None]), width[:, None]], axis=1)
     keep = bounds[:, 1:] > bounds[:, :-1]
-    run, which = np.nonzero(keep)
+    run, part = np.nonzero(keep)
     low, high = bounds[:, :-1][keep], bounds[:, 1:][keep]
-    start = (begin[run] + low) * size
-    graph.setTileMappingIntervals(acts, start, start + (high - low) * size, tile[run] + which)
+    start = (begin[run] + low) * shares.input_block
+    graph.setTileMappingIntervals(acts, start, start + (high - low) * shares.input_block, tile[run] + part)
 
 
-def map_weights(graph: Graph, weights: Tensor, shares: Shares) -> None:
-    """Map [conv groups, out groups, in groups, units, group] weights to the tiles that read them. The tiles of a field
-    split read the same weights; each holds an equal part."""
-    plan = shares.plan
-    counts = shares.group.size * shares.out.size * shares.inp.size
-    owner, step, _ = nested(counts)
-    mine = step % plan.field_split == shares.field.number[owner]
+def map_weights(graph: Graph, weights: Tensor, shares: Shares, kernels: int = 1) -> None:
+    """Map [conv groups, out groups, in groups, kernel positions, units, group] weights to the tiles that read them. The
+    tiles of a field split read the same weights; each holds an equal part."""
+    owner, step, _ = nested(shares.group.size * shares.out.size * shares.inp.size * kernels)
+    mine = step % shares.plan.field_split == shares.field.number[owner]
     owner, step = owner[mine], step[mine]
-    size = _weight_block(shares)
-    start = _weight_line(shares, owner, step) * size
-    graph.setTileMappingIntervals(weights, start, start + size, shares.tiles[owner])
-
-
-def _weight_block(shares: Shares) -> int:
-    method = shares.plan.method
-    return method.out_group * method.in_group * method.conv_group
-
-
-def _weight_line(shares: Shares, tile: Int64Array, step: Int64Array) -> Int64Array:
-    """The number of the block of weights that each tile reads in each step, in the order (conv group, out group, in
-    group)."""
-    plan = shares.plan
-    rest, inp = np.divmod(step, shares.inp.size[tile])
-    group, out = np.divmod(rest, shares.out.size[tile])
-    line = (shares.group.begin[tile] + group) * plan.out_groups + shares.out.begin[tile] + out
-    return np.asarray(line * plan.in_groups + shares.inp.begin[tile] + inp)
+    block, kernel = np.divmod(step, kernels)
+    start = (shares.weight_line(owner, block) * kernels + kernel) * shares.weight_block
+    graph.setTileMappingIntervals(weights, start, start + shares.weight_block, shares.tiles[owner])
 
 
 def partials_variable(graph: Graph, shares: Shares, name: DebugInfo, label: str) -> Tensor:
@@ -126,7 +119,7 @@ def add_convolve(
         "numConvGroupsM1": shares.group.size - 1,
         "numOutGroupsM1": shares.out.size - 1,
         "numInGroups": shares.inp.size,
-        "transformedInStride": method.in_group * method.conv_group,
+        "transformedInStride": shares.input_block,
         "outChansPerGroup": method.out_group,
         "transformedOutStride": shares.block,
     }
@@ -140,12 +133,9 @@ def _base(tensor: Tensor) -> int:
 
 
 def _input_edges(shares: Shares, acts: Tensor) -> FieldEdges:
-    plan = shares.plan
-    size = plan.method.in_group * plan.method.conv_group
+    size = shares.input_block
     tile, step, offsets = nested(shares.group.size * shares.inp.size)
-    group, inp = np.divmod(step, shares.inp.size[tile])
-    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
-    begin = (line * plan.field + shares.field.begin[tile]) * size
+    begin = (shares.input_line(tile, step) * shares.plan.field + shares.field.begin[tile]) * size
     return _vectors(acts, begin, shares.field.size[tile] * size, offsets)
 
 
@@ -164,9 +154,9 @@ def _starts_of(rows: Int64Array, count: int) -> Int64Array:
 
 def _weight_edges(graph: Graph, shares: Shares, weights: Tensor) -> FieldEdges:
     """One vector per tile, convolution group, output group and input group."""
-    size = _weight_block(shares)
+    size = shares.weight_block
     tile, step, offsets = nested(shares.group.size * shares.out.size * shares.inp.size)
-    begins = _weight_line(shares, tile, step) * size
+    begins = shares.weight_line(tile, step) * size
     return _vectors(weights, begins, np.full(len(begins), size, np.int64), offsets)
 
 
@@ -179,7 +169,7 @@ def _worklists(graph: Graph, shares: Shares, name: DebugInfo) -> FieldEdges:
     """The constant that lists the positions of each worker of each tile."""
     per_worker = _WORKLIST_ENTRIES * WORKERS
     cuts = worker_cuts(shares.field.size)
-    width = shares.plan.method.in_group * shares.plan.method.conv_group
+    width = shares.input_block
     lists = np.stack([cuts[:, :-1] * shares.block, np.diff(cuts, axis=1), cuts[:, :-1] * width], axis=2) & 0xFFFF
     n = len(shares.tiles)
     worklists = graph.addConstant(UNSIGNED_SHORT, [n, per_worker], lists.astype(np.uint16), (name, "worklists"))

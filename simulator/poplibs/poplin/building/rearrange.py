@@ -91,6 +91,14 @@ class Rearrangement:
     regrouped: list[Tensor] = field(default_factory=list)  #: targets of `regroups`
     arranged: list[Tensor] = field(default_factory=list)  #: targets of `copies`
 
+    def add_copy(self, source: Tensor, target: Tensor, order: Sequence[int] | None = None) -> Tensor:
+        """Add the copy of an operand into its place; returns `target`. `order`: the dimensions of both in the order in
+        which the copy reads them."""
+        self.arranged.append(target)
+        source, out = (source, target) if order is None else (source.dimShuffle(order), target.dimShuffle(order))
+        self.copies.append(Copy(source, out, False, self.name))
+        return target
+
     def programs(self) -> list[Program]:
         """All steps, preceded by a WriteUndef for each kind of target. Published program trees have two before the
         first copy of a product (published-numbers 6.1; those of a second product stand apart)."""

@@ -55,6 +55,29 @@ class Shares:
         """Partial sums of one position and one group of output channels; they are adjacent in memory."""
         return self.plan.method.out_group * self.plan.method.conv_group
 
+    @property
+    def input_block(self) -> int:
+        """Activations of one position and one group of input channels."""
+        return self.plan.method.in_group * self.plan.method.conv_group
+
+    @property
+    def weight_block(self) -> int:
+        """Weights of one kernel position, one group of output and one of input channels."""
+        return self.plan.method.out_group * self.input_block
+
+    def input_line(self, tile: Int64Array, step: Int64Array) -> Int64Array:
+        """The number of the (conv group, in group) that each tile reads in each step."""
+        group, inp = np.divmod(step, self.inp.size[tile])
+        line = (self.group.begin[tile] + group) * self.plan.in_groups + self.inp.begin[tile] + inp
+        return np.asarray(line)
+
+    def weight_line(self, tile: Int64Array, step: Int64Array) -> Int64Array:
+        """The number of the (conv group, out group, in group) whose weights each tile reads in each step."""
+        rest, inp = np.divmod(step, self.inp.size[tile])
+        group, out = np.divmod(rest, self.out.size[tile])
+        line = (self.group.begin[tile] + group) * self.plan.out_groups + self.out.begin[tile] + out
+        return np.asarray(line * self.plan.in_groups + self.inp.begin[tile] + inp)
+
 
 def _range(index: Int64Array, parts: int, split: int) -> Range:
     size = -(-parts // split)

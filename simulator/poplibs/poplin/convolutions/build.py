@@ -16,7 +16,7 @@ import numpy as np
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
-from simulator.graph.program import Copy, Execute, Program
+from simulator.graph.program import Execute, Program
 from simulator.graph.tensor import Tensor, tensor_of
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.poplibs.poplin.building import convolve, rearrange
@@ -137,9 +137,7 @@ def _sliding_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: SlidingS
     source = blocked_acts(steps, build.adjacent(steps, positions_of(acts, params)), plan)
     out = steps.graph.addVariable(acts.elementType(), sliding_convolve.acts_shape(plan), (steps.name, "actsRearranged"))
     sliding_convolve.map_inputs(steps.graph, out, shares)
-    steps.arranged.append(out)
-    steps.copies.append(Copy(source, out, False, steps.name))
-    return out
+    return steps.add_copy(source, out)
 
 
 def blocked_acts(steps: rearrange.Rearrangement, positions: Tensor, plan: Plan) -> Tensor:
@@ -167,10 +165,8 @@ def _sliding_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: Sl
     source = _blocked_weights(steps, build.adjacent(steps, rows), plan)
     shape = sliding_convolve.weights_shape(plan)
     out = steps.graph.addVariable(weights.elementType(), shape, (steps.name, "weightsRearranged"))
-    sliding_convolve.map_weights(steps.graph, out, shares)
-    steps.arranged.append(out)
-    steps.copies.append(Copy(source, out, False, steps.name))
-    return out
+    convolve.map_weights(steps.graph, out, shares, kernels)
+    return steps.add_copy(source, out)
 
 
 def _blocked_weights(steps: rearrange.Rearrangement, rows: Tensor, plan: Plan) -> Tensor:
@@ -236,7 +232,7 @@ def create_weights(graph: Graph, chosen: ConvPlan, params: CanonicalConvParams, 
     plan, kernels = chosen.plan, prod(params.kernel)
     if chosen.form == "sliding":
         variable = graph.addVariable(type_, sliding_convolve.weights_shape(plan), name)
-        sliding_convolve.map_weights(graph, variable, sliding_shares(plan))
+        convolve.map_weights(graph, variable, sliding_shares(plan), kernels)
         method = plan.method
         outputs, inputs = plan.out_groups * method.out_group, plan.in_groups * method.in_group
         apart = variable.dimShuffle([0, 6, 1, 4, 2, 5, 3])

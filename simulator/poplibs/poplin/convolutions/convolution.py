@@ -70,9 +70,7 @@ def createInput(
     planned = params.planned()
     if list(planned.field) != params.inputFieldShape:  # the plan leaves out truncated elements
         shape = [params.batchSize, params.getNumInputChans(), *params.inputFieldShape]
-        tensor = graph.addVariable(params.inputType, shape, call)
-        mapTensorLinearly(graph, tensor)
-        return tensor
+        return _mapped_linearly(graph, params.inputType, shape, call)
     acts = build.create_input(
         graph, look_up_convolution_plan(graph.getTarget(), planned, options, cache), planned, params.inputType, call
     )
@@ -88,9 +86,7 @@ def createWeights(
     planned = params.planned()
     if list(planned.kernel) != params.kernelShape:
         shape = [params.numConvGroups, params.outputChannels, params.inputChannels, *params.kernelShape]
-        tensor = graph.addVariable(params.inputType, shape, call)
-        mapTensorLinearly(graph, tensor)
-        return tensor
+        return _mapped_linearly(graph, params.inputType, shape, call)
     weights = build.create_weights(
         graph, look_up_convolution_plan(graph.getTarget(), planned, options, cache), planned, params.inputType, call
     )
@@ -99,9 +95,7 @@ def createWeights(
 
 def createBiases(graph: Graph, activations: Tensor, name: Context = "biases") -> Tensor:
     """One bias for each channel of [batch, channels, field] activations."""
-    biases = graph.addVariable(activations.elementType(), [activations.dim(1)], name)
-    mapTensorLinearly(graph, biases)
-    return biases
+    return _mapped_linearly(graph, activations.elementType(), [activations.dim(1)], name)
 
 
 def addBias(graph: Graph, in_: Tensor, biases: Tensor, prog: Sequence, debugContext: Context = "") -> None:
@@ -299,3 +293,9 @@ def _padded(graph: Graph, tensor: Tensor, lower: list[int], upper: list[int], fi
                 graph, tensor, [n + high * (axis == dim) for axis, n in enumerate(tensor.shape())]
             )
     return tensor
+
+
+def _mapped_linearly(graph: Graph, type_: Type, shape: list[int], name: Context) -> Tensor:
+    variable = graph.addVariable(type_, shape, name)
+    mapTensorLinearly(graph, variable)
+    return variable

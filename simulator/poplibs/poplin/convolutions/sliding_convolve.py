@@ -15,7 +15,7 @@ from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges
 from simulator.machine.flops import MAC
 from simulator.poplibs.pieces import rows_edges, vector_edges
-from simulator.poplibs.poplin.building.convolve import output_runs
+from simulator.poplibs.poplin.building.convolve import map_in_parts, output_runs
 from simulator.poplibs.poplin.building.shares import nested
 from simulator.poplibs.poplin.convolutions.sliding_shares import SlidingShares, geometry, rows_of
 from simulator.poplibs.poplin.convolutions.sliding_vertices import ITEM, sliding_vertex
@@ -49,7 +49,6 @@ def map_inputs(graph: Graph, acts: Tensor, shares: SlidingShares) -> None:
     """Map activations of `acts_shape` to the tiles that read them. The tiles of all output shares of a box each hold an
     equal part of the inputs that the box owns."""
     plan = shares.plan
-    size = plan.method.in_group * plan.method.conv_group
     row_offsets, row_first, row_size = rows_of(shares.owned, (plan.params.batch, *plan.params.field))
     first = shares.tiles[:: plan.out_split]
     rows = np.diff(row_offsets)[first]
@@ -57,46 +56,12 @@ def map_inputs(graph: Graph, acts: Tensor, shares: SlidingShares) -> None:
     tile = first[owner]
     block, row = np.divmod(step, np.maximum(rows[owner], 1))
     run = row_offsets[tile] + row
-    group, inp = np.divmod(block, shares.inp.size[tile])
-    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
-    begin = line * plan.params.input_positions + row_first[run]
+    begin = shares.input_line(tile, block) * plan.params.input_positions + row_first[run]
     width = row_size[run]
-    ends = np.cumsum(width)
-    before = np.concatenate([[0], ends])[offsets[:-1]]
-    total = np.concatenate([[0], ends])[offsets[1:]] - before
-    done = ends - width - before[owner]
-    part = np.arange(1, plan.out_split)
-    cuts = part[None, :] * total[owner][:, None] // plan.out_split - done[:, None]
-    bounds = np.concatenate([np.zeros_like(done)[:, None], np.clip(cuts, 0, width[:, None]), width[:, None]], axis=1)
-    keep = bounds[:, 1:] > bounds[:, :-1]
-    piece, which = np.nonzero(keep)
-    low, high = bounds[:, :-1][keep], bounds[:, 1:][keep]
-    start = (begin[piece] + low) * size
-    graph.setTileMappingIntervals(acts, start, start + (high - low) * size, tile[piece] + which)
-
-
-def map_weights(graph: Graph, weights: Tensor, shares: SlidingShares) -> None:
-    """Map weights of `weights_shape` to the tiles that read them. The tiles of a field split read the same kernel
-    positions; each holds an equal part of them."""
-    plan = shares.plan
-    kernels = prod(plan.params.kernel)
-    owner, step, _ = nested(shares.group.size * shares.out.size * shares.inp.size * kernels)
-    mine = step % plan.field_split == shares.field.number[owner]
-    owner, step = owner[mine], step[mine]
-    block, kernel = np.divmod(step, kernels)
-    size = plan.method.out_group * plan.method.in_group * plan.method.conv_group
-    start = (_weight_line(shares, owner, block) * kernels + kernel) * size
-    graph.setTileMappingIntervals(weights, start, start + size, shares.tiles[owner])
-
-
-def _weight_line(shares: SlidingShares, tile: Int64Array, step: Int64Array) -> Int64Array:
-    """The number of the block of weights that each tile reads in each step, in the order (conv group, out group, in
-    group)."""
-    plan = shares.plan
-    rest, inp = np.divmod(step, shares.inp.size[tile])
-    group, out = np.divmod(rest, shares.out.size[tile])
-    line = (shares.group.begin[tile] + group) * plan.out_groups + shares.out.begin[tile] + out
-    return np.asarray(line * plan.in_groups + shares.inp.begin[tile] + inp)
+    ends = np.concatenate([[0], np.cumsum(width)])
+    before = ends[offsets[:-1]]
+    total = ends[offsets[1:]] - before
+    map_in_parts(graph, acts, shares, tile, (begin, width), (ends[:-1] - before[owner], total[owner]))
 
 
 def add_sliding_convolve(
@@ -120,14 +85,13 @@ def add_sliding_convolve(
         "worklists": worklist_edges(graph, shares, items, name),
     }
     step_out, step_in = strides(geometry(plan.params)[-1])
-    rows = prod((r.size for r in shares.box[:-1]), start=np.ones_like(shares.tiles))
     values = {
         "numConvGroupsM1": shares.group.size - 1,
         "numOutGroupsM1": shares.out.size - 1,
         "numInGroups": shares.inp.size,
         "transformedInStride": step_in,
         "transformedOutStride": step_out,
-        "numRows": rows,
+        "numRows": shares.box_rows,
         "rowPositions": shares.box[-1].size,
     }
     type_ = sliding_vertex(method, plan.params.dtype, plan.params.kernel, wide_load)
@@ -138,7 +102,7 @@ def add_sliding_convolve(
 def _flops(shares: SlidingShares, items: WorkItems) -> Int64Array:
     """FLOPs of each tile. Padded channels count, padded positions do not."""
     method = shares.plan.method
-    met = np.bincount(items.tile, weights=items.outputs, minlength=len(shares.tiles)).astype(np.int64)
+    met = items.outputs_by_tile(len(shares.tiles))
     channels = shares.inp.size * method.in_group * shares.out.size * method.out_group
     return np.asarray(MAC * met * channels * shares.group.size * method.conv_group)
 
@@ -146,16 +110,14 @@ def _flops(shares: SlidingShares, items: WorkItems) -> Int64Array:
 def windows(graph: Graph, shares: SlidingShares, acts: Tensor) -> FieldEdges:
     """The rows of each tile's window, per convolution group and input group."""
     plan = shares.plan
-    size = plan.method.in_group * plan.method.conv_group
+    size = shares.input_block
     row_offsets, row_first, row_size = rows_of(shares.window, (plan.params.batch, *plan.params.field))
     rows = np.diff(row_offsets)
     blocks = shares.group.size * shares.inp.size
     tile, step, _ = nested(blocks * rows)
     block, row = np.divmod(step, rows[tile])
-    group, inp = np.divmod(block, shares.inp.size[tile])
-    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
     run = row_offsets[tile] + row
-    begin = (line * plan.params.input_positions + row_first[run]) * size
+    begin = (shares.input_line(tile, block) * plan.params.input_positions + row_first[run]) * size
     vectors = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
     return _ranges(graph, acts, begin, row_size[run] * size, vectors[tile] + block, vectors)
 
@@ -171,10 +133,9 @@ def boxes(graph: Graph, shares: SlidingShares, source: Tensor) -> FieldEdges:
 
 def _weights(graph: Graph, shares: SlidingShares, weights: Tensor) -> FieldEdges:
     """One vector per tile, convolution group, output group and input group."""
-    method = shares.plan.method
-    size = prod(shares.plan.params.kernel) * method.out_group * method.in_group * method.conv_group
+    size = prod(shares.plan.params.kernel) * shares.weight_block
     tile, step, vectors = nested(shares.group.size * shares.out.size * shares.inp.size)
-    begin = _weight_line(shares, tile, step) * size
+    begin = shares.weight_line(tile, step) * size
     return _ranges(graph, weights, begin, np.full(len(begin), size, np.int64), np.arange(len(begin)), vectors)
 
 

@@ -27,6 +27,10 @@ class WorkItems(NamedTuple):
     outputs: Int64Array
     first_input: Int64Array
 
+    def outputs_by_tile(self, tiles: int) -> Int64Array:
+        """Outputs of all items of each tile: one for each kernel element that they meet."""
+        return np.bincount(self.tile, weights=self.outputs, minlength=tiles).astype(np.int64)
+
 
 class _Pieces(NamedTuple):
     """Parts of rows: tile, worker, place of the row (batch and outer dimensions, in the whole output), its number in

@@ -23,8 +23,8 @@ import numpy as np
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams, Dtype
 from simulator.poplibs.poplin.planning.machine import Machine
 from simulator.poplibs.poplin.planning.methods import Method, TileWork, groups_of, peak_macs
-from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS, Share, cost_columns, temporary_bytes
-from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.poplibs.poplin.planning.objective import Share, cost_columns, temporary_bytes
+from simulator.poplibs.poplin.planning.plan import Plan, cheapest_first, plan_of_candidate
 from simulator.poplibs.poplin.planning.product_planner import FREE, Constraints, Search
 from simulator.poplibs.poplin.planning.sliding_work import Box, largest, sliding_cycles, sliding_methods, window
 from simulator.poplibs.poplin.planning.splits import Splits, enumerate_splits
@@ -170,21 +170,5 @@ def _cheapest(
     lists = prod(params.kernel) * (box.rows + 6) * ITEM_BYTES
     memory = temporary_bytes(params, method, splits, share, machine, transforms) + lists
     fits = memory <= machine.memory_limit
-    total, tiles = columns.total, splits.tiles
-    order = np.lexsort((memory, tiles, total)) if fits.any() else np.lexsort((total, tiles, memory))
-    row = int(order[fits[order]][0]) if fits.any() else int(order[0])
-    return Plan(
-        params,
-        False,
-        method,
-        int(splits.groups[row]),
-        tuple(int(f[row]) for f in splits.field),
-        int(splits.inp[row]),
-        int(splits.out[row]),
-        1,
-        1,
-        tuple((t, int(columns.terms[t][row])) for t in (*PASS_TERMS, *ONCE_TERMS)),
-        int(total[row]),
-        int(memory[row]),
-        bool(fits[row]),
-    )
+    _, row = cheapest_first(columns, splits.tiles, memory, fits)
+    return plan_of_candidate(params, False, method, splits, columns, memory, row, bool(fits[row]))

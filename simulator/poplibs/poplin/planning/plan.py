@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
+from simulator.arrays import BoolArray, Int64Array
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.methods import Method, groups_of
-from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS
+from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS, Columns
+from simulator.poplibs.poplin.planning.splits import Splits
 
 
 @dataclass(frozen=True)
@@ -99,3 +103,38 @@ class Plan:
         shown = [(t, " per pass" if self.passes > 1 else "") for t in PASS_TERMS] + [(t, "") for t in ONCE_TERMS]
         lines += [f"{term.replace('_', ' ')}: {costs[term]:,} cycles{unit}" for term, unit in shown if costs[term]]
         return "\n".join([*lines, f"total: {self.total:,} cycles"])
+
+
+def cheapest_first(columns: Columns, tiles: Int64Array, memory: Int64Array, fits: BoolArray) -> tuple[Int64Array, int]:
+    """(candidates by cycles, tiles and memory, or by memory first where none fits; the best candidate)."""
+    keys = (memory, tiles, columns.total) if fits.any() else (columns.total, tiles, memory)
+    order = np.lexsort(keys)
+    return order, int(order[fits[order]][0]) if fits.any() else int(order[0])
+
+
+def plan_of_candidate(
+    params: CanonicalConvParams,
+    swapped: bool,
+    method: Method,
+    splits: Splits,
+    columns: Columns,
+    memory: Int64Array,
+    row: int,
+    fits: bool,
+) -> Plan:
+    """One candidate as a plan."""
+    return Plan(
+        params,
+        swapped,
+        method,
+        int(splits.groups[row]),
+        tuple(int(f[row]) for f in splits.field),
+        int(splits.inp[row]),
+        int(splits.out[row]),
+        int(splits.in_serial[row]),
+        int(splits.out_serial[row]),
+        tuple((term, int(columns.terms[term][row])) for term in (*PASS_TERMS, *ONCE_TERMS)),
+        int(columns.total[row]),
+        int(memory[row]),
+        fits,
+    )

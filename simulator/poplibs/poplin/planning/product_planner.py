@@ -18,15 +18,12 @@ from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvPara
 from simulator.poplibs.poplin.planning.machine import Machine
 from simulator.poplibs.poplin.planning.methods import METHODS, Method, candidates, groups_of, peak_macs
 from simulator.poplibs.poplin.planning.objective import (
-    ONCE_TERMS,
-    PASS_TERMS,
-    Columns,
     cost_columns,
     least_cycles,
     share_of,
     temporary_bytes,
 )
-from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.poplibs.poplin.planning.plan import Plan, cheapest_first, plan_of_candidate
 from simulator.poplibs.poplin.planning.splits import Splits, enumerate_splits, share_counts
 from simulator.poplibs.poplin.planning.transform_costs import Transforms
 
@@ -168,32 +165,15 @@ class Search:
         params, swapped, method = trial
         share = share_of(params, method, splits)
         columns = cost_columns(params, method, splits, share, self.machine, self.transforms._replace(swapped=swapped))
-        total, tiles = columns.total, splits.tiles
         fits = memory <= self.machine.memory_limit
+        order, row = cheapest_first(columns, splits.tiles, memory, fits)
+        total = columns.total
         first, second = (total, memory) if fits.any() else (memory, total)
-        order = np.lexsort((second, tiles, first))
-        row = int(order[fits[order]][0]) if fits.any() else int(order[0])
-        rank = Order(int(not fits[row]), int(first[row]), int(tiles[row]), int(second[row]))
+        rank = Order(int(not fits[row]), int(first[row]), int(splits.tiles[row]), int(second[row]))
         if self._order is None or rank < self._order:
             self._order = rank
-            self.best = _plan(trial, splits, columns, memory, row, bool(fits[row]))
+            self.best = plan_of_candidate(*trial, splits, columns, memory, row, bool(fits[row]))
         return bool(fits[order[0]])
-
-
-def _plan(trial: _Trial, splits: Splits, columns: Columns, memory: Int64Array, row: int, fits: bool) -> Plan:
-    return Plan(
-        *trial,
-        int(splits.groups[row]),
-        tuple(int(f[row]) for f in splits.field),
-        int(splits.inp[row]),
-        int(splits.out[row]),
-        int(splits.in_serial[row]),
-        int(splits.out_serial[row]),
-        tuple((t, int(columns.terms[t][row])) for t in (*PASS_TERMS, *ONCE_TERMS)),
-        int(columns.total[row]),
-        int(memory[row]),
-        fits,
-    )
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
-from simulator.graph.program import Copy, Program
+from simulator.graph.program import Program
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.poplin.building import convolve, passes, rearrange
 from simulator.poplibs.poplin.building.passes import add_pass
@@ -124,10 +124,7 @@ def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares)
     source = _acts_view(steps, adjacent(steps, acts), plan)
     out = steps.graph.addVariable(acts.elementType(), shape, (steps.name, "actsRearranged"))
     _map(steps.graph, out, shares, True)
-    steps.arranged.append(out)
-    as_read = [1, 5, 3, 0, 2, 4]  # the order in which the operand is read: by convolution group, position, channel
-    steps.copies.append(Copy(source.dimShuffle(as_read), out.dimShuffle(as_read), False, steps.name))
-    return out
+    return steps.add_copy(source, out, [1, 5, 3, 0, 2, 4])  # reads by convolution group, position, channel
 
 
 def _acts_view(steps: rearrange.Rearrangement, acts: Tensor, plan: Plan) -> Tensor:
@@ -154,9 +151,7 @@ def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: S
         return ready
     out = steps.graph.addVariable(weights.elementType(), shape, (steps.name, "weightsRearranged"))
     _map(steps.graph, out, shares, False)
-    steps.arranged.append(out)
-    steps.copies.append(Copy(blocks, out.dimShuffle([2, 7, 1, 3, 5, 0, 4, 6]), False, steps.name))
-    return out
+    return steps.add_copy(ready, out, [2, 7, 1, 3, 5, 0, 4, 6])
 
 
 def in_order(tensor: Tensor) -> bool:
