@@ -58,7 +58,7 @@ def test_the_worst_tile_and_what_fills_it(visitor: Visitor) -> None:
     visitor.click(page.get_by_role("link", name="today", exact=True))
     visitor.click(page.get_by_role("link", name=f"tile {WORST_TILE}", exact=True))
     visitor.click(page.get_by_role("tab", name="Peak", exact=True))
-    visitor.sees(f"Tile {WORST_TILE} is fullest at", LOOKUP, "117.2 KiB")  # 120,000 B
+    visitor.sees(f"Tile {WORST_TILE} peaks at", LOOKUP, "117.2 KiB")  # 120,000 B
 
 
 def test_the_slowest_program_and_why(visitor: Visitor) -> None:

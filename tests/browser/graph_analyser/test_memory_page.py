@@ -105,7 +105,7 @@ def test_keys_select_and_zoom(viewer: Opened) -> None:
     fullest = totals.index(max(totals))
     viewer.page.keyboard.press("p")
     viewer.wait_for_text(".mem-tree-head", f"tile {fullest}")
-    viewer.wait_for_text(".peak-line", f"Tile {fullest} is fullest at liveness index")
+    viewer.wait_for_text(".peak-line", f"Tile {fullest} peaks at liveness index")
     assert f"{max(totals):,} B" in viewer.page.locator(".peak-line").inner_text()
     viewer.page.keyboard.press("ArrowRight" if fullest == 0 else "ArrowLeft")
     viewer.wait_for_text(".mem-tree-head", f"tile {1 if fullest == 0 else fullest - 1}")
@@ -118,7 +118,7 @@ def test_keys_select_and_zoom(viewer: Opened) -> None:
 def test_the_peak_of_a_tile_leads_to_its_index(viewer: Opened) -> None:
     viewer.go("memory", "tiles=3")
     viewer.wait_for_text(".peak-line", "Tile 3 is fullest")
-    viewer.page.click("text=Open this index")
+    viewer.page.click("text=Open the index")
     viewer.page.wait_for_url("**/liveness?*")
     viewer.wait_for_text(".headline-label", "Peak of tile 3")
     total = viewer.sql("select always_live + not_always_live from memory_by_tile where tile = 3")[0]

@@ -1,4 +1,4 @@
-"""The tabs of the liveness page where two reports are compared: source, target, signed difference and change."""
+"""The tabs of the liveness page in a comparison: source, target, difference and relative change."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _CYCLES: Layout = {"liveness_index": {"width": 80}, "target_index": {"width": 11
 
 
 def pair_tab(source: ReportSource, target: ReportSource, key: str, vs: str, state: LivenessState) -> Component:
-    """The chosen tab of a state. Raises NotRecordedError when one report lacks it, ValueError when the target does not
-    have the place shown."""
+    """The tab of a state. Raises NotRecordedError when a report lacks it, ValueError when the target lacks the place
+    shown."""
     curve(target, state.where)
     if state.tab == "always":
         return _always(source, target, key, vs, state)
@@ -87,7 +87,7 @@ def _vertices(source: ReportSource, target: ReportSource, state: LivenessState) 
     tiles = (curve(source, state.where).tiles, curve(target, state.where).tiles)
     vertices = vertices_pair(source, target, index, tiles, state.by)
     if not len(vertices):
-        return empty_hint("No vertices run here, in neither report.")
+        return empty_hint("No vertices run at this index in either report.")
     columns = figure_columns(vertices, {"name": {"flex": 3}, "kind": {"width": 110}})
     frame = figure_frame(vertices)
     table = data_table("live-vertices", frame, columns, name="liveness-vertices", height="100%")

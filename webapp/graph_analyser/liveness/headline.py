@@ -1,4 +1,4 @@
-"""The line of figures above the liveness curve: peak of what is shown, peak of the fullest tile, the selected index."""
+"""The figures above the liveness curve: its peak, the peak of the fullest tile, and the selected index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webapp.graph_analyser.plots.headline import Figure, headline
 def liveness_headline(
     source: ReportSource, key: str, line: Curve, state: LivenessState, target: Curve | None = None
 ) -> list[Component]:
-    """Peak of the curve shown and of the fullest tile, the peak of the target's curve, and the selected index."""
+    """Peaks of the curve and of the fullest tile (in a comparison: of the target's curve), and the selected index."""
     top = peak(line)
     here = where_text(line.where, target_of(source).num_replicas)
     step = program_label(source, top.program)
@@ -58,9 +58,9 @@ def liveness_headline(
         )
     help_ = help_text(
         "Peaks",
-        "The peak of the device is not the peak of its fullest tile: each tile is fullest at its own index. "
-        "The index follows the static order of the program: a loop body once, a function body at each call.",
-        formula="live at an index = always live + not always live there",
+        "The peak of the device differs from that of its fullest tile, since every tile peaks at its own index. "
+        "Indices follow the static order of the program: a loop body counts once, a function body at each call.",
+        formula="live at an index = always live + not always live at the index",
     )
     return [headline(figures), help_]
 

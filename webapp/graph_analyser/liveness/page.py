@@ -1,4 +1,4 @@
-"""The liveness report: how much memory is live at each point of the program, and what."""
+"""Liveness Report: live bytes at each point of the program, and the variables that are live there."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ from webapp.view import View, ViewContext, needs, page_key
 TAB_SET = TabSet("live", TABS, TAB_KEYS, "Liveness details")
 
 KEYS = (
-    ("← →", "Move the selected index (focus the plot first)"),
+    ("← →", "Select the previous or next index (focus the plot first)"),
     ("Shift ← →", "Add the next index to the selection"),
     ("W S", "Zoom in and out"),
     ("A D", "Move left and right"),
     ("Page Up / Down", "Move by a page (focus the plot first)"),
-    ("f", "Fit the selected indices or the lifetime"),
+    ("f", "Fit the selected indices, or the lifetime of the variable"),
     ("0", "Show all indices"),
-    (". ,", "Next and previous step that the filter matches, or index"),
+    (". ,", "Next and previous match of the filter; without a filter, next and previous index"),
     ("p", "Select the peak"),
     ("n N", "Next and previous peak"),
-    ("m", "Mark the selected index; Esc takes it away"),
-    ("Esc", "Select nothing"),
+    ("m", "Mark the selected index; Esc removes the mark"),
+    ("Esc", "Clear the selection"),
     ("↑ ↓", "Heat map: move the cursor over tiles"),
     ("Shift W S", "Heat map: zoom the tiles"),
-    ("Enter", "Heat map: go to the highest place of the cell"),
+    ("Enter", "Heat map: go to the maximum of the cell"),
 )
 
 
-#: Runs that the drop-down lists.
+#: Runs in the drop-down list.
 _MOST_RUNS = 200
 
 
@@ -74,7 +74,7 @@ def layout(context: ViewContext) -> Component:
             data_live_heat="",
             data_plot="live",
             data_saves="live-plot",
-            aria_label="Tile by liveness index heat map: arrow keys move the cursor, its values stand below",
+            aria_label="Heat map of tiles by liveness index: arrow keys move the cursor, its values are shown below",
         ),
     )
     return plot_page(context, TAB_SET, "liveness", bar, "Liveness curve", KEYS, PLOT_KEYS, beside=[canvas])
@@ -89,13 +89,13 @@ def _toolbar(source: ReportSource, state: LivenessState, compares: bool) -> Comp
     chosen = {"all": "", "ipu": f"ipu:{where.number}", "tile": "tile"}[where.kind]
     options: list[Any] = [
         toggle("live_noalways", "Include always live", state.always, on="", off="1"),
-        toggle("live_max", "Show memory (capacity)", state.show_max),
+        toggle("live_max", "Show capacity", state.show_max),
         toggle("live_nopeaks", "Show peaks", state.peaks, on="", off="1"),
     ]
     if compares:
         options += [
-            toggle("live_diff", "Difference (target − source)", state.difference),
-            toggle("live_split", "Target in a plot of its own", state.split),
+            toggle("live_diff", "Show the difference (target − source)", state.difference),
+            toggle("live_split", "Show the target in its own plot", state.split),
             toggle("live_align", "Pair indices by matched programs", state.by == "programs", on="programs"),
         ]
     replicas: list[Component] = []
@@ -117,7 +117,7 @@ def _toolbar(source: ReportSource, state: LivenessState, compares: bool) -> Comp
 
 
 def _run_choice(source: ReportSource, state: LivenessState) -> Component:
-    """Whose device time is the axis; with very many runs their numbers are typed into the URL."""
+    """The choice of the run whose device time is the axis; a run beyond _MOST_RUNS can be set in the URL."""
     runs = source.reader.runs()
     names = {str(row): f"{row}: {name}" if name else str(row) for row, name in enumerate(runs.name[:_MOST_RUNS])}
     return select("live_run", "Run", names or {"": "none recorded"}, str(state.run))
@@ -164,7 +164,7 @@ def _plot_part(context: ViewContext) -> tuple[Any, ...]:
 
 
 def _register_parts(app: Dash, library: Library) -> None:
-    """The parts of the selected variable, beside every table of variables that is in the page."""
+    """Fill the parts of the selected variable beside every table of variables in the page."""
 
     @app.callback(
         Output({"live-parts": ALL}, "children"),

@@ -1,4 +1,4 @@
-"""The liveness curve of a second report over the first one's indices, and the curves that show both."""
+"""The liveness curves of two reports over the indices of the source."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from webapp.theme import tokens
 
 @dataclass(frozen=True)
 class PairedCurve:
-    """Position i is the source's index i; when indices are paired by their number, the longer report's rest follows.
-    `partner[i]` is the target's index there, -1 where it has none; `alone` are the target's indices without a place."""
+    """Position i is index i of the source; with indices paired by number, further indices of the target follow.
+    `partner[i]` is the target's index, -1 for none; `alone` are indices of the target without a position."""
 
     source: Curve
     target: Curve
@@ -30,7 +30,7 @@ class PairedCurve:
         return len(self.partner)
 
     def of_source(self, always: bool) -> tuple[Int64Array, BoolArray]:
-        """(bytes, whether they are known) by position; always-live ones included with `always`."""
+        """(bytes, whether they are known) by position; with `always` including always-live bytes."""
         values = np.zeros(self.count, dtype=np.int64)
         rows = len(self.source.program)
         values[:rows] = self.source.not_always_live + (self.source.always_live if always else 0)
@@ -43,15 +43,15 @@ class PairedCurve:
 
 
 def paired_curve(source: ReportSource, target: ReportSource, where: Where, by: str) -> PairedCurve:
-    """Both curves of a place. Raises NotRecordedError when one lacks it, ValueError when one has no such place."""
+    """Both curves of a place. Raises NotRecordedError or ValueError when one of the reports lacks it."""
     partner, alone = match_indices(source, target, by), only_target(source, target, by)
-    if by == "index":  # the rest of a longer target keeps its numbers
+    if by == "index":  # further indices of a longer target keep their numbers
         partner, alone = np.concatenate([partner, alone]), alone[:0]
     return PairedCurve(curve(source, where), curve(target, where), partner, alone)
 
 
 def pair_series(pair: PairedCurve, state: LivenessState, theme: str) -> list[Series]:
-    """Four curves, always live and not always live of either report, or the difference of what is live."""
+    """Always-live and not-always-live bytes of both reports as four curves, or their difference."""
     colours = tokens(theme)
     sides = {"source": pair.of_source(False), "target": pair.of_target(False)}
     if state.difference:

@@ -1,4 +1,4 @@
-"""The liveness curve as a figure: always-live bytes below, the others on top of them, over the static program order."""
+"""The liveness curve as a figure: always-live bytes with the others stacked on top, over the static program order."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from webapp.graph_analyser.liveness.state import LivenessState
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot
 from webapp.theme import tokens
 
-#: Characters of a program's name in the hover box; the end of a name says most.
+#: Characters of a program's name in the hover box: its end, which is most specific.
 _NAME = 90
 
 
 @dataclass(frozen=True)
 class LivenessDrawing:
-    """`matching` are the indices that the filter matches, None without a filter."""
+    """The figure of a state. `matching` are the indices that match the filter, None without one."""
 
     figure: dict[str, Any]
     plot: SteppedPlot
@@ -42,8 +42,8 @@ class LivenessDrawing:
 def draw_liveness(
     source: ReportSource, state: LivenessState, theme: str, target: ReportSource | None = None
 ) -> LivenessDrawing:
-    """The drawing of a state, over it the curve of `target` where two reports are compared. Raises NotRecordedError
-    when the report lacks the curve, ValueError for a variable or place that does not exist."""
+    """The drawing of a state; in a comparison with the curve of `target`. Raises NotRecordedError when the report lacks
+    the curve, ValueError for a variable or place that does not exist."""
     line = curve(source, state.where)
     matching = _matching(source, state)
     ranges = lifetime(source, state.variable) if state.variable is not None else None
@@ -71,7 +71,7 @@ def draw_liveness(
 
 
 def _matching(source: ReportSource, state: LivenessState) -> Int64Array | None:
-    """What the filter matches; without a filter the indices of the selected program; None without either."""
+    """The indices that match the filter, else those of the selected program; None without either."""
     if state.filter.strip():
         return matching_indices(source, state.filter)
     return indices_of_program(source, state.program) if state.program is not None else None

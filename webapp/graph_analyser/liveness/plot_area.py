@@ -1,4 +1,4 @@
-"""What of the liveness page follows the selection: figure or heat map, headline, values at the cursor, notes."""
+"""The plot area of the liveness page: figure or heat map, headline, values at the cursor, statistics and notes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from webapp.graph_analyser.plots.headline import range_line
 from webapp.graph_analyser.plots.page import NOTHING, hits_text
 from webapp.graph_analyser.plots.reading import reading
 
-_HINT = "Select an index to read its values here: click, or use the arrow keys; p selects the peak."
-_HEAT_HINT = "Select a place to read its values here: click, or use the arrow keys (up and down: tiles)."
+_HINT = "Select an index to see its values here: click it, or use the arrow keys; p selects the peak."
+_HEAT_HINT = "Select a cell to see its values here: click it, or use the arrow keys (up and down: tiles)."
 
 
 def plot_parts(
@@ -42,7 +42,7 @@ def plot_parts(
 ) -> tuple[Any, ...]:
     """(figure, configuration for assets/shared/plots/axis.js, headline, values at the cursor, lines below it).
 
-    Where `target`, the report compared with (`vs` names it), has no such curve, the source is shown alone and a line
+    Where `target`, the report compared with (`vs` names it), lacks the curve, only the source is shown and a line
     says why.
     """
     try:
@@ -80,7 +80,7 @@ def _over_time(
     theme: str,
     target: ReportSource | None,
 ) -> tuple[Any, ...]:
-    """The same parts with device time as the axis; the window is `from` and `to` of the selection, as in the trace."""
+    """The same parts over device time. The window is `from` and `to` of the selection, as in the execution trace."""
     other = None if drawing.pair is None else drawing.pair.target
     head = liveness_headline(source, key, drawing.curve, state, other)
     try:
@@ -92,7 +92,7 @@ def _over_time(
     config |= {"ids": len(drawing.curve.program), "mark": "", "view": "span"}
     lines: list[Component] = [html.Div(problem, className="range-problem") for problem in state.problems]
     if over.decimated:
-        text = "Drawing decimated to minima and maxima of the steps; zoom in to see all."
+        text = "The plot shows minima and maxima only; zoom in to see every step."
         lines.append(html.Div(text, className="range-note"))
     lines += [html.Div(note, className="range-plain") for note in over.notes]
     return themed(over.figure, theme), config, head, _reading(source, key, drawing, state), lines
@@ -101,7 +101,7 @@ def _over_time(
 def _config(
     source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState, vs: str = ""
 ) -> dict[str, Any]:
-    """What assets/shared/plots/axis.js and assets/liveness/ need to know of the drawing."""
+    """The configuration of the plot for assets/shared/plots/axis.js and assets/liveness/."""
     count = drawing.plot.count
     spans = drawing.lifetime
     heat = None
@@ -110,7 +110,7 @@ def _config(
         heat = {"key": key, "tiles": [tiles.start, tiles.stop - 1], "perIpu": target_of(source).tiles_per_ipu}
         heat |= {"always": state.always, "capacity": state.show_max, "by": state.by}
         heat |= {"vs": vs if drawing.pair is not None else ""}
-        count = len(drawing.curve.program)  # the target's own indices have no row of the source to stand in
+        count = len(drawing.curve.program)  # indices of the target alone have no column in the heat map
     return {
         "name": "live",
         "view": "live_view",
@@ -147,7 +147,7 @@ def _reading(
 
 
 def _links(source: ReportSource, key: str, program: int) -> list[Component]:
-    """To the program in the program tree, and to its first execution in the trace where one is recorded."""
+    """Links to the program in the program tree, and to its first recorded execution in the trace."""
     tree = html.A("Program tree", href=f"/r/{key}/program_tree?program={program}", **attributes(data_nav="jump"))
     step = first_step(source, program)
     if step is None:
@@ -174,7 +174,7 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
     quantity = "Live, always live included" if state.always else "Live, always live not included"
     quantity = quantity if drawing.pair is None else "Source: " + quantity[0].lower() + quantity[1:]
     name = "indices" if last - first + 1 == whole else f"of {whole:,} indices shown"
-    drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
+    drawn = "The plot shows minima and maxima only; zoom in to see every index" if drawing.decimated else ""
 
     def position(at: int) -> str:
         return f"index {first + at:,}"
@@ -189,8 +189,8 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
         notes.append(_program_note(source, state.program, drawing.matching))
     elif drawing.matching is not None:
         notes.append(
-            f"{len(drawing.matching):,} of {whole:,} steps match the filter (marked below the curve); "
-            "the statistics are of all steps shown."
+            f"{len(drawing.matching):,} of {whole:,} steps match the filter (marked below the curve). "
+            "The statistics include all steps shown."
         )
     if state.variable is not None:
         notes.append(_lifetime_note(source, state.variable, drawing.lifetime))
@@ -198,14 +198,14 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
 
 
 def _pairing_notes(pair: PairedCurve, state: LivenessState) -> list[str]:
-    """How the indices of two reports lie on each other, and how many have no partner: none is dropped silently."""
+    """How the indices of two reports are paired, and how many have no partner: none is dropped silently."""
     ours, theirs = len(pair.source.program), len(pair.target.program)
     if state.by == "index":
         if ours == theirs:
             return []
         return [
-            f"Source has {ours:,} indices, target {theirs:,}: index i lies on index i. Options: pair indices by "
-            "matched programs."
+            f"The source has {ours:,} indices, the target {theirs:,}; they are paired by number. Use Options to pair "
+            "them by matched programs."
         ]
     alone = int((pair.partner < 0).sum())
     return [
@@ -222,10 +222,10 @@ def _program_note(source: ReportSource, program: int | None, indices: Int64Array
         else f"Program {program}"
     )
     if not len(indices):
-        return f"{name} has no liveness index: only programs that run on tiles have one."
+        return f"{name} has no liveness index; only programs that run on tiles have one."
     places = ", ".join(f"{index:,}" for index in indices[:8].tolist()) + (" ..." if len(indices) > 8 else "")
     times = "once, at index" if len(indices) == 1 else f"at {len(indices):,} indices:"
-    return f"{name} stands in the program {times} {places} (marked below the curve; . and , go through them)."
+    return f"{name} runs {times} {places} (marked below the curve; . and , step through them)."
 
 
 def _lifetime_note(source: ReportSource, variable: int, ranges: list[tuple[int, int]] | None) -> str:
@@ -242,13 +242,13 @@ def _heat_note(drawing: LivenessDrawing, state: LivenessState) -> str:
     if pair is not None:
         alone = len(pair.target.program) - int((pair.partner[: len(pair.source.program)] >= 0).sum())
         paired = "by matched programs" if state.by == "programs" else "by their number"
-        more = f" Indices of the target without a place here: {alone:,} (Steps lists them)." if alone else ""
+        more = f" {alone:,} indices of the target are not shown (Steps lists them)." if alone else ""
         return (
-            f"Target − source, bytes live on each of {tiles}, {what}; indices are paired {paired}. A cell is the "
-            "largest difference among its tiles and indices and stays hatched without a partner in the target. A click "
-            "selects the place that differs most." + more
+            f"Target − source: live bytes on each of {tiles}, {what}; indices are paired {paired}. A cell shows the "
+            "largest difference among its tiles and indices; it is hatched without a partner in the target. Click a "
+            "cell to select the tile and index with that difference." + more
         )
     return (
-        f"Bytes live on each of {tiles}, {what}. A cell is the maximum of its tiles and "
-        "indices; a click selects the place where it is reached. Steps (below) lists the row of the selected tile."
+        f"Live bytes on each of {tiles}, {what}. A cell shows the maximum over its tiles and indices; click it to "
+        "select the tile and index of the maximum. The Steps tab lists the indices of the selected tile."
     )

@@ -4,10 +4,10 @@
     cell?tiles=60-64&indices=310-338[&always=1]
     ...&vs=<key>[&by=programs]     the same of the difference target - source, in bytes and signed
 
-A picture's level of a cell is its bytes in 255ths of `top`, rounded up: the highest value of the picture, or the memory
-of a tile with capacity=1 (bytes above it have level 255). Of a difference: level 127 is none, 254 is `top` bytes more,
-0 as many less, rounded away from 127; 255 has no partner in the target. A query that cannot be answered gets status 400
-and one sentence.
+The level of a cell is its bytes in 255ths of `top`, rounded up. `top` is the maximum of the picture, or with capacity=1
+the memory of a tile (more bytes have level 255). In a difference, level 127 means none, 254 `top` bytes more, 0 `top`
+bytes less, rounded away from 127; 255 marks a missing partner. A query that cannot be answered gets status 400 and one
+sentence.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _signed_levels(picture: HeatDifference, top: int) -> UInt8Array:
 
 
 def _cell(source: ReportSource, target: ReportSource | None) -> Response:
-    """Where a cell is highest, or differs most, and what runs there."""
+    """The place of a cell's maximum or largest difference, and the program there."""
     tiles, indices = range_of(request.args, "tiles"), range_of(request.args, "indices")
     always = request.args.get("always") == "1"
     answer: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What the liveness page shows, read from the selection: every control is one key of the URL."""
+"""The state of the liveness page, read from the selection: every control is one key of the URL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from popvision.analysis.report.tiles import target_of
 from webapp.query import whole_number, whole_numbers, whole_range
 from webapp.selection import Selection
 
-#: Keys that the plot depends on, and those of the tabs below it.
+#: Keys of the selection that the plot shows, and those that the tabs show.
 PLOT_KEYS = (
     "liveness",
     "live_also",
@@ -60,14 +60,14 @@ TABS = {
     "steps": "Steps",
 }
 
-#: Indices that fit side by side as columns.
+#: Selected indices that fit side by side as columns.
 MOST_INDICES = 6
 
 
 @dataclass(frozen=True)
 class LivenessState:
     """One state of the page. `indices` are the selected liveness indices, the main one first. `problems` are sentences
-    about values in the URL that do not fit this report."""
+    about values in the URL that this report does not have."""
 
     graph: str = "curve"
     where: Where = Where()  # noqa: RUF009 -- frozen
@@ -78,15 +78,15 @@ class LivenessState:
     window: tuple[int, int] | None = None
     tab: str = "always"
     variable: int | None = None
-    program: int | None = None  #: whose indices are marked
-    tile: int | None = None  #: the row of the heat map that the cursor is on
-    mark: int | None = None  #: the index that figures are measured from
+    program: int | None = None  #: the program whose indices are marked
+    tile: int | None = None  #: the row of the cursor in the heat map
+    mark: int | None = None  #: the marked index, from which differences are measured
     peaks: bool = True
-    run: int = 0  #: whose device time is the axis
-    cycles: tuple[int, int] | None = None  #: window of device cycles, the last one excluded
+    run: int = 0  #: the run whose device time is the axis
+    cycles: tuple[int, int] | None = None  #: window of device cycles, half-open
     difference: bool = False  #: draw target - source instead of both
-    split: bool = False  #: the target in a plot of its own
-    by: str = "index"  #: how indices of two reports are paired
+    split: bool = False  #: draw the target in its own plot
+    by: str = "index"  #: rule that pairs the indices of two reports: "index" or "programs"
     problems: tuple[str, ...] = ()
 
 
@@ -101,7 +101,7 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
     chosen = tuple(dict.fromkeys(main + whole_numbers(extras.get("live_also", ""))))
     indices = tuple(index for index in chosen if index < count)
     if len(indices) < len(chosen):
-        problems.append(f"This report has liveness indices 0 to {count - 1:,}: others are left out.")
+        problems.append(f"This report has liveness indices 0 to {count - 1:,}; other numbers are ignored.")
     text = extras.get("live_source", "")
     if text == "tile":
         text = f"tile:{selection.tiles[0] if selection.tiles else held(lambda: fullest_tile(source)) or 0}"
@@ -136,7 +136,7 @@ def _cycles(selection: Selection) -> tuple[int, int] | None:
 
 
 def parse_where(source: ReportSource, text: str, replica: str = "0") -> tuple[Where, str]:
-    """("tile:5" or "ipu:1" or "" for all tiles of a replica, the sentence that says why it is not that)."""
+    """(place that "tile:5", "ipu:1" or "" names, a sentence if it does not exist). "" = all tiles of a replica."""
     target = target_of(source)
     whole = Where("all", whole_number(replica, 0, target.num_replicas - 1) or 0)
     if text in ("", "all"):
@@ -145,7 +145,7 @@ def parse_where(source: ReportSource, text: str, replica: str = "0") -> tuple[Wh
     counts = {"ipu": target.num_ipus, "tile": target.num_tiles}
     number = whole_number(rest)
     if kind not in counts or number is None:
-        return whole, f"The source {text!r} is unknown: use tile, ipu:0 or nothing for all tiles."
+        return whole, f"The source {text!r} is unknown: use tile or ipu:0, or leave it out for all tiles."
     if number >= counts[kind]:
         noun = "IPU" if kind == "ipu" else "tile"
         return whole, f"This report has {noun}s 0 to {counts[kind] - 1:,}: {noun} {number:,} does not exist."

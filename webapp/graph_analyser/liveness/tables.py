@@ -1,5 +1,5 @@
-"""Rows of the long tables of the liveness page. Every frame depends on a query alone: place, indices, filter, and with
-`vs` the report compared with and how indices are paired (`by`)."""
+"""Rows of the long tables of the liveness page. Every table depends on the report, the target and a query alone: place,
+indices, filter, and the rule that pairs indices of two reports (`by`)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from webapp.query import whole_numbers
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-#: Indices whose source, target and difference fit side by side.
+#: Selected indices that fit side by side in a comparison.
 MOST_PAIRED = 3
 
 
 def query_of(state: LivenessState, vs: str = "") -> dict[str, str]:
-    """The part of a state that the tables of variables depend on; `vs` is the key of the report compared with."""
+    """The query of the tables for a state; `vs` is the key of the report compared with."""
     where = state.where
     place = f"replica:{where.number}" if where.kind == "all" else f"{where.kind}:{where.number}"
     most = MOST_PAIRED if vs else MOST_INDICES
@@ -36,7 +36,7 @@ def query_of(state: LivenessState, vs: str = "") -> dict[str, str]:
 
 
 def always_live(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
-    """Always-live variables of the place that the query names."""
+    """Always-live variables of the place in the query."""
     where = _where(source, query)
     return always_live_table(source, where) if target is None else always_live_pair(source, target, where)
 
@@ -50,7 +50,7 @@ def live_variables(source: ReportSource, target: ReportSource | None, query: Map
 
 
 def steps(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
-    """A row per liveness index of the place that the query names; of two reports also the indices without a partner."""
+    """A row per liveness index of the place in the query; in a comparison also the indices without a partner."""
     if target is None:
         return curve_table(source, _where(source, query), query.get("filter", ""))
     pair = curve_pair(source, target, _where(source, query), _by(query))
@@ -59,7 +59,7 @@ def steps(source: ReportSource, target: ReportSource | None, query: Mapping[str,
 
 
 def variable_parts(source: ReportSource, query: Mapping[str, str]) -> Table:
-    """The allocations of the variable that the query names, at its place."""
+    """The allocations of the variable in the query, at its place."""
     chosen = whole_numbers(query.get("variable", ""), 1)
     return parts_table(source, chosen[0] if chosen else -1, _where(source, query))
 

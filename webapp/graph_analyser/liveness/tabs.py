@@ -1,4 +1,4 @@
-"""What the tabs of the liveness page hold."""
+"""The tabs of the liveness page: variables, vertices, cycle and FLOP estimates, and steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from webapp.graph_analyser.liveness.tables import query_of
 from webapp.graph_analyser.plots.bytes_axis import both_units
 from webapp.view import ViewContext
 
-_NOTHING = "Select a step in the plot (shift-click adds more) to see its {}."
+_NOTHING = "Select a step in the plot to see its {}; shift-click adds more steps."
 _CYCLES: Layout = {
     "liveness_index": {"width": 90},
     "step": {"flex": 1},
@@ -65,7 +65,7 @@ _PARTS: Layout = {
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
-    """The chosen tab, compared with the target if there is one. Raises NotRecordedError for what a report lacks."""
+    """The content of a tab, in a comparison of both reports. Raises NotRecordedError for what a report lacks."""
     source, target, key = context.source, context.target, context.key
     state = liveness_state(source, context.params)
     if tab == "steps" and state.graph == "heat" and state.tile is not None:
@@ -73,7 +73,7 @@ def tab_content(context: ViewContext, tab: str) -> Component:
     if target is not None and (state.indices or tab in ("always", "steps")):
         try:
             return pair_tab(source, target, key, context.params.get(KEY, ""), replace(state, tab=tab))
-        except ValueError as problem:  # the target has no such place
+        except ValueError as problem:  # the target lacks the place
             raise ValueError(f"Target: {problem}") from problem
     if tab == "always":
         return _always(source, key, state)
@@ -90,7 +90,7 @@ def _always(source: ReportSource, key: str, state: LivenessState) -> Component:
     columns = figure_columns(always_live_table(source, state.where), _VARIABLES)
     return _with_total(
         [_total("Total", line.always_live)],
-        f"Live all the time on {where_text(state.where, target_of(source).num_replicas)}",
+        f"Variables that are always live on {where_text(state.where, target_of(source).num_replicas)}",
         _with_parts("always", long_table("liveness-always", key, query_of(state), columns, selectable=True)),
     )
 
@@ -109,7 +109,7 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
     ]
     columns = figure_columns(live_table(source, indices, state.where), _VARIABLES)
     table = long_table("liveness-live", key, query_of(state), columns, selectable=True)
-    note = "Select a row to draw its lifetime over the curve and to list its parts"
+    note = "Select a row to plot its lifetime and list its parts"
     return _with_total(totals, note, _with_parts("not_always", table))
 
 
@@ -117,9 +117,9 @@ def _steps_table(source: ReportSource, key: str, state: LivenessState) -> Compon
     where = state.where
     query = query_of(replace(state, indices=()))
     query |= {"filter": state.filter} if state.filter.strip() else {}
-    matching = " that the filter matches" if state.filter.strip() else ""
+    matching = " that matches the filter" if state.filter.strip() else ""
     place = where_text(where, target_of(source).num_replicas)
-    note = f"Every step{matching}, on {place}. Select a row to select its index."
+    note = f"Every step{matching} on {place}. Select a row to select its index."
     columns = figure_columns(curve_table(source, where, state.filter), _STEPS)
     return _with_total([], note, long_table("liveness-steps", key, query, columns, selectable=True))
 
@@ -133,13 +133,13 @@ def _total(label: str, value: int, signed: bool = False) -> Component:
 
 
 def _with_parts(tab: str, table: Component) -> Component:
-    """A table of variables and, beside it, the box that `parts` fills."""
+    """A table of variables beside the box that `parts` fills."""
     box = html.Div(id={"live-parts": tab}, className="live-parts")
     return html.Div([html.Div(table, className="live-whole"), box], className="live-beside")
 
 
 def parts(source: ReportSource, key: str, state: LivenessState) -> Any:
-    """The allocations that the selected variable is lowered to; nothing when none is selected."""
+    """The allocations of the selected variable; "" when none is selected."""
     if state.variable is None:
         return ""
     try:
@@ -165,10 +165,10 @@ def _vertices(source: ReportSource, key: str, state: LivenessState) -> Component
     indices = state.indices[:MOST_INDICES]
     vertices = vertices_table(source, indices, curve(source, state.where).tiles)
     if not len(vertices):
-        return empty_hint("No vertices run here: " + _steps(source, indices) + ".")
+        return empty_hint("No vertices run in " + _steps(source, indices) + ".")
     columns = figure_columns(vertices, _VERTICES)
     table = data_table("live-vertices", figure_frame(vertices), columns, name="liveness-vertices", height="100%")
-    note = html.Div("Vertex state is always live: it lies on the tile at every index.", className="tab-hint")
+    note = html.Div("Vertex state is always live: it occupies memory at every index.", className="tab-hint")
     return html.Div([note, table], className="tab-column")
 
 
@@ -180,8 +180,8 @@ def _cycles(source: ReportSource, key: str, state: LivenessState) -> Component:
     estimates = cycles_table(source, state.indices, curve(source, state.where).tiles)
     about = help_text(
         "Cycle estimates",
-        "What the compiler expects one execution to take on the tiles of the source. Vertices carry their "
-        "certainty: exact (a public formula), fitted (a constant fitted to public figures) or guess.",
+        "Cycles that the compiler estimates for one execution on the selected tiles. Each figure has a provenance: "
+        "exact (a public formula), fitted (a constant fitted to public figures) or guess.",
         formula="device time = maximum over tiles / clock",
     )
     place = where_text(state.where, target_of(source).num_replicas)
@@ -196,8 +196,8 @@ def _cycles(source: ReportSource, key: str, state: LivenessState) -> Component:
 def _flops(source: ReportSource, key: str, state: LivenessState) -> Component:
     flops = flops_table(source, state.indices[:MOST_INDICES])
     note = (
-        "Floating point operations of one execution over all tiles. A dash means that the report does not know: "
-        "compile with profiler.includeFlopEstimates=true, and codelets must offer an estimate."
+        "Floating point operations of one execution over all tiles. – = unknown: compile with "
+        "profiler.includeFlopEstimates=true, and give the codelets an estimate."
     )
     bar = html.Div(html.Span(note, className="tab-note"), className="tab-bar")
     columns, frame = figure_columns(flops, {"name": {"flex": 3}}), figure_frame(flops)

@@ -1,4 +1,4 @@
-"""Live bytes over device time: every execution step of a run as wide as it took, as high as what is live there."""
+"""Live bytes over device time: each execution step of a run spans its cycles, at the height of its live bytes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from webapp.graph_analyser.plots.category_colours import translucent
 from webapp.graph_analyser.plots.stepped_plot import OVERVIEW_POSITIONS, WINDOW_POSITIONS, legend
 from webapp.theme import tokens
 
-#: Executions of selected indices that are highlighted, the longest first.
+#: Executions of the selected indices that are highlighted: the longest.
 _MOST_MARKED = 40
 
 
 @dataclass(frozen=True)
 class TimeDrawing:
-    """`first` and `last` are the cycles shown, the last one excluded; `cycles` those of the axis, likewise."""
+    """The figure of a state. [first, last) are the visible cycles, `cycles` the half-open range of the axis."""
 
     figure: dict[str, Any]
     steps: TimedSteps
@@ -45,7 +45,7 @@ class TimeDrawing:
 
 @dataclass(frozen=True)
 class _Timed:
-    """One report's run: bytes not always live during each of its steps; `side` is "" where there is no other report."""
+    """The run of one report with its not-always-live bytes by step; `side` is "" without a comparison."""
 
     report: ReportSource
     line: Curve
@@ -62,8 +62,8 @@ class _Timed:
 def draw_over_time(
     source: ReportSource, line: Curve, state: LivenessState, theme: str, target: ReportSource | None = None
 ) -> TimeDrawing:
-    """The drawing of a state whose graph is "time"; over it the target's run that belongs to the same program, from the
-    same cycle on. Raises NotRecordedError when no run is recorded, ValueError for a run that does not exist."""
+    """The drawing of a state whose graph is "time", with the matching run of the target from the same cycle on. Raises
+    NotRecordedError when no run is recorded, ValueError for a run that does not exist."""
     clock = target_of(source).clock_hz
     ours = _timed(source, line, state.run, "" if target is None else "Source", ("series-1", "series-2"))
     theirs, why = (None, []) if target is None else _of_target(source, target, ours)
@@ -97,14 +97,14 @@ def _timed(source: ReportSource, line: Curve, run: int, side: str, paint: tuple[
 
 
 def _of_target(source: ReportSource, target: ReportSource, ours: _Timed) -> tuple[_Timed | None, list[str]]:
-    """The target's run, moved so that both begin at the same cycle; or None and the sentence that says why not."""
+    """The matching run of the target, shifted to the same first cycle; None and a reason when there is none."""
     try:
         run = int(match_runs(source, target)[ours.steps.run])
         if run < 0:
-            raise ValueError(f"it has no run of the same program and name as run {ours.steps.run}.")
+            raise ValueError(f"it has no run with the program and name of run {ours.steps.run}.")
         found = _timed(target, curve(target, ours.line.where), run, "Target", ("series-3", "series-5"))
     except (NotRecordedError, ValueError) as problem:
-        return None, [f"The source is shown alone. Target: {problem}"]
+        return None, [f"Only the source is shown. Target: {problem}"]
     moved = int(ours.steps.begin[0]) - int(found.steps.begin[0])
     steps = replace(found.steps, begin=found.steps.begin + moved, end=found.steps.end + moved)
     return replace(found, steps=steps), []
@@ -118,13 +118,13 @@ def _compared(ours: _Timed, theirs: _Timed, clock: float) -> str:
     took = f"takes {cycles_phrase(after, other)}, {change}" + (f" ({share})" if share else "")
     clocks = "" if other == clock else f" The target's clock is {other / 1e9:g} GHz, the source's {clock / 1e9:g} GHz."
     return (
-        f"Target: its run {theirs.steps.run}, drawn from the same cycle on, {took}; differences by index stand in the "
-        f"curve and in Steps.{clocks}"
+        f"Run {theirs.steps.run} of the target, drawn from the same cycle on, {took}. The curve and the Steps tab show "
+        f"differences by index.{clocks}"
     )
 
 
 def _areas(each: _Timed, rows: Int64Array, state: LivenessState, theme: str) -> list[dict[str, Any]]:
-    """Always live below, the rest on top; the second report's areas are fainter, so that both can be seen."""
+    """Areas of always-live and other bytes; those of the target are fainter, so that both reports are visible."""
     colours = [tokens(theme)[name] for name in each.paint]
     below = each.line.always_live if state.always else 0
     clock = target_of(each.report).clock_hz
@@ -145,7 +145,7 @@ def _window(wanted: tuple[int, int] | None, cycles: tuple[int, int]) -> tuple[in
 
 
 def _drawn(steps: TimedSteps, live: Int64Array, window: tuple[int, int]) -> tuple[Int64Array, bool]:
-    """Rows to draw: all in the window, or the extremes of each bucket of it, and coarser extremes everywhere."""
+    """(rows to draw, whether they are decimated): rows of the window or their extremes; coarser extremes elsewhere."""
     inside = np.flatnonzero((steps.end > window[0]) & (steps.begin < window[1]))
     chosen = min_max_positions(live[inside], WINDOW_POSITIONS) if len(inside) else None
     rows = [np.asarray([0, len(live) - 1])]
@@ -185,7 +185,7 @@ def _hover(source: ReportSource, line: Curve, steps: TimedSteps, row: int, clock
     index = int(steps.index[row])
     length = cycles_phrase(int(steps.end[row] - steps.begin[row]), clock)
     if index < 0:
-        return f"step {int(steps.step[row]):,}, {length}: no liveness index, the level of the step before is shown"
+        return f"step {int(steps.step[row]):,}, {length}: no liveness index, shown at the level of the previous step"
     live = int(line.not_always_live[index])
     name = program_label(source, int(line.program[index]))
     head = f"index {index:,}, step {int(steps.step[row]):,}, {length}"
@@ -242,7 +242,7 @@ def _layout(
 
 
 def _ticks(first: int, last: int) -> list[int]:
-    """About eight round cycles inside the window."""
+    """About eight round cycle numbers inside the window."""
     step = 1
     while step * 8 < last - first:
         step *= 10
@@ -273,11 +273,11 @@ def _marked(steps: TimedSteps, state: LivenessState, colours: dict[str, str]) ->
 
 
 def _note(steps: TimedSteps, state: LivenessState, clock: float) -> str:
-    """How often the selected index ran, and where to find it."""
+    """A sentence about the executions of the selected index."""
     if not state.indices:
         unknown = int((steps.index < 0).sum())
         text = f"{len(steps.step):,} executions in run {steps.run}"
-        carried = f"; {unknown:,} of programs without a liveness index (syncs) show the level before them"
+        carried = f"; {unknown:,} without a liveness index (syncs) are shown at the previous level"
         return text + (carried if unknown else "") + "."
     index = state.indices[-1]
     rows = np.flatnonzero(steps.index == index)

@@ -1,7 +1,7 @@
 """The details tree as nested, foldable rows: labels on the left, one column of figures per selected tile.
 
-Of several tiles each later one also has its difference to the first; of two reports each column has source, target and
-difference. Folding is the browser's own (`<details>`), so it works from the keyboard and survives without the server.
+The second and later tiles also have their difference to the first; in a comparison each column has source, target and
+difference. Rows fold with `<details>`, which works from the keyboard and without the server.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Line:
 
 
 def details_tree(details: TileDetails, export: str, query: str) -> Component:
-    """The tree under a header line. `export` is the path of its CSV and JSON without the ending and `query`."""
+    """The tree under its header. `export` is the path of its CSV and JSON files without suffix and `query`."""
     heads: list[str] = details.columns[:1]
     for name in details.columns[1:]:
         heads += [name, f"{_short(name)} − {_short(details.columns[0])}"]
@@ -93,7 +93,7 @@ def _tree(lines: Sequence[_Line], heads: Sequence[str], export: str, query: str)
 
 
 def _nest(lines: Sequence[_Line], start: int, depth: int) -> tuple[list[Component], int]:
-    """(components of the lines of this depth from `start`, the first line that is not below them)."""
+    """(components of the lines at this depth from `start` on, the first line that is not below them)."""
     built: list[Component] = []
     at = start
     while at < len(lines) and lines[at].row.depth >= depth:

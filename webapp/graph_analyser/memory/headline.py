@@ -1,4 +1,4 @@
-"""The line of figures above the memory plot: use, fullest tile, and the two peaks that must not be confused."""
+"""The figures above the memory plot: use, fullest tile, and the peaks of the device and of that tile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webapp.graph_analyser.plots.headline import Figure, headline
 
 
 def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str = "") -> list[Component]:
-    """Use and peaks of a replica of the page's own report, each with its link, which stays compared with `vs`.
+    """Use and peaks of a replica of the source, each with a link that keeps the comparison `vs`.
 
     Raises NotRecordedError without a graph profile."""
     memory = memory_by_tile(source, state.replica)
@@ -52,7 +52,7 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str 
             "Over capacity",
             f"{len(over):,} tiles" if len(over) != 1 else "1 tile",
             "" if not len(over) else "first: " + ", ".join(map(str, over[:4].tolist())),
-            "Tiles whose highest used address lies beyond their memory",
+            "Tiles whose highest used address is beyond their memory",
             "",
             "bad" if len(over) else "",
         )
@@ -61,8 +61,8 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str 
         figures = [replace(each, href=f"{each.href}&vs={quote(vs, safe=',')}" if each.href else "") for each in figures]
     help_ = help_text(
         "Peaks",
-        "The peak of the device is the index at which all its tiles together hold most. A single tile may be fullest "
-        "at another index: its peak decides whether the program fits.",
+        "The peak of the device is the liveness index at which all its tiles together hold most bytes. A single tile "
+        "may peak at another index, and its peak decides whether the program fits.",
         formula="total = always live + not always live at the index",
     )
     return [headline(figures), help_]

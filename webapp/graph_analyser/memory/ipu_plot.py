@@ -1,4 +1,4 @@
-"""Memory per IPU: one bar each, the sums over its tiles."""
+"""Memory by IPU as bars: sums over the tiles of each IPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webapp.graph_analyser.plots.drawing import Drawing
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot, legend
 from webapp.theme import tokens
 
-#: How far the bars of source and target stand from the middle of their IPU.
+#: Offsets of the bars of source and target from their IPU.
 _MOVED = (-0.2, 0.2)
 
 
@@ -58,7 +58,7 @@ def draw_ipus(
 def _draw_both(
     memory: MemoryByTile, theirs: MemoryByTile, state: MemoryState, theme: str, pair: BreakdownPair | None
 ) -> Drawing:
-    """IPUs are compared by number; one that the target lacks has no bar there and no difference."""
+    """IPUs are compared by number; an IPU that the target lacks has no target bar and no difference."""
     sums = [
         by_ipu(each.including_gaps if state.gaps else each.excluding_gaps, each.tiles_per_ipu)
         for each in (memory, theirs)
@@ -98,7 +98,7 @@ def _draw_both(
 def _parts_of_both(
     pair: BreakdownPair, per_ipu: int, ids: Int64Array, shared: int, state: MemoryState, theme: str
 ) -> list[dict[str, Any]]:
-    """A bar per part, stacked: of either report, the source's on the left, or of the difference. `title` names it."""
+    """A stacked bar per part and report, the source on the left, or per difference. `title` names it."""
     found = []
     for key, label, before, after in zip(pair.keys, pair.labels, pair.source, pair.target, strict=True):
         colour = part_colour(key, theme)
@@ -121,7 +121,7 @@ def _parts_of_both(
 
 
 def _sides(ids: Int64Array) -> dict[str, Any]:
-    """Ticks that say which bar is whose."""
+    """Ticks that name the report of each bar."""
     words = ("source", "target") if len(ids) <= 8 else ("s", "t")
     step = max(1, len(ids) // 16)
     ticks = [
@@ -134,7 +134,7 @@ def _sides(ids: Int64Array) -> dict[str, Any]:
 
 
 def _highest(bars: list[dict[str, Any]]) -> int:
-    """How far the bars reach from 0, stacked ones together."""
+    """The largest distance of a bar or a stack of bars from 0."""
     reach: dict[tuple[float, bool], int] = {}
     for each in bars:
         for x, y in zip(each["x"], each["y"], strict=True):
@@ -144,7 +144,7 @@ def _highest(bars: list[dict[str, Any]]) -> int:
 
 
 def _read(curves: list[tuple[str, Int64Array]], count: int) -> SteppedPlot:
-    """The bars' figures for the line below the plot; a shorter curve has none at the end."""
+    """The figures of the bars for the reading line; a shorter curve has no values at its end."""
     series = []
     for name, values in curves:
         padded = np.zeros(count, dtype=np.int64)

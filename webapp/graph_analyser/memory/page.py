@@ -1,4 +1,4 @@
-"""The memory report: what each tile uses, of what, and what lies where."""
+"""Memory Report: the memory of each tile by region, category and liveness, and the variables on it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from webapp.view import View, ViewContext, needs
 
 TAB_SET = TabSet("mem", TABS, TAB_KEYS, "Memory details")
 
-#: Rows of a table -> what selecting one of them selects (assets/memory/rows.js).
+#: What a selected row of each table selects (assets/memory/rows.js).
 _CHOOSE = {
     "memory-tiles": "tile",
     "memory-lowered": "variable",
@@ -76,8 +76,8 @@ KEYS = (
     ("0", "Show all tiles"),
     (". ,", "Next and previous tile"),
     ("p", "Select the fullest tile"),
-    ("m", "Mark the selected tile; Esc takes the mark away"),
-    ("Esc", "Select nothing"),
+    ("m", "Mark the selected tile; Esc removes the mark"),
+    ("Esc", "Clear the selection"),
 )
 
 
@@ -94,14 +94,14 @@ def _toolbar(source: ReportSource, state: MemoryState, target_report: ReportSour
     comparing = target_report is not None
     options: list[Any] = [
         toggle("mem_nogaps", "Include gaps", state.gaps, on="", off="1"),
-        toggle("mem_max", "Show memory of a tile", state.show_max, on="1", off="0"),
+        toggle("mem_max", "Show tile capacity", state.show_max, on="1", off="0"),
         toggle("mem_ipus", "Plot by IPU", state.by_ipu),
     ]
     if physical:
         title = "Sort tiles by physical id within each IPU"
         options.insert(2, toggle("mem_order", "Hardware order", state.order == "hardware", on="hardware", title=title))
     if comparing:
-        options.append(toggle("mem_diff", "Draw the difference", state.difference, title="Target − source"))
+        options.append(toggle("mem_diff", "Show the difference", state.difference, title="Target − source"))
     elif has_archive(source):
         title = "Sizes of the sections in archive.a"
         options.append(toggle("mem_binary", "Tile memory from binary", state.binary, title=title))
@@ -129,7 +129,7 @@ def _typed(numbers: tuple[int, ...]) -> str:
 
 
 def _replica_choice(count: int, replica: int | None) -> list[Component]:
-    """Replicas run the same program; the page says which one it shows."""
+    """The choice of a replica; all replicas run the same program."""
     if count < 2:
         return []
     options = {str(each): f"{each} of {count}" for each in range(count)} | {"all": f"All {count}"}

@@ -1,4 +1,4 @@
-"""The Peak tab: what fills a tile at the index where it holds most, as a waterfall that adds up, and as a table."""
+"""The Peak tab: the memory of a tile at its peak index, as a waterfall chart and as a table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ROW = 21  # pixels
 
 
 def peak_tab(page: MemoryPage, theme: str) -> Component:
-    """The waterfall of the selected tile, or of the fullest one. Raises NotRecordedError without a graph profile."""
+    """The waterfall of the selected tile, else of the fullest one. Raises NotRecordedError without a graph profile."""
     tile = page.state.focus
     chosen = tile is not None
     tile = fullest_tile(page.source, page.state.replica) if tile is None else tile
@@ -53,16 +53,16 @@ def peak_tab(page: MemoryPage, theme: str) -> Component:
     tiles = {str(each): f"Tile {each:,}" for each in page.state.tiles[:MOST_COLUMNS]}
     bar: list[Component] = [segments("mem_tile", "Tile", tiles, str(tile))] if len(tiles) > 1 else []
     if not chosen:
-        bar.append(html.Span("No tile is selected: this is the fullest one.", className="tab-note"))
+        bar.append(html.Span("No tile is selected, so the fullest one is shown.", className="tab-note"))
     whole = _draws_whole(found, page.state.whole)
     bar += [peak_line(page, tile), _help(), html.Div(className="spacer")]
-    bar.append(segments("mem_whole", "Draw up to", {"0": "Live", "1": "Memory of a tile"}, "1" if whole else "0"))
+    bar.append(segments("mem_whole", "Draw up to", {"0": "Live bytes", "1": "Tile capacity"}, "1" if whole else "0"))
     bar.append(save_plot("mem-peak", f"tile-{tile}-peak"))
     notes = [found.note] if found.note else []
     drawn, height = _figure(found, other, theme, whole)
     plot: Any = figure("mem-peak", drawn, theme, image_name=f"tile-{tile}-peak")
     plot.config = plot.config | {"displayModeBar": False}
-    label = f"Waterfall of the peak of tile {tile}; the table beside it has the same rows"
+    label = f"Waterfall chart of the peak of tile {tile}; the table beside it has the same rows"
     scroll = html.Div(
         html.Div(plot, style={"height": height}),
         className="peak-plot",
@@ -84,19 +84,19 @@ def peak_tab(page: MemoryPage, theme: str) -> Component:
 
 
 def _draws_whole(found: TilePeak, text: str) -> bool:
-    """As the user says; else all rows unless what is live would be a sliver of the tile's memory."""
+    """The user's choice; without one, whether live bytes fill at least a quarter of the tile's memory."""
     if text in ("0", "1"):
         return text == "1"
     return found.rows[_live_rows(found)].bytes * 4 >= found.capacity
 
 
 def _live_rows(found: TilePeak) -> int:
-    """Place of "Memory excluding gaps": the rows up to it are what the tile holds."""
+    """The index of the row "Memory excluding gaps"; the rows up to it are the bytes that the tile holds."""
     return next(at for at, row in enumerate(found.rows) if row.group == "gaps") - 1
 
 
 def peak_line(page: MemoryPage, tile: int) -> Component:
-    """Where a tile's own curve peaks, and the program that runs there."""
+    """A line about the peak of a tile: its liveness index, its bytes and its program."""
     try:
         top = peak(curve(page.source, Where("tile", tile)))
     except NotRecordedError:
@@ -106,10 +106,10 @@ def peak_line(page: MemoryPage, tile: int) -> Component:
     return html.Div(
         [
             html.B(f"Tile {tile:,}"),
-            f" is fullest at liveness index {top.index:,}: ",
-            html.Span(bytes_text(top.total), title=f"{both_units(top.total)} = always live + live there"),
+            f" peaks at liveness index {top.index:,}: ",
+            html.Span(bytes_text(top.total), title=f"{both_units(top.total)} = always live + not always live"),
             f" live while {program_label(page.source, top.program)} runs. ",
-            html.A("Open this index", href=index, **attributes(data_nav="jump")),
+            html.A("Open the index", href=index, **attributes(data_nav="jump")),
             " · ",
             html.A("Show the program", href=program, **attributes(data_nav="jump")),
         ],
@@ -118,7 +118,7 @@ def peak_line(page: MemoryPage, tile: int) -> Component:
 
 
 def _of_target(target: ReportSource | None, tile: int) -> TilePeak | None:
-    """The target's waterfall; None without a target, or where it has no such tile or no graph profile."""
+    """The waterfall of the target; None without a target, its tile or its graph profile."""
     if target is None or tile >= target_of(target).num_tiles:
         return None
     try:
@@ -129,10 +129,10 @@ def _of_target(target: ReportSource | None, tile: int) -> TilePeak | None:
 
 def _help() -> Component:
     return help_text(
-        "the waterfall",
-        "From the top: what the tile always holds, by category with its largest variables; what lives at the index "
-        "where the tile holds most; addresses reserved for variables of other indices; gaps; and what is free.",
-        "Each bar begins where the one above ended, so every byte is counted once.",
+        "Waterfall chart",
+        "From the top: always-live bytes by category, with the largest variables; bytes live at the peak index of the "
+        "tile; bytes reserved for variables that are live at other indices; gaps; free bytes.",
+        "Each bar begins where the bar above ends, so every byte counts once.",
         formula="always live + live at the peak + reserved for other indices + gaps + free = memory of a tile",
     )
 

@@ -1,5 +1,5 @@
-"""The plot of the memory page: total memory and its breakdowns, and chosen variables, tile by tile, of one report or of
-two over each other (or target - source)."""
+"""The plot of the memory page: total memory, its breakdowns, or selected variables by tile; of one report, of two over
+each other, or their difference."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def draw_memory(source: ReportSource, state: MemoryState, theme: str, target: Re
     parts = breakdown(source, state.by, state.replica) if state.by != "none" else None
     theirs = None if target is None else memory_by_tile(target, replica_of_target(target, state.replica))
     pair = None
-    if target is not None and parts is not None:  # parts add up to memory without gaps, and so do all figures then
+    if target is not None and parts is not None:  # parts add up to memory excluding gaps, so all figures exclude gaps
         pair, state = breakdown_pair(source, target, state.by, state.replica), replace(state, gaps=False)
     if state.by_ipu:
         return draw_ipus(memory, parts, state, theme, theirs, pair)
@@ -71,7 +71,7 @@ def _compared(quantity: str, state: MemoryState) -> str:
 
 
 def _pair(main: Int64Array, other: Int64Array, theme: str, state: MemoryState, order: Int64Array) -> list[Series]:
-    """Source and target over each other, or their difference; the last series is the one that statistics are of."""
+    """Source and target over each other, or their difference. Statistics are those of the last series."""
     colours = tokens(theme)
     known = (other >= 0)[order]
     source = Series("Tile memory (Source)", main[order], colours["series-2"], side="source")
@@ -86,7 +86,7 @@ def _pair(main: Int64Array, other: Int64Array, theme: str, state: MemoryState, o
 
 
 def _parts_of_both(pair: BreakdownPair, theme: str, state: MemoryState, order: Int64Array) -> list[Series]:
-    """The parts of either report stacked, each stack in a plot of its own, or the difference of each part."""
+    """The stacked parts of both reports, each stack in its own plot, or the difference of each part."""
     parts = list(zip(pair.keys, pair.labels, pair.source, pair.target, strict=True))
     known = (pair.target[0] >= 0)[order] if parts else np.ones(len(order), dtype=np.bool_)
     if state.difference:
@@ -158,13 +158,13 @@ def _stepped(
 
 
 def _seen(values: Int64Array, known: BoolArray | None, first: int, last: int) -> Statistics | None:
-    """Statistics of the positions first to last that have a value."""
+    """Statistics of the positions from first to last that have a value; None when none has."""
     inside = values[first : last + 1] if known is None else values[first : last + 1][known[first : last + 1]]
     return statistics(inside) if len(inside) else None
 
 
 def _names(source: ReportSource, tiles: Int64Array, hardware: bool) -> list[str]:
-    """What the hover box says of each tile besides its position."""
+    """The text of each tile in the hover box, besides its position."""
     target, texts = target_of(source), []
     for tile in tiles.tolist():
         physical = physical_id(target, tile)
@@ -174,7 +174,7 @@ def _names(source: ReportSource, tiles: Int64Array, hardware: bool) -> list[str]
 
 
 def _number_ticks(drawn: dict[str, Any], ids: Int64Array, shown: tuple[int, int]) -> None:
-    """Tile numbers under positions that are not the tile numbers themselves."""
+    """Label positions with tile numbers where the two differ."""
     if len(ids) and (ids == np.arange(len(ids))).all():
         return
     at = np.unique(np.linspace(shown[0], shown[1], 12).astype(np.int64))
@@ -189,7 +189,7 @@ def _draw_variables(source: ReportSource, state: MemoryState, theme: str, target
     chosen = [variable for variable in state.variables if variable < len(names)][:MOST_VARIABLES]
     if not chosen:
         return Drawing(
-            {"data": [], "layout": _hint("Choose up to six variables in the Variables tab below.")},
+            {"data": [], "layout": _hint("Select up to six variables in the Variables tab below.")},
             ids,
             None,
             "",
@@ -204,7 +204,7 @@ def _draw_variables(source: ReportSource, state: MemoryState, theme: str, target
     ]
     main, of = (
         values.sum(axis=0),
-        f"bytes of {names[chosen[0]]}" if len(chosen) == 1 else "bytes of all chosen variables",
+        f"bytes of {names[chosen[0]]}" if len(chosen) == 1 else "bytes of all selected variables",
     )
     if target is not None:
         series = _variables_of_both(source, target, state, chosen, series, order)
@@ -222,7 +222,7 @@ def _variables_of_both(
     mine: list[Series],
     order: Int64Array,
 ) -> list[Series]:
-    """The chosen variables of the source, and of the target those that match; the differences if asked for."""
+    """The selected variables of the source and their matches in the target, or the differences."""
     partner = match_variables(source, target).target_rows()
     found: list[Series] = []
     for variable, series in zip(chosen, mine, strict=True):

@@ -1,4 +1,4 @@
-"""What of the memory page follows the selection: the drawing, values at the cursor, the lines below it."""
+"""The plot area of the memory page: figure, values at the cursor, statistics and notes."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def plot_parts(
 
 
 def _reading(drawing: Drawing, state: MemoryState) -> Any:
-    """Values of the last selected tile, and what lies between it and the mark."""
+    """Values of the last selected tile, and its differences from the mark."""
     if drawing.plot is None:
         return ""
     chosen, noun = (state.ipus, "IPU") if state.by_ipu else (state.tiles, "tile")
     found = np.flatnonzero(drawing.ids == chosen[-1]).tolist() if chosen else []
-    hint = f"Select {'an' if state.by_ipu else 'a'} {noun} to read its values here: click, or use the arrow keys"
-    hint += "." if state.by_ipu else "; p selects the fullest."
+    hint = f"Select {'an' if state.by_ipu else 'a'} {noun} to see its values here: click it, or use the arrow keys"
+    hint += "." if state.by_ipu else "; p selects the fullest tile."
     name = f"{noun[0].upper()}{noun[1:]}"
     return reading(drawing.plot, lambda at: f"{name} {int(drawing.ids[at]):,}", found[0] if found else None, hint)
 
@@ -68,7 +68,7 @@ def _below(drawing: Drawing, state: MemoryState) -> list[Component]:
     where = f"{drawing.quantity[0].upper()}{drawing.quantity[1:]}"
     every = noun if drawing.whole == 1 else f"{noun}s"
     name = every if last - first + 1 == drawing.whole else f"of {drawing.whole:,} {noun}s shown"
-    drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
+    drawn = "The plot shows minima and maxima only; zoom in to see every tile" if drawing.decimated else ""
 
     def position(at: int) -> str:
         return f"{noun} {int(drawing.ids[first + at]):,}"
@@ -82,11 +82,11 @@ def _below(drawing: Drawing, state: MemoryState) -> list[Component]:
             for title, figures in drawing.also
             if figures is not None
         ]
-        lines.append(html.Details([html.Summary(f"The same of each of the {len(each)} curves"), *each]))
+        lines.append(html.Details([html.Summary(f"Statistics of each of the {len(each)} curves"), *each]))
     if state.graph == "map":
         lines.append(
             html.Div(
-                "Places follow physical ids; no public source gives the exact floor plan, so this one is a guess.",
+                "Tiles are placed by physical id. The exact floor plan is not public, so this layout is a guess.",
                 className="range-note",
             )
         )

@@ -1,5 +1,5 @@
-"""Binary routes of the address map, below /data/<key>/memory/: a window of a tile's addresses and liveness indices, and
-what lies at one place. A query that cannot be answered gets status 400 and one sentence."""
+"""Binary routes of the address map, below /data/<key>/memory/: the allocations in a window of a tile's addresses and
+liveness indices, and the allocation at one place. A query that cannot be answered gets status 400 and one sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from webapp.theme import THEMES
 if TYPE_CHECKING:
     from webapp.library import Library
 
-#: Bands that are sent as they are; more become cells.
+#: Bands of one answer; more are rasterised into cells.
 MOST_BANDS = 8_000
 MOST_CELLS = 1 << 17
 MOST_PIXELS = 4_096
@@ -43,7 +43,7 @@ def register_memory_routes(app: Dash, library: Library) -> None:
 
 
 def map_window(source: ReportSource) -> Response:
-    """Bands of the window with names of the large ones, or cells; margins; the bands of the chosen variable."""
+    """Bands of the window (large ones with names) or cells; margins; the bands of the selected variable."""
     of = address_map(source, number_of(request.args, "tile"))
     window = _window(of)
     bands = bands_in_window(of.bands, window)
@@ -103,7 +103,7 @@ def _facts(source: ReportSource, of: AddressMap) -> dict[str, Any]:
 
 
 def _window(of: AddressMap) -> Window:
-    """The window asked for; without bounds everything up to the highest used address."""
+    """The requested window; without bounds, everything up to the highest used address."""
     columns = number_of(request.args, "columns", 0, MOST_PIXELS, 800)
     rows = number_of(request.args, "rows", 0, MOST_PIXELS, 300)
     first = min(number_of(request.args, "first", default=0), of.indices - 1)
@@ -114,7 +114,7 @@ def _window(of: AddressMap) -> Window:
 
 
 def _coarse(window: Window) -> Window:
-    """The same window in few enough cells for one reply: rows give way, indices are what the eye follows."""
+    """The same window with at most MOST_CELLS cells. Rows are reduced first: users follow the indices."""
     rows, columns = window.shape
     if rows * columns <= MOST_CELLS:
         return window
@@ -122,7 +122,7 @@ def _coarse(window: Window) -> Window:
 
 
 def _as_cells(bands: Bands, window: Window) -> dict[str, AnyArray]:
-    """The category of each cell and the share of it that is live, 0..255, rounded up so that nothing live is lost."""
+    """The category of each cell and its live share, 0..255, rounded up so that live bytes always show."""
     drawn = cells(bands, window)
     share = -(-drawn.area * 255 // (window.cell_bytes * window.cell_indices))
     return {"cell_category": drawn.category.ravel(), "cell_share": share.astype(np.uint8).ravel()}
@@ -142,12 +142,12 @@ def _as_bands(
         label[band] = names.setdefault(_name(source, of, int(bands.row[band]))[:80], len(names))
     columns = {"begin": bands.begin, "end": bands.end, "live_from": bands.live_from, "live_to": bands.live_to}
     arrays: dict[str, AnyArray] = {name: values.astype(np.uint32) for name, values in columns.items()}
-    shade = (bands.row % 3).astype(np.uint8)  # neighbours of one category are told apart
+    shade = (bands.row % 3).astype(np.uint8)  # distinguishes neighbours of one category
     return list(names), arrays | {"category": bands.category.astype(np.uint8), "label": label, "shade": shade}
 
 
 def _chosen(of: AddressMap) -> dict[str, AnyArray]:
-    """Bands of the variable asked for, inside the window or not."""
+    """Bands of the requested variable, inside the window or not."""
     chosen = optional_number_of(request.args, "variable")
     wanted = -1 if chosen is None else chosen
     owner = np.asarray(of.allocations.variable, dtype=np.int64)[of.bands.row]
@@ -158,7 +158,7 @@ def _chosen(of: AddressMap) -> dict[str, AnyArray]:
 
 
 def what_is_at(source: ReportSource) -> Response:
-    """What lies at an address while an index runs, with names."""
+    """The allocation at an address and liveness index, with names."""
     of = address_map(source, number_of(request.args, "tile"))
     address, index = number_of(request.args, "address"), number_of(request.args, "index")
     place = place_at(of, address, index)
@@ -201,7 +201,7 @@ def _step(source: ReportSource, index: int) -> dict[str, Any]:
 
 
 def _name(source: ReportSource, of: AddressMap, row: int) -> str:
-    """The variable's name, else the allocation's own."""
+    """The name of the allocation, else that of its variable."""
     variable, name = int(of.allocations.variable[row]), int(of.allocations.name[row])
     lowered = lowered_names(source)
     if 0 <= name < len(lowered):

@@ -1,4 +1,4 @@
-"""What the memory page shows, read from the selection: every control is one key of the URL."""
+"""The state of the memory page, read from the selection: every control is one key of the URL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webapp.query import whole_number, whole_numbers, whole_range
 from webapp.selection import Selection
 from webapp.view import ViewContext
 
-#: Keys that the plot depends on, and those of the tabs below it.
+#: Keys of the selection that the plot shows, and those that the tabs show.
 PLOT_KEYS = (
     "tiles",
     "ipu",
@@ -63,21 +63,21 @@ TABS = {
     "tiles": "Tiles",
 }
 
-#: How the tile map's colours are spread.
+#: Colour scales of the tile map.
 SCALES = {
     "zero": "0 to highest",
     "range": "Lowest to highest",
-    "capacity": "0 to a tile's memory",
+    "capacity": "0 to tile capacity",
     "log": "Logarithmic",
 }
 
-#: Columns of details that fit side by side; more tiles may be selected than are shown.
+#: Selected tiles or IPUs that fit side by side as columns.
 MOST_COLUMNS = 8
 
 
 @dataclass(frozen=True)
 class MemoryState:
-    """One state of the page. `problems` are sentences about values in the URL that do not fit this report."""
+    """One state of the page. `problems` are sentences about values in the URL that this report does not have."""
 
     graph: str = "total"
     by: str = "none"
@@ -89,28 +89,28 @@ class MemoryState:
     replica: int | None = 0
     part: str = "total"
     tab: str = "details"
-    shows: str = ""  #: what the Variables tab shows of tiles: "" by address, "sizes" by variable, "map"
-    side: str = ""  #: "target": the map shows the report compared with
+    shows: str = ""  #: the Variables tab for selected tiles: "" by address, "sizes" by variable, "map"
+    side: str = ""  #: "target": the address map shows the report compared with
     scale: str = "zero"
-    binary: bool = False  #: sizes of archive.a are drawn too
-    whole: str = ""  #: "1" the waterfall goes up to the memory of a tile, "0" to what is live, "" as fits
-    difference: bool = False  #: of two reports the difference is drawn, not both
+    binary: bool = False  #: draw the sizes of archive.a too
+    whole: str = ""  #: end of the waterfall: "1" the capacity of a tile, "0" its live bytes, "" whichever fits
+    difference: bool = False  #: draw target - source instead of both reports
     tiles: tuple[int, ...] = ()
     ipus: tuple[int, ...] = ()
     variables: tuple[int, ...] = ()
-    focus: int | None = None  #: the tile whose allocations are shown
-    mark: int | None = None  #: the tile that figures are measured from
+    focus: int | None = None  #: the tile whose allocations the tabs show
+    mark: int | None = None  #: the marked tile, from which differences are measured
     problems: tuple[str, ...] = ()
 
     def columns(self, source: ReportSource) -> TileColumns:
-        """Columns of the tables: the selected tiles or IPUs, else all tiles of the replica."""
+        """The columns of the tables: the selected tiles or IPUs, else all tiles of the replica."""
         target = target_of(source)
         return tile_columns(target, self.tiles[:MOST_COLUMNS], self.ipus[:MOST_COLUMNS], self.replica)
 
 
 @dataclass(frozen=True)
 class MemoryPage:
-    """A visit of the page: a report, the one compared with, and the state. `vs` is the URL's text for the latter."""
+    """A visit of the page: report, target (None without a comparison, `vs` names it) and state."""
 
     key: str
     source: ReportSource
@@ -120,13 +120,13 @@ class MemoryPage:
 
     @classmethod
     def read(cls, context: ViewContext) -> MemoryPage:
-        """The visit that a selection describes."""
+        """The visit that a page context describes."""
         state = memory_state(context.source, context.params)
         return cls(context.key, context.source, context.target, state, context.params.get(KEY, ""))
 
     @cached_property
     def query(self) -> dict[str, str]:
-        """What the tables depend on, as the query that tables.py reads."""
+        """The query of the tables: tiles, IPUs, replica and target (tables.py reads it)."""
         state = self.state
         query = {
             "tiles": ",".join(map(str, state.tiles[:MOST_COLUMNS])),
@@ -148,7 +148,7 @@ class MemoryPage:
 
 
 def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> MemoryState:
-    """The state that a selection describes, with what does not exist in this report left out and named."""
+    """The state of a selection. Values that this report does not have are left out and named in `problems`."""
     selection = Selection.parse(params)
     extras = selection.extras
     target = target_of(source)
@@ -156,7 +156,7 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
     replica = _replica(extras.get("mem_replica", "0"), target.num_replicas)
     tiles = [tile for tile in selection.tiles if tile < target.num_tiles]
     if len(tiles) < len(selection.tiles):
-        problems.append(f"This report has tiles 0 to {target.num_tiles - 1:,}: others are left out.")
+        problems.append(f"This report has tiles 0 to {target.num_tiles - 1:,}; other numbers are ignored.")
     by_ipu = extras.get("mem_ipus") == "1" and extras.get("mem_graph") not in ("variables", "map")
     ipu = selection.ipu
     ipus = (ipu,) if by_ipu and ipu is not None and ipu in ipus_of_replica(target, replica) else ()
@@ -192,12 +192,12 @@ def shown_tiles(source: ReportSource, state: MemoryState) -> range:
 
 
 def _replica(text: str, count: int) -> int | None:
-    """None for all of them; 0 for a text that names none."""
+    """The replica that a text names; None for all, 0 for anything else."""
     return None if text == "all" else whole_number(text, 0, count - 1) or 0
 
 
 def _shows_capacity(source: ReportSource, text: str, replica: int | None) -> bool:
-    """ "1" or "0" as the user says; else when a tile is at least half full, so that a small program fills the plot."""
+    """The user's choice; without one, whether a tile is at least half full: a small program should fill the plot."""
     if text in ("0", "1"):
         return text == "1"
     try:
@@ -208,7 +208,7 @@ def _shows_capacity(source: ReportSource, text: str, replica: int | None) -> boo
 
 
 def _shows(text: str, tiles: int) -> str:
-    """Several tiles stand side by side by variable unless another way is chosen."""
+    """The view of the Variables tab; by default several tiles are compared by variable."""
     known = {"sizes": "sizes", "map": "map", "address": ""}
     return known.get(text, "sizes" if tiles > 1 else "")
 

@@ -1,7 +1,7 @@
-"""Rows of the tables of the memory page: of one report, or of two side by side.
+"""Rows and columns of the tables of the memory page, of one report or of two side by side.
 
-Every frame depends on a query alone: tiles or IPUs that are its columns, the replica, and `vs`, the report compared
-with. Of one report with several tiles, each figure also has its difference to the first tile.
+Every table depends on the report, the target and a query alone; the query names the tiles or IPUs that are columns,
+and the replica. With several tiles of one report, each figure also has its difference to the first tile.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Match = Callable[[ReportSource, ReportSource], Matching]
 Read = Callable[[ReportSource, TileColumns], Table]
 
-#: Tab -> (table, how its rows are matched, figure that identifies a row).
+#: (table, rule that matches its rows, figure that identifies a row) of each tab.
 TABLES: dict[str, tuple[Read, Match, str]] = {
     "compute_sets": (compute_set_table, match_compute_sets, "compute_set"),
     "vertices": (vertex_table, match_vertex_types, "vertex_type"),
@@ -45,10 +45,10 @@ TABLES: dict[str, tuple[Read, Match, str]] = {
     "sizes": (variable_table, match_variables, "variable"),
 }
 
-#: Layout of figures without a place: the name takes the room that the others leave.
+#: Layout of figures without a place.
 _WIDTHS = {"live": {"width": 90}, "in_report": {"width": 90}}
 
-#: Names under which the rows are registered.
+#: Names of the registered rows.
 ROWS = {
     "compute_sets": "memory-compute-sets",
     "vertices": "memory-vertices",
@@ -75,7 +75,7 @@ def table_of(tab: str, source: ReportSource, target: ReportSource | None, query:
 
 
 def details_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
-    """The details tree as a table: Path, Memory, then a column per tile, or of both reports."""
+    """The details tree as a table: Path, Memory, then a column per tile; in a comparison source, target, difference."""
     import pandas as pd
 
     columns = columns_of(source, query)
@@ -96,7 +96,7 @@ def details_frame(source: ReportSource, target: ReportSource | None, query: Mapp
 
 
 def tiles_table(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
-    """All tiles of a replica, most memory first."""
+    """All tiles of a replica, those with most memory first."""
     _, _, replica = _chosen(query)
     mine = tile_ranking(source, replica)
     return mine if target is None else joined_tiles(mine, tile_ranking(target, replica_of_target(target, replica)))
@@ -108,7 +108,7 @@ def lowered(source: ReportSource, query: Mapping[str, str]) -> Table:
 
 
 def all_variables(source: ReportSource, target: ReportSource | None, _query: Mapping[str, str]) -> Table:
-    """Variables before lowering, largest first; or of both reports."""
+    """Variables before lowering, largest first; in a comparison of both reports."""
     mine = variables_table(source)
     if target is None:
         return mine
@@ -116,7 +116,8 @@ def all_variables(source: ReportSource, target: ReportSource | None, _query: Map
 
 
 def table_columns(table: Table) -> list[Column]:
-    """Columns of a table over tiles: names and ids, the report that has the row, then figures by place."""
+    """Columns of a table over tiles: names and ids, the report that has the row, then figures by place. The name takes
+    the room that the others leave."""
     plain = [figure.id for figure in table if not figure.place and figure.id != "in_report"]
     has_many = sum(bool(figure.place) for figure in table) > len(table.placed_ids())
     layout: dict[str, Mapping[str, Any]] = {id: _WIDTHS.get(id, {}) for id in [*plain, "in_report"]}
@@ -124,7 +125,7 @@ def table_columns(table: Table) -> list[Column]:
 
 
 def columns_of(source: ReportSource, query: Mapping[str, str]) -> TileColumns:
-    """The columns that a query names."""
+    """The tiles or IPUs that a query names as columns."""
     tiles, ipus, replica = _chosen(query)
     return tile_columns(target_of(source), tiles, ipus, replica)
 

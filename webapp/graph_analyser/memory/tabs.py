@@ -1,4 +1,4 @@
-"""What the tabs of the memory page hold: the choice among them, the details tree, and the tables of what runs there."""
+"""The tabs of the memory page: details tree, and tables of compute sets, vertices and exchanges."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from webapp.graph_analyser.memory.tiles_tab import tiles_tab
 from webapp.graph_analyser.memory.variables_tab import variables_tab
 from webapp.view import ViewContext
 
-#: View that a selected row of a table is looked at in, and what the link says.
+#: View and text of the link for a selected row of each table.
 _NEXT = {
-    "compute_sets": ("program_tree", "Its program in the Program Tree"),
-    "exchanges": ("exchange", "Its traffic in the Exchange view"),
+    "compute_sets": ("program_tree", "Open its program in the Program Tree"),
+    "exchanges": ("exchange", "Open its traffic in the Exchange view"),
 }
 
 
@@ -46,7 +46,7 @@ def _details(page: MemoryPage) -> Component:
     lines = [] if page.target is not None else [peak_line(page, tile) for tile in state.tiles[:MOST_COLUMNS]]
     hidden = len(state.tiles) - MOST_COLUMNS
     if hidden > 0:
-        lines.insert(0, html.Div(f"{hidden:,} more selected tiles are marked in the plot only.", className="peak-line"))
+        lines.insert(0, html.Div(f"{hidden:,} more selected tiles appear in the plot only.", className="peak-line"))
     if not lines:
         return tree
     if len(lines) > 3:

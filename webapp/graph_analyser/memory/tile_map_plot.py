@@ -1,4 +1,4 @@
-"""The tile map: bytes of each tile on the floor plan of its IPU, all IPUs of a replica side by side."""
+"""The tile map: bytes of each tile on the floor plan of its IPU, for all IPUs of a replica side by side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from webapp.graph_analyser.plots.drawing import Drawing
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot
 from webapp.theme import diverging_scale, sequential_scale, tokens
 
-#: What the map can show, beside one region or one category.
+#: Quantities of the map, besides single regions and categories.
 PARTS = {
     "total": "Including gaps",
     "excluding": "Excluding gaps",
@@ -36,12 +36,12 @@ _GAP = 3
 
 
 def map_parts() -> dict[str, str]:
-    """Values and labels of the choice of what the map shows."""
+    """Values and labels of the quantities of the map."""
     return PARTS | REGION_LABELS | CATEGORY_LABELS
 
 
 def draw_tile_map(source: ReportSource, state: MemoryState, theme: str, target: ReportSource | None = None) -> Drawing:
-    """The map of a replica; of two reports that of target - source. Raises NotRecordedError without physical tile ids
+    """The map of a replica; in a comparison that of target - source. Raises NotRecordedError without physical tile ids
     or a graph profile."""
     machine = target_of(source)
     values, tiles, label = _values(source, state)

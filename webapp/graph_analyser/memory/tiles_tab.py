@@ -1,4 +1,4 @@
-"""The Tiles tab: every tile in order of what it uses, and a histogram of how many tiles use how much."""
+"""The Tiles tab: all tiles ranked by memory, and a histogram of their memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LAYOUT = {"rank": {"width": 75}, "tile": {"width": 75}, "ipu": {"width": 65}, "
 
 
 def tiles_tab(page: MemoryPage, theme: str) -> Component:
-    """Raises NotRecordedError without a graph profile."""
+    """The histogram beside the table. Raises NotRecordedError without a graph profile."""
     memory = memory_by_tile(page.source, page.state.replica)
     columns = figure_columns(tiles_table(page.source, page.target, page.query), _LAYOUT)
     query = {name: value for name, value in page.query.items() if name in ("replica", "vs")}
@@ -34,18 +34,18 @@ def tiles_tab(page: MemoryPage, theme: str) -> Component:
     plot: Any = figure("mem-bins", _draw(page, memory, theme), theme, image_name="tiles-by-memory")
     plot.config = plot.config | {"displayModeBar": False}
     over = len(memory.over_capacity)
-    fits = "Every tile fits into its memory." if not over else f"{over:,} tiles do not fit into their memory."
+    fits = "All tiles fit into their memory." if not over else f"{over:,} tiles exceed their memory."
     bar = [
         html.Span(f"{fits} Select a row to select its tile.", className="tab-note"),
         help_text(
-            "the histogram",
-            "Tiles counted by their memory including gaps, all tiles of the replica. The bins are a power of two wide.",
+            "Histogram",
+            "Number of tiles of the replica by memory including gaps. The width of a bin is a power of two.",
             formula="bin of a tile = floor(memory including gaps / width)",
         ),
         html.Div(className="spacer"),
         save_plot("mem-bins", "tiles-by-memory"),
     ]
-    label = "Histogram of tiles by memory including gaps; its figures are those of the table"
+    label = "Histogram of tiles by memory including gaps; the table has the same figures"
     box = html.Div(plot, className="bins-plot", **attributes(aria_label=label), role="group")
     return html.Div(
         [

@@ -1,4 +1,4 @@
-"""The Variables tab: all variables, or what lies on the chosen tiles by address, by variable, or as a map."""
+"""The Variables tab: all variables, or the allocations of the selected tiles by address, by variable or as a map."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ALLOCATIONS: Layout = {
 
 
 def variables_tab(page: MemoryPage) -> Component:
-    """Raises NotRecordedError when the report holds no lowered variables."""
+    """The table or map of the state. Raises NotRecordedError when the report has no lowered variables."""
     tile = page.state.focus
     if tile is None and not page.state.ipus:
         return _all(page)
@@ -54,9 +54,9 @@ def variables_tab(page: MemoryPage) -> Component:
 
 
 def lifetime_link(page: MemoryPage) -> Component:
-    """The liveness page with the selected variable; the browser adds it to the address."""
+    """A link to the liveness page with the selected variable, which the browser adds."""
     link = html.A(
-        "Lifetime of the selected variable",
+        "Show the lifetime of the selected variable",
         href=f"/r/{page.key}/liveness",
         **attributes(data_nav="view"),
     )
@@ -65,7 +65,7 @@ def lifetime_link(page: MemoryPage) -> Component:
 
 def _all(page: MemoryPage) -> Component:
     columns = figure_columns(all_variables(page.source, page.target, page.query), _VARIABLES)
-    hint = "Select rows to draw them across tiles (graph type Variables); select a tile to see its addresses. "
+    hint = "Select rows to plot them across tiles (graph Variables), or a tile to see its addresses. "
     table = long_table("memory-variables", page.key, page.query, columns, selectable=True)
     return html.Div(
         [
@@ -77,7 +77,7 @@ def _all(page: MemoryPage) -> Component:
 
 
 def _sizes(page: MemoryPage, bar: list[Component]) -> Component:
-    bar += [html.Span("Bytes of each variable there; select a row for its", className="tab-note"), lifetime_link(page)]
+    bar += [html.Span("Bytes of each variable. Select a row, then:", className="tab-note"), lifetime_link(page)]
     shown = table_of("sizes", page.source, page.target, page.query)
     return long_table(ROWS["sizes"], page.key, page.query, table_columns(shown), selectable=True)
 
@@ -98,15 +98,15 @@ def _map(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
 
 def _by_address(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
     which = " in the source" if page.target is not None else ""
-    note = f"What lies on tile {tile:,}{which}, by address; select a row for its"
+    note = f"Allocations of tile {tile:,}{which} by address. Select a row, then:"
     bar += [html.Span(note, className="tab-note"), lifetime_link(page)]
     columns = figure_columns(lowered_table(page.source, tile), _ALLOCATIONS)
     return long_table("memory-lowered", page.key, {"tile": str(tile)}, columns, selectable=True)
 
 
 def _address_map(key: str, tile: int) -> Component:
-    """The map of a tile of report `key`. Raises nothing: what the report lacks is said before."""
-    label = f"Addresses of tile {tile} by liveness index. Arrow keys move the cursor; what lies there is read below."
+    """The elements that assets/memory/address_map.js draws in and speaks through, for a tile of report `key`."""
+    label = f"Addresses of tile {tile} by liveness index. Arrow keys move the cursor and read out the allocation there."
     return html.Div(
         [
             html.Div(
@@ -126,22 +126,22 @@ def _address_map(key: str, tile: int) -> Component:
 
 
 def _address_map_help() -> Component:
-    """What the picture means, and the law behind it."""
+    """The help of the map: what it shows, and how its bytes add up."""
     return help_text(
-        "the address map",
-        "Each band is one allocation while it is live: as high as its addresses, as wide as its live range. Variables "
-        "that take turns at an address lie side by side; the bars on the right count them. Above: bytes live at each "
-        "index out of the bytes reserved.",
-        "A live range ends with the last use that the compiler knows. What stays reserved after a last use, or before "
-        "the first, is idle: no allocation of the tile holds data there at that index.",
-        "Drag to zoom into a box, Shift-drag to move, wheel to zoom (Shift: indices, Alt: addresses), click to select "
-        "the variable and the index.",
+        "Address map",
+        "Each band is one allocation: its height is its address range, its width its live range. Variables that share "
+        "an address at different times lie side by side; the bars on the right count them. The curve above shows live "
+        "bytes and reserved bytes at each index.",
+        "A live range ends with the last use known to the compiler. Addresses that are reserved before the first or "
+        "after the last use are idle: they hold no data at that index.",
+        "Drag to zoom into a box, Shift-drag to move, use the wheel to zoom (Shift: indices, Alt: addresses), and "
+        "click to select the variable and the index.",
         formula="live(index) + idle(index) + gaps = memory including gaps",
     )
 
 
 def _save_map() -> Component:
-    """The camera of the map."""
+    """The button that saves the map as an image."""
     buttons = [
         html.Button(f"Save as {kind.upper()}", type="button", className="button", **attributes(data_save_map=kind))
         for kind in ("png", "svg")

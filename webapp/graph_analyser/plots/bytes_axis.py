@@ -1,4 +1,4 @@
-"""A byte axis whose ticks are round in the user's unit, and bytes as exact text."""
+"""Byte axes with round ticks in the user's unit, and exact byte texts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from webapp.formats import BYTE_UNITS, bytes_text
 def byte_ticks(top: float, most: int = 6, low: float = 0) -> tuple[list[int], list[str]]:
     """Tick values from at most `low` to at least `top`, about `most` steps, with their labels.
 
-    A step is a power of two bytes where the user reads binary units, else 1, 2 or 5 times a power of ten. Labels are
-    exact: the unit is the largest not above the highest tick in which a step is a whole number or a half or a quarter,
-    so 0, 128 KiB, 256 KiB or 0, 0.5 MiB, 1 MiB; 0, 0.2 MB, 0.4 MB; 0, 200,000 B.
+    A step is a power of two bytes with binary units, else 1, 2 or 5 times a power of ten. Labels are exact: the unit is
+    the largest one, up to the highest tick, in which a step is a whole number, a half or a quarter. Examples: 0,
+    128 KiB, 256 KiB; 0, 0.5 MiB, 1 MiB; 0, 0.2 MB, 0.4 MB; 0, 200,000 B.
     """
     preferred = preferences.current().units
     units, factor = BYTE_UNITS[preferred]

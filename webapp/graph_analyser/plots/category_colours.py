@@ -1,4 +1,4 @@
-"""A colour for each memory category: one hue per family (data, vertices, control, exchange, messages, the rest), shades
+"""A colour for each memory category: a hue per family (data, vertices, control, exchange, messages, others) and shades
 within it, mixed from the theme's series colours."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from functools import cache
 
 from webapp.theme import tokens
 
-#: Category -> (series colour, share of it; the rest is the surface).
+#: (series colour, its share; the rest is the surface) of each category.
 _SHADES = {
     "variable": (2, 1.0), "constant": (2, 0.7), "rearrangement": (2, 0.5), "outputEdge": (2, 0.36),
     "vertexCode": (5, 1.0), "vertexInstanceState": (5, 0.8), "vertexFieldData": (5, 0.65),
@@ -29,7 +29,7 @@ def part_colour(key: str, theme: str) -> str:
     """Colour "#rrggbb" of a category, region or liveness part; other keys look like "multiple"."""
     series, share = (_SHADES | _REGIONS | _LIVENESS).get(key, _SHADES["multiple"])
     values = tokens(theme)
-    # Towards white in both themes: a shade mixed into a dark surface could not be seen on it.
+    # Towards white in both themes: a shade of a dark surface would be invisible on it.
     return mix(values[f"series-{series}"], values["surface" if theme == "light" else "ink"], share)
 
 

@@ -1,4 +1,4 @@
-"""What a plot of the memory page hands to the page: the figure, and what is said about it."""
+"""A figure of the memory page with the values for the lines around it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from webapp.graph_analyser.plots.stepped_plot import SteppedPlot
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure and what the page says about it. `ids` are the tiles (or IPUs) by position, `statistics` those of the
-    visible range of the quantity called `quantity`."""
+    """`ids` are the tiles or IPUs by position; `statistics` describe the quantity called `quantity` over the visible
+    positions `shown`."""
 
     figure: dict[str, Any]
     ids: Int64Array
@@ -23,5 +23,5 @@ class Drawing:
     shown: tuple[int, int]
     decimated: bool = False
     plot: SteppedPlot | None = None  #: None for bars and the tile map, which have no window
-    whole: int = 0  #: positions in all
-    also: Sequence[tuple[str, Statistics | None]] = ()  #: the same statistics of each curve by its name
+    whole: int = 0  #: number of positions
+    also: Sequence[tuple[str, Statistics | None]] = ()  #: statistics of each curve by name

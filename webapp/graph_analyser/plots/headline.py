@@ -1,4 +1,4 @@
-"""A line of named figures above a plot, and the line of statistics below it."""
+"""The line of figures above a plot, and the line of statistics below it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webapp.graph_analyser.plots.bytes_axis import both_units
 
 @dataclass(frozen=True)
 class Figure:
-    """`label` and `value`; `detail` in small print after it, `exact` on hover, `href` makes the detail a link."""
+    """A value with its label; `detail` follows in small print (a link with `href`), `exact` shows on hover."""
 
     label: str
     value: str
@@ -46,7 +46,8 @@ def _figure(figure: Figure) -> Component:
 
 
 def range_line(of: Statistics, where: str, name: str, *, position: Any, decimated: bool, drawn: str) -> Component:
-    """Average, minimum, maximum and standard deviation of what is visible. `position(i)` names the i-th value."""
+    """Average, minimum, maximum and standard deviation of the visible values. `position(i)` names the i-th value,
+    `drawn` is the note of a `decimated` plot."""
     parts = [
         ("average", bytes_text(of.mean), f"{of.mean:,.1f} B"),
         ("min", bytes_text(of.min), f"{both_units(of.min)}, {position(of.argmin)}"),
@@ -57,7 +58,5 @@ def range_line(of: Statistics, where: str, name: str, *, position: Any, decimate
     for label, text, exact in parts:
         spans.append(html.Span([html.Span(label, className="range-label"), text], title=exact, className="range-part"))
     if decimated:
-        spans.append(
-            html.Span(drawn, className="range-note", title="The figures on the left are computed from all values.")
-        )
+        spans.append(html.Span(drawn, className="range-note", title="The figures on the left include all values."))
     return html.Div(spans, className="range-line")

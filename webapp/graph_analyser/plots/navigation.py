@@ -11,18 +11,18 @@ from webapp.components.attributes import attributes
 _HELP = (
     ("W S, + −, wheel", "Zoom in and out"),
     ("A D", "Move left and right"),
-    ("Page Up / Down, « »", "Previous and next page of the window's width"),
+    ("Page Up / Down, « »", "Previous and next page, as wide as the window"),
     ("f", "Fit the selection"),
     ("0", "Show everything"),
-    (". ,", "Select the next or previous match of the filter, or position"),
-    ("m", "Set a mark; the line below the plot measures from it"),
-    ("Drag", "Show what is dragged over; the strip below the plot has handles"),
+    (". ,", "Select the next or previous match of the filter; without a filter, position"),
+    ("m", "Set a mark; the line below the plot shows differences from it"),
+    ("Drag", "Zoom to the dragged range; or use the handles of the strip below the plot"),
 )
 
 
 def navigation(name: str) -> Component:
-    """Buttons and boxes that move the window of the plot `<name>-plot`. The strip with handles below the plot does the
-    same with the pointer, the two boxes (first and last position shown) by keyboard."""
+    """Buttons and boxes that move the window of the plot `<name>-plot`. The boxes of the first and last position do by
+    keyboard what the handles of the strip below the plot do by pointer."""
     rows = [html.Div([html.Kbd(keys), html.Span(text)], className="plot-nav-key") for keys, text in _HELP]
     return html.Div(
         [
@@ -34,12 +34,12 @@ def navigation(name: str) -> Component:
                     _text_button("«", "back", "Previous page (Page Up)"),
                     html.Span(className="plot-nav-range", **attributes(data_slot="range")),
                     _text_button("»", "on", "Next page (Page Down)"),
-                    _button("reset", "reset", "Show everything, all curves, without mark (0)"),
+                    _button("reset", "reset", "Show everything and all curves, remove the mark (0)"),
                     popover(icon("help"), rows, label="Keys of the plot", class_name="help plot-nav-help"),
                 ],
                 className="plot-nav-parts",
             ),
-            _text_button("‹", "fold", "Fold the navigation away"),
+            _text_button("‹", "fold", "Collapse the navigation"),
         ],
         className="plot-nav",
         role="group",

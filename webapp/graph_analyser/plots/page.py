@@ -1,4 +1,4 @@
-"""The box of a plot over tiles or indices; assets/shared/plots/axis.js takes its clicks, zooms and keys."""
+"""The page of a plot over tiles or indices; assets/shared/plots/axis.js handles its clicks, zooms and keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webapp.components.attributes import attributes
 from webapp.graph_analyser.plots.navigation import navigation
 from webapp.view import ViewContext
 
-#: A figure without axes, where a sentence stands instead of a drawing.
+#: A figure without axes, for a sentence in place of a plot.
 NOTHING: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}
 
 
@@ -37,7 +37,7 @@ def plot_box(name: str, label: str, theme: str, image_name: str, beside: Sequenc
 
 
 def reading_line(name: str) -> Component:
-    """Where `plot_reading.reading` stands: `<name>-reading`, read aloud when it changes."""
+    """The place `<name>-reading` of the reading line (reading.py), announced when it changes."""
     return html.Div(id=f"{name}-reading", className="plot-reading", role="status", **attributes(aria_live="polite"))
 
 
@@ -51,7 +51,7 @@ def hits_text(matching: Int64Array | None, count: int) -> str:
 
 
 def save_plot(plot: str, image_name: str) -> Component:
-    """The camera: saves the plot with id `plot` as PNG (twice the size on screen) or SVG."""
+    """The button that saves the plot with id `plot` as PNG (twice its size on screen) or SVG."""
     buttons = [
         html.Button(
             f"Save as {kind.upper()}",

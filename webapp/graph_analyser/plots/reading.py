@@ -1,5 +1,5 @@
-"""The line below a plot that says the values under its cursor (the last selected position), and how far it is from the
-mark. It is read aloud when it changes; the same figures stand in the page's table of positions."""
+"""The reading line below a plot: the values at its cursor (the last selected position) and the differences from the
+mark. Screen readers announce its changes; the page's table of positions has the same figures."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot
 def reading(
     plot: SteppedPlot, name: Callable[[int], str], cursor: int | None, hint: str, total: str = ""
 ) -> list[Component]:
-    """`name(position)` names a position. Without a cursor the line is the hint. `total` names the sum of the stacked
-    curves of one report, "" = no sum."""
+    """The line at `cursor`, else the hint. `name(position)` names a position, `total` the sum of the stacked curves of
+    one report ("" = no sum)."""
     if cursor is None or not 0 <= cursor < plot.count:
         return [html.Span(hint, className="reading-hint")]
     curves = _curves(plot, total)
@@ -32,15 +32,15 @@ def reading(
         away = f"{_signed(integer_text(abs(distance)), distance)} from the mark at {name(plot.mark)}"
         parts.append(html.Span(away, className="reading-mark"))
         for label, value in curves:
-            here, there = value(cursor), value(plot.mark)
-            if here is not None and there is not None:
-                change = here - there
+            at_cursor, at_mark = value(cursor), value(plot.mark)
+            if at_cursor is not None and at_mark is not None:
+                change = at_cursor - at_mark
                 parts.append(_part(label, _signed(bytes_text(abs(change)), change), f"{change:+,} B"))
     return parts
 
 
 def _curves(plot: SteppedPlot, total: str) -> list[tuple[str, Callable[[int], int | None]]]:
-    """(name, value at a position) of each curve, and of their sum."""
+    """(name, function from position to value) of each curve and of their sum or difference."""
     curves: list[tuple[str, Callable[[int], int | None]]] = [
         (each.name, each.at) for each in plot.series if not each.silent
     ]
@@ -54,13 +54,13 @@ def _curves(plot: SteppedPlot, total: str) -> list[tuple[str, Callable[[int], in
 
 
 def _sum(series: list[Series], position: int) -> int | None:
-    """The sum of stacked curves; None where none of them has a value."""
+    """The sum of stacked curves, None where none has a value."""
     values = [value for each in series if (value := each.at(position)) is not None]
     return sum(values) if values else None
 
 
 def _change(before: Callable[[int], int | None], after: Callable[[int], int | None], position: int) -> int | None:
-    """Target - source, of the sums of their stacked curves."""
+    """Target - source of the sums of stacked curves, None where one has no value."""
     one, other = before(position), after(position)
     return None if one is None or other is None else other - one
 
@@ -74,7 +74,7 @@ def _text(value: int | None, plus: str) -> str:
 
 
 def _exact(value: int | None) -> str:
-    return "no value here" if value is None else both_units(value) if value >= 0 else f"{value:+,} B"
+    return "no value" if value is None else both_units(value) if value >= 0 else f"{value:+,} B"
 
 
 def _signed(text: str, value: int, plus: str = "+") -> str:

@@ -1,8 +1,8 @@
-"""Stepped curves over whole-numbered positions (tiles, liveness indices): the plot of the memory and liveness pages.
+"""Step plots over integer positions (tiles, liveness indices) for the memory and liveness pages.
 
-Position p is drawn as the step from p - 0.5 to p + 0.5. A curve of more positions than can be drawn is decimated: the
-minimum and maximum of each bucket over the whole range, for the overview strip, and in finer buckets inside the visible
-window. `SteppedPlot.draw` says whether the visible part is decimated. Values under the pointer are always exact.
+Position p is drawn from p - 0.5 to p + 0.5. A curve with too many positions is decimated to the minimum and maximum of
+each bucket: coarse buckets over the entire range for the overview strip, finer ones in the visible window.
+`SteppedPlot.draw` returns whether the visible part is decimated. Values at the cursor are always exact.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ WINDOW_POSITIONS = 2000
 OVERVIEW_POSITIONS = 600
 MOST_POINTS = 24_000
 
-#: How far above its peak a triangle stands, as a share of the height shown.
+#: Distance of a triangle above its peak, as a share of the visible height.
 _ABOVE = 0.03
 
 
 @dataclass(frozen=True)
 class SteppedPlot:
-    """`labels(positions)` names positions for the hover box; `marked` positions are highlighted; `bands` are ranges
-    [first, last) drawn over the curves; `limit` is a horizontal line (value, name); `mark` is one position to measure
-    from; `peaks` get a triangle above them."""
+    """`labels(positions)` names positions in the hover box; `marked` positions are highlighted; `bands` are ranges
+    [first, last) drawn over the curves; `limit` is a horizontal line (value, name); `mark` is the position that
+    differences are measured from; `peaks` have a triangle above them."""
 
     series: Sequence[Series]
     labels: Callable[[Int64Array], list[str]]
@@ -56,9 +56,9 @@ class SteppedPlot:
     marked: Sequence[int] = ()
     bands: Sequence[tuple[int, int]] = ()
     limit: tuple[int, str] | None = None
-    points: Sequence[int] | Int64Array = field(default_factory=tuple)  #: positions that get a tick mark under the axis
+    points: Sequence[int] | Int64Array = field(default_factory=tuple)  #: positions with a tick mark under the axis
     mark: int | None = None
-    split: bool = False  #: curves of side "target" in a plot of their own, below
+    split: bool = False  #: draw the curves of side "target" in their own plot below
     peaks: Sequence[int] = ()
 
     @property
@@ -67,7 +67,7 @@ class SteppedPlot:
 
     @property
     def shown(self) -> tuple[int, int]:
-        """The visible positions, both included, inside the series."""
+        """The first and last visible position, clipped to the series."""
         if self.window is None:
             return 0, self.count - 1
         first = min(max(self.window[0], 0), self.count - 1)
@@ -116,7 +116,7 @@ class SteppedPlot:
         return traces
 
     def _positions(self) -> tuple[Int64Array, bool]:
-        """Positions to draw: extremes of every curve in the window, coarser ones everywhere, and the marked ones."""
+        """(positions to draw, whether decimated): extremes of every curve, finer in the window, and marked positions."""
         first, last = self.shown
         most = min(WINDOW_POSITIONS, MOST_POINTS // len(self.series))
         decimated = last - first + 1 > most
@@ -135,7 +135,7 @@ class SteppedPlot:
         return positions[(positions >= 0) & (positions < self.count)], decimated
 
     def _extent(self, first: int, last: int) -> tuple[int, int]:
-        """Highest and lowest value of the window; 0 and the limit are always in sight."""
+        """Highest and lowest value of the window, of 0 and of the limit."""
         lines = [curve[first : last + 1] for curve in outlines(self.series, self.count)]
         limits = [0] if self.limit is None else [0, self.limit[0]]
         return max(*limits, *(int(curve.max()) for curve in lines)), min(0, *(int(curve.min()) for curve in lines))
@@ -175,7 +175,7 @@ class SteppedPlot:
 
 
 def _y_axis(top: int, low: int) -> dict[str, Any]:
-    """Bytes from `low` (0 or less) to `top`; ticks below 0 mirror those above, with their sign."""
+    """An axis of bytes from `low` (0 or less) to `top`; ticks below 0 mirror those above."""
     axis = bytes_axis(max(top, -low))
     if low < 0:
         ticks = list(zip(axis["tickvals"], axis["ticktext"], strict=True))
@@ -188,8 +188,8 @@ def _y_axis(top: int, low: int) -> dict[str, Any]:
 
 
 def difference_series(source: Series, target: Series, theme: str) -> list[Series]:
-    """Target - Source as three curves: the growth and the shrinkage as areas in their own colours, and the signed value
-    itself as a line. Where one of the two has no value the difference has none."""
+    """Target - source as three curves: increases and decreases as areas in two colours, the difference as a line. It
+    has no value where one of the two has none."""
     colours = tokens(theme)
     known = None
     if source.known is not None or target.known is not None:

@@ -1,4 +1,4 @@
-"""The Plotly traces and shapes of a stepped plot (stepped_plot.py): curves as steps, limits, marks below the axis."""
+"""Plotly traces and shapes of a step plot (stepped_plot.py): curves, limits, marks and bands."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from webapp.arrays import BoolArray, Float64Array, Int64Array
 from webapp.components import plain
 from webapp.graph_analyser.plots.category_colours import translucent
 
-#: Names of curves that stand side by side above a plot.
+#: Entries of the legend that fit side by side above a plot.
 MOST_IN_LINE = 6
 
-#: Marks that are drawn below the axis; more of them lie on each other.
+#: Marks below the axis; more would overlap.
 _MOST_POINTS = 500
 
 
 @dataclass(frozen=True)
 class Series:
-    """One curve. Stacked curves lie on the stacked ones before them that have the same `side`: when two reports are
-    compared, "source" and "target" are stacks of their own and the target's lines are dashed. `known` is False where
-    the curve has no value (its `values` there count as 0)."""
+    """One curve. Stacked curves lie on the stacked curves of the same `side` before them; in a comparison "source" and
+    "target" are separate stacks, and lines of the target are dotted. `known` is False where the curve has no value; its
+    `values` there count as 0."""
 
     name: str
     values: Int64Array
@@ -32,19 +32,19 @@ class Series:
     filled: bool = True
     side: str = ""
     known: BoolArray | None = None
-    silent: bool = False  #: drawn only: not in the hover box, nor in the line of values below the plot
-    signed: bool = False  #: a difference: growth is written with its sign
-    group: str = ""  #: curves of one group share one entry of the legend, under this name
+    silent: bool = False  #: not in the hover box and the reading line
+    signed: bool = False  #: a difference: positive values have a plus sign
+    group: str = ""  #: name of the legend entry that several curves share
 
     def at(self, position: int) -> int | None:
-        """The value of a position, None where there is none."""
+        """The value at a position, None where there is none."""
         if not 0 <= position < len(self.values) or (self.known is not None and not self.known[position]):
             return None
         return int(self.values[position])
 
 
 def series_trace(series: Series, positions: Int64Array, theme: str, axis: str = "y") -> dict[str, Any]:
-    """`axis` is the y axis that the curve is drawn on."""
+    """The trace of a curve at some positions; `axis` is its y axis."""
     name = plain(series.name)
     values = series.values[positions].tolist()
     if series.known is not None:
@@ -75,7 +75,7 @@ def series_trace(series: Series, positions: Int64Array, theme: str, axis: str = 
 
 
 def label_trace(texts: Sequence[str], positions: Int64Array) -> dict[str, Any]:
-    """An invisible curve whose line in the hover box names the position."""
+    """An invisible curve whose entry in the hover box names the position."""
     safe = [plain(text) for text in texts]
     return {
         "type": "scatter",
@@ -102,7 +102,7 @@ def limit_trace(value: int, name: str, count: int, colour: str) -> dict[str, Any
 
 
 def points_trace(inside: Int64Array, colour: str, name: str) -> dict[str, Any]:
-    """Small triangles below the axis; of very many, evenly chosen ones."""
+    """Small triangles below the axis, thinned evenly beyond _MOST_POINTS."""
     inside = inside[:: max(1, len(inside) // _MOST_POINTS)]
     return {
         "type": "scatter",
@@ -130,7 +130,7 @@ def peaks_trace(peaks: Int64Array, heights: Float64Array, colour: str) -> dict[s
 
 
 def band(start: float, end: float, colour: str, alpha: float) -> dict[str, Any]:
-    """The positions [start, end) shaded over the whole height."""
+    """The positions [start, end) shaded over the full height."""
     return {
         "type": "rect",
         "xref": "x",
@@ -175,13 +175,13 @@ def legend(entries: int) -> dict[str, Any]:
 
 
 def to_edges(positions: Int64Array) -> list[float]:
-    """The positions with the outer edges of the first and last step, which round to those positions."""
+    """The positions with the outer edges of the first and last step; the edges round to those positions."""
     numbers = positions.tolist()
     return [numbers[0] - 0.499, *numbers, numbers[-1] + 0.499]
 
 
 def outlines(series: Iterable[Series], count: int) -> list[Int64Array]:
-    """What the eye sees: running totals of the stacked curves of each side, the others as they are."""
+    """The visible outline of each curve: running totals of the stacked curves of a side, others unchanged."""
     totals: dict[str, Int64Array] = {}
     found = []
     for each in series:
