@@ -1,7 +1,7 @@
-"""A token in front of a viewer that other machines can reach.
+"""An access token for a viewer that other machines can reach.
 
-The address printed at the start carries it once; the first visit puts it into a cookie that scripts cannot read and
-that other sites cannot make the browser send. Without it nothing is served, not even a style sheet.
+The address printed at the start contains the token. The first visit stores it in a cookie that scripts cannot read and
+other sites cannot make the browser send. Without the token nothing is served, not even a style sheet.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ KEY = "token"
 _COOKIE = "popvision_access"
 
 _REFUSED = (
-    "This viewer asks for the token that was printed when it started: open the whole address, with its ?token=... part."
+    "This viewer needs the token that it printed when it started: open the complete address, including ?token=..."
 )
 
 
 class Access:
-    """One token for the life of a server. `port` keeps the cookies of two viewers on one machine apart."""
+    """One token for the life of a server. `port` separates the cookies of two viewers on one machine."""
 
     def __init__(self, port: int | None = None, token: str = "") -> None:
         self.token = token or secrets.token_urlsafe(24)
         self.cookie = _COOKIE if port is None else f"{_COOKIE}_{port}"
 
     def check(self, request: Request) -> Response | None:
-        """None when the request may go on; else what to answer: the page that sets the cookie, or a refusal."""
+        """None when the request is allowed; else the answer: the page that sets the cookie, or a refusal."""
         if self._is_ours(request.cookies.get(self.cookie, "")):
             return None
         if request.method == "GET" and self._is_ours(request.args.get(KEY, "")):
@@ -44,8 +44,8 @@ class Access:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode("utf-8"))
 
     def _welcome(self, request: Request) -> Response:
-        """Set the cookie and go to the same page without the token. A page of our own goes there rather than a
-        redirect, so that the browser counts the next request as ours and sends the strict cookie along."""
+        """Set the cookie and go to the same page without the token. A page does so instead of a redirect, so that the
+        browser treats the next request as same-site and sends the strict cookie."""
         rest = [(name, value) for name, value in request.args.items(multi=True) if name != KEY]
         path = "/" + request.path.lstrip("/\\")
         address = escape(path + (f"?{urlencode(rest)}" if rest else ""), quote=True)
@@ -69,8 +69,8 @@ def is_loopback(host: str) -> bool:
 
 
 def own_names(host: str) -> list[str]:
-    """Names by which other machines may call a server bound to `host`, the best first: the address itself, or for a
-    wildcard this machine's addresses and its name."""
+    """Names by which other machines reach a server bound to `host`, best first: the address itself, or for a wildcard
+    the addresses and the name of this machine."""
     if host not in ("0.0.0.0", "::"):
         return [f"[{host}]" if ":" in host else host.lower()]
     name = socket.gethostname()
@@ -83,7 +83,7 @@ def own_names(host: str) -> list[str]:
 
 
 def _outward_address() -> str:
-    """The address of this machine on its way to others; nothing is sent."""
+    """The address that this machine uses to reach others; no data is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

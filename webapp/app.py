@@ -1,4 +1,4 @@
-"""The Dash application: stores and callbacks of the frame, the views, and the guards around every request."""
+"""The Dash application: stores and callbacks of the frame, the views, and the checks of every request."""
 
 from __future__ import annotations
 
@@ -59,9 +59,10 @@ def create_app(
     access: Access | None = None,
     uploads: Uploads | None = None,
 ) -> Dash:
-    """The viewer over a library. `policy` says which Host headers are answered (default: loopback names, any port),
-    `access` asks every request for its token, `uploads` takes reports dropped on the first page."""
-    # Plotly looks at sys.modules["pandas"] while it writes JSON and fails on a half-imported one: two requests at once.
+    """The viewer of a library. `policy` decides which Host headers are accepted (default: loopback names, any port),
+    `access` requires a token, `uploads` accepts reports dropped on the first page."""
+    # Plotly reads sys.modules["pandas"] while it writes JSON. Import pandas now: with two requests at once it could be
+    # half-imported.
     import_module("pandas")
     script, style = joined_assets(_ASSETS)
     app = Dash(
@@ -95,13 +96,13 @@ def create_app(
 
 
 def _index(script: str, style: str) -> str:
-    """The page before Dash fills it. The dialogs that only scripts open are no part of what React looks after."""
+    """The page before Dash fills it. Dialogs that only scripts open are not managed by React."""
     dialogs = static_html([shortcuts_dialog(), preferences_dialog(), palette_dialog()])
     return _INDEX.replace("{script}", script).replace("{style}", style).replace("{dialogs}", dialogs)
 
 
 def _frame() -> Component:
-    """What stays while pages change."""
+    """The components that stay while pages change."""
     return html.Div(
         [
             html.A("Skip to content", href="#page", className="skip-link"),
@@ -152,13 +153,13 @@ def _register_frame(app: Dash, library: Library) -> None:
 
 def _register_routes(app: Dash, library: Library) -> None:
     server = app.server
-    server.register_error_handler(UnknownKeyError, lambda _problem: _sentence("There is no such report here.", 404))
+    server.register_error_handler(UnknownKeyError, lambda _problem: _sentence("This viewer has no such report.", 404))
     for kind in (FormatError, NotRecordedError):
         server.register_error_handler(kind, lambda problem: _sentence(str(problem), 422))
 
     shell_routes.register(server, library)
     server.add_url_rule(
-        "/data/<path:_rest>", "no_such_data", lambda _rest: _sentence("There is no such data here.", 404)
+        "/data/<path:_rest>", "no_such_data", lambda _rest: _sentence("This viewer has no such data.", 404)
     )
 
 
@@ -167,11 +168,11 @@ def _sentence(text: str, status: int) -> Response:
 
 
 def _show_problem(problem: Exception) -> None:
-    """A failing callback leaves the page as it was and says why in the notice bar."""
+    """Show the problem of a failed callback in the notice bar; the page stays unchanged."""
     if isinstance(problem, (FormatError, NotRecordedError)):
         set_props("notice", {"children": str(problem)})
     elif isinstance(problem, UnknownKeyError):
-        set_props("notice", {"children": "This report is no longer in the folders given: go back to the list."})
+        set_props("notice", {"children": "This report is no longer in the given folders. Go back to the list."})
     else:
         logging.getLogger("popvision.webapp").error("a callback failed", exc_info=problem)
-        set_props("notice", {"children": f"Something went wrong in the viewer: {type(problem).__name__}: {problem}"})
+        set_props("notice", {"children": f"The viewer failed: {type(problem).__name__}: {problem}"})

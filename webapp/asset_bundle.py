@@ -1,4 +1,4 @@
-"""The viewer's scripts and styles as one script and one style sheet, joined when the server starts.
+"""The viewer's scripts and styles as one script and one style sheet, joined at start, and the script of Plotly.
 
 The order: files of webapp/assets itself, then the frame, what several views share, and the views, each folder by name.
 A script may therefore use shell/ and shared/ while it loads, but another view's objects only when it runs. An address
@@ -36,7 +36,7 @@ _FOREVER = "private, max-age=31536000, immutable"
 
 @dataclass(frozen=True)
 class Joined:
-    """Files joined: `path` is the address, `text` what it answers."""
+    """Joined files: `path` is the address, `text` the content."""
 
     path: str
     text: bytes
@@ -44,11 +44,11 @@ class Joined:
 
     @cached_property
     def packed(self) -> bytes:
-        """The same, compressed once."""
+        """The content, compressed once."""
         return gzip.compress(self.text, 6, mtime=0)
 
     def response(self) -> Response:
-        """An answer to this request, compressed for who takes it."""
+        """The answer to the current request, compressed when the client accepts it."""
         if request.accept_encodings.quality("gzip") > 0:
             response = Response(self.packed, mimetype=self.mimetype, headers={"Content-Encoding": "gzip"})
         else:
@@ -66,13 +66,13 @@ def joined_assets(folder: Path) -> tuple[Joined, Joined]:
 
 
 def serve_joined(server: Flask, assets: tuple[Joined, ...]) -> None:
-    """Answer their addresses."""
+    """Serve the joined files at their addresses."""
     for each in assets:
         server.add_url_rule(each.path, f"joined_{each.path.rpartition('.')[2]}", _route(each))
 
 
 def serve_plot_script(server: Flask) -> None:
-    """Answer PLOT_SCRIPT; the address names no version, so browsers ask each time whether theirs is still the one."""
+    """Serve PLOT_SCRIPT. Its address has no version, so browsers check each time whether their copy is current."""
     script = Joined(PLOT_SCRIPT, _PLOT_FILE.read_bytes(), "text/javascript")
     mark = hashlib.blake2b(script.text, digest_size=8).hexdigest()
     threading.Thread(target=lambda: script.packed, daemon=True).start()
@@ -118,7 +118,7 @@ def _text(path: Path) -> str:
 
 
 def _with_pictures(path: Path) -> str:
-    """A style sheet whose pictures stand in it."""
+    """A style sheet with its pictures inlined."""
     return _URL.sub(lambda found: f'url("{_data_address(path.parent / found[1])}")', _text(path))
 
 

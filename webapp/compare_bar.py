@@ -1,4 +1,4 @@
-"""Comparing in the frame: "Source vs Target" in the header line, ticks and lists on the first page (compare.js)."""
+"""Comparison controls of the frame: "Source vs Target" in the header, tick boxes and lists on the first page."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from webapp.library import Entry
 
 
 def versus(source: str, targets: Sequence[str], problems: Sequence[str]) -> Component:
-    """The names of what a page compares, with buttons to swap the two and to stop. Nothing but the name of the source
-    when `targets` and `problems` are empty."""
+    """The names of the reports that a page compares, with buttons to swap them and to stop; the name of the source
+    alone when `targets` and `problems` are empty."""
     name = html.Span(source, className="report-name", title=source)
     if not targets and not problems:
         return name
@@ -39,23 +39,23 @@ def _button(name: str, title: str, action: str) -> Component:
 
 
 def tick(entry: Entry, card: Card) -> Component | str:
-    """The box that chooses a report for a comparison; nothing for traces and for reports that do not open."""
+    """The tick box that adds a report to a comparison; "" for traces and for reports that do not open."""
     if entry.kind != "report" or not card.opens:
         return ""
-    more = attributes(data_compare=entry.key, data_label=card.label, aria_label=f"Choose {card.label} to compare")
+    more = attributes(data_compare=entry.key, data_label=card.label, aria_label=f"Select {card.label} for a comparison")
     more["aria-checked"] = "false"
     return html.Button(
         html.Span(className="tick-mark"),
         type="button",
         role="checkbox",
         className="tick",
-        title="Choose to compare: the first chosen is the source",
+        title="Select for a comparison; the first selected report is the source",
         **more,
     )
 
 
 def compare_bar() -> Component:
-    """What is chosen, and the button that compares it; assets/shell/compare.js shows it from the first tick on."""
+    """The selected reports and the button that compares them; assets/shell/compare.js shows it after the first tick."""
     return html.Div(
         [
             html.Span("", className="compare-chosen", **attributes(data_compare_chosen="")),
@@ -76,7 +76,7 @@ def compare_bar() -> Component:
 
 
 def recent_lists() -> Component:
-    """Rooms for recent reports and comparisons; the browser remembers them and fills the lists."""
+    """Places for recent reports and comparisons, which the browser remembers and lists."""
     rooms = (("reports", "Recent reports"), ("comparisons", "Recent comparisons"))
     return html.Div(
         [

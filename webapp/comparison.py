@@ -1,6 +1,6 @@
-"""Which reports a page compares: the address's own report is the source, `vs=<key>[,<key>]` names the targets.
+"""The reports that a page compares: the report of the address is the source, `vs=<key>[,<key>]` names the targets.
 
-Every view but the Summary compares with the first target alone.
+The Summary compares with all targets, every other view with the first one.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
-#: The selection key, shared by all views.
+#: The selection key of the targets, shared by all views.
 KEY = "vs"
 
-#: Reports that one page sets beside its own.
+#: Targets of one page.
 MOST_TARGETS = 4
 
 
 def target_keys(params: Mapping[str, Any] | None) -> list[str]:
-    """Keys named by `vs`, each once, at most MOST_TARGETS."""
+    """The keys in `vs`, each once, at most MOST_TARGETS."""
     named = str((params or {}).get(KEY, "")).split(",")
     return list(dict.fromkeys(key for key in named if key))[:MOST_TARGETS]
 
 
 def targets_of(library: Library, params: Mapping[str, Any] | None) -> list[ReportSource]:
-    """The opened targets, in the order named; one that is gone or cannot be read is left out (`target_problems`)."""
+    """The opened targets in the order of `vs`, without those that are missing or unreadable (`target_problems`)."""
     return [opened for opened in (_opened(library, key) for key in target_keys(params)) if not isinstance(opened, str)]
 
 
 def opened_targets(library: Library, params: Mapping[str, Any] | None) -> dict[str, ReportSource]:
-    """The same by key."""
+    """The opened targets by key."""
     found = {key: _opened(library, key) for key in target_keys(params)}
     return {key: opened for key, opened in found.items() if not isinstance(opened, str)}
 
 
 def target_of_page(library: Library, params: Mapping[str, Any] | None) -> ReportSource | None:
-    """The report that a view compares with: the first target, None when the page shows one report alone."""
+    """The report that a view compares with: the first target, None without a comparison."""
     return next(iter(targets_of(library, params)), None)
 
 
 def target_problems(library: Library, params: Mapping[str, Any] | None) -> list[str]:
-    """One sentence for each target that cannot be shown."""
+    """One sentence for each target that is missing or unreadable."""
     return [opened for opened in (_opened(library, key) for key in target_keys(params)) if isinstance(opened, str)]
 
 
@@ -53,6 +53,6 @@ def _opened(library: Library, key: str) -> Any:
     try:
         return library.report(key)
     except UnknownKeyError:
-        return f"There is no report {key[:60]!r} to compare with in the folders given."
+        return f"The given folders have no report {key[:60]!r} to compare with."
     except FormatError as problem:
         return str(problem)

@@ -1,7 +1,7 @@
-"""Routes below /data/<key>/ that answer what the scripts of a page ask for, all in one manner.
+"""Routes below /data/<key>/ for the scripts of a page.
 
-What cannot be answered gets status 400 and one sentence; `Server-Timing` says how long an answer took to make, by the
-clock and in processor time. An unknown key (404) and a file that cannot be read (422) are the server's (webapp/app.py).
+A query that cannot be answered gets status 400 and one sentence. `Server-Timing` states wall and processor time of an
+answer. webapp/app.py answers an unknown key (404) and an unreadable file (422).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dash import Dash
 from flask import Response, request
 
 from popvision.analysis.report.not_recorded import NotRecordedError
+from webapp.answer_cache import cached_answer
 from webapp.comparison import target_of_page
-from webapp.kept_answers import kept_answer
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -28,18 +28,18 @@ PairAnswer = Callable[["ReportSource", "ReportSource | None"], Response]
 def report_route(
     app: Dash, library: Library, path: str, answer: Callable[[ReportSource], Response], *, keep: bool = False
 ) -> None:
-    """Answer /data/<key>/`path` from a report; the answer may raise ValueError or NotRecordedError. `keep` = answers
-    depend on the report and the query alone and are kept for the next who asks the same."""
+    """Answer /data/<key>/`path` from a report; the answer may raise ValueError or NotRecordedError. `keep` = cache
+    answers, which must depend on the report and the query alone."""
 
     def respond(key: str) -> Response:
         source = library.report(key)
-        return kept_answer(source, lambda: answer(source)) if keep else answer(source)
+        return cached_answer(source, lambda: answer(source)) if keep else answer(source)
 
     _add(app, path, respond)
 
 
 def pair_route(app: Dash, library: Library, path: str, answer: PairAnswer) -> None:
-    """Answer from a report and the one that `vs` of the query names, None without it."""
+    """Answer from a report and the report that `vs` of the query names (None without one)."""
     _add(app, path, lambda key: answer(library.report(key), target_of_page(library, request.args)))
 
 
@@ -57,7 +57,7 @@ def _add(app: Dash, path: str, answer: Callable[[str], Response]) -> None:
 
 
 def answered(answer: Callable[[], Response]) -> Response:
-    """The answer with its time, or the sentence that says why there is none."""
+    """The answer with its timing, or status 400 and the sentence of the problem."""
     begin, busy = time.perf_counter(), time.thread_time()
     try:
         response = answer()

@@ -1,5 +1,5 @@
-"""Numbers as text, in the units that the user prefers (webapp/preferences.py): exact when small, three or four digits
-when large, never a binary unit called decimal. assets/shared/formats.js has the same rules for the browser."""
+"""Numbers as text in the user's units (webapp/preferences.py): exact when small, three or four digits when large, never
+a binary unit under a decimal name. assets/shared/formats.js has the same rules for the browser."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from webapp import preferences
 
 _DASH = "–"
 
-#: Preference -> (units, the factor from one to the next).
+#: (units, factor between them) of each preference.
 BYTE_UNITS = {
     "binary": (("B", "KiB", "MiB", "GiB", "TiB"), 1024),
     "si": (("B", "kB", "MB", "GB", "TB"), 1000),
@@ -16,20 +16,20 @@ BYTE_UNITS = {
 
 
 def integer_text(value: int | None) -> str:
-    """1234567 -> "1,234,567"; None -> a dash. For counts; cycles and bytes have functions of their own."""
+    """1234567 -> "1,234,567"; None -> a dash. For counts; use cycles_text and bytes_text for cycles and bytes."""
     return _DASH if value is None else f"{value:,}"
 
 
 def cycles_text(value: int | None, clock_hz: float | None = None) -> str:
-    """Device cycles with separators, or as time when the user prefers time and `clock_hz`, the device's own clock, is
-    given; None -> a dash."""
+    """Device cycles with separators, or as time when the user prefers time and `clock_hz`, the clock of the device, is
+    known; None -> a dash."""
     if value is not None and clock_hz and preferences.current().time == "time":
         return seconds_text(value / clock_hz)
     return integer_text(value)
 
 
 def cycles_phrase(value: int | None, clock_hz: float | None = None) -> str:
-    """`cycles_text` with the unit said: "1,234 cycles", or "928 ns"."""
+    """`cycles_text` with its unit: "1,234 cycles" or "928 ns"."""
     text = cycles_text(value, clock_hz)
     return text if value is None or (clock_hz and preferences.current().time == "time") else f"{text} cycles"
 
@@ -41,7 +41,7 @@ def bytes_text(value: int | float | None) -> str:
     units, factor = BYTE_UNITS[preferences.current().units]
     size = float(value)
     for unit in units:
-        # 1023.96 KiB would be rounded to 1,024.0 KiB, which is 1.0 MiB
+        # 1023.96 KiB would round to 1,024.0 KiB, which is 1.0 MiB
         if abs(size) < (factor if unit == "B" else factor - 0.05) or unit == units[-1]:
             break
         size /= factor
@@ -54,7 +54,7 @@ def percent_text(share: float | None) -> str:
 
 
 def seconds_text(seconds: float | None) -> str:
-    """Time in the unit that leaves one to three digits before the point: 0.00034 -> "340 µs"."""
+    """Time in the unit with one to three digits before the point: 0.00034 -> "340 µs"."""
     if seconds is None:
         return _DASH
     for limit, unit, factor in ((1e-6, "ns", 1e9), (1e-3, "µs", 1e6), (1.0, "ms", 1e3)):

@@ -1,7 +1,7 @@
-"""The reports and traces that the viewer may show: the folders given and everything below them, nothing else.
+"""The reports and traces that the viewer may show: those in the given folders and below them.
 
-A key in a URL is looked up in this list and never becomes part of a path. Sources are opened on first use, a few are
-kept (least recently used goes first), and one is opened again when its file on disk has changed.
+A key in a URL is looked up in this list and never becomes part of a path. Sources are opened on first use and kept in
+an LRU cache; a source is opened again when its file changes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _Stamp = tuple[tuple[int, int], ...]
 
 
 class UnknownKeyError(KeyError):
-    """A key that is not in the list: the report was removed, or the address was made up."""
+    """A key that is not in the list: the report was removed, or the address is invented."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One listed report or trace. `group` is the folder given under which it was found."""
+    """One listed report or trace. `group` is the given folder that contains it."""
 
     key: str
     kind: str  #: "report" or "trace"
@@ -43,7 +43,7 @@ class _Opened:
 
 
 class Library:
-    """`folders` empty = the packaged samples. `capacity` sources stay open. Safe to use from several threads."""
+    """Reports of `folders` (empty = the packaged samples), of which `capacity` stay open. Thread-safe."""
 
     def __init__(self, folders: Sequence[str | Path] = (), *, capacity: int = 6) -> None:
         self.folders = [Path(each).expanduser().resolve() for each in folders]
@@ -53,11 +53,11 @@ class Library:
         self._open: BoundedCache[str, _Opened] = BoundedCache(capacity, lambda _: 1)
         self._cards: dict[str, tuple[_Stamp, Card]] = {}
         self.notes: list[str] = []
-        self.takes_uploads = False  #: whether the first page offers to take a report
+        self.takes_uploads = False  #: whether the first page accepts uploads
         self.scan()
 
     def scan(self) -> list[Entry]:
-        """Look through the folders again; entries in the order found, reports and traces mixed, samples last."""
+        """Search the folders again. Entries are in the order of the search, samples last."""
         entries: dict[str, Entry] = {}
         notes: list[str] = []
         for root in self.folders:
@@ -72,7 +72,7 @@ class Library:
         return list(entries.values())
 
     def add(self, folder: Path) -> list[Entry]:
-        """Look through one more folder from now on; the entries found in it."""
+        """Add a folder; its entries."""
         with self._lock:
             self.folders = [*self.folders, folder.resolve()]
         return [entry for entry in self.scan() if entry.group == str(folder.resolve())]
@@ -97,7 +97,7 @@ class Library:
             return self._entries[key]
 
     def card(self, entry: Entry) -> Card:
-        """What the picker shows of an entry. Never raises for a damaged file: the card says what is wrong."""
+        """The description of an entry in the list. Never raises for a damaged file: the card states the problem."""
         stamp = _stamp(entry)
         with self._lock:
             known = self._cards.get(entry.key)
@@ -117,11 +117,11 @@ class Library:
         return self._source(key, "trace", catalogue.open_trace)
 
     def stamp(self, key: str) -> str:
-        """A text that changes whenever the file or its journal does. Raises UnknownKeyError."""
+        """A text that changes with the file and its journal. Raises UnknownKeyError."""
         return "-".join(f"{size:x}.{moment:x}" for size, moment in _stamp(self.entry(key)))
 
     def forget(self, key: str) -> None:
-        """Close a source; the next use reads its files again."""
+        """Close a source, so that the next use reads its files again."""
         with self._lock:
             self._open.remove(key)
             self._cards.pop(key, None)
@@ -138,14 +138,14 @@ class Library:
 
 
 def _key_of(found: Found) -> str:
-    """Readable and stable: a slug of the name and a digest of the full path. Only [a-z0-9-], never a path."""
+    """A readable, stable key: a slug of the name and a digest of the full path. Only [a-z0-9-], never a path."""
     digest = hashlib.blake2b(f"{found.kind}:{found.path}".encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
     slug = re.sub(r"[^a-z0-9]+", "-", found.path.stem.lower()).strip("-")[:32].strip("-")
     return f"{slug}-{digest}" if slug else digest
 
 
 def _stamp(entry: Entry) -> _Stamp:
-    """Size and time of the file and its journal: they change with every commit, hence with every generation."""
+    """Size and time of the file and its journal, which change with every commit, hence with every generation."""
     main = entry.path / "profile.pop" if entry.kind == "report" else entry.path
     stamps = []
     for path in (main, main.with_name(main.name + "-wal")):

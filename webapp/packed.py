@@ -4,7 +4,7 @@
     n    header, UTF-8 JSON, with "arrays": [[name, type, offset, count], ...] beside the caller's own keys
     ...  arrays, little-endian, each at a multiple of 8 bytes
 
-Types are u1, u4, i4 and f8. Times travel as f8, which holds every whole cycle up to 2^53.
+Types are u1, u4, i4 and f8. Times are f8, which is exact for whole cycles up to 2^53.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> bytes:
             )
     offset = 0
     text = b""
-    while True:  # the header holds the offsets and moves them by its own length
+    while True:  # the header contains the offsets, which depend on its own length
         places, at = [], offset
         for name, array in named.items():
             places.append([name, _TYPES[array.dtype.str], at, array.size])
@@ -48,7 +48,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> bytes:
 
 
 def packed_response(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Response:
-    """`pack` as an HTTP answer that is not kept by the browser's cache."""
+    """`pack` as an HTTP answer that the browser does not cache."""
     answer = Response(pack(header, arrays), mimetype="application/octet-stream")
     answer.headers["Cache-Control"] = "no-store"
     return answer

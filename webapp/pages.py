@@ -1,4 +1,4 @@
-"""From an address to the three parts of a page: menu, header line and content."""
+"""The three parts of a page for an address: menu, header line and content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Parts = tuple[Any, Any, Any]
 
 
 def show(library: Library, visit: Mapping[str, Any], theme: str) -> Parts:
-    """`visit` = {"pathname", "search", "reload"} as the browser sends it. Returns children of nav, masthead, page."""
+    """The children of nav, masthead and page for a `visit` {"pathname", "search", "reload"} from the browser."""
     names = [part for part in str(visit.get("pathname") or "/").split("/") if part]
     if not names:
         library.scan()
@@ -40,7 +40,7 @@ def show(library: Library, visit: Mapping[str, Any], theme: str) -> Parts:
     try:
         entry = _find_entry(library, names[1], kind)
     except UnknownKeyError:
-        return _not_found("There is no such report in the folders given. It may have been moved or removed.")
+        return _not_found("The given folders have no such report. It may have been moved or removed.")
     if visit.get("reload"):
         library.forget(entry.key)
     return _show_entry(library, entry, names[2] if len(names) == 3 else "", str(visit.get("search") or ""), theme)
@@ -50,7 +50,7 @@ def _find_entry(library: Library, key: str, kind: str) -> Entry:
     try:
         entry = library.entry(key)
     except UnknownKeyError:
-        library.scan()  # it may have been written since the last look
+        library.scan()  # it may be newer than the last scan
         entry = library.entry(key)
     if entry.kind != kind:
         raise UnknownKeyError(key)
@@ -82,7 +82,7 @@ def _lacking(view: View, context: ViewContext) -> str:
 
 
 def _content(view: View, context: ViewContext, lacking: str) -> Component:
-    """The page, or the sentence that says what of the report it would need."""
+    """The page, or a sentence about what the report lacks."""
     if lacking:
         return message_page(view.title, lacking)
     try:
@@ -100,7 +100,7 @@ def _page(content: Component, view: View, context: ViewContext) -> Any:
         clock = 0 if target is None else target.clock_hz
         banners = [damage_banner(source.lost)]
         if context.target is not None:
-            banners.append(damage_banner(context.target.lost, "The report compared with"))
+            banners.append(damage_banner(context.target.lost, "The target"))
         facts |= attributes(data_clock=clock, data_generation=source.generation, data_identity=source.report_id)
     page = html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}", **facts)
     return [*(banner for banner in banners if banner is not None), page]
@@ -124,7 +124,7 @@ def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[st
         html.Nav(links, className="nav-views", **attributes(aria_label="Views")),
         html.Div(
             [
-                _menu_button("reload", "Reload", "nav-reload", "Read the files again (r)"),
+                _menu_button("reload", "Reload", "nav-reload", "Reload the report (r)"),
                 html.A(
                     [icon("close"), html.Span("Close", className="nav-text")],
                     href="/",
@@ -133,10 +133,10 @@ def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[st
                     **attributes(data_nav="home"),
                 ),
                 _menu_button("search", "Commands", "nav-palette", "Command palette (Ctrl + K)"),
-                _menu_button("settings", "Preferences", "nav-preferences", "Units, theme, reload"),
-                _menu_button("theme", "Theme", "nav-theme", "Light or dark (t)"),
+                _menu_button("settings", "Preferences", "nav-preferences", "Preferences: units, theme, reload"),
+                _menu_button("theme", "Theme", "nav-theme", "Switch between light and dark (t)"),
                 _menu_button("keyboard", "Shortcuts", "nav-shortcuts", "Keyboard shortcuts (?)"),
-                _menu_button("collapse", "Collapse", "nav-collapse", "Fold or unfold this menu ([)"),
+                _menu_button("collapse", "Collapse", "nav-collapse", "Collapse or expand this menu ([)"),
             ],
             className="nav-foot",
         ),
@@ -192,8 +192,8 @@ def _masthead(context: ViewContext, entry: Entry, view: View, problems: list[str
 
 
 def _export_link(context: ViewContext, view: View) -> Component:
-    """assets/shell/export_page.js adds what is selected when it is followed."""
-    title = "Save this view as one HTML file that needs no network; with Shift, without names (confidential)"
+    """The link that exports the page; assets/shell/export_page.js adds the selection when it is followed."""
+    title = "Save this view as one self-contained HTML file; with Shift, without names (confidential)"
     return html.A(
         [icon("download"), "HTML"],
         href=f"/data/{context.key}/{view.id}/export.html",

@@ -1,4 +1,4 @@
-"""The first page: every report and trace found below the folders given, and the packaged samples."""
+"""The first page: a list of all reports and traces below the given folders, and of the packaged samples."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _STATES = {
 }
 
 _STATE_HELP = {
-    "running": "A run was recorded within the last minute; reload for more",
-    "not closed": "The program ended without closing this report; what was recorded is shown",
-    "truncated": "The cap on recorded steps was reached; later steps are missing",
+    "running": "A run was recorded within the last minute; reload to see more",
+    "not closed": "The program ended without closing this report; the recorded part is shown",
+    "truncated": "The limit of recorded steps was reached; later steps are missing",
 }
 
 
 def register(_app: Dash, _library: Library) -> None:
-    """The page has links only: moving between them is the shell's, and the browser's."""
+    """The page has no callbacks: its links are handled by the frame and the browser."""
 
 
 def masthead() -> Component:
@@ -44,10 +44,10 @@ def masthead() -> Component:
             html.A([icon("logo"), html.Span("PopVision")], href="/", className="brand", **attributes(data_nav="home")),
             html.Div(
                 [
-                    _button("reload", "Look through the folders again (r)", "nav-reload"),
+                    _button("reload", "Search the folders again (r)", "nav-reload"),
                     _button("search", "Command palette (Ctrl + K)", "nav-palette"),
                     _button("settings", "Preferences: units, theme", "nav-preferences"),
-                    _button("theme", "Light or dark (t)", "nav-theme"),
+                    _button("theme", "Switch between light and dark (t)", "nav-theme"),
                     _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",
@@ -63,7 +63,7 @@ def _button(name: str, title: str, action: str) -> Component:
 
 
 def layout(library: Library) -> Component:
-    """Cards by section; `library` has just been scanned."""
+    """The sections of the list; `library` must be up to date."""
     entries = library.entries()
     own = [each for each in entries if not each.is_sample]
     reports = [each for each in own if each.kind == "report"]
@@ -71,9 +71,9 @@ def layout(library: Library) -> Component:
     samples = [each for each in entries if each.is_sample]
     sections: list[Component] = [html.P(note, className="note note-warn") for note in library.notes]
     if reports:
-        sections.append(_section(library, "Reports", "What the program is, and what it did on the device", reports))
+        sections.append(_section(library, "Reports", "Programs and their runs on the device", reports))
     if traces:
-        sections.append(_section(library, "Host traces", "What the host did, in wall time", traces))
+        sections.append(_section(library, "Host traces", "Activity of the host in wall time", traces))
     if samples:
         sections.append(_section(library, "Samples", "Shipped with PopVision", samples))
     if not entries:
@@ -92,7 +92,7 @@ def layout(library: Library) -> Component:
 
 
 def _upload_zone() -> Component:
-    """assets/shell/upload.js sends what is dropped or chosen here."""
+    """The place for uploads; assets/shell/upload.js sends the dropped or selected file."""
     return html.Div(
         [
             icon("folder"),
@@ -109,8 +109,8 @@ def _nothing(library: Library) -> Component:
     places = ", ".join(str(folder) for folder in library.folders) or "the packaged samples"
     return html.Section(
         [
-            html.H2("No reports here"),
-            html.P(f"Nothing to show was found in {places}."),
+            html.H2("No reports found"),
+            html.P(f"There is no report and no trace in {places}."),
             html.P(
                 [
                     "Record one: ",
@@ -126,12 +126,12 @@ def _nothing(library: Library) -> Component:
 def _footer() -> str:
     return (
         "Not affiliated with Graphcore. IPU, Poplar and PopVision are its trademarks. "
-        "Figures marked simulated come from a model."
+        "Figures marked as simulated come from a model."
     )
 
 
 def _section(library: Library, title: str, hint: str, entries: Sequence[Entry]) -> Component:
-    """A table of entries. Columns that only reports have are left out where there are none."""
+    """A table of entries, without the columns of reports when there are none."""
     columns = [each for each in _COLUMNS if not each.only_reports or any(entry.kind == "report" for entry in entries)]
     header = html.Tr([html.Th(each.title, scope="col", className=each.style) for each in columns])
     rows = []
@@ -188,7 +188,7 @@ def _state(card: Card) -> Component:
 
 
 def total_cycles(card: Card) -> Component:
-    """The device cycles of a report's runs, in the user's unit."""
+    """The device cycles of all runs of a report, in the user's unit."""
     return html.Span(cycles_text(card.total_cycles, card.clock_hz), title=_runs_text(card))
 
 
@@ -201,7 +201,7 @@ def _date(modified: float) -> str:
 
 
 def _age(modified: float) -> str:
-    """A time in words while it is near, a date after that."""
+    """A recent time in words, an older one as a date."""
     if not modified:
         return "–"
     seconds = time.time() - modified
@@ -213,7 +213,7 @@ def _age(modified: float) -> str:
 
 @dataclass(frozen=True)
 class _Column:
-    """One column of the list: its heading, its style and the content of a cell."""
+    """One column of the list: heading, style and content of a cell."""
 
     title: Any
     style: str

@@ -1,6 +1,6 @@
-"""What the user prefers to read: the unit of memory, and cycles or time.
+"""The user's preferences: unit of memory, and cycles or time.
 
-The browser keeps each preference in a cookie (assets/shell/preferences.js) and sends it with each request; the
+The browser stores each preference in a cookie (assets/shell/preferences.js) and sends it with each request; the
 server only reads them, for the length of one request. Values that are not in the list count as the default.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from flask import Flask, request
 
-#: Cookie -> the values it may have, the default first. assets/shell/preferences.js has the same list.
+#: Values of each cookie, the default first. assets/shell/preferences.js has the same list.
 CHOICES = {
     "popvision_units": ("binary", "si", "bytes"),
     "popvision_time": ("cycles", "time"),
@@ -33,19 +33,19 @@ _current: ContextVar[Preferences] = ContextVar("popvision_preferences", default=
 
 
 def current() -> Preferences:
-    """Those of the request that is being answered; the defaults outside of one."""
+    """The preferences of the current request; the defaults outside a request."""
     return _current.get()
 
 
 def read(cookies: Mapping[str, str]) -> Preferences:
-    """The preferences that cookies state."""
+    """The preferences in cookies."""
     units, time = (value if (value := cookies.get(name)) in values else values[0] for name, values in CHOICES.items())
     return Preferences(str(units), str(time))
 
 
 @contextmanager
 def preferring(*, units: str | None = None, time: str | None = None) -> Iterator[Preferences]:
-    """Write numbers as stated inside the block, whatever a cookie says. Raises ValueError for an unknown choice."""
+    """Use the given preferences inside the block instead of the cookies. Raises ValueError for an unknown choice."""
     for name, value in (("popvision_units", units), ("popvision_time", time)):
         if value is not None and value not in CHOICES[name]:
             raise ValueError(f"unknown preference {value!r}: use one of {', '.join(CHOICES[name])}")
@@ -59,7 +59,7 @@ def preferring(*, units: str | None = None, time: str | None = None) -> Iterator
 
 
 def follow_requests(server: Flask) -> None:
-    """Every request of `server` is answered in the units of the browser that sent it."""
+    """Answer every request of `server` in the units of the browser that sends it."""
 
     @server.before_request
     def read_cookies() -> None:

@@ -1,8 +1,8 @@
-"""Whole numbers in addresses, written by anybody: in the keys of a page's selection and in the queries of routes.
+"""Whole numbers in untrusted addresses: in the selection of a page and in the queries of routes.
 
-A number is up to 19 ASCII digits between two bounds: nothing with a sign, a point, an exponent, an underscore or digits
-of another script. The first three functions take a text; what is not such a number becomes None or is left out. The
-others read a query (`request.args`, or that of a long table) and raise ValueError with one sentence, which
+A number has up to 19 ASCII digits and lies between two bounds; signs, points, exponents, underscores and digits of
+other scripts are rejected. The first three functions read a text and return None or skip invalid numbers. The others
+read a query (`request.args`, or that of a long table) and raise ValueError with one sentence, which
 webapp/data_routes.py sends.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: Up to here every whole number is one in a browser too.
+#: Largest whole number that a browser represents exactly.
 MOST = 1 << 53
 
 _MOST_DIGITS = 19
@@ -18,7 +18,7 @@ _SHOWN = 40  # characters of a wrong value in the sentence about it
 
 
 def whole_number(text: str, least: int = 0, most: int = MOST) -> int | None:
-    """The number that a text is, None when it is none from `least` to `most`."""
+    """The number in a text, None when it is not one from `least` to `most`."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
         return None
     number = int(text)
@@ -39,7 +39,7 @@ def whole_numbers(text: str, count: int = 16) -> tuple[int, ...]:
 
 
 def number_of(query: Mapping[str, str], name: str, least: int = 0, most: int = MOST, default: int | None = None) -> int:
-    """The number that the query gives under a name; where it gives none, the default. Raises ValueError."""
+    """The number under a name of the query, else the default. Raises ValueError."""
     text = query.get(name, "")
     if not text and default is not None:
         return default
@@ -50,12 +50,12 @@ def number_of(query: Mapping[str, str], name: str, least: int = 0, most: int = M
 
 
 def optional_number_of(query: Mapping[str, str], name: str, most: int = MOST) -> int | None:
-    """The number that the query gives under a name, None where it gives none. Raises ValueError."""
+    """The number under a name of the query, None without one. Raises ValueError."""
     return number_of(query, name, 0, most) if query.get(name, "") else None
 
 
 def numbers_of(query: Mapping[str, str], name: str, below: int) -> list[int]:
-    """A list such as 0,3,5 under a name, empty where the query gives none. Raises ValueError."""
+    """The list of numbers under a name, such as 0,3,5; empty without one. Raises ValueError."""
     text = query.get(name, "")
     numbers = [whole_number(each, 0, below - 1) for each in text.split(",")] if text else []
     known = [each for each in numbers if each is not None]
@@ -65,7 +65,7 @@ def numbers_of(query: Mapping[str, str], name: str, below: int) -> list[int]:
 
 
 def range_of(query: Mapping[str, str], name: str) -> range:
-    """A range such as 0-31, both ends included, under a name. Raises ValueError."""
+    """The range under a name, such as 0-31 with both ends included. Raises ValueError."""
     text = query.get(name, "")
     found = whole_range(text)
     if found is None:

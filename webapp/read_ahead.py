@@ -1,9 +1,8 @@
-"""What a page will ask is read while the browser still loads the page's scripts.
+"""Read a report ahead of the first callbacks of its page, while the browser loads the scripts.
 
-The address of a page says which report and view are wanted a second before its first callback does. A thread opens the
-report and builds the page once for nothing; what the analysis read stays with the report, so the answers that follow
-find it there. Once per opened report and view, and never instead of an answer: what fails here fails again where
-somebody is told.
+The request of a page names report and view a second before its first callback. A thread opens the report and builds
+the page once; the results of the analysis stay cached with the report for the callbacks. This happens once per opened
+report and view. Errors are ignored here, since the callbacks raise and show them again.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _PAGE = re.compile(r"/r/([^/]+)(?:/([^/]*))?/?")
 
 
 def follow_pages(server: Flask, library: Library) -> None:
-    """Begin to read whenever the page of a report is asked for."""
+    """Start to read ahead whenever the page of a report is requested."""
 
     def begin() -> None:
         page = _PAGE.fullmatch(request.path)
@@ -42,7 +41,7 @@ def _read(library: Library, key: str, view: View) -> None:
         source = library.report(key)
         if _is_first(source, view.id):
             read_ahead(source, key, view)
-    except Exception as problem:  # whatever it is, the page meets it too
+    except Exception as problem:  # the callbacks of the page raise and show it
         logging.getLogger("popvision.webapp").debug("reading ahead ended: %s", problem)
 
 
@@ -52,7 +51,7 @@ def _is_first(source: ReportSource, view_id: str) -> bool:
 
 
 def read_ahead(source: ReportSource, key: str, view: View) -> None:
-    """Build the page of a view, and ask what its first callbacks and routes ask. Raises what these raise."""
+    """Build the page of a view and run its `ahead`. Raises the errors of both."""
     context = ViewContext(key, source)
     if view.missing(context):
         return

@@ -1,8 +1,8 @@
-"""What a local server must refuse: other sites' pages that reach it through the user's browser.
+"""Protection of the local server from pages of other sites in the user's browser.
 
-A request is answered only when its Host header is a loopback name (or one explicitly allowed) with our port, which
-defeats DNS rebinding; a request that changes anything must also come from our own origin. Every answer forbids the
-page to load or send anything elsewhere.
+A request is answered only when its Host header is a loopback name (or an explicitly allowed name) with the port of the
+server, which prevents DNS rebinding. A request that changes state must also come from the server's origin. Every answer
+forbids the page to load or send anything elsewhere.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ _HOST = re.compile(r"^(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(:(?P<port>\d{1
 
 @dataclass(frozen=True)
 class HostPolicy:
-    """`port` None = any port (only for tests without a socket). `allowed` = further host names, without port."""
+    """The accepted Host headers. `port` None = any port (for tests without a socket); `allowed` = further host names
+    with any port."""
 
     port: int | None = None
     allowed: frozenset[str] = frozenset()
     own: frozenset[str] = (
         frozenset()
-    )  #: further names that need our port: this machine's own, when it is bound beyond loopback
+    )  #: further names with our port: those of this machine when the server is bound beyond loopback
 
     def accepts(self, host: str) -> bool:
         """Whether a Host header names this server."""
@@ -41,7 +42,7 @@ class HostPolicy:
         return self.port is None or int(match["port"] or 80) == self.port or name in self.allowed
 
     def accepts_origin(self, origin: str, host: str) -> bool:
-        """Whether a page at `origin` may send a request here: its host must be the one it talks to."""
+        """Whether a page at `origin` may send a request: its host must be that of the server."""
         scheme, _, rest = origin.partition("://")
         return scheme in ("http", "https") and rest.lower() == host.lower()
 
@@ -58,8 +59,8 @@ def host_names(names: Iterable[str]) -> frozenset[str]:
 
 
 def content_policy(script_hashes: Iterable[str]) -> str:
-    """The Content-Security-Policy: everything from this server; inline scripts only by hash. Plotly and the grid write
-    style attributes, hence 'unsafe-inline' for styles alone; data: and blob: images are plots saved as pictures."""
+    """The Content-Security-Policy: everything from this server, inline scripts by hash. Plotly and the grid write style
+    attributes, hence 'unsafe-inline' for styles; data: and blob: images are plots saved as pictures."""
     return "; ".join(
         [
             "default-src 'none'",
@@ -76,7 +77,7 @@ def content_policy(script_hashes: Iterable[str]) -> str:
 
 
 def protect(server: Flask, policy: HostPolicy, script_hashes: Iterable[str], access: Access | None = None) -> None:
-    """Put the checks before and the headers after every request of `server`; with `access` each one needs its token."""
+    """Add the checks and the headers to every request of `server`; with `access` each one needs its token."""
     csp = content_policy(script_hashes)
 
     @server.before_request
@@ -84,7 +85,7 @@ def protect(server: Flask, policy: HostPolicy, script_hashes: Iterable[str], acc
         host = request.headers.get("Host", "")
         if not policy.accepts(host):
             return _refuse(
-                f"This viewer does not answer for host {host[:200]!r}; allow it with --allow-host if it is yours."
+                f"This viewer does not accept host {host[:200]!r}. If it is yours, allow it with --allow-host."
             )
         origin = request.headers.get("Origin")
         if origin is not None and not policy.accepts_origin(origin, host):

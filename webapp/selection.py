@@ -1,13 +1,12 @@
-"""What is selected, as it stands in the URL: one vocabulary for all views.
+"""The selection in the URL, with the same keys for all views.
 
-The browser keeps the selection as a flat mapping of strings (the query string itself, `dcc.Store(id="selection")`);
-`Selection.parse` reads such a mapping or a query string and `Selection.format` writes it back.
+The browser keeps the selection as a flat mapping of strings (the query string, `dcc.Store(id="selection")`).
+`Selection.parse` reads such a mapping or a query string, `Selection.format` writes it.
 
     tiles=0-3,7   ipu=1   program=12   step=40   liveness=5   variable=9   from=1000   to=2500
 
-Ids count from 0; `from` and `to` bound a half-open window of device cycles; `vs`
-names reports compared with (webapp/comparison.py). Anything else is an extra of one view and
-kept as it is.
+Ids count from 0; `from` and `to` bound a half-open window of device cycles; `vs` names the reports compared with
+(webapp/comparison.py). Any other key is an extra of one view and kept unchanged.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ _NUMBERS = {
     "to": "end",
 }
 
-#: Keys that follow the user from view to view; other keys belong to the view that wrote them.
+#: Keys that are kept when the user changes the view; other keys belong to one view.
 SHARED_KEYS = ("tiles", *_NUMBERS, "vs")
 
-_MOST_TILES = 200_000  # larger than any machine; keeps a hostile "0-99999999999" from filling memory
+_MOST_TILES = 200_000  # larger than any machine; a hostile "0-99999999999" cannot fill the memory
 _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Selection:
-    """`begin` and `end` are the cycle window; `problems` are sentences about values that could not be read."""
+    """`begin` and `end` are the window of cycles; `problems` are sentences about unreadable values."""
 
     tiles: tuple[int, ...] = ()
     ipu: int | None = None
@@ -53,8 +52,8 @@ class Selection:
 
     @classmethod
     def parse(cls, source: str | Mapping[str, Any] | None) -> Selection:
-        """Read a query string (with or without "?") or a flat mapping. Never raises: an unreadable value is left out
-        and named in `problems`."""
+        """Read a query string (with or without "?") or a flat mapping. Never raises: unreadable values are ignored and
+        named in `problems`."""
         pairs = dict(parse_qsl(source.lstrip("?"))) if isinstance(source, str) else dict(source or {})
         found: dict[str, Any] = {}
         extras: dict[str, str] = {}
@@ -73,7 +72,7 @@ class Selection:
         return cls(**found, extras=extras, problems=tuple(problems))
 
     def as_params(self) -> dict[str, str]:
-        """The flat mapping of strings that `parse` reads; absent parts are left out."""
+        """The flat mapping of strings that `parse` reads, without absent parts."""
         params = {"tiles": format_tiles(self.tiles)} if self.tiles else {}
         for key, name in _NUMBERS.items():
             value = getattr(self, name)

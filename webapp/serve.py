@@ -1,4 +1,4 @@
-"""Serve the viewer: `serve(folders)` binds a port, prints the address last and answers until interrupted."""
+"""Serve the viewer: `serve(folders)` binds a port, prints the address last and runs until interrupted."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def serve(
 ) -> None:
     """Serve reports below `folders` (none = the packaged samples) until Ctrl-C.
 
-    `port` None takes the first free one from 8050; a port given must be free. `host` other than a loopback name makes
-    the viewer reachable from other machines: they must know the token in the address printed and call this machine by
-    its own address or a name in `allowed_hosts`. `compare` also prints the address that sets the first two reports
-    side by side. Raises ServeError.
+    `port` None = the first free port from 8050; a given port must be free. A `host` other than a loopback name makes
+    the viewer reachable from other machines: they need the token in the printed address and must use an address of
+    this machine or a name in `allowed_hosts`. `compare` also prints the address that compares the first two reports.
+    Raises ServeError.
     """
     bound = bind(host, port)
     try:
@@ -78,7 +78,7 @@ def _serve_on(
     own = frozenset(own_names(host)) if access else frozenset()
     policy = HostPolicy(port=number, allowed=names, own=own)
     app = create_app(library, policy, access=access, uploads=Uploads(library) if uploads else None)
-    # One page asks for a dozen scripts at once; that is not the overload which this logger reports.
+    # A page requests many files at once; this logger would report that as overload.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     server = create_server(app.server, sockets=[bound], threads=8, ident="popvision")
     for note in library.notes:
@@ -86,7 +86,7 @@ def _serve_on(
     url = f"http://{_shown_host(host)}:{number}/"
     if access is not None:
         url += f"?{KEY}={access.token}"
-        print("Other machines can reach this viewer; it answers only to who has the token in its address.", file=out)
+        print("Other machines can reach this viewer with the token in its address.", file=out)
     if compare:
         _print_comparison(library, url, out)
     if open_browser and has_display():
@@ -101,7 +101,7 @@ def _serve_on(
 
 
 def bind(host: str, port: int | None) -> socket.socket:
-    """A listening address: `port`, or the first free one from DEFAULT_PORT. Raises ServeError when there is none."""
+    """A socket bound to `port`, or to the first free port from DEFAULT_PORT. Raises ServeError without one."""
     if port is not None and not 0 <= port <= 65_535:
         raise ServeError(f"port {port} is not between 0 and 65535")
     numbers = [port] if port is not None else list(range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED))
@@ -114,7 +114,7 @@ def bind(host: str, port: int | None) -> socket.socket:
             reason = problem.strerror or str(problem)
     if port is None:
         raise ServeError(f"no free port from {DEFAULT_PORT} to {DEFAULT_PORT + _PORTS_TRIED - 1} on {host}: {reason}")
-    raise ServeError(f"port {port} on {host} cannot be used ({reason}): choose another one, or leave the port out")
+    raise ServeError(f"port {port} on {host} cannot be used ({reason}): choose another one, or omit the port")
 
 
 def _bind_one(host: str, port: int) -> socket.socket:
@@ -133,7 +133,7 @@ def _bind_one(host: str, port: int) -> socket.socket:
 
 
 def has_display() -> bool:
-    """Whether a browser window could be seen."""
+    """Whether this machine can show a browser window."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""What the frame asks for beside pages: the list of reports for the command palette, and whether a report has grown."""
+"""Routes of the frame: the list of reports for the command palette, and the state of a report that may grow."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from webapp.library import Entry, Library
 
-#: Reports that the palette is told of; more are found by the list of reports itself.
+#: Reports in the palette; the first page lists all.
 MOST_REPORTS = 1_500
 
-#: Characters of a name or a place that are sent: a few thousand reports stay below 500 kB.
+#: Characters of a name or path that are sent, so that a few thousand reports stay below 500 kB.
 _LONGEST_NAME = 120
 
 
@@ -34,21 +34,21 @@ def register(server: Flask, library: Library) -> None:
 
 
 def report_state(library: Library, key: str, known: str = "") -> dict[str, Any]:
-    """{"stamp"} when the files are as at the stamp `known`; else also "generation", the number of commits (None in a
-    trace) with "identity", or "problem": one sentence why the file cannot be shown any more."""
+    """{"stamp"} when the files are unchanged since the stamp `known`; else also "generation", the number of commits
+    (None for a trace) with "identity", or "problem": one sentence why the file can no longer be shown."""
     try:
         entry = library.entry(key)
         stamp = library.stamp(key)
         if stamp == known:
             return {"stamp": stamp}
         if not entry.path.exists():
-            return {"stamp": stamp, "problem": "The report's files are gone. The page shows what was read before."}
+            return {"stamp": stamp, "problem": "The files of this report are missing. The page shows data read before."}
         if entry.kind == "trace":
             return {"stamp": stamp, "generation": None, "identity": stamp}
         source = library.report(key)
         return {"stamp": stamp, "generation": source.generation, "identity": source.report_id}
     except UnknownKeyError:
-        return {"stamp": "", "problem": "This report is no longer in the folders given."}
+        return {"stamp": "", "problem": "This report is no longer in the given folders."}
     except FormatError as problem:
         return {"stamp": stamp, "problem": str(problem)}
 

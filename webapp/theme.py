@@ -11,13 +11,13 @@ from typing import Any
 THEMES = ("light", "dark")
 TOKENS_FILE = Path(__file__).with_name("assets") / "shared" / "tokens.css"
 
-#: Colours from which a scale is drawn, evenly spaced.
+#: Evenly spaced colours of a scale.
 SCALE_STOPS = 7
 
 _BLOCK = re.compile(r"(?P<selector>[^{}]+)\{(?P<body>[^{}]*)\}")
 _DECLARATION = re.compile(r"--(?P<name>[\w-]+):\s*(?P<value>[^;]+);")
 
-#: Program type -> family of tokens `--step-<family>-*`. The families are those of the step colours in tokens.css.
+#: Family of the tokens `--step-<family>-*` of each program type.
 STEP_FAMILY = {
     "OnTileExecute": "compute",
     "DoExchange": "exchange",
@@ -50,7 +50,7 @@ STEP_FAMILY = {
 
 @dataclass(frozen=True)
 class StepStyle:
-    """How one family of steps is drawn: colours as #rrggbb, `pattern` the second channel beside colour."""
+    """The style of a family of steps: colours as #rrggbb, and a `pattern` that distinguishes it without colour."""
 
     family: str
     fill: str
@@ -61,8 +61,8 @@ class StepStyle:
 
 @cache
 def tokens(theme: str) -> dict[str, str]:
-    """All tokens of a theme ("light" or "dark") by name without the leading dashes, shared ones included.
-    Raises ValueError for another theme."""
+    """All tokens of a theme ("light" or "dark") by name without the leading dashes, including shared ones. Raises
+    ValueError for another theme."""
     if theme not in THEMES:
         raise ValueError(f"unknown theme {theme!r}: use one of {', '.join(THEMES)}")
     css = re.sub(r"/\*.*?\*/", "", TOKENS_FILE.read_text("utf-8"), flags=re.DOTALL)
@@ -76,19 +76,19 @@ def tokens(theme: str) -> dict[str, str]:
 
 @cache
 def step_style(program_type: str, theme: str) -> StepStyle:
-    """Style of a program type; types that are not known look like "other"."""
+    """The style of a program type; unknown types have the style "other"."""
     family = STEP_FAMILY.get(program_type, "other")
     values = tokens(theme)
     return StepStyle(family, *(values[f"step-{family}-{part}"] for part in ("fill", "edge", "ink", "pattern")))
 
 
 def sequential_scale(theme: str) -> list[list[Any]]:
-    """A Plotly colorscale from nothing, close to the page, to much: [[0, "#rrggbb"], ... [1, "#rrggbb"]]."""
+    """A Plotly colorscale from low (near the page colour) to high: [[0, "#rrggbb"], ... [1, "#rrggbb"]]."""
     return _scale("seq", theme)
 
 
 def diverging_scale(theme: str) -> list[list[Any]]:
-    """A Plotly colorscale for signed differences: less (blue), equal in the middle, more (orange)."""
+    """A Plotly colorscale for differences: less (blue), equal in the middle, more (orange)."""
     return _scale("div", theme)
 
 
@@ -101,7 +101,7 @@ def _scale(kind: str, theme: str) -> list[list[Any]]:
 
 @cache
 def figure_template(theme: str) -> dict[str, Any]:
-    """A Plotly layout template with the theme's type, grid and series colours."""
+    """A Plotly layout template with the fonts, grid and series colours of a theme."""
     values = tokens(theme)
     axis = {
         "gridcolor": values["grid"],

@@ -1,17 +1,17 @@
-"""What a view is and what it is given. A view's module ends with `VIEW = View(...)` and is listed in webapp/views.py.
+"""The interface of a view. A page module ends with `VIEW = View(...)` and is listed in webapp/views.py.
 
-A page is built once per visit by `layout(context)`; after that its callbacks take
+`layout(context)` builds a page once per visit; after that its callbacks have the inputs
 
-    Input("selection", "data")    the selection as a flat dict of strings; read it with Selection.parse
-    State("url", "pathname")      from which `page_key` takes the report's key
+    Input("selection", "data")    the selection as a flat dict of strings; Selection.parse reads it
+    State("url", "pathname")      the address; `page_key` returns its report
     Input("theme", "data")        "light" or "dark", for figures
 
-and change the selection by writing a patch, a dict of strings where None removes a key:
+and change the selection by a patch, a dict of strings in which None removes a key:
 
     Output("select", "data", allow_duplicate=True), prevent_initial_call=True
 
-or in JavaScript `popvision.select({tiles: "0-3", program: null})`. The shell merges the patch, writes the URL and hands
-the new selection to every callback.
+or in JavaScript `popvision.select({tiles: "0-3", program: null})`. The frame merges the patch, writes the URL and
+updates "selection". components/page_parts.py registers most callbacks.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ViewContext:
-    """One request for a page. `params` is the query string, `theme` "light" or "dark"."""
+    """A visit of a page. `params` is the query string, `theme` "light" or "dark"."""
 
     key: str
     opened: Any
     params: Mapping[str, str] = field(default_factory=dict)
     theme: str = "light"
-    target: ReportSource | None = None  #: the report compared with (webapp/comparison.py), None = none
-    targets: Mapping[str, ReportSource] = field(default_factory=dict)  #: every report named by `vs`, by key, in order
+    target: ReportSource | None = None  #: the report compared with (webapp/comparison.py), None without one
+    targets: Mapping[str, ReportSource] = field(default_factory=dict)  #: all reports that `vs` names, by key, in order
 
     @property
     def source(self) -> ReportSource:
@@ -71,9 +71,9 @@ def _nothing(_source: ReportSource) -> None:
 
 @dataclass(frozen=True)
 class View:
-    """`kind` is "report" or "trace". `missing(context)` returns "" when the view can be shown, else one sentence that
-    says what the report lacks; the shell then greys the menu entry and shows the sentence. `ahead(source)` asks the
-    analysis what the first callbacks and routes of the page will ask (webapp/read_ahead.py)."""
+    """`kind` is "report" or "trace". `missing(context)` returns "" when the view can be shown, else one sentence about
+    what the report lacks; the frame then greys the menu entry and shows the sentence. `ahead(source)` runs the analysis
+    of the first callbacks and routes of the page (webapp/read_ahead.py)."""
 
     id: str
     title: str
@@ -85,12 +85,12 @@ class View:
     ahead: Callable[[ReportSource], None] = _nothing
 
 
-def needs(ask: Callable[[ReportSource], object]) -> Callable[[ViewContext], str]:
-    """`missing` of a view that shows what `ask` reads: the sentence of its NotRecordedError, "" where it answers."""
+def needs(read: Callable[[ReportSource], object]) -> Callable[[ViewContext], str]:
+    """`missing` of a view whose data `read` returns: the sentence of its NotRecordedError, "" without one."""
 
     def missing(context: ViewContext) -> str:
         try:
-            ask(context.source)
+            read(context.source)
         except NotRecordedError as lacking:
             return str(lacking)
         return ""

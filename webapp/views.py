@@ -1,4 +1,4 @@
-"""The views, in menu order. Each module exports VIEW; one that is not part of this installation is left out."""
+"""The views in menu order. Each page module exports VIEW; modules that are not installed are skipped."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ MODULES = (
 
 @cache
 def all_views() -> tuple[View, ...]:
-    """Every installed view."""
+    """All installed views."""
     return tuple(import_module(name).VIEW for name in MODULES if find_spec(name) is not None)
 
 
 def views_of(kind: str) -> tuple[View, ...]:
-    """Views of "report" or "trace", in menu order; the first one opens by default."""
+    """The views of "report" or "trace" in menu order; the first is the default."""
     return tuple(view for view in all_views() if view.kind == kind)
 
 
 def find_view(kind: str, view_id: str) -> View | None:
-    """The view with this id, the default for "", None when there is none."""
+    """The view with an id, the default for "", None for an unknown id."""
     views = views_of(kind)
     if not view_id:
         return views[0] if views else None

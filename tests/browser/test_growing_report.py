@@ -89,7 +89,7 @@ def test_a_report_that_is_written_anew_or_gone_is_said(page: Page, growing: Grow
     aside = growing.folder.with_name("aside")
     shutil.move(growing.folder, aside)
     look(page)
-    expect(page.locator("#growth")).to_contain_text("The report's files are gone.")
+    expect(page.locator("#growth")).to_contain_text("The files of this report are missing.")
     shutil.move(aside, growing.folder)
     look(page)
     expect(page.locator("#growth")).to_be_empty()

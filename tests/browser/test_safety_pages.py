@@ -243,7 +243,7 @@ def test_the_first_visit_trades_the_token_for_a_cookie(chromium: Browser, folder
     answer = page.goto(f"{base}/r/{key}/memory?tiles=0")
     assert answer is not None
     assert answer.status == 401
-    assert "asks for the token" in page.inner_text("body")
+    assert "needs the token" in page.inner_text("body")
     page.goto(f"{base}/r/{key}/memory?tiles=0&token={access.token}")
     expect(page.locator("#page")).to_contain_text("Fullest tile", timeout=20_000)
     assert page.url == f"{base}/r/{key}/memory?tiles=0"

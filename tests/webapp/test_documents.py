@@ -175,7 +175,7 @@ def test_lines_of_a_source_file(tmp_path: Path) -> None:
     hidden = Tags(page_of(folder, "source", confidential=True)).text
     assert "Lines of file 0" in hidden
     assert f"{expected:,}" in hidden
-    assert "Texts are left out" in hidden
+    assert "Texts are omitted" in hidden
 
 
 def test_a_file_without_lines_says_which_option_records_them(tmp_path: Path) -> None:
@@ -204,8 +204,8 @@ def test_a_file_that_grows_too_large_is_cut_and_says_so(tmp_path: Path) -> None:
     text = Tags(page).text
     shown = int(text.split("the first ")[1].split(" of 40,000 rows")[0].replace(",", ""))
     assert shown == page.count('<td class="code">') < 40_000
-    assert "An exported file holds 8 MB at most" in text
-    assert "Left out: Many." in text
+    assert "An exported file has at most 8 MB" in text
+    assert "Omitted: Many." in text
     assert "short" in text
     whole = write_page(Document("View", "report", [], [facts]), names)
     assert "at most" not in whole

@@ -1,4 +1,4 @@
-"""Parts that views share. Import them from here."""
+"""Components that views share."""
 
 from webapp.components.difference import (
     add_difference,

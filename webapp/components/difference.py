@@ -1,11 +1,11 @@
-"""Differences on a page: source, target, target - source, and its share of the source.
+"""Differences on a page: source, target, target - source, and the relative change.
 
     frame["bytes_source"], frame["bytes_target"] = ...
     data_table("variables", add_difference(frame, "bytes"), difference_columns("bytes", "Size", "bytes"))
 
-A missing side (NaN or None: the row exists in one report only) has no difference: a dash. Sign first, colour second:
-colour grows with the ratio of the two and is full where one is twice the other (table.js and difference.css in
-assets/shared).
+A row of one report only (NaN or None on the other side) has no difference, shown as a dash. The sign carries the
+meaning; the colour repeats it, grows with the ratio and is full where one side is twice the other (table.js and
+difference.css in assets/shared).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from webapp.formats import bytes_text, cycles_text, percent_text, seconds_text
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-#: Kind of a figure -> kind of its difference.
+#: Kind of the difference of each kind of figure.
 SIGNED_KINDS = {
     "integer": "signed",
     "number": "signed",
@@ -44,8 +44,8 @@ def difference_columns(field: str, title: str, kind: str, group: str = "", help:
     heading = group or title
     note = f"{help} " if help else ""
     return [
-        Column(f"{field}_source", "Source", kind, help=f"{note}{title} in the source; – = not there", group=heading),
-        Column(f"{field}_target", "Target", kind, help=f"{note}{title} in the target; – = not there", group=heading),
+        Column(f"{field}_source", "Source", kind, help=f"{note}{title} in the source; – = missing", group=heading),
+        Column(f"{field}_target", "Target", kind, help=f"{note}{title} in the target; – = missing", group=heading),
         Column(f"{field}_diff", "Difference", SIGNED_KINDS[kind], help="target - source", group=heading),
         Column(
             f"{field}_rel",
@@ -53,7 +53,7 @@ def difference_columns(field: str, title: str, kind: str, group: str = "", help:
             "signed_percent",
             group=heading,
             width=100,
-            help="(target - source) / source; – where the source is 0 or one side is missing",
+            help="(target - source) / source; – = the source is 0 or a side is missing",
         ),
     ]
 
@@ -119,9 +119,9 @@ def relative_text(share: float | None) -> str:
 
 
 def difference_mark(source: float | None, target: float | None, kind: str, clock_hz: float | None = None) -> Component:
-    """The difference of two figures as a coloured word: "+1.0 KiB (+2.00 %)"; a dash when one of them is not known."""
+    """The difference of two figures as coloured text, "+1.0 KiB (+2.00 %)"; a dash when one is unknown."""
     if source is None or target is None:
-        return html.Span("–", className="diff", title="not known in both reports")
+        return html.Span("–", className="diff", title="unknown in one of the reports")
     difference = signed(source, target).item()
     share = relative(source, target).item()
     text = signed_text(difference, kind, clock_hz)

@@ -1,4 +1,4 @@
-"""Plotly figures in the viewer's own dress."""
+"""Plotly figures in the style of the viewer."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ _CONFIG = {
 def figure(
     id: Any, drawn: Any = None, theme: str = "light", *, class_name: str = "figure", image_name: str = "plot"
 ) -> Component:
-    """A graph that fills its box (give the box a height). `drawn` is a plotly Figure or dict; the camera button saves
-    it as `<image_name>.png`. A callback that draws it again takes Input("theme", "data") and passes its figure
-    through `themed`."""
+    """A graph that fills its box, which needs a height. `drawn` is a plotly Figure or dict; the camera button saves it
+    as `<image_name>.png`. A callback that updates the figure needs Input("theme", "data") and `themed`."""
     config: Any = _CONFIG | {"toImageButtonOptions": {"format": "png", "scale": 2, "filename": image_name}}
     return dcc.Graph(
         id=id, figure=themed(drawn or {"data": [], "layout": {}}, theme), config=config, className=class_name
@@ -32,7 +31,7 @@ def figure(
 
 
 def themed(drawn: Any, theme: str) -> dict[str, Any]:
-    """The figure as a dict with the theme's template; what the figure itself sets wins."""
+    """The figure as a dict with the theme's template; settings of the figure take precedence."""
     as_dict: dict[str, Any] = drawn.to_plotly_json() if hasattr(drawn, "to_plotly_json") else dict(drawn)
     layout = dict(as_dict.get("layout") or {})
     layout["template"] = figure_template(theme)
@@ -40,5 +39,5 @@ def themed(drawn: Any, theme: str) -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
-    """Text for a Plotly label: Plotly reads <b>, <a href> and entities in names, which must stay as written."""
+    """Text for a Plotly label, escaped: Plotly interprets <b>, <a href> and entities."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

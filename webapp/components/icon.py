@@ -9,5 +9,5 @@ from webapp.components.attributes import attributes
 
 
 def icon(name: str) -> Component:
-    """`name` is the file's stem. Decorative: the text beside it, or the title of its button, carries the meaning."""
+    """`name` is the stem of the file. Icons are decorative: text or a button title must carry the meaning."""
     return html.Span(className=f"icon icon-{name}", **attributes(aria_hidden="true"))

@@ -1,8 +1,8 @@
-"""Tables of any length: the browser asks for the blocks it shows, the server sorts and filters the whole frame.
+"""Tables of any length: the browser requests blocks of rows, the server sorts and filters the entire table.
 
 `register_rows(app, library, "variables", frame)` once, then `long_table("variables", key, {"tile": "5"}, columns)` in
-a page: `frame(source, query)` gives the DataFrame for that query. The server keeps no state of the page; a few recent
-frames are kept for speed alone. CSV and JSON of all rows come from `/data/<key>/table/<name>.csv?...`.
+a page: `frame(source, query)` returns the rows for that query. The server has no state of the page; it caches a few
+recent tables for speed. CSV and JSON of all rows come from `/data/<key>/table/<name>.csv?...`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from popvision.kept import Kept
     from webapp.library import Library
 
-#: Rows of a report or trace for a query; of a pair also of the report compared with, None where the page shows one.
+#: Rows of a report or trace for a query; a pair also has the report compared with, None without one.
 FrameOf = Callable[[Any, Mapping[str, str]], "DataFrame | Table"]
 PairFrameOf = Callable[["ReportSource", "ReportSource | None", Mapping[str, str]], "DataFrame | Table"]
 
-#: Query key of an export: the units of its columns.
+#: Query key of an export that states the units of its columns.
 _UNITS_KEY = "units_of"
 
 
@@ -68,12 +68,12 @@ def long_table(
 
 
 def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> None:
-    """Serve the rows of `frame` under `name`: a callback for blocks and a route for exports."""
+    """Serve the rows of `frame` under `name`, with a callback for blocks and a route for exports."""
     register_pair_rows(app, library, name, lambda source, _target, query: frame(source, query))
 
 
 def register_pair_rows(app: Dash, library: Library, name: str, frame: PairFrameOf) -> None:
-    """The same for rows that also depend on the report which `vs` of the query names."""
+    """The same for rows that also depend on the report that `vs` of the query names."""
     frames = _Frames(library, name, frame)
 
     @app.callback(
@@ -109,7 +109,7 @@ def register_pair_rows(app: Dash, library: Library, name: str, frame: PairFrameO
 def register_row_selection(
     app: Dash, names: Sequence[str], patch: Callable[[dict[str, Any], Selection], dict[str, str] | None]
 ) -> None:
-    """Change the selection by `patch` of the row chosen last in one of the tables; None leaves it."""
+    """Apply `patch(row, selection)` to the selection when a row of one of the tables is selected; None = no change."""
 
     @app.callback(
         Output("select", "data", allow_duplicate=True),

@@ -1,4 +1,4 @@
-"""Sentences that stand where content is missing."""
+"""Sentences in place of missing content, and the banner of a damaged report."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ def empty_hint(sentence: str) -> Component:
 
 
 def message_page(title: str, sentence: str, *more: Any) -> Component:
-    """A whole page that says one thing, with links to go on."""
+    """A page of one sentence, with links."""
     return html.Section([html.H2(title), html.P(sentence), *[html.P(each) for each in more]], className="message-page")
 
 
 def sentence(problem: Exception) -> str:
-    """The message of an error as a sentence: a capital first, one full stop last."""
+    """The message of an error as a sentence, with a capital letter and one full stop."""
     text = str(problem)
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def damage_banner(lost: Sequence[str], name: str = "This report") -> Component | None:
-    """A bar that names what was lost, the long list folded; None for a whole report."""
+    """A bar that lists the losses of a damaged report, a long list folded; None without losses."""
     if not lost:
         return None
     head: list[Component | str] = [
         html.Strong(f"{name} is damaged."),
-        " Shown is what matches its checksums; nothing else is. Lost: ",
+        " Only data with correct checksums is shown. Lost: ",
         "; ".join(each.rstrip(".") for each in lost[:_SHOWN]),
         "." if len(lost) <= _SHOWN else "; and more.",
     ]

@@ -1,8 +1,8 @@
-"""The skeleton of a page: a drawing above, tabs below, and callbacks that fill each part when what it shows changes.
+"""The skeleton of a page: a drawing above, tabs below, and callbacks that update each part when its content changes.
 
 A part of a page ("plot", "tab") shows some keys of the selection. The browser keeps their values in the store
-`<prefix>-<part>-now` (`plots.keep` in assets/shared/plots.js), so the server is asked only when one of them changes.
-`register_part` fills the components of a part, `register_tabs` the box of the tab that is shown.
+`<prefix>-<part>-now` (`plots.keep` in assets/shared/plots/axis.js), so the server is asked only when one of them
+changes. `register_part` fills the components of a part, `register_tabs` the box of the shown tab.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from webapp.view import ViewContext, open_context, page_key
 if TYPE_CHECKING:
     from webapp.library import Library
 
-#: What a tab shows, of a page and the tab's value. NotRecordedError, ValueError and FormatError become a hint.
+#: Content of a tab, by page and value of the tab. NotRecordedError, ValueError and FormatError become a hint.
 TabContent = Callable[[ViewContext, str], Any]
 
-#: What the content of a tab depends on: while this stays equal the tab is left as it is, scrolled and sorted.
+#: What the content of a tab depends on. While it stays equal the tab is not updated, so it keeps scroll and sorting.
 TabQuery = Callable[[ViewContext, str], Any]
 
-#: Values of a part's outputs, in their order.
+#: Values of the outputs of a part, in their order.
 PartContent = Callable[[ViewContext], Sequence[Any]]
 
 
@@ -71,8 +71,8 @@ class TabSet:
         return tabs(self.param, offered, self.chosen(context), label=self.label)
 
     def stores(self, context: ViewContext, plot_keys: Sequence[str] = ()) -> list[Component]:
-        """What the browser keeps for the tabs and, with `plot_keys`, for the part "plot" above them. The boxes of
-        absent tabs are among it, since the callback of the tabs sets all boxes."""
+        """The stores of the tabs and, with `plot_keys`, of the part "plot" above them. They include the boxes of absent
+        tabs, since the callback of the tabs has all boxes as outputs."""
         offered = self._offered(context)
         return [
             *(part_stores(self.prefix, "plot", plot_keys) if plot_keys else ()),
@@ -91,7 +91,7 @@ class TabSet:
 
 
 def part_stores(prefix: str, part: str, keys: Sequence[str]) -> list[Component]:
-    """The keys of the selection that a part shows, and the place of their values."""
+    """The stores of a part: the keys that it shows, and their values."""
     return [dcc.Store(id=f"{prefix}-{part}-keys", data=list(keys)), dcc.Store(id=f"{prefix}-{part}-now")]
 
 
@@ -106,7 +106,7 @@ def page_of_halves(
     class_name: str = "column-page",
     stores: Sequence[Component] = (),
 ) -> Component:
-    """Two panes with a handle between them, remembered under `name`, below the toolbar of the page if it has one."""
+    """Two panes with a handle, remembered under `name`, below the toolbar of the page if there is one."""
     panes = split(name, above, below, percent=percent)
     head = [panes] if toolbar is None else [toolbar, html.Div(panes, className="fill")]
     return html.Div([*head, *stores, view_shortcuts(shortcuts)], className=class_name)
@@ -140,8 +140,8 @@ def register_part(
 def register_tabs(
     app: Dash, library: Library, tab_set: TabSet, content: TabContent, query: TabQuery | None = None
 ) -> None:
-    """Fill the box of the shown tab when what it depends on changes: `query`, else all keys of the tabs and the theme.
-    A sentence stands for what the report lacks."""
+    """Fill the box of the shown tab when its content changes, which depends on `query`, or without one on all keys of
+    the tabs and the theme. A sentence replaces content that the report lacks."""
     prefix, values = tab_set.prefix, list(tab_set.titles)
     _follow(app, prefix, "tab")
 
@@ -178,7 +178,7 @@ def register_tabs(
 
 
 def register_row_choice(app: Dash, prefix: str, function: ClientsideFunction, *tables: str) -> None:
-    """Let a function of the browser turn the rows selected in each of the long tables into a selection. Its output,
+    """Let a function of the browser turn the selected rows of each long table into a selection. Its output,
     `<prefix>-done`, never changes."""
     for table in tables:
         app.clientside_callback(
@@ -207,14 +207,14 @@ def _context(
     theme: str | None,
     pathname: str | None,
 ) -> ViewContext | None:
-    """The page as the callback finds it; None before its first selection, and while the browser leaves it."""
+    """The page of a callback; None before its first selection and while the browser leaves it."""
     if now is None or not (pathname or "").startswith("/r/" if kind == "report" else "/t/"):
         return None
     return open_context(library, kind, page_key(pathname), selection or {}, theme or "light")
 
 
 def _or_hint(ask: Callable[[ViewContext, str], Any], context: ViewContext, tab: str, hint: Callable[[str], Any]) -> Any:
-    """The answer, or the problem as a hint."""
+    """The answer of `ask`, or `hint` of the problem."""
     try:
         return ask(context, tab)
     except (NotRecordedError, ValueError, FormatError) as problem:

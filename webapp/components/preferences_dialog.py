@@ -1,4 +1,4 @@
-"""The preferences of the browser and the command palette: two dialogs of the frame, drawn once.
+"""The preferences dialog and the command palette: two dialogs of the frame, written once.
 
 Their browser parts are assets/shell/preferences_dialog.js and assets/shell/palette.js.
 """
@@ -28,13 +28,13 @@ PREFERENCES = (
         "theme",
         "Theme",
         "",
-        (("auto", "As the system", ""), ("light", "Light", ""), ("dark", "Dark", "")),
+        (("auto", "System", ""), ("light", "Light", ""), ("dark", "Dark", "")),
     ),
     (
         "reload",
         "When a report grows",
-        "A program that is still running adds to its report.",
-        (("ask", "Say so", ""), ("always", "Read it again", "")),
+        "A running program adds to its report.",
+        (("ask", "Show a notice", ""), ("always", "Reload it", "")),
     ),
 )
 
@@ -82,7 +82,7 @@ def _close() -> Component:
 
 
 def palette_dialog() -> Component:
-    """A box and a list; the list's rows and the box's attributes are set by the browser."""
+    """A text box and a list, which the browser fills."""
     box = html.Div(className="palette-box-place", **attributes(data_palette_box=""))
     return html.Dialog(
         [

@@ -1,4 +1,4 @@
-"""Sections that fold, figures in a row, label and value lists: the pieces of a page of facts."""
+"""Foldable sections, figure cards, meters, and lists of labels and values: the parts of a page of facts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def section(name: str, title: str, content: Any, *, hint: str = "") -> Component
 
 
 def figure_card(label: str, value: str, *details: Any, help: Any = None, tone: str = "") -> Component:
-    """One headline figure. `tone` "bad" or "warn" colours the value; the text must say why as well."""
+    """One headline figure. `tone` "bad" or "warn" colours the value; the details must state the reason in words."""
     head = [html.Span(label, className="figure-label")] + ([] if help is None else [help])
     return html.Div(
         [
@@ -38,7 +38,7 @@ def figure_card(label: str, value: str, *details: Any, help: Any = None, tone: s
 
 
 def meter(share: float, label: str) -> Component:
-    """A bar of a share 0..1 (longer is cut at 1 and marked)."""
+    """A bar of a share 0..1; a larger share is clipped at 1 and marked."""
     over = " over" if share > 1 else ""
     fill = html.Div(className=f"share-meter-fill{over}", style={"width": f"{min(share, 1):.2%}"})
     return html.Div(fill, className="share-meter", role="img", **attributes(aria_label=label))

@@ -8,27 +8,27 @@ from dash.development.base_component import Component
 from webapp.components.attributes import attributes
 from webapp.components.static_html import static_html
 
-#: (keys, what they do) for every page; a view adds its own with `shortcut_list` inside its layout.
+#: (keys, action) on every page; a view adds its own with `view_shortcuts`.
 EVERYWHERE = (
-    ("Ctrl + K  or  :", "Command palette: views, reports, units, jump to a tile, a program, a cycle"),
-    ("1 … 9", "Go to that view of the menu"),
+    ("Ctrl + K  or  :", "Open the command palette: go to a view, report, tile, program or cycle; set units"),
+    ("1 … 9", "Open the view with this number in the menu"),
     ("/", "Go to the search or filter box of the page"),
     ("t", "Switch between light and dark"),
-    ("[", "Fold or unfold the menu"),
-    ("r", "Read the report's files again"),
+    ("[", "Collapse or expand the menu"),
+    ("r", "Reload the report"),
     ("?", "Show or hide this list"),
     ("Esc", "Close a dialog or popover"),
 )
 
 #: Keys that mean the same in every plot; popvision.keyOf in assets/shell/commands.js has their meanings.
 IN_PLOTS = (
-    ("W  S", "Zoom in, zoom out (by place on the keyboard)"),
+    ("W  S", "Zoom in, zoom out (by key position, on any layout)"),
     ("A  D", "Move left, move right"),
-    ("0", "Show all"),
-    ("f", "Fit what is selected"),
-    (".  ,", "Next, previous: match of the search, else position"),
-    ("m", "Mark what is selected"),
-    ("← →", "Move the cursor; its value is read out"),
+    ("0", "Show everything"),
+    ("f", "Fit the selection"),
+    (".  ,", "Next, previous match of the search; without a search, position"),
+    ("m", "Mark the selected position"),
+    ("← →", "Move the cursor and read out its value"),
     ("Esc", "Clear the selection"),
 )
 
@@ -60,6 +60,6 @@ def shortcut_list(keys: tuple[tuple[str, str], ...]) -> Component:
 
 
 def view_shortcuts(keys: tuple[tuple[str, str], ...]) -> Component:
-    """A view's own keys, which the dialog shows above the general ones. They stand in one attribute as HTML: forty
-    hidden components would take part in every change of the page."""
+    """The keys of a view, which the dialog shows above the general ones. They are HTML in one attribute, since React
+    would check forty hidden components at every change of the page."""
     return html.Div(className="view-shortcuts", hidden=True, **attributes(data_keys=static_html(shortcut_list(keys))))

@@ -1,4 +1,4 @@
-"""Two panes with a handle between them that can be dragged or moved with the arrow keys (assets/shared/split.js)."""
+"""Two panes with a handle between them, moved by pointer or arrow keys (assets/shared/split.js)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from webapp.components.attributes import attributes
 
 
 def split(name: str, first: Any, second: Any, *, percent: int = 58, direction: str = "rows") -> Component:
-    """`percent` of the height (direction "rows") or width ("columns") belongs to the first pane until the user moves
-    the handle; the place is remembered under `name`. Double click or Home resets it."""
+    """The first pane has `percent` of the height (direction "rows") or width ("columns") until the user moves the
+    handle; the browser remembers its place under `name`. Double click or Home resets it."""
     return html.Div(
         [
             html.Div(first, className="split-pane split-first"),

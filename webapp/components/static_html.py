@@ -1,6 +1,6 @@
-"""Components written as HTML once, for parts of the frame that no callback changes.
+"""Components as static HTML, for parts of the frame that no callback changes.
 
-Every component that React holds looks at every change of the page's state; a dialog that only scripts open need not.
+React checks each of its components at every change of the page; a dialog that only scripts open does not need that.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ _NAMES = {"className": "class", "htmlFor": "for", "tabIndex": "tabindex"}
 
 
 def static_html(part: object) -> str:
-    """A component of dash.html with all it holds, a text, or a list of these. Raises TypeError for anything else, and
-    for a property that is no text, number or switch."""
+    """HTML of a component of dash.html with its children, a text, or a list of these. Raises TypeError for anything
+    else, and for a property that is not a text, number or switch."""
     if part is None:
         return ""
     if isinstance(part, (str, int, float)):

@@ -1,9 +1,9 @@
-"""Tables on dash-ag-grid: sorted, filtered, exported; numbers aligned.
+"""Tables of dash-ag-grid with sorting, filters, export and aligned numbers.
 
     data_table("vertices", frame, [Column("name", "Vertex type"), Column("bytes", "Bytes", "bytes")])
 
 A frame is a pandas DataFrame or a list of dicts. Above MOST_ROWS rows use `long_table` (long_table.py), which sends
-blocks as they are scrolled.
+blocks of rows as the user scrolls.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from dash.development.base_component import Component
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon
 
-#: Rows that may be sent to the browser at once.
+#: Rows of a table that is sent to the browser at once.
 MOST_ROWS = 5_000
 
-#: Kinds that are shown in the user's unit; exports hold plain numbers and name the unit (assets/shared/table.js).
+#: Kinds that are shown in the user's unit; exports have plain numbers and name the unit (assets/shared/table.js).
 UNITS = {"bytes": "bytes", "cycles": "cycles", "signed_bytes": "bytes", "signed_cycles": "cycles"}
 
-#: Kinds with a sign, coloured by it: a share differs in percentage points, a relative change in percent.
+#: Kinds with a sign and a colour by sign: differences of shares in percentage points, relative changes in percent.
 _SIGNED = {"signed", "signed_bytes", "signed_cycles", "signed_decimal", "signed_points", "signed_percent"}
 
 _NUMERIC = {*UNITS, *_SIGNED, "integer", "bytes", "cycles", "percent", "decimal", "us", "number"}
@@ -36,8 +36,7 @@ class Column:
     """`kind`: "text", "integer", "cycles", "bytes", "percent" (of a share 0..1), "decimal", "number" (whole or not),
     "us" (host microseconds), or a difference (components/difference.py): "signed", "signed_bytes", "signed_cycles",
     "signed_decimal", "signed_points" (of shares), "signed_percent" (a relative change). Bytes and cycles are shown in
-    the user's unit, exact on hover. `help` is the header's tooltip: say the unit and the formula
-    there."""
+    the user's unit, exact on hover. `help` is the tooltip of the header: state the unit and the formula."""
 
     field: str
     title: str
@@ -47,7 +46,7 @@ class Column:
     flex: int | None = None
     sort: str | None = None
     hide: bool = False
-    group: str = ""  #: columns side by side with the same group stand under one heading
+    group: str = ""  #: adjacent columns with the same group share a heading
 
 
 def data_table(
@@ -63,9 +62,9 @@ def data_table(
     filter_param: str = "",
     filter_text: str = "",
 ) -> Component:
-    """A whole table in the browser. `height` None grows with the rows, "100%" fills the box. `name` is the exported
-    file's name. `filter_param` keeps the filter, now `filter_text`, under that key of the selection. Raises ValueError
-    above MOST_ROWS rows: those belong in `long_table`."""
+    """A table with all its rows in the browser. `height` None grows with the rows, "100%" fills the box. `name` is the
+    name of exported files. `filter_param` is the selection key of the filter, `filter_text` its value. Raises
+    ValueError above MOST_ROWS rows."""
     rows = frame.to_dict("records") if hasattr(frame, "to_dict") else list(frame)
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{len(rows)} rows in table {name!r}: use long_table above {MOST_ROWS}")
@@ -100,7 +99,7 @@ def grid_options(selectable: bool) -> dict[str, Any]:
         "enableCellTextSelection": True,
         "ensureDomOrder": True,
         "tooltipShowDelay": 400,
-        # A grid drawn before it has a width would have a header row without cells, which screen readers stumble over.
+        # A grid drawn before it has a width has a header row without cells, which confuses screen readers.
         "suppressColumnVirtualisation": True,
     }
     if selectable:
@@ -172,7 +171,7 @@ def framed_grid(
 
 
 def _filter_box(name: str, param: str, text: str) -> Component:
-    """With `param` what is typed is kept under that key of the selection, hence in the URL."""
+    """A filter box; with `param` the text is stored under that key of the selection, hence in the URL."""
     from dash import dcc
 
     box = dcc.Input(

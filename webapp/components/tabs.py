@@ -1,4 +1,4 @@
-"""Tabs whose choice stands in the URL. The browser part is assets/shared/tabs.js; keys: arrows, Home, End."""
+"""Tabs whose choice is in the URL. The browser part is assets/shared/tabs.js; keys: arrows, Home, End."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Tab:
 
 
 def tabs(param: str, items: Sequence[Tab], chosen: str | None = None, *, label: str = "Details") -> Component:
-    """A tab list over panels that are all in the page; the chosen one is shown. Choosing one writes `param` into the
-    selection, so a callback may fill panels on demand: Input("selection", "data")[param]. `label` is read aloud."""
+    """A tab list over its panels, of which one is visible. Choosing a tab writes `param` of the selection. `label` is
+    read aloud."""
     values = [each.value for each in items]
     current = chosen if chosen in values else values[0]
     buttons = [_button(param, each, each.value == current) for each in items]

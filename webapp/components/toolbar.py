@@ -1,4 +1,4 @@
-"""Pieces of a view's toolbar: groups, icon buttons, selects, boxes, check options, popover menus."""
+"""Parts of a view's toolbar: groups, icon buttons, drop-downs, search boxes, switches, segments and popovers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webapp.components.icon import icon
 
 
 def toolbar(*groups: Any, label: str = "Controls") -> Component:
-    """A row of groups; put `spacer()` between left and right ones."""
+    """A row of groups; `spacer()` separates left from right."""
     return html.Div(list(groups), className="toolbar", role="toolbar", **attributes(aria_label=label))
 
 
@@ -38,7 +38,7 @@ def icon_button(icon_name: str, title: str, *, id: Any = None, action: str | Non
 
 
 def select(param: str, label: str, options: Mapping[str, str], value: str) -> Component:
-    """A labelled drop-down that writes `param` of the selection; `options` maps values to what is shown."""
+    """A labelled drop-down that writes `param` of the selection; `options` are texts by value."""
     choices = [html.Option(shown, value=key, selected=key == value) for key, shown in options.items()]
     menu = html.Select(choices, className="select", **attributes(data_param=param, aria_label=label))
     return html.Label([html.Span(label, className="field-label"), menu], className="field")
@@ -76,7 +76,7 @@ def toggle(param: str, label: str, is_on: bool, *, on: str = "1", off: str = "",
 
 
 def segments(param: str, label: str, options: Mapping[str, str], value: str) -> Component:
-    """A few choices side by side, one pressed; writes `param` of the selection."""
+    """Buttons of which one is pressed; writes `param` of the selection. `options` are texts by value."""
     buttons = [
         html.Button(
             shown,
@@ -102,7 +102,7 @@ def popover(summary: Any, content: Any, *, label: str, class_name: str = "") -> 
 
 
 def help_text(title: str, *paragraphs: Any, formula: str = "") -> Component:
-    """A small "?" that explains a figure; `formula` stands in its own line, as it is computed."""
+    """A small "?" that opens an explanation, with the formula on a line of its own."""
     content: list[Any] = [html.Strong(title), *[html.P(each) for each in paragraphs]]
     if formula:
         content.append(html.Code(formula, className="formula"))
@@ -110,5 +110,5 @@ def help_text(title: str, *paragraphs: Any, formula: str = "") -> Component:
 
 
 def options_menu(*items: Any, label: str = "Options") -> Component:
-    """The "Options" button: a popover of toggles and selects."""
+    """A button that opens a popover of switches and drop-downs."""
     return popover([icon("settings"), html.Span(label)], list(items), label=label, class_name="options")

@@ -1,4 +1,4 @@
-"""A view as one file that needs no server and no network: `export_document`."""
+"""Export of a view as one self-contained HTML file: `export_document`."""
 
 from webapp.documents.export import ExportError, export_document
 

@@ -1,4 +1,4 @@
-"""Curves as SVG whose colours are classes, so that one file serves both themes."""
+"""Curves as SVG. Colours are CSS classes, so that one file works in both themes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Place = Callable[[float], float]
 WIDTH, HEIGHT = 1100, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 12, 10, 40
 
-#: Positions drawn of one curve; of more, the minima and maxima.
+#: Positions drawn of one curve; beyond, minima and maxima.
 MOST_POINTS = 2_000
 
 
 def curves_svg(curves: Curves) -> tuple[str, bool]:
-    """(the drawing, whether it was thinned out to minima and maxima)."""
+    """(the drawing, whether it is decimated to minima and maxima)."""
     text: Callable[[float], str] = bytes_text if curves.unit == "bytes" else lambda value: integer_text(round(value))
     count = max((len(each) for each in curves.values), default=0)
     top = max((float(np.max(each, initial=0)) for each in curves.values), default=0.0) or 1.0
@@ -42,13 +42,13 @@ def curves_svg(curves: Curves) -> tuple[str, bool]:
         if 0 <= at < count:
             width = max(2.0, wide / max(1, count))
             parts.append(f'<rect class="mark" x="{x(at):.1f}" y="{_TOP}" width="{width:.1f}" height="{high}"/>')
-    thinned = False
+    decimated = False
     for index, values in enumerate(curves.values):
         drawn = min_max_positions(values, MOST_POINTS)
-        thinned |= drawn.decimated
+        decimated |= drawn.decimated
         parts.append(f'<path class="line series-{index + 1}" d="{_path(drawn.positions, values, x, y, count)}"/>')
     parts.append(f'<text class="axis mid" x="{_LEFT + wide / 2}" y="{HEIGHT - 6}">{escape(curves.x_title)}</text>')
-    return "".join([*parts, "</svg>"]), thinned
+    return "".join([*parts, "</svg>"]), decimated
 
 
 def _path(positions: AnyArray, values: AnyArray, x: Place, y: Place, count: int) -> str:
@@ -61,7 +61,7 @@ def _path(positions: AnyArray, values: AnyArray, x: Place, y: Place, count: int)
 
 
 def _ticks(top: float, *, binary: bool) -> list[float]:
-    """Up to six round values from 0 to at least the top."""
+    """Up to six round values from 0 to at least `top`."""
     base = 1024.0 if binary else 10.0
     unit = base ** int(np.log(max(top, 1)) / np.log(base))
     sizes = [unit * each for each in (1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256)]

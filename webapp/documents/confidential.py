@@ -1,8 +1,7 @@
-"""Names of a report, or stable stand-ins for them.
+"""Names of a report, or stable pseudonyms for them.
 
-A stand-in is the kind and the row that the name first has in the report's own table (of a file, its place among the
-files that made something): the same name reads the same in every exported view of a report, and nothing of the name can
-be worked out from it.
+A pseudonym is the kind and the first row of the name in the table of the report (of a file, its place among the source
+files). A name has the same pseudonym in every exported view of a report, which reveals nothing about the name.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.source_code.lines import places
 from webapp.documents.document import NAME_KINDS
 
-#: Kinds that are left out altogether.
+#: Kinds that are omitted entirely.
 _LEFT_OUT = ("value", "code")
 
 
 class Names:
-    """`show(kind, text)` is the text as the document shows it."""
+    """`show(kind, text)` returns the text for the document."""
 
     def __init__(self, source: ReportSource, confidential: bool) -> None:
         self.confidential = confidential
@@ -28,7 +27,7 @@ class Names:
         self._numbers: dict[str, dict[str, int]] = {}
 
     def show(self, kind: str, text: Any) -> str:
-        """The name itself, or its stand-in; "" stays ""."""
+        """The name, or its pseudonym; "" for ""."""
         name = "" if text is None else str(text)
         if not self.confidential or kind not in NAME_KINDS or not name:
             return name

@@ -1,4 +1,4 @@
-"""What a view says, without its controls: facts, curves, pictures and tables, ready to be written as one file."""
+"""The content of an exported view: facts, curves, pictures, tables and notes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from webapp.arrays import AnyArray
 
-#: Kinds of columns whose texts are names from the report: `--confidential` replaces them (confidential.py).
+#: Kinds of columns with names from the report, which `--confidential` replaces (confidential.py).
 NAME_KINDS = ("program", "operation", "variable", "compute set", "vertex type", "file", "run", "value", "code")
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a table. `kind`: "integer", "bytes", "cycles", "percent" (of 0..1), "decimal", "text" (our own
-    words), or one of NAME_KINDS."""
+    """A column of a table. `kind`: "integer", "bytes", "cycles", "percent" (of 0..1), "decimal", "text" (words of the
+    viewer), or one of NAME_KINDS."""
 
     name: str
     title: str
@@ -24,7 +24,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Facts:
-    """Label, value, and the exact value or formula behind it ("" = none)."""
+    """Rows of label, value, and exact value or formula ("" = none)."""
 
     rows: Sequence[tuple[str, str, str]]
     title: str = ""
@@ -32,7 +32,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """`rows` are dicts by field; `total` rows there are in all, where the table is cut."""
+    """`rows` are dicts by field; `total` is the number of all rows when the table is cut."""
 
     title: str
     fields: Sequence[Field]
@@ -42,20 +42,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Curves:
-    """Values against positions 0.., one array per name, all of one unit; drawn as steps."""
+    """Values over positions from 0, one array per name, all with the same unit; drawn as steps."""
 
     title: str
     x_title: str
     names: Sequence[str]
     values: Sequence[AnyArray]
     unit: str = "bytes"
-    first: int = 0  #: what the first position is called
+    first: int = 0  #: number of the first position
     marked: Sequence[int] = ()  #: selected positions
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An image as PNG, its legend as (class of colour, text)."""
+    """A PNG image with its legend as (colour class, text)."""
 
     title: str
     png: bytes
@@ -66,7 +66,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence: what is missing, or what a block leaves out."""
+    """A sentence about missing or omitted content."""
 
     text: str
 
@@ -76,7 +76,7 @@ Block = Facts | Table | Curves | Picture | Note
 
 @dataclass(frozen=True)
 class Document:
-    """A view of a report. `provenance` are (label, value) about its origin; `lost` what damage has cost."""
+    """An exported view. `provenance` are (label, value) about its origin, `lost` the losses of a damaged report."""
 
     title: str
     report: str

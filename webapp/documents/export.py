@@ -1,4 +1,4 @@
-"""From a report, a view and a selection to the bytes of one HTML file."""
+"""Export a view of a report with a selection as one HTML file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webapp.selection import SHARED_KEYS, Selection
 from webapp.view import ViewContext
 from webapp.views import find_view
 
-#: View -> what its document says, in order.
+#: The blocks of the document of each view.
 DOCUMENTS: dict[str, Callable[[ViewContext, Names], list[Block]]] = {
     "summary": memory_views.summary_blocks,
     "memory": memory_views.memory_blocks,
@@ -39,13 +39,13 @@ class ExportError(ValueError):
 def export_document(
     source: ReportSource, view_id: str, params: Mapping[str, str], *, confidential: bool = False, theme: str = "both"
 ) -> bytes:
-    """The view as one UTF-8 HTML file that loads nothing from anywhere. `confidential` replaces names from the report
-    by stand-ins and leaves out paths, option values and the address.
+    """The view as one self-contained UTF-8 HTML file. `confidential` replaces names from the report by pseudonyms and
+    omits paths, option values and the address.
 
     Raises ExportError for a view without a document or an unknown theme, FormatError for an unreadable report."""
     view = find_view("report", view_id)
     if view is None or view_id not in DOCUMENTS:
-        raise ExportError(f"there is no exported form of view {view_id[:40]!r}: use one of {', '.join(DOCUMENTS)}")
+        raise ExportError(f"view {view_id[:40]!r} cannot be exported: use one of {', '.join(DOCUMENTS)}")
     if theme not in THEMES:
         raise ExportError(f"unknown theme {theme[:40]!r}: use one of {', '.join(THEMES)}")
     context = ViewContext("", source, dict(params), "light" if theme == "both" else theme)
@@ -56,7 +56,7 @@ def export_document(
     except NotRecordedError as problem:
         blocks = [Note(_without_path(str(problem), source))]
     if params.get("vs"):
-        blocks.insert(0, Note("This page compared two reports; the exported file shows the source alone."))
+        blocks.insert(0, Note("The page compares two reports; this file shows the source only."))
     lost = [_without_path(each, source) for each in source.lost]
     title = "a report" if confidential else source.label
     document = Document(view.title, title, _provenance(source, view_id, params, confidential), blocks, lost)
@@ -64,7 +64,7 @@ def export_document(
 
 
 def file_name(source: ReportSource, view_id: str, confidential: bool) -> str:
-    """A name that every file system takes: letters, digits and dashes."""
+    """A file name of letters, digits and dashes."""
     label = "" if confidential else re.sub(r"[^A-Za-z0-9]+", "-", source.label).strip("-")[:60]
     return f"{'-'.join(filter(None, (label, view_id.replace('_', '-'))))}.html"
 
@@ -78,7 +78,7 @@ def _provenance(
 ) -> list[tuple[str, str]]:
     meta, target = source.reader.meta, held(source.reader.target)
     rows = [
-        ("Origin", "simulated" if meta.get("simulated", False) else "not said to be simulated"),
+        ("Origin", "simulated" if meta.get("simulated", False) else "not marked as simulated"),
         ("Target", "unknown" if target is None else describe_target(target)),
         ("Model", str(meta.get("modelVersion", "unknown"))),
         ("Poplar API", str(meta.get("poplarVersion", "unknown"))),

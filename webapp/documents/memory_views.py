@@ -25,10 +25,10 @@ from webapp.view import ViewContext
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Rows of a table that are written; the total is stated.
+#: Rows of an exported table; its heading states the total.
 MOST_ROWS = 1_000
 
-#: Tiles whose contents are listed.
+#: Tiles whose allocations are listed.
 MOST_TILES = 4
 
 
@@ -94,7 +94,7 @@ def _of(tile: int | None, share: float | None) -> str:
 
 
 def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
-    """Memory of every tile, its breakdown by category, and the contents of the selected tiles."""
+    """Memory of every tile, its breakdown by category, and the allocations of the selected tiles."""
     source = context.source
     state = memory_state(source, context.params)
     memory = memory_by_tile(source, state.replica)
@@ -135,7 +135,9 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
     except NotRecordedError as problem:
         blocks.append(Note(str(problem)))
     if state.graph != "total":
-        instead = f"The page shows {GRAPHS[state.graph].lower()}; this file shows all memory of each tile instead."
+        instead = (
+            f"The page shows {GRAPHS[state.graph].lower()}; this file shows the total memory of each tile instead."
+        )
         blocks.insert(1, Note(instead))
     return blocks + _tiles(context, state.tiles or (first + at,))
 
@@ -154,7 +156,7 @@ def _tiles(context: ViewContext, tiles: tuple[int, ...]) -> list[Block]:
         try:
             frame = viewer_frame(lowered_table(context.source, tile))
             frame = frame.sort_values("Bytes", ascending=False, kind="stable")
-            blocks.append(frame_table(f"What lies on tile {tile:,}", frame, fields))
+            blocks.append(frame_table(f"Allocations of tile {tile:,}", frame, fields))
         except NotRecordedError as problem:
             return [*blocks, Note(str(problem))]
     if len(tiles) > MOST_TILES:
@@ -163,7 +165,7 @@ def _tiles(context: ViewContext, tiles: tuple[int, ...]) -> list[Block]:
 
 
 def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
-    """The curve, its peak, and what is live at the selected index (else the peak)."""
+    """The curve, its peak, and the variables live at the selected index (by default the peak)."""
     source = context.source
     state = liveness_state(source, context.params)
     found = curve(source, state.where)

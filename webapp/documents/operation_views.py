@@ -15,7 +15,7 @@ from webapp.view import ViewContext
 
 
 def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
-    """What is selected, and every operation or group with its figures, shares and cumulative shares."""
+    """The selected operation, and all operations or groups with figures, shares and cumulative shares."""
     source = context.source
     state = OperationState.read(source, context.params)
     groups = state.groups(source)

@@ -1,4 +1,4 @@
-"""A document as one HTML file: no request to anywhere, one inline script and one style sheet that its policy names."""
+"""A document as one HTML file without requests: its policy allows one inline script and one style sheet."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ _TOKENS = (
     *(f"series-{index}" for index in range(1, 7)),
 )
 
-#: Bytes of an exported file, in UTF-8: what mail programs and issue trackers still take.
+#: Bytes of an exported file in UTF-8, within the limits of mail programs and issue trackers.
 MOST_BYTES = 8_000_000
 
-#: Of these, kept for the head, the notes and the list of what damage has cost.
+#: Bytes reserved for the head, the notes and the list of losses.
 _RESERVED = 256_000
 
-#: Characters of a name that are shown; of a longer one, its two ends.
+#: Characters of a name; a longer name is cut in the middle.
 MOST_CHARACTERS = 240
 
 
-#: Sentences about damage that are listed.
+#: Losses of a damaged report that are listed.
 _MOST_LOST = 100
 
 
 class Room:
-    """Bytes that the blocks of a file may still take."""
+    """The bytes left for the blocks of a file."""
 
     def __init__(self, size: int = MOST_BYTES) -> None:
         self.size = size
@@ -57,7 +57,7 @@ class Room:
         self.is_cut = False
 
     def take(self, text: str) -> bool:
-        """Whether the text still fits; if so, its bytes are gone."""
+        """Whether the text fits; if so, its bytes are used up."""
         size = len(text.encode("utf-8", "replace"))
         if size > self._left:
             self.is_cut = True
@@ -67,8 +67,8 @@ class Room:
 
 
 def write_page(document: Document, names: Names, theme: str = "both", most: int = MOST_BYTES) -> str:
-    """`theme`: "light", "dark", or "both" (follows the system, with a button). `most` bytes at most: what does not fit
-    is left out and named."""
+    """The HTML text. `theme`: "light", "dark", or "both" (follows the system, with a button). Blocks beyond `most`
+    bytes are omitted and named."""
     style, script = _style(theme), (_HERE / "document.js").read_text("utf-8")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
@@ -96,7 +96,7 @@ def write_page(document: Document, names: Names, theme: str = "both", most: int 
 
 
 def safe_text(text: str) -> str:
-    """Control characters made visible, a very long text cut in the middle: what is left is safe to escape."""
+    """The text with visible control characters, cut in the middle when very long; it is safe to escape."""
     shown = "".join(chr(0x2400 + ord(c)) if ord(c) < 32 else "\ufffd" if _is_odd(c) else c for c in text)
     if len(shown) <= MOST_CHARACTERS:
         return shown
@@ -119,24 +119,24 @@ def _lost(document: Document) -> str:
     rows = "".join(f"<li>{_text(each)}</li>" for each in document.lost[:_MOST_LOST])
     if len(document.lost) > _MOST_LOST:
         rows += f"<li>and {len(document.lost) - _MOST_LOST:,} more</li>"
-    said = "<b>This report is damaged.</b> Shown is what matches its checksums. Lost:"
-    return f'<div class="lost">{said}<ul>{rows}</ul></div>'
+    head = "<b>This report is damaged.</b> Only data with correct checksums is shown. Lost:"
+    return f'<div class="lost">{head}<ul>{rows}</ul></div>'
 
 
 def _blocks(document: Document, names: Names, room: Room) -> list[str]:
-    """The blocks that fit; above them, whether anything was left out."""
+    """The blocks that fit, preceded by a note when some are omitted."""
     parts: list[str] = []
     for block in document.blocks:
         if isinstance(block, Table):
             parts.append(_table(block, names, room))
             continue
         text = _block(block)
-        left_out = f"Left out: {getattr(block, 'title', '') or 'a part of this view'}."
+        left_out = f"Omitted: {getattr(block, 'title', '') or 'a part of this view'}."
         parts.append(text if room.take(text) else f'<p class="note">{_text(left_out)}</p>')
     if not room.is_cut:
         return parts
-    said = f"An exported file holds {room.size / 1e6:g} MB at most: what did not fit is named where it was left out."
-    return [f'<p class="lost" role="note">{said}</p>', *parts]
+    note = f"An exported file has at most {room.size / 1e6:g} MB: notes below name the omitted parts."
+    return [f'<p class="lost" role="note">{note}</p>', *parts]
 
 
 def _block(block: Facts | Curves | Picture | Note) -> str:
@@ -160,11 +160,11 @@ def _facts(facts: Facts) -> str:
 
 
 def _curves(curves: Curves) -> str:
-    drawing, thinned = curves_svg(curves)
+    drawing, decimated = curves_svg(curves)
     key = "".join(
         f'<span><i class="key series-{index + 1}"></i>{_text(name)}</span>' for index, name in enumerate(curves.names)
     )
-    note = '<p class="note">Drawn are the minima and maxima of all values.</p>' if thinned else ""
+    note = '<p class="note">The plot shows minima and maxima only.</p>' if decimated else ""
     return f'<section><h2>{_text(curves.title)}</h2><p class="legend">{key}</p>{drawing}{note}</section>'
 
 
@@ -207,7 +207,7 @@ def _cell(value: Any, kind: str, names: Names) -> str:
         text = names.show(kind, value) if kind in NAME_KINDS else "" if value is None else str(value)
         start = '<td class="code">' if kind == "code" else "<td>"
         return f"{start}<bdi>{_text(text)}</bdi></td>"
-    if value is None or value != value:  # NaN and pandas' NA are not known
+    if value is None or value != value:  # NaN and pandas' NA are unknown
         return '<td class="number">–</td>'
     exact = f' title="{int(value):,} B"' if kind == "bytes" else ""
     return f'<td class="number" data-value="{float(value)!r}"{exact}>{_text(_SHOWN[kind](value))}</td>'

@@ -1,4 +1,4 @@
-"""A BSP picture of one IPU as PNG: tiles downwards, device cycles to the right."""
+"""The BSP raster of one IPU as PNG: tiles downwards, device cycles to the right."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS, MOST_ROWS = 1_000, 240
 
 
 def bsp_png(source: ReportSource, ipu: int, begin: int, end: int) -> bytes:
-    """Each pixel mixes the colours of what its tiles did in its cycles by their shares; what is left is see-through."""
+    """A pixel mixes the colours of its classes by their shares of its tile cycles; the rest is transparent."""
     steps = timeline(source, ipu)
     columns = max(1, min(COLUMNS, (end - begin) * GRAIN))
     pitch = -(-(end - begin) * GRAIN // columns)

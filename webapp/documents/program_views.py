@@ -19,19 +19,19 @@ from webapp.formats import cycles_text, integer_text, seconds_text
 from webapp.graph_analyser.execution.state import ipus_of, window_of
 from webapp.view import ViewContext
 
-#: IPUs whose picture is drawn.
+#: IPUs with a picture.
 MOST_PICTURES = 4
 
 _INDENT = "\u2003"
 
 
 def tree_blocks(context: ViewContext, names: Names) -> list[Block]:
-    """The tree of the selected program's root, else of the first one, with its figures."""
+    """The tree of the selected program's root (by default the first root) with its figures."""
     source = context.source
     programs, found = programs_of(source), roots(source)
     chosen = context.selection.program
     if not found:
-        return [Note("This report holds no programs.")]
+        return [Note("This report has no programs.")]
     inside = chosen is not None and chosen < len(programs.type)
     root = root_of(source, chosen) if inside and chosen is not None else found[0].program
     tree, sums = tree_rows(source, root), figures(source, context.selection.ipu)
@@ -66,7 +66,7 @@ def _known(value: np.int64) -> int | None:
 
 
 def execution_blocks(context: ViewContext, names: Names) -> list[Block]:
-    """Figures of the window or selection, the BSP picture of its tiles, and its longest steps."""
+    """Figures of the window, the BSP raster of its tiles, and its longest steps."""
     source = context.source
     window, target = window_of(source, context.selection), source.reader.target()
     ipus = ipus_of(source, context.selection)
@@ -96,10 +96,10 @@ def execution_blocks(context: ViewContext, names: Names) -> list[Block]:
     for ipu in ipus[:MOST_PICTURES]:
         if not length:
             break
-        alt = f"Tiles of IPU {ipu} over device cycles {window.begin:,} to {window.end:,}, coloured by what they did"
+        alt = f"Tiles of IPU {ipu} over device cycles {window.begin:,} to {window.end:,}, coloured by class of step"
         note = f"Tiles downwards, device cycles {window.begin:,} to {window.end:,} to the right."
         picture = bsp_png(source, ipu, window.begin, window.end)
-        blocks.append(Picture(f"What the tiles of IPU {ipu} did", picture, alt, legend, note))
+        blocks.append(Picture(f"Tiles of IPU {ipu} over time", picture, alt, legend, note))
     if len(ipus) > MOST_PICTURES:
         blocks.append(Note(f"Pictures of the first {MOST_PICTURES} of {len(ipus)} IPUs."))
     return [*blocks, _steps(context, ipus[0], window.begin, window.end)]
@@ -134,7 +134,7 @@ def _steps(context: ViewContext, ipu: int, begin: int, end: int) -> Table:
 
 
 def exchange_blocks(context: ViewContext, names: Names) -> list[Block]:
-    """Every exchange program with what it moves."""
+    """All exchange programs with their bytes, messages and cycles."""
     fields = [
         Field("program", "Id", "integer"),
         Field("type", "Type"),
@@ -143,8 +143,8 @@ def exchange_blocks(context: ViewContext, names: Names) -> list[Block]:
         Field("received", "Received each", "bytes"),
         Field("sent", "Sent each", "bytes"),
         Field("messages", "Messages", "integer"),
-        Field("worst_tile", "Worst receiver, tile", "integer"),
-        Field("worst_bytes", "It receives", "bytes"),
+        Field("worst_tile", "Busiest tile", "integer"),
+        Field("worst_bytes", "Its bytes", "bytes"),
         Field("executions", "Executions", "integer"),
         Field("cycles", "Cycles each", "decimal"),
         Field("code", "Code", "bytes"),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-#: Lines of a file that are written; of a longer file, those that made something.
+#: Lines of an exported file; of a longer file, only lines with programs or variables.
 MOST_LINES = 5_000
 
 _TAB = 8
@@ -36,17 +36,17 @@ _FIGURES = [
 
 
 def source_blocks(context: ViewContext, names: Names) -> list[Block]:
-    """What no line accounts for, the files, and the chosen file: its text beside the figures, or without names only
-    the lines that made something."""
+    """Figures outside all lines, the files, and the selected file: its text with figures, or in a confidential export
+    only the numbers of lines with programs or variables."""
     source, ipu = context.source, context.selection.ipu
     if ipu is not None and ipu >= source.reader.target().num_ipus:
         ipu = None
     file = chosen_file(source, context.params.get("src_file", ""))
     if not file:
-        return [Note("No debug context of this report names a file and a line.")]
+        return [Note("No debug context of this report names a source file and line.")]
     found = line_figures(source, ipu)
     files = file_table(source, ipu)
-    fields = [Field("File", "File", "file"), Field("Lines", "Lines that made something", "integer"), *_FIGURES]
+    fields = [Field("File", "File", "file"), Field("Lines", "Lines with programs or variables", "integer"), *_FIGURES]
     blocks: list[Block] = [_unattributed(found), *(Note(each) for each in found.missing)]
     blocks.append(frame_table("Files, most cycles first", files[files["File"] != ""], fields))
     return [*blocks, *_lines(source, file, ipu, names), *_parts(context, file)]
@@ -72,18 +72,18 @@ def _lines(source: ReportSource, file: str, ipu: int | None, names: Names) -> li
     title = f"Lines of {names.show('file', file)}"
     fields = [Field("Line", "Line", "integer"), *_FIGURES]
     if names.confidential:
-        note = Note("Texts are left out; listed are the lines that made something.")
+        note = Note("Texts are omitted; only lines with programs or variables are listed.")
         return [note, _cut(title, made, fields)]
     notes = [Note(text.problem)] if text.problem else []
     if len(text.lines) > MOST_LINES:
-        notes.append(Note(f"The file has {len(text.lines):,} lines; listed are those that made something."))
+        notes.append(Note(f"The file has {len(text.lines):,} lines; only those with programs or variables are listed."))
     if not text.lines:
         return [*notes, _cut(title, made, fields)]
     return [*notes, _cut(title, _with_text(made, text), [*fields, Field("Text", "Text", "code")])]
 
 
 def _with_text(made: pd.DataFrame, text: SourceText) -> pd.DataFrame:
-    """Every line of the text, or only those that made something; lines beyond its end made something too."""
+    """All lines of the text, or of a long one those with figures; lines with figures beyond its end are included."""
     frame = made
     if len(text.lines) <= MOST_LINES:
         every = np.union1d(np.arange(1, len(text.lines) + 1), made["Line"].to_numpy())
@@ -97,13 +97,13 @@ def _cut(title: str, frame: pd.DataFrame, fields: list[Field]) -> Table:
 
 
 def _parts(context: ViewContext, file: str) -> list[Block]:
-    """What the selected line made."""
+    """The programs and variables of the selected line."""
     source, line = context.source, whole_number(context.params.get("src_line", ""))
     if line is None:
         return []
     programs, variables = at_line(source, file, line)
     if not len(programs) and not len(variables):
-        return [Note(f"Line {line:,} made no program and no variable.")]
+        return [Note(f"Line {line:,} creates no program and no variable.")]
     found, columns = figures(source), programs_of(source)
     order = programs[np.argsort(-found.self_cycles[programs], kind="stable")]
     rows: list[dict[str, Any]] = [
@@ -116,7 +116,7 @@ def _parts(context: ViewContext, file: str) -> list[Block]:
         Field("name", "Name", "program"),
         Field("cycles", "Self cycles", "cycles"),
     ]
-    blocks: list[Block] = [Table(f"Programs that line {line:,} made", fields, rows, len(programs))]
+    blocks: list[Block] = [Table(f"Programs of line {line:,}", fields, rows, len(programs))]
     known = source.kept.once("variables", source.reader.variables)
     if known is None:
         return blocks
@@ -124,4 +124,4 @@ def _parts(context: ViewContext, file: str) -> list[Block]:
     order = variables[np.argsort(-sizes[variables], kind="stable")]
     rows = [{"id": v, "name": known.name[v], "bytes": int(sizes[v])} for v in order[:MOST_ROWS].tolist()]
     fields = [Field("id", "Id", "integer"), Field("name", "Name", "variable"), Field("bytes", "Size", "bytes")]
-    return [*blocks, Table(f"Variables that line {line:,} made", fields, rows, len(variables))]
+    return [*blocks, Table(f"Variables of line {line:,}", fields, rows, len(variables))]

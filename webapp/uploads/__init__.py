@@ -1,4 +1,4 @@
-"""Reports that a visitor drops on the first page: unpacked into a private folder that goes when the viewer ends."""
+"""Reports dropped on the first page, unpacked into a private folder that is deleted when the viewer ends."""
 
 from webapp.uploads.store import Uploads
 from webapp.uploads.unpack import RefusedError, unpack

@@ -1,4 +1,4 @@
-"""`POST /data/upload?name=report.zip` with the file as body: answers {"href": ...} or one sentence."""
+"""`POST /data/upload?name=report.zip` with the file as body answers {"href": ...} or one sentence."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from webapp.uploads.store import Uploads
 from webapp.uploads.unpack import RefusedError
 from webapp.views import views_of
 
-#: A header that pages of other sites cannot send without asking first.
+#: A header that pages of other sites cannot send without a CORS preflight.
 HEADER = "X-Popvision"
 
 
 def register(app: Dash, uploads: Uploads) -> None:
-    """The one route."""
+    """Add the route."""
 
     def respond() -> Response:
         if request.headers.get(HEADER) != "upload":
@@ -23,7 +23,7 @@ def register(app: Dash, uploads: Uploads) -> None:
         try:
             entries = uploads.take(request.stream, name, request.content_length)
         except RefusedError as problem:
-            text = f"{name[:80] or 'This file'} was not taken: {problem}."
+            text = f"{name[:80] or 'This file'} was not accepted: {problem}."
             return Response(text, status=422, mimetype="text/plain")
         first = next((each for each in entries if each.kind == "report"), entries[0])
         page = f"/{'r' if first.kind == 'report' else 't'}/{first.key}/{views_of(first.kind)[0].id}"

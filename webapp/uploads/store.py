@@ -1,4 +1,4 @@
-"""The private folder of one viewer's uploads."""
+"""The private folder of the uploads of a viewer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from webapp.uploads.unpack import Caps, RefusedError, unpack
 
 _CHUNK = 1 << 20
 
-#: Uploads that one viewer keeps.
+#: Uploads of one viewer.
 MOST_UPLOADS = 32
 
 
 class Uploads:
-    """Takes uploads into a folder that only this user can read and that is deleted when the viewer ends."""
+    """Stores uploads in a folder that only this user can read and that is deleted when the viewer ends."""
 
     def __init__(self, library: Library, caps: Caps = Caps()) -> None:  # noqa: B008 -- frozen
         self._library = library
@@ -44,10 +44,10 @@ class Uploads:
         return self._library.add(place)
 
     def _place(self, name: str) -> Path:
-        """A new folder called like the upload, in a new folder of its own."""
+        """A new folder with the name of the upload, in a new private folder."""
         with self._lock:
             if self._count >= MOST_UPLOADS:
-                raise RefusedError(f"this viewer has taken {MOST_UPLOADS} uploads; start it again")
+                raise RefusedError(f"this viewer has reached its limit of {MOST_UPLOADS} uploads; restart it")
             self._count += 1
             if self._folder is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="popvision-upload-", ignore_cleanup_errors=True)

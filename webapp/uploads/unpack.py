@@ -1,8 +1,8 @@
-"""An uploaded file into a folder: a .zip, .tar, .tar.gz, or a profile.pop or .pvti alone.
+"""Unpack an uploaded .zip, .tar or .tar.gz, or a single profile.pop or .pvti, into a folder.
 
-The archive is hostile: only files with the names of a report are written, at paths that stay inside the folder, from
-regular members, while running totals stay below the caps. Anything that tries to leave the folder refuses the whole
-archive. Nothing but `_write` creates files.
+The archive is untrusted: only regular members with file names of a report are written, at paths inside the folder,
+while running totals stay below the caps. A member that leads out of the folder makes the entire archive refused. Only
+`_write` creates files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-#: Names of the files of a report; all others are left out.
+#: File names of a report; other files are skipped.
 KNOWN = frozenset(
     {
         "profile.pop",
@@ -51,11 +51,11 @@ _HEADERS = (
 
 
 class RefusedError(ValueError):
-    """An upload that is not taken; the message is a clause that says why."""
+    """An upload that is refused; the message is a clause with the reason."""
 
 
 class _CappedStream:
-    """Reads from a stream until more than `limit` bytes came out of it."""
+    """Reads from a stream; raises RefusedError after more than `limit` bytes."""
 
     def __init__(self, stream: IO[bytes], limit: int) -> None:
         self._stream = stream
@@ -70,7 +70,7 @@ class _CappedStream:
 
 
 class _GuardedInfo(tarfile.TarInfo):
-    """A member whose own headers are looked at before they are read into memory."""
+    """A member that checks the size of its headers before they are read into memory."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _HEADERS and self.size > _MOST_HEADER_BYTES:
@@ -80,7 +80,7 @@ class _GuardedInfo(tarfile.TarInfo):
 
 @dataclass(frozen=True)
 class Caps:
-    """Limits of one upload; above one of them it is refused."""
+    """Limits of one upload."""
 
     packed_bytes: int = 1 << 30
     unpacked_bytes: int = 4 << 30
@@ -91,16 +91,16 @@ class Caps:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """Files written, and members left out because a report has no such file."""
+    """The written files, and the number of skipped members."""
 
     written: list[Path]
     left_out: int
 
 
 def unpack(upload: Path, name: str, folder: Path, caps: Caps = Caps()) -> Unpacked:
-    """Write the report files of `upload`, which the visitor calls `name`, below `folder`, an existing empty one.
+    """Write the report files of `upload`, which the user calls `name`, below `folder`, an existing empty one.
 
-    Raises RefusedError with one sentence; what was written until then is the caller's to remove."""
+    Raises RefusedError; the caller removes files written before."""
     if upload.stat().st_size > caps.packed_bytes:
         raise RefusedError(f"the file is larger than {caps.packed_bytes >> 20:,} MiB")
     with upload.open("rb") as file:
@@ -133,7 +133,7 @@ def unpack(upload: Path, name: str, folder: Path, caps: Caps = Caps()) -> Unpack
 
 
 def _alone(name: str) -> tuple[str, ...]:
-    """Where a database goes that came without an archive."""
+    """The path of a database that was uploaded without an archive."""
     if name.lower().endswith(".pvti"):
         return (_SAFE.sub("_", Path(name).name)[-100:].lstrip(".") or "trace.pvti",)
     return ("profile.pop",)
@@ -153,7 +153,7 @@ def _take(members: Iterator[tuple[tuple[str, ...], IO[bytes]]], folder: Path, ca
 
 
 def safe_parts(name: str, caps: Caps) -> tuple[str, ...]:
-    """The path of a member as folder and file names. Raises RefusedError for one that could lead outside."""
+    """The path of a member as folder and file names. Raises RefusedError for a path that may lead outside."""
     shown = name[:80].encode("ascii", "replace").decode("ascii")
     if "\0" in name or "\\" in name or name.startswith("/") or re.match(r"^[A-Za-z]:", name):
         raise RefusedError(f"the archive holds {shown!r}, which is not a path below its own folder")
@@ -206,7 +206,7 @@ def _zip_members(upload: Path, caps: Caps) -> Iterator[tuple[tuple[str, ...], IO
 
 
 def _check_directory(upload: Path) -> None:
-    """Look at the size of the table of contents before `zipfile` reads all of it."""
+    """Check the size of the table of contents before `zipfile` reads it."""
     with upload.open("rb") as file:
         file.seek(max(0, upload.stat().st_size - (1 << 16) - 22))
         tail = file.read()

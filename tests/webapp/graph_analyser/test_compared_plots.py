@@ -52,7 +52,7 @@ def test_a_target_without_that_run_is_left_out_and_named() -> None:
     traces, below = _over_time(("train_mlp", "matmul_chain"))
     assert "Source: not always live" in traces
     assert not [name for name in traces if name.startswith("Target")]
-    assert "The source is shown alone. Target: it has no run of the same program and name as run 0." in below
+    assert "Only the source is shown. Target: it has no run with the program and name of run 0." in below
 
 
 @pytest.mark.parametrize("by", ["category", "region", "liveness"])

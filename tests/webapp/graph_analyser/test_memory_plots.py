@@ -89,14 +89,14 @@ def source(tmp_path: Path) -> ReportSource:
 def test_memory_state_leaves_out_what_the_report_does_not_have(source: ReportSource) -> None:
     state = memory_state(source, {"tiles": "1,4,99", "mem_replica": "7", "mem_graph": "pie", "mem_tab": "nothing"})
     assert (state.tiles, state.replica, state.graph, state.tab) == ((1, 4), 0, "total", "details")
-    assert state.problems == ("This report has tiles 0 to 5: others are left out.",)
+    assert state.problems == ("This report has tiles 0 to 5; other numbers are ignored.",)
     assert memory_state(source, {"mem_ipus": "1", "ipu": "1", "tiles": "2"}).ipus == (1,)
 
 
 def test_liveness_state(source: ReportSource) -> None:
     state = liveness_state(source, {"liveness": "3", "live_also": "5,3,88", "live_source": "tile", "tiles": "4"}, 9)
     assert (state.indices, state.where) == ((3, 5), Where("tile", 4))
-    assert state.problems == ("This report has liveness indices 0 to 8: others are left out.",)
+    assert state.problems == ("This report has liveness indices 0 to 8; other numbers are ignored.",)
     wrong = liveness_state(source, {"live_source": "ipu:9"}, 9)
     assert wrong.where == Where("all", 0)
     assert wrong.problems == ("This report has IPUs 0 to 1: IPU 9 does not exist.",)

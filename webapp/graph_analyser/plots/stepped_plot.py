@@ -116,7 +116,7 @@ class SteppedPlot:
         return traces
 
     def _positions(self) -> tuple[Int64Array, bool]:
-        """(positions to draw, whether decimated): extremes of every curve, finer in the window, and marked positions."""
+        """(positions to draw, whether decimated): extremes of every curve, finer in the window; marked positions."""
         first, last = self.shown
         most = min(WINDOW_POSITIONS, MOST_POINTS // len(self.series))
         decimated = last - first + 1 > most

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from flask import Response
 
-from webapp.kept_answers import KeptAnswers
+from webapp.answer_cache import AnswerCache
 
 
 def maker(made: list[str], text: str) -> Callable[[], Response]:
@@ -21,7 +21,7 @@ def maker(made: list[str], text: str) -> Callable[[], Response]:
 
 def test_a_second_client_gets_the_same_answer() -> None:
     made: list[str] = []
-    kept = KeptAnswers()
+    kept = AnswerCache()
     first = kept.answer(("/a", b"x=1"), maker(made, "one"))
     second = kept.answer(("/a", b"x=1"), maker(made, "two"))
     other = kept.answer(("/a", b"x=2"), maker(made, "three"))
@@ -34,7 +34,7 @@ def test_a_second_client_gets_the_same_answer() -> None:
 
 def test_the_least_recently_used_go_first() -> None:
     made: list[str] = []
-    kept = KeptAnswers(most_bytes=8)
+    kept = AnswerCache(most_bytes=8)
     for name in (b"a", b"b", b"a", b"c", b"a", b"b"):
         kept.answer(("/", name), maker(made, name.decode() * 4))
     assert made == ["aaaa", "bbbb", "cccc", "bbbb"]
@@ -42,7 +42,7 @@ def test_the_least_recently_used_go_first() -> None:
 
 def test_an_answer_larger_than_the_store_is_not_kept() -> None:
     made: list[str] = []
-    kept = KeptAnswers(most_bytes=3)
+    kept = AnswerCache(most_bytes=3)
     for _ in range(2):
         assert kept.answer(("/", b""), maker(made, "long")).data == b"long"
     assert made == ["long", "long"]
@@ -51,7 +51,7 @@ def test_an_answer_larger_than_the_store_is_not_kept() -> None:
 def test_who_asks_together_waits_for_one_answer() -> None:
     made: list[str] = []
     begun, go = threading.Event(), threading.Event()
-    kept = KeptAnswers()
+    kept = AnswerCache()
 
     def slow() -> Response:
         begun.set()
@@ -75,7 +75,7 @@ def test_who_asks_together_waits_for_one_answer() -> None:
 
 
 def test_a_problem_is_raised_and_not_kept() -> None:
-    kept = KeptAnswers()
+    kept = AnswerCache()
 
     def fail() -> Response:
         raise ValueError("no such window")

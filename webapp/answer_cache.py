@@ -1,7 +1,7 @@
-"""Answers of routes kept for the next client that asks the same: several people look at one report at once.
+"""An LRU cache of the answers of routes, since several people may view one report at once.
 
-An answer belongs to an opened report and its query, so it goes when the report's file has changed and is opened again.
-Clients that ask together wait for one answer. Least recently used answers go first.
+An answer belongs to an opened report and a query, and is dropped when the report's file changes and is opened again.
+Concurrent requests of one answer wait for a single computation.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from flask import Response, request
 from popvision.analysis.report.source import ReportSource
 from popvision.kept import BoundedCache
 
-MOST_BYTES = 32 << 20  #: of all answers of one report
-_LARGEST = 1 << 20  #: a larger answer is not kept
+MOST_BYTES = 32 << 20  #: of all cached answers of one report
+_LARGEST = 1 << 20  #: bytes of the largest cached answer
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class _Answer:
     headers: tuple[tuple[str, str], ...]
 
 
-class KeptAnswers:
-    """What one report was asked. Safe to use from several threads."""
+class AnswerCache:
+    """The cached answers of one report. Thread-safe."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._answers: BoundedCache[tuple[str, bytes], _Answer] = BoundedCache(
@@ -34,13 +34,13 @@ class KeptAnswers:
         )
 
     def answer(self, name: tuple[str, bytes], make: Callable[[], Response]) -> Response:
-        """The answer called `name`; `make()` where it is not here. What `make` raises, everybody who waited gets."""
+        """The cached answer `name`, else that of `make()`. Every waiting caller gets an error that `make` raises."""
         return _response(self._answers.get(name, lambda: _taken(make())))
 
 
-def kept_answer(source: ReportSource, make: Callable[[], Response]) -> Response:
-    """The answer of `source` to this request: route and query. Only for routes that read nothing else of a request."""
-    answers = source.kept.once("answers of routes", KeptAnswers)
+def cached_answer(source: ReportSource, make: Callable[[], Response]) -> Response:
+    """The answer of `source` to the current request. Only for routes that depend on path and query alone."""
+    answers = source.kept.once("answers of routes", AnswerCache)
     return answers.answer((request.path, request.query_string), make)
 
 
