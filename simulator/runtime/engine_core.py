@@ -1,4 +1,4 @@
-"""EngineCore: a compiled graph at work. Runs programs, serves the host side, records what ran."""
+"""EngineCore: a loaded program. It runs programs, serves the host side and records runs."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ from simulator.compiler.machine import Machine
 from simulator.runtime.address_accurate.plan import AddressPlan
 from simulator.runtime.clock.device_clock import DeviceClock
 from simulator.runtime.clock.host_response import HostResponse
-from simulator.runtime.clock.run_time import RunTime
+from simulator.runtime.clock.segments import RunTime
 from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.host_end import HostEnd
-from simulator.runtime.host.host_side import Action
-from simulator.runtime.host.run_ended import RunEndedError, RunStoppedError
+from simulator.runtime.host.host_side import Action, RunEndedError, RunStoppedError
 from simulator.runtime.recording.recorder import Recorder
 from simulator.runtime.values.arena import Place
 from simulator.runtime.values.numeric_plan import NumericPlan
@@ -47,8 +46,8 @@ _channel = pvti.channel("Poplar Runtime")
 
 
 class EngineCore(HostEnd):
-    """A compiled graph and its runs. `plan` computes its values; where the graph was compiled for the address-accurate
-    mode, the bytes of the tiles do. `recording` = keep records of further runs."""
+    """A compiled graph and its runs. `plan` computes its values, unless the graph was compiled for the address-accurate
+    mode. `recording` = keep records of further runs."""
 
     def __init__(self, compiled: CompiledGraph, plan: NumericPlan, settings: RunSettings | None = None) -> None:
         settings = settings or RunSettings()
@@ -57,7 +56,7 @@ class EngineCore(HostEnd):
         self._layout = plan.layout
         self.recording = settings.recording
         self.device_cycles = 0  #: of all runs since loading
-        self.last_blocks: list[TileBlocks] = []  #: of the last run, where nothing else of it was kept
+        self.last_blocks: list[TileBlocks] = []  #: of the last run, if only its blocks were recorded
         self.recorder = Recorder(compiled.lowered, compiled.machine, settings.runs_kept)
         self._settings = settings
         self._plan = _value_plan(compiled, plan)
@@ -78,7 +77,7 @@ class EngineCore(HostEnd):
         return bool(self.memories)
 
     def load(self) -> None:
-        """Bring all variables into their first state: zeros, constants and initial values."""
+        """Set all variables to their initial state: zeros, constants and initial values."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::load"):
             self.memories = list(self._plan.memories(self._settings.autoload))
             self.remote.clear()
@@ -93,12 +92,12 @@ class EngineCore(HostEnd):
             self._stop = False
 
     def bind(self) -> None:
-        """Bind programs to memory: again when other programs are watched than before."""
+        """Bind programs to memory; called again when the watched programs change."""
         if self.loaded:
             self._actions = self._plan.bind(self.memories, self)
 
     def unload(self) -> None:
-        """Give the values of all variables back. Actions refer to this object, so it would not go away by itself."""
+        """Free the values of all variables. Actions refer to this object, so the garbage collector would not."""
         self.memories = []
         self._actions = []
         self.watchers = []
@@ -137,7 +136,7 @@ class EngineCore(HostEnd):
         return None
 
     def _act(self, index: int, settings: RuntimeSettings) -> bool:
-        """Compute what a program computes; False when it was stopped."""
+        """Run a program's action; False when it was stopped."""
         try:
             self.planted.at_start(self.compiled.lowered.branches[index])
             self._actions[index]()
@@ -164,7 +163,7 @@ class EngineCore(HostEnd):
         return self.clock.run(self.compiled.lowered.branches[index], waits, self.choices)
 
     def _foreseen(self, index: int, settings: RuntimeSettings) -> RunTime | None:
-        """The modelled run, where it is known before it runs; the deadline is set where it would miss it."""
+        """The modelled run, if it is known before the run. Sets the deadline where the run would miss it."""
         branch = self.compiled.lowered.branches[index]
         if self.deadline.is_set:
             self.deadline.clear()
@@ -185,7 +184,7 @@ class EngineCore(HostEnd):
         return run
 
     def _check_response(self, run: RunTime, settings: RuntimeSettings) -> None:
-        """Raise unknown_runtime_error where the device lets the host wait longer than it would."""
+        """Raise unknown_runtime_error where the device does not synchronise with the host in time."""
         limit = settings.sync_timeout
         silence = self._response.longest_silence(run) / self.compiled.machine.clock_hz if limit else 0.0
         if silence > limit:
@@ -196,7 +195,7 @@ class EngineCore(HostEnd):
             )
 
     def _use_threads(self, settings: RuntimeSettings) -> None:
-        """Let callbacks run where the runtime options say."""
+        """Run callbacks on the threads that the runtime options give."""
         wanted = settings.callback_mode, settings.callback_workers, settings.numa_aware
         if wanted != self._callback_threads:
             self._callback_threads = wanted
@@ -217,7 +216,7 @@ class EngineCore(HostEnd):
         self.write_tensor(handle, place, buffer)
 
     def variable_place(self, variable: int) -> Any:
-        """Where a whole variable is, flat, for the memories."""
+        """The place of a whole variable, flat."""
         if isinstance(self._plan, AddressPlan):
             return self._plan.variable(variable)
         columns = self.compiled.source.store.variables
@@ -231,7 +230,7 @@ class EngineCore(HostEnd):
         return user + [handle + ("+" if kind == "write" else "-") for kind, handle in plan.host_copies]
 
     def _place(self, kind: str, handle: str) -> Any:
-        """Where a tensor is that the host reads or writes."""
+        """The place of a tensor that the host reads or writes."""
         copies = list(self._plan.host_copies)
         if (kind, handle) not in copies:
             known = ", ".join(h for k, h in copies if k == kind) or "none"
@@ -253,16 +252,16 @@ def _value_plan(compiled: CompiledGraph, plan: NumericPlan) -> Any:
 
 
 def _poll_cycles(settings: RuntimeSettings, machine: Machine) -> int:
-    """Cycles that the device waits for the host's next look. A host that polls every p microseconds finds a request
-    p / 2 after it was made, on average; with interrupts (hybrid) at once."""
+    """Cycles that the device waits for the host to notice a request: on average half the polling period, or 0 with
+    interrupts (hybrid)."""
     if settings.sync_method == "hybrid":
         return 0
     return round(settings.sync_poll_us / 2 * 1e-6 * machine.clock_hz)
 
 
 def _waits(seconds: list[tuple[int, float]], machine: Machine) -> Iterator[Int64Array]:
-    """The cycles that each replica waits at each host copy. A copy's transfers are one after another, from replica 0
-    on; one transfer for all replicas makes all of them wait."""
+    """The cycles that each replica waits at each host copy. The transfers of a copy are in order of replicas; a
+    broadcast makes all replicas wait."""
     first = [i for i, (replica, _) in enumerate(seconds) if replica == 0]
     for begin, end in zip(first, [*first[1:], len(seconds)], strict=True):
         cycles = [round(time_ * machine.clock_hz) for _, time_ in seconds[begin:end]]

@@ -27,7 +27,7 @@ from simulator.poplar.program import (
     Sequence,
     Switch,
 )
-from simulator.runtime.clock import chosen_time
+from simulator.runtime.clock import data_dependent_time
 from simulator.runtime.clock.device_clock import DeviceClock
 
 PROFILED = {
@@ -304,10 +304,10 @@ def test_trips_that_choose_alike_are_timed_once(outer, monkeypatch):
         inner = If(bench.flag, Repeat(2, If(bench.flag, bench.put(1), Sequence())), bench.put(2))
         body = Sequence(bench.count(20), inner)
         loop = Repeat(40, body) if outer == "Repeat" else RepeatWhileTrue(bench.count(40), bench.flag, body)
-        in_order = DeviceClock._in_order
+        in_order = DeviceClock.run_in_order
         with monkeypatch.context() as patch:
-            patch.setattr(chosen_time, "_LONGEST_TRIP", longest)
-            patch.setattr(DeviceClock, "_in_order", lambda *given: worked_out.append(1) or in_order(*given))
+            patch.setattr(data_dependent_time, "_LONGEST_TRIP", longest)
+            patch.setattr(DeviceClock, "run_in_order", lambda *given: worked_out.append(1) or in_order(*given))
             engine = bench.run(loop)[2]
         return engine.core.recorder.records[0], len(worked_out)
 

@@ -1,4 +1,4 @@
-"""Programs that choose, on the bytes of the tiles: the value that decides is read where the report says it lies."""
+"""Programs that choose, in the address-accurate mode: control values are read from the addresses in the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Action = Callable[[], None]
 
 
 class Choosing:
-    """Actions of the programs that choose or end the run. `chosen`: what each of them chose last, by row."""
+    """Actions of programs that choose or end the run. `chosen`: their last choices, by row."""
 
     def __init__(
         self, lowered: LoweredPrograms, replicas: Sequence[Replica], memories: Sequence[ReplicaMemory], side: HostSide
@@ -38,13 +38,13 @@ class Choosing:
         }
 
     def exchange(self, exchange: object) -> Action | None:
-        """What an exchange of words moves; None for other exchanges."""
+        """The action of an exchange of words; None for other exchanges."""
         words, own = self._exchanged.get(id(exchange), (None, None))
         return None if words is None or own is None else words.action(own)
 
     def action(self, row: int, program: host.Program | None, sent: SentWords | None) -> Action | None:
-        """What a program does at its own row; None for programs that choose nothing. `sent`: the words that
-        it looks at."""
+        """The action of a program at its own row; None for programs that do not choose. `sent`: the words that it
+        reads."""
         place = self._lowered.place_of(row)
         if isinstance(program, host.Abort | host.ErrorProgram) and place is not None:
             end = ending(program, place)

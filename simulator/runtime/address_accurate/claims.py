@@ -1,4 +1,4 @@
-"""What the report claims: where each allocation lies, when it is live, what is sent."""
+"""Claims of the report: the address of each allocation, its live ranges, and the messages."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ NOWHERE = -1
 
 @dataclass
 class Claims:
-    """Addresses count over the device: tile x bytes per tile + byte offset. `begin` and `size` have a row for each
-    variable of the report that holds values and a column for each tile; NOWHERE = no memory there."""
+    """Addresses count over the device: tile x bytes per tile + byte offset. `begin` and `size` have a row per variable
+    of the report with values and a column per tile; NOWHERE = no memory on that tile."""
 
     begin: Int64Array
     size: Int64Array
     order: Int64Array  #: program at each liveness index
-    starts: dict[int, list[slice]] = field(default_factory=dict)  #: what begins to be live at a liveness index
-    #: what is no longer live after a liveness index, each with the index since which it was
+    starts: dict[int, list[slice]] = field(default_factory=dict)  #: memory that becomes live at a liveness index
+    #: memory that dies after a liveness index, each with the index at which it became live
     ends: dict[int, list[tuple[int, slice]]] = field(default_factory=dict)
-    #: (live from, to, where) of what is not always live
+    #: (begin, end, memory) of live ranges
     lives: list[tuple[int, int, list[slice]]] = field(default_factory=list)
-    always: list[slice] = field(default_factory=list)  #: variables that are always live
-    own: list[tuple[str, slice]] = field(default_factory=list)  #: always-live memory that holds no variable
+    always: list[slice] = field(default_factory=list)  #: memory of always-live variables
+    overhead: list[tuple[str, slice]] = field(default_factory=list)  #: overhead memory: always live, without a variable
     sent: dict[int, Int64Array] = field(default_factory=dict)  #: bytes of each exchange from tile (row) to tile
 
 
 def claims_of(report: Compilation, holders: int, part_of: Sequence[int], capacity: int, tiles: int) -> Claims:
-    """The claims of a report whose first `holders` variables hold values, and whose last are parts of those in
-    `part_of`. Raises poplar_error for a report without lowered variables, for memory beyond `capacity` bytes of a tile
-    and for parts of a variable that do not lie on a tile one after the other."""
+    """The claims of a report. Its first `holders` variables have values; its last are parts of those in `part_of`.
+    Raises poplar_error for a report without lowered variables, for memory beyond `capacity` bytes of a tile, and for
+    parts of a variable that are not adjacent on a tile."""
     if report.liveness is None or report.eq_classes is None or report.variables is None or not report.lowered:
-        raise poplar_error("The report has no lowered variables or no liveness, so it claims no addresses.")
+        raise poplar_error("The report has no lowered variables or no liveness, so it has no addresses.")
     claims = Claims(
         np.full((holders, tiles), NOWHERE),
         np.zeros((holders, tiles), np.int64),
@@ -47,7 +47,7 @@ def claims_of(report: Compilation, holders: int, part_of: Sequence[int], capacit
     holder = np.arange(len(report.variables.name))
     holder[len(holder) - len(part_of) :] = part_of
     for tile in report.lowered:
-        _enter(tile, claims, ranges, holder, report.lowered_names, capacity)
+        _add_tile(tile, claims, ranges, holder, report.lowered_names, capacity)
     live = report.eq_classes
     for number, places in ranges.items():
         for row in range(int(live.offsets[number]), int(live.offsets[number + 1])):
@@ -61,7 +61,7 @@ def claims_of(report: Compilation, holders: int, part_of: Sequence[int], capacit
     return claims
 
 
-def _enter(
+def _add_tile(
     tile: LoweredTile,
     claims: Claims,
     ranges: dict[int, list[slice]],
@@ -75,8 +75,8 @@ def _enter(
             "use fewer values or more tiles."
         )
     holders = len(claims.begin)
-    whose = holder[tile.variable]  # everything of the simulator's own reports has a variable
-    rows = zip(*(c.tolist() for c in (tile.address, tile.bytes, whose, tile.eq_class, tile.name)), strict=True)
+    owners = holder[tile.variable]  # in the simulator's reports every allocation has a variable
+    rows = zip(*(c.tolist() for c in (tile.address, tile.bytes, owners, tile.eq_class, tile.name)), strict=True)
     for address, size, variable, live_class, name in rows:
         place = slice(tile.tile * capacity + address, tile.tile * capacity + address + size)
         if live_class >= 0:
@@ -84,7 +84,7 @@ def _enter(
         elif variable < holders:
             claims.always.append(place)
         else:
-            claims.own.append((f"{names[name]} of tile {tile.tile}", place))
+            claims.overhead.append((f"{names[name]} of tile {tile.tile}", place))
         if 0 <= variable < holders:
             begin = int(claims.begin[variable, tile.tile])
             if begin == NOWHERE:
@@ -95,15 +95,14 @@ def _enter(
 
 
 def dead_at(claims: Claims, position: int, since: int) -> Int64Array:
-    """Addresses of what lives at some index from `since` to `position`, but not at `position` itself, and of which
-    nothing else that lives there has the memory."""
-    touched = [places for begin, end, places in claims.lives if begin <= position and end > since]
+    """Addresses that are live at some index from `since` on but not at `position`."""
+    overlapping = [places for begin, end, places in claims.lives if begin <= position and end > since]
     living = [places for begin, end, places in claims.lives if begin <= position < end]
-    return np.setdiff1d(_addresses(touched), _addresses([*living, claims.always]))
+    return np.setdiff1d(_addresses(overlapping), _addresses([*living, claims.always]))
 
 
 def living_at(claims: Claims, position: int) -> Int64Array:
-    """Addresses of what lives at an index and before it."""
+    """Addresses of ranges that are live both at an index and before it."""
     return _addresses([places for begin, end, places in claims.lives if begin < position < end])
 
 

@@ -1,4 +1,4 @@
-"""The code of a vertex: Python's function, or one request to the process of compiled codelets."""
+"""The compute function of a vertex: the Python codelet's, or a request to the process of compiled codelets."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Print = Callable[[VertexPlaces, int, int, int, str], None]
 
 
 class CodeletCode:
-    """`print_codelet`: where compiled codelets print (`HostSide.print_codelet`)."""
+    """Makes compute functions. `print_codelet` receives the output of compiled codelets."""
 
     def __init__(self, program: Program | None, print_codelet: Print) -> None:
         self._session = None if program is None else Session(program)
         self._print = print_codelet
 
     def of(self, type_: VertexType, place: VertexPlace) -> Callable[[Any], Any]:
-        """`compute` of one vertex, on arrays that it writes into."""
+        """The `compute` function of one vertex, which writes into its arrays."""
         if type_.compiled is None:
             assert type_.compute is not None, f"{type_.name} has no compute function"
             return type_.compute

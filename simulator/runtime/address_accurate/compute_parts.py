@@ -1,7 +1,7 @@
-"""Where a compute set's operands lie, and what moves before and after it.
+"""Addresses of a compute set's operands, and the moves before and after it.
 
-An operand is used where it lies, in the message or output buffer of the tile, or in its gather buffer: which, the
-compiler's arrangement says (`simulator.compiler.lowering.arrange`).
+An operand is used in place, in the message or output buffer of the tile, or in its gather buffer, according to the
+compiler's arrangement (`simulator.compiler.lowering.arrange`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.lowering.arrange import Operands
 from simulator.compiler.lowering.exchange_plans import ComputePlan, ExchangePlans
 from simulator.runtime.address_accurate.claims import Claims
-from simulator.runtime.address_accurate.moves import Moved, buffer_address
-from simulator.runtime.address_accurate.sendings import Sending
+from simulator.runtime.address_accurate.moves import Moved, Sending, buffer_address
 from simulator.runtime.address_accurate.slots import Slots, bytes_from, stacked
 
 
 @dataclass(frozen=True)
 class Replica:
-    """One replica's places: the tiles from `shift` on, all variables by `slots`."""
+    """Addresses in one replica: its tiles begin at `shift`, its variables are in `slots`."""
 
     claims: Claims
     plans: ExchangePlans
@@ -37,7 +36,7 @@ class Replica:
     def buffer(
         self, numbers: Sequence[int], category: str, tile: Int64Array, offset: Int64Array, size: Int64Array
     ) -> Int64Array:
-        """Addresses of things in the buffer of this category among `numbers` (rows of ExchangePlans.buffers)."""
+        """Addresses of entries in the buffer of this category among `numbers` (rows of ExchangePlans.buffers)."""
         if len(tile) == 0:
             return tile
         (number,) = (n for n in numbers if self.plans.buffers[n].category == category)
@@ -47,17 +46,17 @@ class Replica:
 
 @dataclass(frozen=True)
 class Side:
-    """The inputs (or outputs) of a compute set: the address of every element of every field, by (block, field) in the
-    order of the regions; runs in gather buffers; and Slots of what lies in buffers."""
+    """The inputs (or outputs) of a compute set. `elements`: the address of every element of every field, by (block,
+    field) in the order of the regions; `buffered`: Slots of message (or output) buffers."""
 
     elements: dict[tuple[int, str], Int64Array]
-    near: Moved  #: from variables of the tile, or its message buffer, into gather buffers
+    near: Moved  #: from variables of the tile, or its message buffer, to gather buffers
     buffered: Slots
-    far_gathered: Int64Array  #: addresses in gather buffers of what comes from (goes to) other tiles, in order
+    far_gathered: Int64Array  #: addresses in gather buffers of remote pieces, in order
 
 
 def inputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
-    """Inputs, and the exchange that brings those of other tiles."""
+    """(inputs, the exchange of remote ones)."""
     assert plan.arranged is not None
     arranged, rows = plan.arranged, plan.arranged.before
     first = slice(arranged.message_rows)
@@ -79,14 +78,14 @@ def inputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
 
 
 def outputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
-    """Outputs, and the exchange that takes those of other tiles there."""
+    """(outputs, the exchange of remote ones)."""
     assert plan.arranged is not None
     arranged, rows = plan.arranged, plan.arranged.after
     tile, pieces = _far(replica, arranged.outputs, gathered=False)
-    size = pieces["length"] * pieces["plan"]
+    size = pieces["length"] * pieces["item_bytes"]
     address = replica.buffer(plan.after_buffers, "outputEdge", tile, stacked(tile, size), size)
     output = Slots(
-        f"the output buffer of '{plan.label}'", tile, pieces["start"], pieces["length"], pieces["plan"], address
+        f"the output buffer of '{plan.label}'", tile, pieces["start"], pieces["length"], pieces["item_bytes"], address
     )
     side = _side(replica, arranged.outputs, plan.after_buffers, output)
     far_tile, far = _far(replica, arranged.outputs, gathered=True)
@@ -95,7 +94,7 @@ def outputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
         np.concatenate([tile, far_tile]),
         np.concatenate([pieces["start"], far["start"]]),
         np.concatenate([pieces["length"], far["length"]]),
-        np.concatenate([pieces["plan"], far["plan"]]),
+        np.concatenate([pieces["item_bytes"], far["item_bytes"]]),
         np.concatenate([address, side.far_gathered]),
     )
     target = replica.slots.addresses(rows.dst + replica.shift, rows.start)
@@ -103,18 +102,18 @@ def outputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
 
 
 def _far(replica: Replica, operands: Sequence[Operands], *, gathered: bool) -> tuple[Int64Array, dict[str, Int64Array]]:
-    """(vertex's tile, columns) of pieces on other tiles, gathered ones or the others."""
+    """(vertex's tile, columns) of remote pieces, gathered or not."""
     emap = replica.emap
     none = np.empty(0, np.int64)
     tile, start, length, row = [none], [none], [none], [none]
     for o in operands:
-        kept = (emap.tile[o.pieces.row] != o.tile) & (o.gathered == gathered)
-        tile.append(o.tile[kept] + replica.shift)
-        start.append(o.pieces.start[kept])
-        length.append(o.pieces.length[kept])
-        row.append(o.pieces.row[kept])
+        remote = (emap.tile[o.pieces.row] != o.tile) & (o.gathered == gathered)
+        tile.append(o.tile[remote] + replica.shift)
+        start.append(o.pieces.start[remote])
+        length.append(o.pieces.length[remote])
+        row.append(o.pieces.row[remote])
     columns = {"start": np.concatenate(start), "length": np.concatenate(length)}
-    return np.concatenate(tile), columns | {"plan": emap.item_bytes[np.concatenate(row)]}
+    return np.concatenate(tile), columns | {"item_bytes": emap.item_bytes[np.concatenate(row)]}
 
 
 def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int], buffered: Slots) -> Side:
@@ -125,20 +124,20 @@ def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]
     near: list[tuple[Int64Array, Int64Array]] = [(none, none)]
     far: list[Int64Array] = [none]
     for o, place in zip(operands, places, strict=True):
-        tile, plan = o.tile + replica.shift, emap.item_bytes[o.pieces.row]
+        tile, item_bytes = o.tile + replica.shift, emap.item_bytes[o.pieces.row]
         local = emap.tile[o.pieces.row] == o.tile
         used = np.empty(len(tile), np.int64)
         in_place, waiting = local & ~o.gathered, ~local & ~o.gathered
         used[in_place] = replica.slots.addresses(tile[in_place], o.pieces.start[in_place])
         used[waiting] = buffered.addresses(tile[waiting], o.pieces.start[waiting])
         used[o.gathered] = place
-        elements[id(o.block), o.field] = bytes_from_items(used, o.pieces.length, plan)
+        elements[id(o.block), o.field] = bytes_from_items(used, o.pieces.length, item_bytes)
         copied = local & o.gathered
-        size = o.pieces.length[copied] * plan[copied]
+        size = o.pieces.length[copied] * item_bytes[copied]
         at = replica.slots.addresses(tile[copied], o.pieces.start[copied])
         near.append((bytes_from(at, size), bytes_from(used[copied], size)))
         if o.spread.any():
-            size = o.pieces.length[o.spread] * plan[o.spread]
+            size = o.pieces.length[o.spread] * item_bytes[o.spread]
             at = buffered.addresses(tile[o.spread], o.pieces.start[o.spread])
             near.append((bytes_from(at, size), bytes_from(used[o.spread], size)))
         far.append(used[~local & o.gathered & ~o.spread])

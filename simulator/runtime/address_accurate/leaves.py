@@ -1,4 +1,4 @@
-"""What each kind of lowered program does to the bytes of the tiles."""
+"""The action of each kind of lowered program on the bytes of the tiles."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from simulator.graph import program as host
 from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.codelet_code import CodeletCode
 from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of, outputs_of
-from simulator.runtime.address_accurate.moves import Moved, joined
-from simulator.runtime.address_accurate.sendings import Sending, check_sent
+from simulator.runtime.address_accurate.moves import Moved, Sending, check_sent, joined
 from simulator.runtime.address_accurate.slots import bytes_from
 from simulator.runtime.address_accurate.tile_memory import POISON, TileMemory
 from simulator.runtime.address_accurate.transfers import HostTransfers, addressed
@@ -35,7 +34,7 @@ Action = Callable[[], None]
 
 
 class Leaves:
-    """The action of each lowered program that does something. Nothing is read or written but through `memory`."""
+    """Makes the actions of lowered programs. They access values through `memory` only."""
 
     def __init__(
         self,
@@ -54,19 +53,19 @@ class Leaves:
         self._store, self._programs = store, arrangements.programs
         self._table, self._replicas = table, replicas
         self._memory, self._host = memory, host_side
-        self._items = arrangements.plans
-        self._ipu_of_tile = self._items.machine.ipu_of_tile
+        self._plans = arrangements.plans
+        self._ipu_of_tile = self._plans.machine.ipu_of_tile
         self._made: dict[int, Action | None] = {}
         self._on_tile: dict[int, Action] = {}  #: by compute set
         self._denied: dict[int, set[int]] = {}  #: by compute set: replicas in which a compute() returned false
         self._exchanges: dict[int, tuple[list[Sending], Packets, bool]] = {}  #: by id of the exchange
-        for compute_set, plan in self._items.computes.items():
-            self._enter_compute(compute_set, plan)
-        for copy in self._items.copies:
-            self._enter_copy(copy)
+        for compute_set, plan in self._plans.computes.items():
+            self._add_compute(compute_set, plan)
+        for copy in self._plans.copies:
+            self._add_copy(copy)
 
     def action(self, row: int) -> Action | None:
-        """What the program in this row does, None if nothing."""
+        """The action of the program in this row, None for none."""
         if row not in self._made:
             self._made[row] = self._action(row, self._table.type[row], self._table.work[row])
         return self._made[row]
@@ -94,7 +93,7 @@ class Leaves:
 
     def _exchange(self, row: int, exchange: Exchange, replica_map: Sequence[int]) -> Action | None:
         if id(exchange) not in self._exchanges:
-            return None  # the broadcast of the switch's control word, which is no variable
+            return None  # the broadcast of the switch control word, which is not a variable
         sendings, packets, between = self._exchanges[id(exchange)]
         rows = sendings[0].rows
         tiles = len(self._ipu_of_tile)
@@ -102,26 +101,26 @@ class Leaves:
         to = [shifts[r] for r in replica_map] if replica_map else shifts
         src = np.concatenate([rows.src + shift for shift in shifts])
         dst = np.concatenate([rows.dst + shift for shift in to])
-        away = src != dst  # a tile's own run that rides along is no message
+        away = src != dst  # a run that a tile sends to itself is not a message
         size = np.tile(rows.bytes, len(to))[away]
         check_sent(self._replicas[0].claims, row, self._table.name[row], src[away], dst[away], size)
         if not between:
             return self._copying(joined([s.moved(shift) for s, shift in zip(sendings, shifts, strict=True)]))
-        by_target = self._aimed(sendings, [shift // tiles for shift in to])
+        by_target = self._with_targets(sendings, [shift // tiles for shift in to])
         parts = [self._packets(s, packets, r)[1] for s, r in zip(by_target, self._replicas, strict=True)]
         return self._copying(joined(parts))
 
-    def _aimed(self, sendings: list[Sending], to: list[int]) -> list[Sending]:
-        """Each replica's rows with the places of the replica that receives them."""
+    def _with_targets(self, sendings: list[Sending], to: list[int]) -> list[Sending]:
+        """Each replica's rows with the target addresses of the receiving replica."""
         return [Sending(s.rows, s.source, sendings[r].target) for s, r in zip(sendings, to, strict=True)]
 
     def _packets(self, sending: Sending, packets: Packets, replica: Replica) -> tuple[Moved, Moved]:
         (number,) = packets.buffers
-        row, name = len(self._items.numels) + number, self._items.buffers[number].name
+        row, name = len(self._plans.numels) + number, self._plans.buffers[number].name
         return sending.through_packets(replica.claims, row, name, replica.emap, replica.shift)
 
-    def _enter_exchanges(self, exchanges: Exchanges, sendings: list[Sending], packets: Packets, all_: bool) -> None:
-        """Split as the compiler did: within IPUs and between them (`all_`: everything between)."""
+    def _add_exchanges(self, exchanges: Exchanges, sendings: list[Sending], packets: Packets, all_: bool) -> None:
+        """Split rows as the compiler did, within IPUs and between them (`all_`: all rows between)."""
         rows = sendings[0].rows
         crosses = all_ | (self._ipu_of_tile[rows.src] != self._ipu_of_tile[rows.dst])
         if exchanges.internal is not None:
@@ -135,7 +134,7 @@ class Leaves:
 
     # Compute sets and copies
 
-    def _enter_compute(self, compute_set: int, plan: ComputePlan) -> None:
+    def _add_compute(self, compute_set: int, plan: ComputePlan) -> None:
         inputs = [inputs_of(replica, plan) for replica in self._replicas]
         outputs = [outputs_of(replica, plan) for replica in self._replicas]
         store = self._store
@@ -155,8 +154,8 @@ class Leaves:
         if plan.scatter >= 0:
             back = [Moved(side.near.destination, side.near.source) for side, _ in outputs]
             self._on_tile[plan.scatter] = self._copying(joined(back))
-        self._enter_exchanges(plan.before, [s for _, s in inputs], plan.packets_before, False)
-        self._enter_exchanges(plan.after, [s for _, s in outputs], plan.packets_after, False)
+        self._add_exchanges(plan.before, [s for _, s in inputs], plan.packets_before, False)
+        self._add_exchanges(plan.after, [s for _, s in outputs], plan.packets_after, False)
 
     def _run(self, compute_set: int, vertices: list[Any]) -> None:
         self._denied[compute_set] = run_vertices(vertices, self._memory, verify=self._verify)
@@ -175,13 +174,13 @@ class Leaves:
 
         return run
 
-    def _enter_copy(self, plan: CopyPlan) -> None:
+    def _add_copy(self, plan: CopyPlan) -> None:
         arranged = plan.arranged
         if isinstance(arranged, Runs):
-            self._enter_exchanges(plan.exchange, [self._sent(arranged, r) for r in self._replicas], plan.packets, True)
+            self._add_exchanges(plan.exchange, [self._sent(arranged, r) for r in self._replicas], plan.packets, True)
         elif isinstance(arranged, CopyArrangement):
             sendings = [self._sent(arranged.sent, r) for r in self._replicas]
-            self._enter_exchanges(plan.exchange, sendings, plan.packets, False)
+            self._add_exchanges(plan.exchange, sendings, plan.packets, False)
             if plan.local >= 0:
                 self._on_tile[plan.local] = self._local(arranged)
 
@@ -201,7 +200,7 @@ class Leaves:
         return run
 
     def _filling(self, runs: Runs, replica: Replica) -> tuple[Int64Array, UInt8Array]:
-        """(addresses, bytes) of what tiles write themselves: constants of one value."""
+        """(addresses, bytes) of constants that tiles write themselves."""
         v, rows = self._store.variables, runs.transfer
         variables = self._store.variable_of(rows.start)
         one = {i: np.ravel(v.constant[i])[:1].view(np.uint8) for i in np.unique(variables).tolist()}
@@ -213,17 +212,17 @@ class Leaves:
         return lambda: self._memory.copy(moved.source, moved.destination)
 
     def _undefined(self, elements: Elements) -> Action:
-        """The contents of elements of variables that are always live are gone. The others' lives have ended already,
-        and their memory may hold something else."""
-        emap, claims = self._items.emap, self._replicas[0].claims
+        """Poison the elements of always-live variables. Live ranges of other variables have ended already, and their
+        memory may hold other values."""
+        emap, claims = self._plans.emap, self._replicas[0].claims
         always = np.array(sorted(place.start for place in claims.always), np.int64)
         cut = emap.cut(*elements)
         cut = cut.take(emap.tile[cut.row] >= 0)
         places = []
         for replica in self._replicas:
             tile = emap.tile[cut.row] + replica.shift
-            kept = np.isin(claims.begin[emap.variable[cut.row], tile], always)
-            own = cut.take(kept)
-            places.append(replica.slots.bytes_of(tile[kept], own.start, own.length, emap.item_bytes[own.row]))
-        gone = np.concatenate(places)
-        return lambda: self._memory.write(gone, np.full(len(gone), POISON, np.uint8))
+            chosen = np.isin(claims.begin[emap.variable[cut.row], tile], always)
+            own = cut.take(chosen)
+            places.append(replica.slots.bytes_of(tile[chosen], own.start, own.length, emap.item_bytes[own.row]))
+        poisoned = np.concatenate(places)
+        return lambda: self._memory.write(poisoned, np.full(len(poisoned), POISON, np.uint8))

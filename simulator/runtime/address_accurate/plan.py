@@ -1,4 +1,4 @@
-"""The plan of the address-accurate mode: the same face as NumericPlan, on the bytes of the tiles."""
+"""The plan of the address-accurate mode: the interface of NumericPlan, on the bytes of the tiles."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class AddressPlan:
-    """All programs and host copies of a compiled graph that has its arrangements.
+    """All programs and host copies of a compiled graph with its arrangements.
 
-    Raises poplar_error where the report's addresses, liveness and messages do not agree with what the programs need."""
+    Raises poplar_error where the report's addresses, liveness and messages contradict the programs."""
 
     def __init__(self, compiled: CompiledGraph, arrangements: Arrangements, plan: NumericPlan) -> None:
         m = compiled.machine
@@ -66,14 +66,14 @@ class AddressPlan:
         }
 
     def variable(self, variable: int) -> AddressedTensor:
-        """Where a whole variable lies, flat."""
+        """The addresses of a whole variable, flat."""
         columns = self._store.variables
         start, count = np.array([columns.base[variable]]), columns.numel[variable]
         dtype = columns.type[variable].dtype
         return addressed_elements(start, np.array([count]), (count,), dtype, self._replicas)
 
     def memories(self, autoload: bool = False) -> list[ReplicaMemory]:
-        """Memory in its first state, seen by each replica; each is loaded for itself, also with `autoload`."""
+        """The initial memory, one view per replica. Each replica is loaded separately, also with `autoload`."""
         memory = TileMemory(self._claims, self._size)
         for replica in self._replicas:
             number = replica.shift // max(len(replica.plans.machine.ipu_of_tile), 1)
@@ -115,7 +115,7 @@ class AddressPlan:
 
 
 def _store(memory: TileMemory, replica: Replica, element: int, values: AnyArray) -> None:
-    """Write values from an element on, where it has a tile and the report a place for it."""
+    """Write values from an element on; those without a tile or an address are skipped."""
     emap, claims = replica.emap, replica.claims
     cut = emap.cut(np.array([element]), np.array([len(values)]))
     tile = emap.tile[cut.row]

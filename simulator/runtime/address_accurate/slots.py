@@ -1,4 +1,4 @@
-"""Slots: where the elements of variables, or of a buffer, lie."""
+"""Slots: interval map from (tile, element) to addresses, of variables or of a buffer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Slots:
         self._key = self._tile * self._span + self._start
 
     def addresses(self, tile: Int64Array, element: Int64Array) -> Int64Array:
-        """The address of each element on its tile. Raises poplar_error where there is none."""
+        """The address of each element on its tile. Raises poplar_error for an element without one."""
         if len(element) == 0:
             return element
         at = np.searchsorted(self._key, tile * self._span + element, side="right") - 1
@@ -57,12 +57,12 @@ class Slots:
 
 
 def bytes_from(address: Int64Array, size: Int64Array) -> Int64Array:
-    """The address of every byte of places that begin at `address`, in order."""
+    """The address of every byte of runs that begin at `address`, in order."""
     return regions.elements(address, size)
 
 
 def stacked(tile: Int64Array, size: Int64Array) -> Int64Array:
-    """Offsets of things that lie one after the other on each tile, in order."""
+    """Offsets of entries that are stacked on each tile, in order."""
     order = np.argsort(tile, kind="stable")
     end = np.cumsum(size[order])
     before = end - size[order]
@@ -74,8 +74,8 @@ def stacked(tile: Int64Array, size: Int64Array) -> Int64Array:
 
 
 def variable_slots(claims: Claims, emap: ElementMap, tiles: int, replica: int, names: list[str]) -> Slots:
-    """Places of all variables of one replica, whose elements lie on a tile as `emap.place` says. Raises
-    poplar_error where the report claims another number of bytes than are mapped there."""
+    """Slots of all variables of one replica, in the order of `emap.place`. Raises poplar_error where the bytes in the
+    report differ from the mapped ones."""
     rows = np.flatnonzero(emap.tile >= 0)
     variable, tile = emap.variable[rows], emap.tile[rows] + replica * tiles
     length = emap.end[rows] - emap.begin[rows]
@@ -91,6 +91,6 @@ def variable_slots(claims: Claims, emap: ElementMap, tiles: int, replica: int, n
             f"{int(mapped[wrong[0]])} bytes of it are mapped there."
         )
     address = begin + emap.place[rows] * emap.item_bytes[rows]
-    kept = begin != NOWHERE
-    columns = (column[kept] for column in (tile, emap.begin[rows], length, emap.item_bytes[rows], address))
+    listed = begin != NOWHERE
+    columns = (column[listed] for column in (tile, emap.begin[rows], length, emap.item_bytes[rows], address))
     return Slots("any variable that the report lists", *columns)

@@ -1,4 +1,4 @@
-"""The bytes of all tiles, and what befalls them when lives end."""
+"""The bytes of all tiles. Dead memory is poisoned, overhead memory is guarded."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from simulator.arrays import AnyArray, Int64Array
 from simulator.base.errors import poplar_error
 from simulator.runtime.address_accurate.claims import Claims
 
-#: Fills memory that holds no live value: not a number in FLOAT and HALF, -1 in integers.
+#: Fills memory without live values: not a number in FLOAT and HALF, -1 in integers.
 POISON = 0xFF
 
-#: Fills memory that holds code, stacks and the like, which no program may touch.
+#: Fills overhead memory such as code and stacks, which no program may write.
 GUARD = 0xC5
 
 
@@ -25,21 +25,21 @@ class TileMemory:
         self.data = np.full(size, POISON, np.uint8)
         for place in claims.always:
             self.data[place] = 0
-        for _, place in claims.own:
+        for _, place in claims.overhead:
             self.data[place] = GUARD
-        self._own = claims.own
+        self._overhead = claims.overhead
 
     def copy(self, source: Int64Array, destination: Int64Array) -> None:
-        """Bytes move at once: nothing is read that this copy wrote."""
+        """Copy bytes; all are read before any is written."""
         self.data[destination] = self.data[source]
 
     def poison(self, places: Iterable[slice]) -> None:
-        """The contents of these places are gone."""
+        """Overwrite dead memory."""
         for place in places:
             self.data[place] = POISON
 
     def read(self, addresses: Int64Array, dtype: np.dtype[Any]) -> AnyArray:
-        """Items whose bytes lie at `addresses`, a private copy."""
+        """A copy of the items whose bytes are at `addresses`."""
         return self.data[addresses].view(dtype)
 
     def write(self, addresses: Int64Array, values: AnyArray) -> None:
@@ -47,7 +47,7 @@ class TileMemory:
         self.data[addresses] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
 
     def check_guards(self) -> None:
-        """Raises poplar_error when a program wrote where code or anything else of the compiler's own lies."""
-        for name, place in self._own:
+        """Raises poplar_error where a program wrote into overhead memory."""
+        for name, place in self._overhead:
             if not (self.data[place] == GUARD).all():
                 raise poplar_error(f"A program wrote into {name}, which holds no variable.")

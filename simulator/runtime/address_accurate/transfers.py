@@ -1,4 +1,4 @@
-"""Host copies: between host memory and the addresses of a tensor."""
+"""Transfers between host memory and the addresses of a tensor."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AddressedTensor:
-    """A tensor as addresses: of each of its bytes, by replica, in flattened order."""
+    """The addresses of a tensor's bytes, by replica, in flattened order."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     addresses: tuple[Int64Array, ...]
 
     def part(self, begin: int, end: int) -> AddressedTensor:
-        """Elements [begin, end) of it, flattened."""
+        """Its elements [begin, end), flattened."""
         size = self.dtype.itemsize
         return AddressedTensor((end - begin,), self.dtype, tuple(a[begin * size : end * size] for a in self.addresses))
 
 
 def addressed(tensor: Tensor, replicas: Sequence[Replica]) -> AddressedTensor:
-    """Where a tensor lies."""
+    """The addresses of a tensor."""
     return addressed_elements(*tensor.regions(), tuple(tensor.shape()), numpy_type(tensor.elementType()), replicas)
 
 
 def addressed_elements(
     starts: Int64Array, lengths: Int64Array, shape: tuple[int, ...], dtype: np.dtype[Any], replicas: Sequence[Replica]
 ) -> AddressedTensor:
-    """Where runs of elements of the element space lie."""
+    """The addresses of runs of elements of the element space."""
     emap = replicas[0].emap
     cut = emap.cut(starts, lengths)
     tile, item = emap.tile[cut.row], emap.item_bytes[cut.row]
@@ -51,13 +51,13 @@ def addressed_elements(
 
 
 class ReplicaMemory:
-    """One replica's tensors in the bytes of the tiles."""
+    """One replica's view of the tile memory."""
 
     def __init__(self, memory: TileMemory, replica: int) -> None:
         self.memory, self.replica = memory, replica
 
     def read(self, place: AddressedTensor) -> AnyArray:
-        """The values, a private copy."""
+        """A copy of the values."""
         return self.memory.read(place.addresses[self.replica], place.dtype).reshape(place.shape)
 
     def write(self, place: AddressedTensor, values: AnyArray) -> None:
@@ -72,11 +72,11 @@ class HostTransfers:
         self, replicas: Sequence[Replica], memories: Sequence[ReplicaMemory], streams: Mapping[str, Any], side: HostSide
     ) -> None:
         self._replicas, self._memories, self._streams, self._side = replicas, memories, streams, side
-        #: values on their way, by stream or call and replica
-        self._given: dict[object, dict[int, list[AnyArray]]] = {}
+        #: values of unfinished transfers, by stream or call, then by replica
+        self._pending: dict[object, dict[int, list[AnyArray]]] = {}
 
     def action(self, program: host.Copy | host.PrintTensor | host.Call, part: Part | None) -> Callable[[], None] | None:
-        """What a program does to the host, or one part of it; None for copies of function buffers, which hold no
+        """The action of a program that transfers, or of one part of it; None for function buffers, which hold no
         values."""
         if isinstance(program, host.PrintTensor):
             return self._printing(program)
@@ -112,9 +112,9 @@ class HostTransfers:
         return run
 
     def _calling(self, call: host.Call, part: Part | None) -> Callable[[], None]:
-        """Inputs are kept until the outputs come back, with the second part."""
+        """The first part stores the inputs; the second calls the function and writes the outputs."""
         assert call.host_function is not None
-        name, given = call.host_function.name, self._given.setdefault(id(call), {})
+        name, given = call.host_function.name, self._pending.setdefault(id(call), {})
         if part is None or part.number == 0:
             inputs = [self._whole(tensor) for tensor in call.inputs]
 
@@ -143,9 +143,9 @@ class HostTransfers:
         return run
 
     def _reading(self, handle: str, tensor: Tensor, part: Part | None) -> Callable[[], None]:
-        """The first part takes all values from the host; each part stores its own, the first one also the metadata."""
+        """The first part reads all values from the host; each part writes its own, the first also the metadata."""
         place, metadata = self._whole(tensor), self._metadata(tensor, part)
-        broadcast, kept = self._streams[handle][3], self._given.setdefault(handle, {})
+        broadcast, pending = self._streams[handle][3], self._pending.setdefault(handle, {})
         part = part or Part(0, 1, 0, int(np.prod(place.shape)))
         mine = place.part(part.begin, part.end)
 
@@ -153,31 +153,31 @@ class HostTransfers:
             for memory in self._memories:
                 source = 0 if broadcast else memory.replica
                 if part.number == 0 and memory.replica == source:
-                    kept[source] = [np.empty(int(np.prod(place.shape)), place.dtype)]
-                    self._side.read_stream(handle, source, kept[source][0])
-                memory.write(mine, kept[source][0][part.begin : part.end])
+                    pending[source] = [np.empty(int(np.prod(place.shape)), place.dtype)]
+                    self._side.read_stream(handle, source, pending[source][0])
+                memory.write(mine, pending[source][0][part.begin : part.end])
                 if metadata is not None:
                     memory.write(metadata, np.array(self._side.get_metadata(handle, memory.replica), np.uint8))
 
         return run
 
     def _metadata(self, tensor: Tensor, part: Part | None) -> AddressedTensor | None:
-        """The metadata of a tensor, which goes with the first part."""
+        """The metadata of a tensor, which moves with the first part."""
         return self._whole(tensor.getMetadata()) if tensor.hasMetadata() and (part is None or not part.number) else None
 
     def _writing(self, tensor: Tensor, handle: str, part: Part | None) -> Callable[[], None]:
-        """Each part takes its values, the first one also the metadata; the last one gives all to the host."""
+        """Each part reads its values, the first also the metadata; the last sends all to the host."""
         place, metadata = self._whole(tensor), self._metadata(tensor, part)
-        part, kept = part or Part(0, 1, 0, int(np.prod(place.shape))), self._given.setdefault(handle, {})
+        part, pending = part or Part(0, 1, 0, int(np.prod(place.shape))), self._pending.setdefault(handle, {})
         mine = place.part(part.begin, part.end)
 
         def run() -> None:
             for memory in self._memories:
-                before = kept.get(memory.replica, []) if part.number else []
-                kept[memory.replica] = [*before, memory.read(mine).reshape(-1)]
+                before = pending.get(memory.replica, []) if part.number else []
+                pending[memory.replica] = [*before, memory.read(mine).reshape(-1)]
                 if metadata is not None:
                     self._side.put_metadata(handle, memory.replica, int(memory.read(metadata)))
                 if part.number == part.of - 1:
-                    self._side.write_stream(handle, memory.replica, np.concatenate(kept[memory.replica]))
+                    self._side.write_stream(handle, memory.replica, np.concatenate(pending[memory.replica]))
 
         return run

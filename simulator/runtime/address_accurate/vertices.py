@@ -1,4 +1,4 @@
-"""Running the vertices of a compute set, one by one, on the bytes of their tiles."""
+"""Run the vertices of a compute set, one by one, on the bytes of their tiles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Addresses = dict[tuple[int, str], Int64Array]
 
 @dataclass(frozen=True)
 class _Vector:
-    """One array of a vertex: addresses of the bytes it is read from and written to (None = not)."""
+    """One array of a vertex: the addresses of its bytes, read and written (None = not written)."""
 
     read: Int64Array
     written: Int64Array | None
@@ -52,8 +52,8 @@ def vertices_of(
     code: CodeletCode,
     places: tuple[VertexPlaces, int],
 ) -> list[_Vertex]:
-    """The vertices of a block. `inputs` and `outputs`: address of each element by (block, field). `places`: where they
-    are, and in which replica."""
+    """The vertices of a block. `inputs` and `outputs`: address of each element by (block, field). `places`: of the
+    block, and the replica."""
     values = [{name: _value(value, i) for name, value in block.values.items()} for i in range(len(block))]
     found = [_Vertex(code.of(block.type, (*places, i)), (*places, i), own, {}) for i, own in enumerate(values)]
     for name, edges in block.edges.items():
@@ -69,9 +69,9 @@ def vertices_of(
 
 
 def run_vertices(vertices: list[_Vertex], memory: TileMemory, *, verify: bool = False) -> set[int]:
-    """Read, compute and write each vertex. Vertices of a compute set do not read what others of it write. Returns the
+    """Read, compute and write each vertex; vertices of a compute set do not read what others of it write. Returns the
     replicas in which a compute() returned false. With `verify` raises application_runtime_error for a vertex that
-    changed what it may not write."""
+    changed an input."""
     denied: set[int] = set()
     for vertex in vertices:
         places, replica, running.row = vertex.place
@@ -129,7 +129,7 @@ def _arrays(
     written: Int64Array | None,
     dtype: np.dtype[Any],
 ) -> _Vector | list[_Vector]:
-    """What the field of vertex `i` holds. `ends`: elements before each region."""
+    """The arrays of a field of vertex `i`. `ends`: number of elements before each region."""
 
     def vector(first: int, last: int, shape: tuple[int, ...] = (-1,)) -> _Vector:
         part = slice(int(first), int(last))

@@ -1,4 +1,4 @@
-"""The tree of lowered programs unfolded along the liveness indices, so that each step knows what lives there."""
+"""Unfold the tree of lowered programs along the liveness indices, so that each step knows the live memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.runtime.address_accurate.tile_memory import POISON, TileMemory
 
 Action = Callable[[], None]
 Ending = tuple[int, slice]
-"""(since when, where) of what ends to live"""
+"""(index at which it became live, memory) of a range that ends."""
 
 
 def branch_actions(
@@ -25,8 +25,8 @@ def branch_actions(
     memory: TileMemory,
     at_row: Callable[[int, Action], Action],
 ) -> list[Action]:
-    """One action per branch of the root switch. `at_row`: as HostSide's. Raises poplar_error when the report's static
-    order is another one than the order in which programs run."""
+    """One action per branch of the root switch. `at_row`: as in HostSide. Raises poplar_error where the report's static
+    order differs from the order in which programs run."""
     walk = _Walk(table, frozenset(branches), claims, leaves, memory, at_row)
     walk.node(0)
     if walk.position != len(claims.order):
@@ -47,12 +47,12 @@ class _Walk:
         self._at_row = at_row
         self.position = 0
         self.branches: dict[int, Action] = {}
-        #: what ends to live at a position: there, then at the end of each loop that ends there, inner loops first
+        #: ranges that end at a position: at the program itself, then at each loop that ends there, inner loops first
         self._last: dict[int, list[list[Ending]]] = {}
         self._table, self._wanted, self._claims, self._leaves, self._memory = table, wanted, claims, leaves, memory
 
     def node(self, row: int) -> Action:
-        """What running the program in this row does, at this place of the order. Syncs have no place."""
+        """The action of the program in this row, at the current position. Syncs have no position."""
         type_ = self._table.type[row]
         if type_ == "Sync":
             return self._at_row(row, lambda: None)
@@ -62,30 +62,30 @@ class _Walk:
         if self._table.function[row] >= 0:
             inner.append(self.node(self._table.function_roots[self._table.function[row]]))
         if type_ in ("Repeat", "RepeatWhile") and inner:
-            inner[-1] = self._then_dead(inner[-1], first)
+            inner[-1] = self._poison_after_trip(inner[-1], first)
         run = self._running(row, type_, own, inner)
         if type_ in ("Repeat", "RepeatWhile"):
-            run = self._ending_after(first, run)
+            run = self._poison_after_loop(first, run)
         run = self._at_row(row, run)
         if row in self._wanted:
             self.branches[row] = run
         return run
 
     def _running(self, row: int, type_: str, own: Action, inner: list[Action]) -> Action:
-        """A program with what it holds: so often, or that part of it, as it says itself or as data chose."""
+        """The action of a program with children: all in order, a number of times, or the branch that data chose."""
         chosen = self._leaves.choosing.chosen
         if type_ == "RepeatWhile" and len(inner) > 1:
             looking = next(c for c in self._table.children[row] if self._table.type[c] == "SetLocalConsensusFromVar")
-            return lambda: _as_long_as(own, inner, lambda: bool(chosen[looking]))
+            return lambda: _run_while(own, inner, lambda: bool(chosen[looking]))
         if type_ in ("If", "Switch"):
-            return lambda: _one_of(own, inner, lambda: chosen[row])
+            return lambda: _run_choice(own, inner, lambda: chosen[row])
         if type_ == "RepeatWhile":
-            return lambda: _as_long_as(own, [*inner, lambda: None], lambda: True)
+            return lambda: _run_while(own, [*inner, lambda: None], lambda: True)
         times = self._table.repeat_count[row] if type_ == "Repeat" else 1
-        return lambda: _repeated(own, inner, times)
+        return lambda: _run_repeat(own, inner, times)
 
     def _own(self, row: int) -> Action:
-        """The program itself: what begins to live has no contents before it, what lives no longer has none after."""
+        """The action of the program itself; poison memory before it becomes live and after it dies."""
         at, claims = self.position, self._claims
         if at >= len(claims.order) or int(claims.order[at]) != row:
             raise poplar_error(f"The report has another program than {row} at liveness index {at}.")
@@ -101,8 +101,8 @@ class _Walk:
 
         return run
 
-    def _then_dead(self, last: Action, first: int) -> Action:
-        """The end of a trip of a loop whose body begins at a position: what does not live there has no contents."""
+    def _poison_after_trip(self, last: Action, first: int) -> Action:
+        """At the end of a loop trip, poison memory that is not live there. `first`: position of the body."""
         memory, addresses = self._memory, dead_at(self._claims, self.position - 1, first)
 
         def run() -> None:
@@ -111,11 +111,11 @@ class _Walk:
 
         return run
 
-    def _ending_after(self, first: int, loop: Action) -> Action:
-        """A loop whose body begins at a position. What ends to live with it and lives where it begins too carries
-        values from trip to trip (through one range, or through two where the body writes it anew), so it is gone when
-        the loop is over, not when a trip is."""
-        memory, carried = self._memory, list[Ending]()
+    def _poison_after_loop(self, first: int, loop: Action) -> Action:
+        """At the end of a loop, poison loop-loop_carried memory. Ranges that end with the loop and are also live at its
+        body's first position carry values from trip to trip (in one range, or in two where the body writes anew), so
+        they must survive the end of a trip."""
+        memory, loop_carried = self._memory, list[Ending]()
         lives = np.zeros(len(memory.data), np.bool_)
         lives[living_at(self._claims, first)] = True
 
@@ -123,32 +123,32 @@ class _Walk:
             return ending[0] <= first or bool(lives[ending[1]].all())
 
         for endings in self._last.get(self.position - 1, []):
-            carried += [ending for ending in endings if carries(ending)]
+            loop_carried += [ending for ending in endings if carries(ending)]
             endings[:] = [ending for ending in endings if not carries(ending)]
-        self._last.setdefault(self.position - 1, []).append(carried)
+        self._last.setdefault(self.position - 1, []).append(loop_carried)
 
         def run() -> None:
             loop()
-            memory.poison(place for _, place in carried)
+            memory.poison(place for _, place in loop_carried)
 
         return run
 
 
-def _repeated(own: Action, inner: list[Action], times: int) -> None:
+def _run_repeat(own: Action, inner: list[Action], times: int) -> None:
     own()
     for _ in range(times):
         for action in inner:
             action()
 
 
-def _one_of(own: Action, inner: list[Action], choice: Callable[[], int]) -> None:
+def _run_choice(own: Action, inner: list[Action], choice: Callable[[], int]) -> None:
     own()
     for action in inner[choice() :][:1]:
         action()
 
 
-def _as_long_as(own: Action, inner: list[Action], wanted: Callable[[], bool]) -> None:
-    """The last action is the body, those before it look whether it runs."""
+def _run_while(own: Action, inner: list[Action], wanted: Callable[[], bool]) -> None:
+    """The last action is the body, those before it compute the condition."""
     own()
     *tests, body = inner
     for action in tests:

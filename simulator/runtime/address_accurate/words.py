@@ -1,4 +1,4 @@
-"""Words that control needs on other tiles: their exchange, and whether they are there when a program looks at them."""
+"""Exchanges of control words, and the check that a tile holds the word that it reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Action = Callable[[], None]
 
 
 class Words:
-    """One tensor's elements on their way to other tiles, in all replicas."""
+    """The words of one tensor that other tiles receive, in all replicas."""
 
     def __init__(self, sent: SentWords, replicas: Sequence[Replica], memory: TileMemory) -> None:
         self._memory, self.sent = memory, sent
@@ -32,7 +32,7 @@ class Words:
         self._crosses = np.tile(crosses, len(replicas))
 
     def action(self, exchange: Exchange) -> Action:
-        """What an exchange moves: words within IPUs, or those between them."""
+        """The action of an exchange: of words within IPUs, or between them."""
         mine = self._crosses == (exchange is self.sent.exchange.between_ipus)
         source, target = self._source[mine], self._target[mine]
 
@@ -44,14 +44,14 @@ class Words:
         return run
 
     def check(self) -> None:
-        """Raises poplar_error where a tile does not hold what was sent to it."""
+        """Raises poplar_error where a tile does not hold the word sent to it."""
         there = self._memory.data[self._target][:, : self._source.shape[1]]
         if not np.array_equal(there, self._memory.data[self._source]):
-            raise poplar_error(f"'{self.sent.label}': a tile looks at a word that is not the one sent to it.")
+            raise poplar_error(f"'{self.sent.label}': a tile reads a word that differs from the one sent to it.")
 
 
 def _places(sent: SentWords, replica: Replica) -> tuple[Int64Array, Int64Array]:
-    """Addresses of the bytes of each word where it comes from and where it goes."""
+    """(source, target) addresses of the bytes of each word."""
     rows = sent.rows
     element = regions.elements(rows.start, rows.length)
     address = replica.slots.addresses(np.repeat(rows.src + replica.shift, rows.length), element)

@@ -1,1 +1,1 @@
-"""Modelled time: what every tile does in every step of a run, in device cycles."""
+"""Modelled time: the cycles of every tile in every step of a run."""

@@ -1,8 +1,8 @@
-"""Barriers of the whole device: who waits for whom.
+"""Cycles of barriers over the whole device.
 
 Tiles that take part in a barrier wait for each other within a group: the tiles of an IPU (an internal sync), the IPUs
-of a replica (sync group GS1) or all IPUs of the device (GS2). A tile that does not take part has given its answer
-ahead (the `sans` instruction), so it neither waits nor is waited for.
+of a replica (sync group GS1) or all IPUs of the device (GS2). A tile that takes no part has answered ahead (the `sans`
+instruction): it does not wait, and no tile waits for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def internal_barrier(arrival: Int64Array, taking_part: BoolArray | None, machine
 def external_barrier(
     arrival: Int64Array, taking_part: BoolArray | None, machine: Machine, group: str, cycles: int | Int64Array
 ) -> Int64Array:
-    """Cycles each tile spends in a sync of group "GS1" or "GS2": `cycles` after the last arrival all leave together.
+    """Cycles each tile spends in a sync of group "GS1" or "GS2": all leave together, `cycles` after the last arrival.
     Arguments as for `internal_barrier`; `cycles` may differ by replica, and the slowest of a group counts."""
     duration = np.broadcast_to(np.asarray(cycles, np.int64), machine.num_replicas)
     rows = arrival.reshape(machine.num_replicas if group == "GS1" else 1, -1)

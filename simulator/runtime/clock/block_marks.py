@@ -1,6 +1,6 @@
-"""When recorded programs begin and end, as marks in modelled time, and the time that recording takes.
+"""Marks of recorded programs in modelled time, and the cycles of recording.
 
-Recording a block moves its tile's clock between two steps. No step's row shows that time by itself: it belongs to the
+Recording a block moves its tile's clock between two steps. No step shows these cycles as its own; they count with the
 next step in which the tile takes part (`State.owed`), so steps still lie end to end on every tile.
 """
 
@@ -16,11 +16,11 @@ from simulator.compiler.machine import Machine
 from simulator.runtime.clock.segments import Marks, Parts, Segment, State
 
 StateOf = Callable[[Int64Array, Int64Array | None], State]
-"""The state with these clocks, and cycles owed to the next step."""
+"""Returns the state with these clocks and cycles owed to the next step."""
 
 
 class BlockMarks:
-    """Puts marks around the recorded programs of a device. `parts` begins a piece of time at a state."""
+    """Adds marks to recorded programs. `parts` starts a list of segments at a state."""
 
     def __init__(
         self, recording: BlockRecording | None, machine: Machine, parts: Callable[[State], Parts], state_of: StateOf
@@ -30,7 +30,7 @@ class BlockMarks:
         self._device_tiles: dict[int, Int64Array] = {}
 
     def around(self, state: State, row: int, run: Callable[[State], Segment]) -> Segment:
-        """A program from a state, with its marks if it is recorded."""
+        """Run a program from a state, with marks if it is recorded."""
         if row not in self._programs:
             return run(state)
         program, parts = self._programs[row], self._parts(state)
@@ -40,7 +40,7 @@ class BlockMarks:
         return parts.joined()
 
     def _mark(self, state: State, row: int, end: bool, before: int, after: int) -> Segment:
-        """A record, `before` cycles after the clocks of its tiles; `after` cycles later they go on."""
+        """A mark, `before` cycles after the clocks of its tiles, which go on `after` cycles later."""
         tiles = self._tiles(row)
         ipus = self._machine.device_ipus
         none, then, elapsed = np.empty((0, ipus), np.int64), state, 0

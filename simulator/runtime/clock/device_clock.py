@@ -1,14 +1,14 @@
-"""The modelled time of one run: what every tile does in every step, in device cycles.
+"""The modelled time of a run: the cycles of every tile in every step.
 
-Each tile has a clock. A step adds its cycles to the clocks of the tiles that take part; a barrier brings tiles
-together, and the waiting is the barrier's. So on every tile a step starts where the one before ended. The clocks, less
-the smallest, are a *state*; what a program does to a state never changes, so results are kept by (state, program): a
-loop in steady state is found out after one trip and costs nothing further. Of data only what they chose in a run
-matters. Nothing depends on the host, unless waits measured there are given.
+Each tile has a clock. A step adds its cycles to the clocks of the tiles that take part; a barrier aligns clocks, and
+the waiting counts as the barrier's. So on every tile a step starts where the one before ended. The clocks, less the
+smallest, are a *state*. The effect of a program on a state never changes, so it is memoised by (state, program): a loop
+in steady state is recognised after one trip and costs nothing further. Of data only the choices of a run matter.
+Nothing depends on the host, unless measured waits are given.
 
-Where nothing brings the tiles together, clocks drift apart and every step is new. Two caps keep that in bounds:
-MAX_STEPS steps of a run, and MAX_ARRAYS distinct arrays. Beyond a cap steps are no longer recorded and the
-record is marked truncated; the length of the run stays exact.
+Without barriers the clocks drift apart and every step is new. Two caps bound time and memory: MAX_STEPS steps of a run,
+and MAX_ARRAYS distinct arrays. Beyond a cap steps are not recorded and the record is marked truncated; the length of
+the run stays exact.
 """
 
 from __future__ import annotations
@@ -26,31 +26,29 @@ from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.barriers import external_barrier, internal_barrier
 from simulator.runtime.clock.block_marks import BlockMarks
-from simulator.runtime.clock.chosen_time import ChosenTime
-from simulator.runtime.clock.data_choices import CHOOSING, DataChoices
+from simulator.runtime.clock.data_dependent_time import CHOOSING, DataChoices, DataDependentTime
 from simulator.runtime.clock.idle_tiles import carried, owed_by, put_back
-from simulator.runtime.clock.run_time import RunTime, finished
-from simulator.runtime.clock.segments import Parts, Segment, State
+from simulator.runtime.clock.segments import Parts, RunTime, Segment, State, finished
 
 #: Steps recorded of one run.
 MAX_STEPS = 4_000_000
 
-#: Distinct arrays kept per IPU: starts, and cycles of barriers (4 bytes per tile: 236 MB on 1,472 tiles).
+#: Distinct arrays per IPU: starts, and cycles of barriers (4 bytes per tile: 236 MB on 1,472 tiles).
 MAX_ARRAYS = 40_000
 
-#: Bytes of states kept before the results of earlier ones are forgotten.
+#: Bytes of memoised states; beyond them all are dropped.
 _MAX_STATE_BYTES = 64 << 20
-#: Choices of data up to which a run is kept for another one that takes the same way.
+#: Runs with more choices are not memoised.
 _LONGEST_WAY = 1000
-#: Trips of a loop among which the same state is looked for.
+#: Trips of a loop among which a recurring state is searched.
 _LONGEST_PERIOD = 256
 
 
 class DeviceClock:
     """Runs branches of the root switch in modelled time.
 
-    `cycles[row]` = cycles per tile of a replica of each lowered program, None where it takes no time by itself.
-    Every replica spends them; clocks are those of all tiles of the device."""
+    `cycles[row]` = cycles per tile of a replica of each lowered program, None where it takes no time of its own.
+    They hold for every replica; clocks are those of all tiles of the device."""
 
     def __init__(
         self,
@@ -75,20 +73,20 @@ class DeviceClock:
         self._waits: Iterator[Int64Array] | None = None
         self._branch = -1
         self._data: dict[int, DataChoices] = {}
-        self._forget()
+        self._clear_caches()
 
     def run(self, branch: int, waits: Iterator[Int64Array] | None = None, choices: Sequence[int] = ()) -> RunTime:
         """Run one branch (a row of the table). `waits` replaces the waits of host copies below the branch, in order,
-        one figure per replica; results are then not kept. `choices`: what data chose in this run, in order."""
+        one figure per replica; results are then not memoised. `choices`: the choices of data in this run, in order."""
         way = branch, tuple(choices)
         if waits is None and way in self._runs:
             return self._runs[way]
         if len(self._arrays) >= self._max_arrays:
-            self._forget()
+            self._clear_caches()
         self._waits, self._branch = waits, branch
         self.chooses(branch)
-        ways = self._parts, self._in_order, self._alike
-        self._chosen = ChosenTime(self._table, self._data[branch], choices, *ways, waits is None)
+        ways = self._parts, self.run_in_order, self._run_repeated
+        self._data_dependent = DataDependentTime(self._table, self._data[branch], choices, *ways, waits is None)
         segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64)), 0)
         run = finished(segment, self.patterns, self._machine, repeatable=waits is None)
         if waits is None and len(choices) <= _LONGEST_WAY:
@@ -96,19 +94,19 @@ class DeviceClock:
         return run
 
     def chooses(self, branch: int) -> bool:
-        """Whether data decide about the way of a branch, so that its time is not known before it has run."""
+        """True where data choose branches below, so that the time is known only after the run."""
         if branch not in self._data:
             self._data[branch] = DataChoices(self._table, self._functions, branch)
         return self._data[branch].in_program(branch)
 
-    def _forget(self) -> None:
-        self.patterns: list[StepOnIpu] = []  #: rows that segments of the last run refer to
+    def _clear_caches(self) -> None:
+        self.patterns: list[StepOnIpu] = []  #: referred to by segments of the last run
         self._runs: dict[tuple[int, tuple[int, ...]], RunTime] = {}
         self._states: dict[bytes, State] = {}
         self._arrays: dict[bytes, IntegerArray] = {}
 
     def _state(self, offsets: Int64Array, owed: Int64Array | None = None) -> State:
-        """The state with these clocks; the same object while it is remembered."""
+        """The state with these clocks; one object per state while it is memoised."""
         owed = None if owed is None or not owed.any() else owed
         key = _digest(offsets) if owed is None else _digest(offsets) + _digest(owed)
         state = self._states.get(key)
@@ -123,9 +121,9 @@ class DeviceClock:
 
     def _segment(self, state: State, row: int) -> Segment:
         """Run the program in this row from a state."""
-        kept = state.segments.get(row) if self._waits is None else None
-        if kept is not None:
-            return kept
+        known = state.segments.get(row) if self._waits is None else None
+        if known is not None:
+            return known
         by_data = self._data[self._branch].in_program(row)
         segment = self._marks.around(state, row, lambda s: self._unmarked(s, row, by_data))
         chosen_by_host = self._table.type[row] == "OnEveryTileSwitch"
@@ -134,10 +132,10 @@ class DeviceClock:
         return segment
 
     def _unmarked(self, state: State, row: int, by_data: bool) -> Segment:
-        """The program in this row from a state, without marks of its own. `by_data`: data choose something in it."""
+        """Run the program in this row from a state, without its marks. `by_data`: it contains choices of data."""
         type_ = self._table.type[row]
         if by_data and (type_ == "Repeat" or type_ in CHOOSING):
-            return self._chosen.segment(state, row)
+            return self._data_dependent.segment(state, row)
         if type_ == "Repeat":
             return self._loop(state, self._table.children[row], self._table.repeat_count[row])
         if type_ == "Call":
@@ -145,16 +143,16 @@ class DeviceClock:
         if type_ == "OnEveryTileSwitch":
             return self._segment(state, self._branch)
         if self._table.children[row] or type_ not in PHASE_OF_TYPE:
-            return self._in_order(state, self._table.children[row])
+            return self.run_in_order(state, self._table.children[row])
         return self._step(state, row)
 
     def _parts(self, state: State) -> Parts:
         return Parts(self._machine.device_ipus, self._max_steps, state)
 
-    def _alike(self, state: State, rows: list[int], count: int) -> Segment:
-        return self._loop(state, rows, count) if count else self._in_order(state, ())
+    def _run_repeated(self, state: State, rows: list[int], count: int) -> Segment:
+        return self._loop(state, rows, count) if count else self.run_in_order(state, ())
 
-    def _in_order(self, state: State, rows: Sequence[int]) -> Segment:
+    def run_in_order(self, state: State, rows: Sequence[int]) -> Segment:
         parts = self._parts(state)
         for row in rows:
             parts.add(self._segment(parts.state, row))
@@ -165,22 +163,24 @@ class DeviceClock:
         busy_tiles = self._busy.of(rows)
         busy = busy_tiles.reshape(-1, tiles).any(axis=1)
         if busy.all() or not busy.any():
-            spare = None if busy_tiles.all() or not busy.any() else ~busy_tiles
-            return self._repeat(state, rows, count, lambda s: self._in_order(s, rows), spare)
+            idle_tiles = None if busy_tiles.all() or not busy.any() else ~busy_tiles
+            return self._repeat(state, rows, count, lambda s: self.run_in_order(s, rows), idle_tiles)
         idle = np.repeat(~busy, tiles)
-        loop, low = self._carrying(state, rows, count, idle)
+        loop, low = self._repeat_carrying(state, rows, count, idle)
         own = {}
         for ipu in np.flatnonzero(~busy).tolist():
             clocks = state.ends[self._machine.tiles_of(ipu)]
             own[ipu] = len(self.patterns)
-            self.patterns.append(StepOnIpu(self._kept(clocks - clocks.min()), self._kept(np.zeros(tiles, np.int64))))
+            self.patterns.append(
+                StepOnIpu(self._shared_array(clocks - clocks.min()), self._shared_array(np.zeros(tiles, np.int64)))
+            )
         return put_back(loop, state, low, idle, own, self._state)
 
-    def _carrying(self, state: State, rows: list[int], count: int, idle: BoolArray) -> tuple[Segment, int]:
-        """A loop with its idle tiles carried along, and the smallest clock of the others before it."""
+    def _repeat_carrying(self, state: State, rows: list[int], count: int, idle: BoolArray) -> tuple[Segment, int]:
+        """(a loop with its idle tiles carried along, the smallest clock of the others before it)."""
         low = int(state.offsets[~idle].min())
         inner = self._state(np.where(idle, 0, state.offsets - low), owed_by(idle, None, state.owed))
-        return self._repeat(inner, rows, count, lambda s: carried(self._in_order(s, rows), idle, self._state)), low
+        return self._repeat(inner, rows, count, lambda s: carried(self.run_in_order(s, rows), idle, self._state)), low
 
     def _repeat(
         self,
@@ -188,23 +188,23 @@ class DeviceClock:
         rows: list[int],
         count: int,
         trip: Callable[[State], Segment],
-        spare: BoolArray | None = None,
+        idle_tiles: BoolArray | None = None,
     ) -> Segment:
-        """Trips until a state comes back; from there on the trips since then repeat. `spare`: tiles to carry along once
-        nothing is recorded any more."""
+        """Run trips until a state recurs; the trips since then repeat. `idle_tiles` are carried along once nothing is
+        recorded any more."""
         parts = self._parts(state)
         seen: dict[State, int] = {}
-        trips: list[Segment] = []  # those since `seen` was begun; `done` before
+        trips: list[Segment] = []  # since `seen` was cleared; `done` before
         done = 0
         while done + len(trips) < count:
             if self._waits is None and parts.state in seen:
                 break
-            if parts.truncated and all(self._adds_only(row) for row in rows):
+            if parts.truncated and all(self._has_no_barrier(row) for row in rows):
                 parts.skip(*self._without_recording(parts.state, trip, count - done - len(trips)))
                 return parts.joined()
-            if parts.truncated and spare is not None:
-                rest, low = self._carrying(parts.state, rows, count - done - len(trips), spare)
-                rest = put_back(rest, parts.state, low, spare, {}, self._state)
+            if parts.truncated and idle_tiles is not None:
+                rest, low = self._repeat_carrying(parts.state, rows, count - done - len(trips), idle_tiles)
+                rest = put_back(rest, parts.state, low, idle_tiles, {}, self._state)
                 parts.skip(rest.state, rest.elapsed)
                 return parts.joined()
             if len(seen) >= _LONGEST_PERIOD:
@@ -223,18 +223,18 @@ class DeviceClock:
                 parts.add(part)
         return parts.joined()
 
-    def _adds_only(self, row: int) -> bool:
-        """Whether a program adds the same cycles to each tile's clock from any state: it holds no barrier."""
+    def _has_no_barrier(self, row: int) -> bool:
+        """True for a program without barriers: it adds the same cycles to each clock from any state."""
         if row not in self._additive:
             below = list(self._table.children[row])
             if self._table.function[row] >= 0:
                 below.append(self._functions[self._table.function[row]])
             own = self._table.type[row] not in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch", *CHOOSING)
-            self._additive[row] = own and all(self._adds_only(child) for child in below)
+            self._additive[row] = own and all(self._has_no_barrier(child) for child in below)
         return self._additive[row]
 
     def _without_recording(self, state: State, trip: Callable[[State], Segment], trips: int) -> tuple[State, int]:
-        """State and elapsed cycles after `trips` trips of a body that only adds."""
+        """(state, elapsed cycles) after `trips` trips of a body without barriers."""
         first = trip(state)
         once = first.state.offsets + first.elapsed - state.offsets
         after = state.offsets + trips * once
@@ -260,18 +260,18 @@ class DeviceClock:
             part = m.tiles_of(ipu)
             base[0, ipu] = begins[part].min()
             pattern[0, ipu] = len(self.patterns)
-            busy = self._kept(cycles[part]) if own is None else own[m.tiles_of(ipu % m.num_ipus)]
-            self.patterns.append(StepOnIpu(self._kept(begins[part] - base[0, ipu]), busy))
+            busy = self._shared_array(cycles[part]) if own is None else own[m.tiles_of(ipu % m.num_ipus)]
+            self.patterns.append(StepOnIpu(self._shared_array(begins[part] - base[0, ipu]), busy))
         return Segment(np.array([row]), base, pattern, then, elapsed)
 
-    def _kept(self, values: Int64Array) -> IntegerArray:
-        """The values, in half the room where they fit; the same array for equal ones."""
+    def _shared_array(self, values: Int64Array) -> IntegerArray:
+        """One array for equal values, of 32 bits where they fit."""
         key = _digest(values)
-        kept = self._arrays.get(key)
-        if kept is None:
-            kept = values.astype(np.int32) if int(values.max()) < 2**31 else values
-            self._arrays[key] = kept
-        return kept
+        known = self._arrays.get(key)
+        if known is None:
+            known = values.astype(np.int32) if int(values.max()) < 2**31 else values
+            self._arrays[key] = known
+        return known
 
     def _duration(self, offsets: Int64Array, row: int) -> Int64Array:
         """Cycles each tile spends in a leaf that begins at these clocks."""
@@ -293,5 +293,5 @@ class DeviceClock:
 
 
 def _digest(values: Int64Array) -> bytes:
-    """Stands for the values: 16 bytes, equal for equal arrays."""
+    """A 16-byte hash of the values."""
     return hashlib.blake2b(values.tobytes(), digest_size=16).digest()

@@ -1,19 +1,22 @@
-"""Pieces of modelled time: states of the clocks, what programs do from them, and putting pieces end to end."""
+"""Segments of modelled time: states of the clocks, what programs do from them, and their concatenation to runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from popvision.formats.profile.model import StepOnIpu
 from simulator.arrays import Int64Array
+from simulator.compiler.machine import Machine
 
 
 class Marks(NamedTuple):
-    """Beginnings and ends of what lightweight profiling records, in the order in which they happen on each tile."""
+    """Begins and ends of blocks that lightweight profiling records, in order of time on each tile."""
 
-    event: Int64Array  #: 2 * lowered program at its beginning, 1 more at its end
+    event: Int64Array  #: 2 * lowered program, + 1 at its end
     tile: Int64Array  #: of the device
     time: Int64Array
 
@@ -25,9 +28,9 @@ NO_MARKS = Marks(*(np.empty(0, np.int64) for _ in range(3)))
 
 
 class State:
-    """Clocks of all tiles, less the smallest, and what programs do from there. `owed`: cycles of each clock that belong
-    to the next step in which its tile takes part; None = none. `ways`: trips of loops by row of the loop, number of
-    choices of data in the trip, and these choices."""
+    """Clocks of all tiles, less the smallest, and memoised segments from there. `owed`: cycles of each clock that count
+    with the next step in which its tile takes part; None = none. `ways`: trips of loops by row of the loop, number of
+    choices in the trip, and these choices."""
 
     __slots__ = ("offsets", "owed", "segments", "ways")
 
@@ -38,11 +41,11 @@ class State:
 
     @property
     def ends(self) -> Int64Array:
-        """Where each tile's last step ended."""
+        """The end of each tile's last step."""
         return self.offsets if self.owed is None else self.offsets - self.owed
 
     def charged(self, spent: Int64Array) -> tuple[Int64Array, Int64Array | None]:
-        """The cycles of a step in which tiles spend these, with what is owed to it, and what is owed from then on."""
+        """(cycles of a step with what was owed to it, cycles owed after it). `spent`: the step's own cycles."""
         if self.owed is None:
             return spent, None
         takes_part = spent > 0
@@ -51,7 +54,7 @@ class State:
 
 @dataclass(frozen=True)
 class Segment:
-    """What running a program from a state does. Times are relative to the state's smallest clock."""
+    """The steps of a program that runs from a state. Times are relative to the state's smallest clock."""
 
     program: Int64Array  #: lowered program of each step
     base: Int64Array  #: (steps, ipus) smallest clock of each IPU when the step begins
@@ -66,7 +69,7 @@ class Segment:
 
 
 class Parts:
-    """Segments one after the other, up to a number of steps."""
+    """Concatenates segments, up to a number of steps."""
 
     def __init__(self, ipus: int, max_steps: int, state: State) -> None:
         none = np.empty((0, ipus), np.int64)
@@ -89,13 +92,13 @@ class Parts:
         self.state = part.state
 
     def skip(self, state: State, elapsed: int) -> None:
-        """Time passes without a record."""
+        """Let time pass without a record."""
         self.truncated = True
         self._elapsed += elapsed
         self.state = state
 
     def add_times(self, part: Segment, times: int) -> None:
-        """The same segment several times; it must end in the state it begins in."""
+        """Add a segment several times. It must end in the state that it begins in."""
         if times == 0:
             return
         n = len(part)
@@ -129,3 +132,24 @@ class Parts:
         program, base, pattern = (np.concatenate(column) for column in self._columns)
         marks = Marks(*map(np.concatenate, zip(*self._marks, strict=True))) if self._marks else NO_MARKS
         return Segment(program, base, pattern, self.state, self._elapsed, self.truncated, marks)
+
+
+@dataclass(frozen=True)
+class RunTime:
+    """A whole run, from equal clocks."""
+
+    segment: Segment
+    cycles: int  #: until the last tile is done
+    tail: list[Int64Array]  #: per IPU: cycles per tile between its last recorded step and the end of the run
+    repeatable: bool = True  #: False when waits were measured, so that other runs differ
+
+
+def finished(segment: Segment, patterns: Sequence[StepOnIpu], machine: Machine, *, repeatable: bool) -> RunTime:
+    """The run of a segment that begins with equal clocks."""
+    cycles = segment.elapsed + int(segment.state.offsets.max())
+    tail = []
+    for ipu in range(machine.device_ipus):
+        last = patterns[int(segment.pattern[-1, ipu])]
+        end = segment.base[-1, ipu] + last.start.astype(np.int64) + last.cycles
+        tail.append(cycles - end)
+    return RunTime(segment, cycles, tail, repeatable)

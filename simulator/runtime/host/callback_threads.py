@@ -1,7 +1,7 @@
-"""The threads that run stream callbacks, as the runtime options streamCallbacks.* say.
+"""Threads for stream callbacks, as the runtime options streamCallbacks.* say.
 
 singleThread: the thread that runs the program does everything. dedicated: worker threads do. collaborative: worker
-threads prefetch, and the thread of the program fetches what it waits for itself.
+threads prefetch, and the program's thread fetches the data that it waits for.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ _NODES = Path("/sys/devices/system/node")
 
 
 class CallbackThreads:
-    """Runs functions at once (`call`) or beside the program (`start`). Without threads both happen at once."""
+    """Runs functions and waits (`call`), or in parallel with the program (`start`). Without threads both run at
+    once."""
 
     def __init__(self, mode: str = "singleThread", workers: int | None = 0, numa_aware: bool = False) -> None:
-        """`mode` as above; `workers` threads, None = one for each processor; `numa_aware`: a pool for each node."""
+        """`mode` as above; `workers` threads, None = one per processor; `numa_aware`: a pool per memory node."""
         self.workers = 0 if mode == "singleThread" else (os.cpu_count() or 1) if workers is None else workers
         self._dedicated = mode == "dedicated"
         nodes = _numa_nodes() if numa_aware else 1
@@ -36,7 +37,7 @@ class CallbackThreads:
             function()
 
     def start(self, function: Callable[[], None]) -> Future[None]:
-        """Run a function; with threads, while the program goes on."""
+        """Run a function; with threads, in parallel with the program."""
         if self.pools:
             return self._pool().submit(function)
         done: Future[None] = Future()
@@ -45,16 +46,16 @@ class CallbackThreads:
         return done
 
     def close(self) -> None:
-        """Let the threads end."""
+        """Shut the threads down."""
         for pool in self.pools:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _pool(self) -> ThreadPoolExecutor:
-        """Each node's pool in turn."""
+        """The next pool, round robin over the nodes."""
         self._next = (self._next + 1) % len(self.pools)
         return self.pools[self._next]
 
 
 def _numa_nodes() -> int:
-    """Nodes of this machine's memory."""
+    """Memory nodes of this machine."""
     return max(1, len(list(_NODES.glob("node[0-9]*"))))

@@ -1,4 +1,4 @@
-"""Memory of the program's own that an engine reads and writes: its elements, nothing copied."""
+"""Views of the user's buffers as flat arrays of elements, without copies."""
 
 from __future__ import annotations
 
@@ -32,20 +32,19 @@ def memory_of(buffer: Any, type_: Type, what: str, *, writable: bool) -> AnyArra
     if array.dtype != dtype and not raw:
         raise stream_connection_error(f"{what} holds {type_}, but the buffer holds {array.dtype}; use {dtype}.")
     if array.nbytes % dtype.itemsize:
-        raise stream_connection_error(f"{what}: {array.nbytes} bytes are no whole number of {type_} elements.")
+        raise stream_connection_error(f"{what}: {array.nbytes} bytes are not a whole number of {type_} elements.")
     return array.reshape(-1).view(dtype)
 
 
 def fixed_memory(pointer: Any, type_: Type, count: int, what: str) -> Any:
-    """What a pointer without a size stands for: `count` elements from there on, where it is a ctypes pointer; anything
-    else unchanged."""
+    """The `count` elements that a ctypes pointer points at; other objects unchanged."""
     address = _address(pointer)
     return pointer if address is None else _bytes_at(address, count * numpy_type(type_).itemsize, what)
 
 
 def memory_between(begin: Any, end: Any, what: str) -> Any:
-    """The bytes from `begin` up to `end`: two ctypes pointers, or an array and a view of its end (`a, a[n:]`). NumPy
-    forgets where an empty view is, so one stands for the end of the array that `begin` is."""
+    """The bytes from `begin` up to `end`: two ctypes pointers, or an array and a view of its end (`a, a[n:]`). An empty
+    view means the end of the array `begin`, because NumPy does not keep its address."""
     if _address(begin) is None and isinstance(end, np.ndarray) and end.size == 0:
         return begin
     first, last = (_address(p) if _address(p) is not None else _start_of(p, what) for p in (begin, end))
@@ -63,7 +62,7 @@ def memory_between(begin: Any, end: Any, what: str) -> Any:
 
 
 def _address(pointer: Any) -> int | None:
-    """The address that a ctypes pointer holds; None for what is no pointer."""
+    """The address in a ctypes pointer; None for other objects."""
     if isinstance(pointer, ctypes.c_void_p):
         return pointer.value or 0
     if isinstance(pointer, ctypes._Pointer):

@@ -1,4 +1,4 @@
-"""The host's end of a loaded program: what programs ask for as they run, and tensors that the host reads and writes."""
+"""The host's end of a loaded program: services for running programs, and reads and writes of tensors."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import PrintTensorFmt, Program
 from simulator.runtime.host.host_buffers import memory_of
 from simulator.runtime.host.host_functions import HostFunctions
-from simulator.runtime.host.print_tensor import printed
+from simulator.runtime.host.host_side import RunStoppedError
+from simulator.runtime.host.print_tensor import tensor_text
 from simulator.runtime.host.quarter_ends import QuarterEnds, checked
 from simulator.runtime.host.remote_memory import RemoteMemory
-from simulator.runtime.host.run_ended import RunStoppedError
 from simulator.runtime.host.streams import StreamInfo, Streams
 from simulator.runtime.values.numeric_plan import NumericPlan
 from simulator.runtime.watching.watch import Action, Watcher, watched, watched_row
 
 
 class HostEnd:
-    """Streams, host functions, remote buffers and printing of one engine. `memories`: the values of each replica, none
+    """Streams, host functions, remote buffers and printing of one engine. `memories`: the values of each replica; empty
     while not loaded."""
 
     def __init__(self, compiled: CompiledGraph, plan: NumericPlan, settings: RunSettings) -> None:
@@ -46,7 +46,7 @@ class HostEnd:
         workers = Workers(compiled.compilation.vertex_lanes, compiled.machine.tiles_per_ipu)
         self.codelet_prints = CodeletPrints(self._replicas, workers)
         self.print_codelet = self.codelet_prints.write
-        self.choices: list[int] = []  #: what data decided in the last run, in order
+        self.choices: list[int] = []  #: choices of data in the last run, in order
         self.watchers: list[Watcher] = []
         self.together: Callable[[Sequence[Action]], None] = _one_by_one
         self.memories: list[Any] = []
@@ -54,7 +54,7 @@ class HostEnd:
         self._host_types = plan.host_types
         self.verify = settings.verify
 
-    # What programs ask for
+    # Services for programs
 
     def read_stream(self, handle: str, replica: int, into: AnyArray) -> None:
         self._sync()
@@ -97,7 +97,7 @@ class HostEnd:
         stream = self.print_stream or sys.stderr
         if self._replicas > 1:
             title = f"{title} (replica {replica})" if title else f"replica {replica}"
-        stream.write(printed(title, values, form) + "\n")
+        stream.write(tensor_text(title, values, form) + "\n")
         if self.streams.host_seconds is not None:
             self.streams.host_seconds.append((replica, time.perf_counter() - begin))
 
@@ -107,13 +107,13 @@ class HostEnd:
         self.metadata.connect(handle, self.streams.info(handle).type, metadata)
 
     def connect_callback(self, handle: str, callback: Any, replica: int | None) -> None:
-        """Connect a callback to a stream; what it says of metadata is that of the transfers from now on."""
+        """Connect a callback to a stream. Its metadata holds for all further transfers."""
         info = self.streams.info(handle)
         mine = self.metadata.of_callbacks(handle, info.type, callback, info.broadcast)
         self.streams.connect_callback(handle, callback, replica, mine)
 
     def ask_to_stop(self) -> None:
-        """Let a running program end at its next synchronisation with the host."""
+        """End a running program at its next synchronisation with the host."""
         self._stop = True
         self.streams.drop()
 
@@ -134,13 +134,13 @@ class HostEnd:
             memory.write(place, row)
 
     def read_metadata(self, handle: str, metadata: QuarterMetadata | None, place: Any) -> None:
-        """The metadata of a QUARTER tensor into an object of the host."""
+        """Read the metadata of a QUARTER tensor into an object of the host."""
         known = checked(f"Tensor '{handle}'", self._host_types["read", handle], metadata)
         if known is not None:
             known.set(QuarterMetadata(int(self.memories[0].read(place))))
 
     def write_metadata(self, handle: str, metadata: QuarterMetadata | None, place: Any) -> None:
-        """An object of the host into the metadata of a QUARTER tensor."""
+        """Write an object of the host into the metadata of a QUARTER tensor."""
         known = checked(f"Tensor '{handle}'", self._host_types["write", handle], metadata)
         for memory in self.memories if known is not None else []:
             memory.write(place, np.array(known.getBinary(), np.uint8))

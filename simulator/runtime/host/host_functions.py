@@ -1,4 +1,4 @@
-"""Functions of the host that programs call."""
+"""Host functions that programs call, and the user's code connected to them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class HostFunctions:
         self._code: dict[tuple[str, int], HostCallbackHandle] = {}
 
     def connect(self, handle: str, replica: int, code: Any) -> None:
-        """Give one replica's function its code. Raises stream_connection_error for an unknown handle or replica, and
-        for what cannot be called."""
+        """Connect code to one replica's function. Raises stream_connection_error for an unknown handle or replica, and
+        for an object that cannot be called."""
         if handle not in self._functions:
             names = ", ".join(self._functions) or "none"
             raise stream_connection_error(
@@ -41,8 +41,8 @@ class HostFunctions:
         self._code[handle, int(replica)] = HostCallbackHandle(code, f"Host function '{handle}'")
 
     def call(self, handle: str, replica: int, inputs: Sequence[AnyArray]) -> list[AnyArray]:
-        """Run it: `inputs` hold the values that the device sent; the result holds those that go back, zeros where the
-        code wrote nothing. All arrays are the code's during the call only."""
+        """Call the function with the values that the device sent; returns those that go back, zeros where the code
+        wrote nothing. The code may use the arrays during the call only."""
         function = self._functions[handle]
         code = self._code.get((handle, replica))
         if code is None:

@@ -1,4 +1,4 @@
-"""What programs ask of the host while they run, and what a part of a program is before it runs."""
+"""The interface that running programs use to reach the host, and the types of a plan's steps."""
 
 from __future__ import annotations
 
@@ -14,11 +14,23 @@ from simulator.runtime.values.arena import Arena
 Action = Callable[[], None]
 
 
-class HostSide(Protocol):
-    """What programs ask of the host while they run."""
+class RunEndedError(Exception):
+    """The program ended the run. `reason` is one sentence without the program's name; `place` is that program."""
 
-    threads: int  #: parts that a compute set is cut into, to run together
-    verify: bool  #: what vertices do to memory is checked
+    def __init__(self, reason: str, place: ProgramPlace) -> None:
+        super().__init__(reason)
+        self.reason, self.place = reason, place
+
+
+class RunStoppedError(Exception):
+    """Engine.stop was called: the run ends at its next host transfer."""
+
+
+class HostSide(Protocol):
+    """Services of the host for running programs."""
+
+    threads: int  #: parts of a compute set that may run in parallel
+    verify: bool  #: check the writes of vertices
 
     def together(self, actions: Sequence[Action]) -> None:
         """Run actions whose order does not matter."""
@@ -39,7 +51,7 @@ class HostSide(Protocol):
     def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: AnyArray) -> None: ...
 
     def call_host_function(self, handle: str, replica: int, inputs: Sequence[AnyArray]) -> list[AnyArray]:
-        """Run a function of the host; the values of its outputs."""
+        """Call a host function; returns the values of its outputs."""
         ...
 
     def get_metadata(self, handle: str, replica: int) -> int:
@@ -49,20 +61,20 @@ class HostSide(Protocol):
     def put_metadata(self, handle: str, replica: int, byte: int) -> None: ...
 
     def chose(self, choice: int) -> None:
-        """A program that chooses by data has chosen; see `simulator.runtime.values.choices`."""
+        """Record the choice of a program; see `simulator.runtime.values.choices`."""
         ...
 
     def watched(self, place: ProgramPlace, program: host.Program, action: Action) -> Action:
-        """What is done in place of `action`, the running of the program at a place; itself where nobody watches."""
+        """Wrap `action`, which runs the program at a place, in its watchers; `action` itself where there are none."""
         ...
 
     def at_row(self, row: int, action: Action) -> Action:
-        """The same for the lowered program in a row, where programs run row by row."""
+        """Wrap the action of a lowered program, where programs run row by row."""
         ...
 
 
 Step = Callable[[Sequence[Arena], HostSide], Action]
-"""A part of a program before it is bound to the arenas of all replicas."""
+"""Binds a part of a program to the arenas of all replicas."""
 
 Leaf = Callable[[Arena, HostSide], Action]
-"""A step that every replica does by itself."""
+"""A step that every replica runs separately."""

@@ -1,4 +1,4 @@
-"""How PrintTensor writes a tensor: nested brackets, one row per line, numbers aligned."""
+"""The text of PrintTensor: nested brackets, one row per line, aligned numbers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simulator.graph.program import FloatFormat, PrintTensorFmt
 _INDENT = "  "
 _GAP = "..."
 
-#: Auto uses fixed notation where every finite value that is not 0 has a magnitude in this range.
+#: Auto uses fixed notation where the magnitudes of all finite values other than 0 are in this range.
 _FIXED_MIN, _FIXED_MAX = 1e-4, 1e8
 
 
-def printed(title: str, values: AnyArray, form: PrintTensorFmt) -> str:
+def tensor_text(title: str, values: AnyArray, form: PrintTensorFmt) -> str:
     """The text of one PrintTensor, without a final newline: `title: [1 2 3]`."""
     summarised = values.size > form.summariseThreshold
     shown = _edges(values, form.edgeItems) if summarised else values
@@ -29,7 +29,7 @@ def printed(title: str, values: AnyArray, form: PrintTensorFmt) -> str:
 
 
 def _edges(values: AnyArray, edge: int) -> AnyArray:
-    """Only the first and last `edge` entries of every dimension that has more than twice as many."""
+    """The first and last `edge` entries of every dimension with more than twice as many."""
     for axis, n in enumerate(values.shape):
         if n > 2 * edge:
             keep = np.concatenate([np.arange(edge), np.arange(n - edge, n)])

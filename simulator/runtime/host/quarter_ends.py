@@ -1,4 +1,4 @@
-"""The host's side of QUARTER metadata: the objects of the program that hold it, by stream and replica."""
+"""Metadata of QUARTER streams on the host: the user's objects that hold it, by stream and replica."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from simulator.runtime.host.stream_callback import StreamCallback, StreamCallbac
 
 
 def is_metadata(given: Any) -> bool:
-    """Whether an argument is metadata, or one of each replica."""
+    """True for metadata, or a list of it, one per replica."""
     if isinstance(given, list | tuple):
         return bool(given) and all(isinstance(part, QuarterMetadata) for part in given)
     return isinstance(given, QuarterMetadata)
 
 
 class QuarterEnds:
-    """Metadata of streams. `replicas` objects for each."""
+    """Metadata of streams, `replicas` objects for each."""
 
     def __init__(self, replicas: int) -> None:
         self._replicas = replicas
@@ -27,8 +27,8 @@ class QuarterEnds:
         self._made: dict[str, Sequence[QuarterMetadata]] = {}  #: for callbacks
 
     def connect(self, handle: str, type_: Type, metadata: Any) -> None:
-        """Remember the objects of a stream. Raises tensor_metadata_error where the type needs them and they are
-        missing, the other way round, or their number is not that of the replicas."""
+        """Connect the objects of a stream. Raises tensor_metadata_error for missing or superfluous objects, and where
+        their number differs from that of the replicas."""
         what = f"Stream '{handle}'"
         given = checked(what, type_, metadata)
         if given is not None:
@@ -40,7 +40,7 @@ class QuarterEnds:
             self._known[handle] = objects
 
     def of_callbacks(self, handle: str, type_: Type, callback: Any, shared: bool) -> Sequence[QuarterMetadata]:
-        """What callbacks of a stream leave their metadata in, one object for each replica, or one for all; none where
+        """The objects in which callbacks of a stream leave their metadata, one per replica or one for all; none where
         the type has no metadata. Raises tensor_metadata_error for a callback of the other kind."""
         callback = callback.callback if isinstance(callback, StreamCallbackHandle) else callback
         with_metadata = isinstance(callback, StreamCallbackWithMetadata)
@@ -62,11 +62,11 @@ class QuarterEnds:
         return self._made[handle]
 
     def get(self, handle: str, replica: int) -> int:
-        """The byte that goes to the device with a transfer."""
+        """The metadata byte of a transfer to the device."""
         return self._of(handle, replica).getBinary()
 
     def put(self, handle: str, replica: int, byte: int) -> None:
-        """The byte that came from the device with a transfer."""
+        """Store the metadata byte of a transfer from the device."""
         self._of(handle, replica).set(QuarterMetadata(byte))
 
     def _of(self, handle: str, replica: int) -> QuarterMetadata:
@@ -78,7 +78,8 @@ class QuarterEnds:
 
 
 def checked(what: str, type_: Type, metadata: Any) -> Any:
-    """The metadata given for something of this type, None for types without. Raises tensor_metadata_error."""
+    """The metadata given for a stream or tensor of this type. Raises tensor_metadata_error where it is missing or
+    superfluous."""
     if type_.requiresMetadata() and metadata is None:
         raise tensor_metadata_error(f"{what} holds {type_}: give a QuarterMetadata in front of the buffer.")
     if not type_.requiresMetadata() and metadata is not None:

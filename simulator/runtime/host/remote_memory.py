@@ -1,7 +1,7 @@
-"""Remote buffers while a program is loaded: rows outside the IPU, those of every replica.
+"""Remote buffers of a loaded program: rows outside the IPU, per replica, stored sparsely.
 
-A row takes memory of the host only once it is written: a buffer may be far larger than the host's memory. A row that
-was never written reads as zeros.
+A row takes host memory only once it is written, because a buffer may be far larger than the host's memory. Rows that
+were never written read as zeros.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simulator.runtime.host.host_buffers import memory_of
 
 
 class RemoteMemory:
-    """The rows of all remote buffers of a graph, by handle. `strict`: programs may read only rows that were written."""
+    """The rows of all remote buffers of a graph, by handle. `strict`: programs may read only written rows."""
 
     def __init__(self, buffers: Mapping[str, RemoteBuffer], replicas: int, strict: bool = False) -> None:
         self._buffers = buffers
@@ -31,11 +31,11 @@ class RemoteMemory:
         """Forget all rows: they read as zeros again."""
         self._rows = {}
 
-    # ---- programs ----------------------------------------------------------------------------------------------
+    # Programs
 
     def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> AnyArray:
-        """(rows, elements) of one replica's buffer. Raises application_runtime_error for a row there is not, or, where
-        that is checked, for one that nothing was written to."""
+        """(rows, elements) of one replica's buffer. Raises application_runtime_error for a row out of range, and with
+        `strict` for a row that was never written."""
         buffer = self._buffers[handle]
         wanted = self._checked(buffer, replica, rows)
         values = np.zeros((len(wanted), buffer.count), numpy_type(buffer.type))
@@ -51,14 +51,14 @@ class RemoteMemory:
         return values
 
     def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: AnyArray) -> None:
-        """Store (rows, elements) into one replica's buffer; where a row is named twice the last one counts. Raises
-        application_runtime_error for a row there is not."""
+        """Store (rows, elements) into one replica's buffer; of a repeated row the last value counts. Raises
+        application_runtime_error for a row out of range."""
         buffer = self._buffers[handle]
         wanted = self._checked(buffer, replica, rows)
         for row, line in zip(wanted, values.reshape(len(wanted), buffer.count), strict=True):
             self._rows[handle, replica, row] = line.copy()
 
-    # ---- the host ----------------------------------------------------------------------------------------------
+    # The host
 
     def to_host(self, handle: str, into: Any, repeat: int, replica: int) -> None:
         """Copy one row into a buffer of exactly its size."""

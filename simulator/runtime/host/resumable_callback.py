@@ -1,4 +1,4 @@
-"""Callbacks of streams that can be suspended and go on later."""
+"""Stream callbacks that can be suspended and resumed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from simulator.runtime.host.stream_callback import StreamCallback
 
 
 class CallbackDroppedError(Exception):
-    """A suspended callback ends here: its stream is connected anew, or the program is stopped, loaded or closed."""
+    """Ends a suspended callback, when its stream is reconnected or the program is stopped, loaded or closed."""
 
 
 class ResumableStreamCallback(StreamCallback):
-    """A callback that may suspend itself, where it depends on what another callback or thread does.
+    """A callback that may suspend itself until another callback or thread resumes it.
 
-    Its functions run on threads of their own. While `prefetch` is suspended the program goes on until it needs the
-    data; while `fetch` is, the transfer waits. `Engine.stop` and a new load end what is suspended."""
+    Its functions run on their own threads. While `prefetch` is suspended, the program goes on until it needs the data;
+    while `fetch` is suspended, the transfer waits. `Engine.stop` and a new load end suspended functions."""
 
     def __new__(cls, *arguments: object, **named: object) -> ResumableStreamCallback:
         made = super().__new__(cls)
@@ -30,13 +30,13 @@ class ResumableStreamCallback(StreamCallback):
     _dropped: bool
 
     def notify(self) -> None:
-        """Let a suspended callback go on from its last `wait`; nothing where none is suspended."""
+        """Resume the callback from its last `wait`; no effect if it is not suspended."""
         with self._changed:
             self._awaiting = False
             self._changed.notify_all()
 
     def isAwaiting(self) -> bool:
-        """Whether the callback is suspended until `notify`."""
+        """True while the callback is suspended."""
         with self._changed:
             return self._awaiting
 
@@ -50,8 +50,8 @@ class ResumableStreamCallback(StreamCallback):
                 raise CallbackDroppedError
 
 
-def start_callback(callback: ResumableStreamCallback, function: Callable[[], None]) -> Future[None]:
-    """Run a function of a callback on a thread of its own, and wait until it is over or suspended."""
+def start_resumable(callback: ResumableStreamCallback, function: Callable[[], None]) -> Future[None]:
+    """Run a function of the callback on a thread of its own. Returns when it ends or is suspended."""
     running: Future[None] = Future()
 
     def run() -> None:
@@ -71,8 +71,8 @@ def start_callback(callback: ResumableStreamCallback, function: Callable[[], Non
     return running
 
 
-def drop_callback(callback: ResumableStreamCallback) -> None:
-    """End the suspended function of a callback."""
+def drop_resumable(callback: ResumableStreamCallback) -> None:
+    """End a suspended function of the callback."""
     with callback._changed:
         callback._dropped, callback._awaiting = callback._awaiting, False
         callback._changed.notify_all()

@@ -1,15 +1,15 @@
 """Callbacks of streams and host functions, under Poplar's names.
 
-What an engine takes for a stream: a function called with the transfer's memory, a `StreamCallback`, or any object with
-its methods. The memory is an ndarray of the stream's element type, valid during the call.
+An engine accepts for a stream: a function of the transfer's memory, a `StreamCallback`, or any object with its methods.
+The memory is an ndarray of the stream's element type, valid during the call.
 
-    device asks for a transfer      fetch(memory), then complete()
-    the last one has ended          prefetch(memory) for the next, where the engine prefetches: Result.Success = it was
-                                    filled (then complete() is all that follows when the device asks), or
-                                    Result.NotAvailable (then fetch and complete follow)
-    what was prefetched is dropped  invalidatePrefetched(): the transfers since the last complete() come again
+    device requests a transfer      fetch(memory), then complete()
+    after a transfer                prefetch(memory) for the next, where the engine prefetches: Result.Success = filled
+                                    (the next request calls only complete()), or Result.NotAvailable (fetch and complete
+                                    follow)
+    prefetched data is dropped      invalidatePrefetched(): the transfers since the last complete() come again
 
-Callbacks of QUARTER streams are `StreamCallbackWithMetadata`, or functions called with (metadata, memory).
+Callbacks of QUARTER streams are `StreamCallbackWithMetadata`, or functions of (metadata, memory).
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from simulator.base.quarter import QuarterMetadata
 
 
 class StreamCallback(ABC):
-    """Makes or takes the data of one stream."""
+    """Provides or consumes the data of one stream."""
 
     class Result(Enum):
-        """What became of a prefetch."""
+        """The result of a prefetch."""
 
         Success = 0
         NotAvailable = 1
 
     @abstractmethod
     def prefetch(self, p: AnyArray) -> StreamCallback.Result:
-        """Fill the memory ahead of time (host to device only). It may be called though no further transfer comes."""
+        """Fill the memory ahead of time (host to device only). It may be called without a further transfer."""
 
     @abstractmethod
     def fetch(self, p: AnyArray) -> None:
-        """Fill the memory, or take what it holds (device to host)."""
+        """Fill the memory (host to device), or read it (device to host)."""
 
     @abstractmethod
     def complete(self) -> None:
-        """The transfer of what was fetched or prefetched last has taken place."""
+        """Called after the transfer of the last fetched or prefetched data."""
 
-    def invalidatePrefetched(self) -> None:  # noqa: B027  # most callbacks have nothing to take back
-        """All that was prefetched since the last complete() is dropped; give it again."""
+    def invalidatePrefetched(self) -> None:  # noqa: B027  # most callbacks have nothing to undo
+        """Data prefetched since the last complete() was dropped; provide it again."""
 
 
 class LegacyStreamCallback(StreamCallback):
@@ -66,9 +66,9 @@ class LegacyStreamCallback(StreamCallback):
 
 
 class StreamCallbackWithMetadata(StreamCallback):
-    """Makes or takes the data of a stream whose type has metadata: QUARTER. The metadata comes first, as in the
-    Engine's functions (nothing public says the order in C++): a callback sets that of what it makes
-    (`metadata.set(...)`), and finds that of what it takes."""
+    """Provides or consumes the data of a stream whose type has metadata: QUARTER. The metadata is the first argument,
+    as in the Engine's functions (the order in C++ is not public). A callback sets the metadata of the data that it
+    provides (`metadata.set(...)`) and reads that of the data that it consumes."""
 
     @abstractmethod
     def prefetch(self, metadata: QuarterMetadata, p: AnyArray) -> StreamCallback.Result:  # type: ignore[override]
@@ -80,7 +80,7 @@ class StreamCallbackWithMetadata(StreamCallback):
 
 
 class StreamCallbackHandle:
-    """A stream's callback of whatever form. Raises stream_connection_error for what cannot be called."""
+    """A stream's callback in any accepted form. Raises stream_connection_error for others."""
 
     def __init__(self, callback: Any, what: str = "Stream") -> None:
         if isinstance(callback, StreamCallbackHandle):
@@ -103,7 +103,7 @@ class StreamCallbackHandle:
             self._complete()
 
     def prefetch(self, memory: AnyArray, metadata: QuarterMetadata | None = None) -> bool:
-        """Whether the memory was filled."""
+        """True where the memory was filled."""
         if self._prefetch is None:
             return False
         done = self._prefetch(memory) if metadata is None else self._prefetch(metadata, memory)
@@ -123,7 +123,7 @@ class HostCallback(ABC):
 
 
 class HostCallbackHandle:
-    """The code of a host function of whatever form. Raises stream_connection_error for what cannot be called."""
+    """The code of a host function in any accepted form. Raises stream_connection_error for others."""
 
     def __init__(self, callback: Any, what: str = "Host function") -> None:
         if not callable(callback):

@@ -1,4 +1,4 @@
-"""The host's end of one stream: a buffer of the program's, or a callback."""
+"""The host's end of one stream: a buffer of the user's, or a callback."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 from simulator.arrays import AnyArray
 from simulator.base.quarter import QuarterMetadata
 from simulator.runtime.host.callback_threads import CallbackThreads
+from simulator.runtime.host.host_side import RunStoppedError
 from simulator.runtime.host.resumable_callback import (
     CallbackDroppedError,
     ResumableStreamCallback,
-    drop_callback,
-    start_callback,
+    drop_resumable,
+    start_resumable,
 )
-from simulator.runtime.host.run_ended import RunStoppedError
 from simulator.runtime.host.stream_callback import StreamCallbackHandle
 
 
 class CircularBuffer:
-    """A buffer of the program's. Each transfer goes on where the last one ended and wraps at the end, so a buffer of
+    """A circular buffer of the user's. Each transfer continues after the last one and wraps at the end; a buffer of
     exactly one transfer is a fixed location."""
 
     def __init__(self, memory: AnyArray) -> None:
@@ -52,11 +52,11 @@ class CircularBuffer:
 
 
 class CallbackEnd:
-    """A callback that fetches each transfer, or has prefetched up to `depth` of them: `depth` 0 = never. `metadata` is
-    that of the last transfer, None for types without.
+    """A callback that fetches each transfer, and prefetches up to `depth` of them. `metadata` is that of the last
+    transfer, None for types without.
 
-    With `threads`, its functions run there: prefetches while the device goes on, all of one callback in order. A
-    callback that can be suspended has a thread of its own."""
+    Its functions run on `threads`: prefetches in parallel with the device, those of one callback in order. A resumable
+    callback has its own thread."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class CallbackEnd:
         self._threads = threads
         self._metadata = metadata
         self._resumable = callback.callback if isinstance(callback.callback, ResumableStreamCallback) else None
-        self._ready: deque[tuple[AnyArray, QuarterMetadata | None]] = deque()  #: filled ahead of time, oldest first
+        self._ready: deque[tuple[AnyArray, QuarterMetadata | None]] = deque()  #: prefetched, oldest first
         self._under_way: Future[None] | None = None
 
     def read(self, into: AnyArray) -> None:
@@ -85,19 +85,19 @@ class CallbackEnd:
         if self._depth:
             prefetch = lambda: self._prefetch(into)  # noqa: E731  # the same for both kinds of thread
             own = self._resumable
-            self._under_way = self._threads.start(prefetch) if own is None else start_callback(own, prefetch)
+            self._under_way = self._threads.start(prefetch) if own is None else start_resumable(own, prefetch)
 
     def write(self, values: AnyArray) -> None:
         memory = values.copy()
         self._call(lambda: self._fetched(memory))
 
     def drop(self) -> None:
-        """End what is suspended: the program is stopped."""
+        """End a suspended callback."""
         if self._resumable is not None:
-            drop_callback(self._resumable)
+            drop_resumable(self._resumable)
 
     def invalidate(self) -> None:
-        """Drop what was prefetched, and tell the callback so."""
+        """Drop prefetched data and notify the callback."""
         self.drop()
         with suppress(RunStoppedError):
             self._wait()
@@ -109,7 +109,7 @@ class CallbackEnd:
         if self._resumable is None:
             self._threads.call(function)
         else:
-            _result(start_callback(self._resumable, function))
+            _result(start_resumable(self._resumable, function))
 
     def _fetched(self, memory: AnyArray) -> None:
         self._callback.fetch(memory, self._metadata)
@@ -124,7 +124,7 @@ class CallbackEnd:
             self._ready.append((memory, metadata))
 
     def _wait(self) -> None:
-        """Until the last prefetch is done; what it raised is raised here."""
+        """Wait for the last prefetch; raises its exception."""
         under_way, self._under_way = self._under_way, None
         if under_way is not None:
             _result(under_way)

@@ -1,4 +1,4 @@
-"""The streams of an engine: who is at the host's end, and the transfers of running programs."""
+"""The streams of an engine: their host ends, and the transfers of running programs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class StreamInfo:
     elements: int
     type: Type
     to_device: bool
-    broadcast: bool  #: all replicas get the same transfer: one end serves them all
+    broadcast: bool  #: one transfer goes to all replicas
     depth: int = 1  #: transfers that may be prefetched
 
 
 class Streams:
-    """The streams of an engine by handle and replica. `host_seconds` collects (replica, time) of each transfer while it
-    is a list. `prefetch` = callbacks may be asked for the next transfer ahead of time."""
+    """The streams of an engine by handle and replica. `host_seconds` collects (replica, time) of each transfer unless
+    it is None. `prefetch` = call callbacks ahead of time."""
 
     def __init__(self, streams: Mapping[str, StreamInfo], replicas: int = 1, prefetch: bool = False) -> None:
-        self._known = dict(streams)
+        self._infos = dict(streams)
         self._replicas = replicas
         self._prefetch = prefetch
         self._threads = CallbackThreads()
@@ -43,7 +43,7 @@ class Streams:
         self.host_seconds: list[tuple[int, float]] | None = None
 
     def use_threads(self, threads: CallbackThreads) -> None:
-        """Run callbacks there from now on; what was prefetched is dropped."""
+        """Run callbacks on these threads from now on; prefetched data is dropped."""
         self._threads.close()
         self._threads = threads
         for key, (callback, metadata) in self._callbacks.items():
@@ -75,12 +75,12 @@ class Streams:
     def connect_callback(
         self, handle: str, callback: Any, replica: int | None = None, metadata: Sequence[QuarterMetadata] = ()
     ) -> None:
-        """Connect a callback to one replica's stream, or to those of all of them. `metadata`: what each replica's
-        transfers of QUARTER values leave theirs in."""
+        """Connect a callback to one replica's stream, or to those of all of them. `metadata`: the
+        objects that hold the metadata of each replica's QUARTER transfers."""
         info = self.info(handle)
         if replica is not None and not 0 <= replica < (1 if info.broadcast else self._replicas):
             last = 0 if info.broadcast else self._replicas - 1
-            kind = "is one for all replicas, so its index is 0" if info.broadcast else f"has replicas 0 to {last}"
+            kind = "is shared by all replicas, so its index is 0" if info.broadcast else f"has replicas 0 to {last}"
             raise stream_connection_error(f"Stream '{handle}' has no replica {replica}; it {kind}.")
         known = StreamCallbackHandle(callback, f"Stream '{handle}'")
         for key in self._all_of(handle) if replica is None else [(handle, replica)]:
@@ -90,10 +90,10 @@ class Streams:
 
     def info(self, handle: str) -> StreamInfo:
         """Raises stream_connection_error for an unknown handle."""
-        if handle not in self._known:
-            names = ", ".join(self._known) or "none"
+        if handle not in self._infos:
+            names = ", ".join(self._infos) or "none"
             raise stream_connection_error(f"There is no stream '{handle}'; the streams of this engine are: {names}.")
-        return self._known[handle]
+        return self._infos[handle]
 
     def read_stream(self, handle: str, replica: int, into: AnyArray) -> None:
         """A replica reads one transfer."""
@@ -104,17 +104,17 @@ class Streams:
         self._timed(handle, replica, lambda end: end.write(values))
 
     def drop(self) -> None:
-        """End the callbacks that are suspended."""
+        """End suspended callbacks."""
         for end in list(self._ends.values()):
             end.drop()
 
     def invalidate(self) -> None:
-        """Drop what callbacks have prefetched: the program starts again."""
+        """Drop prefetched data, because the program starts again."""
         for end in self._ends.values():
             end.invalidate()
 
     def close(self) -> None:
-        """Let the threads of callbacks end."""
+        """End suspended callbacks and shut the threads down."""
         self.drop()
         self._threads.close()
 
@@ -126,7 +126,7 @@ class Streams:
         self._ends[key] = end
 
     def _end_of(self, handle: str, callback: StreamCallbackHandle, metadata: QuarterMetadata | None) -> CallbackEnd:
-        info = self._known[handle]
+        info = self._infos[handle]
         return CallbackEnd(callback, info.depth if self._prefetch and info.to_device else 0, self._threads, metadata)
 
     def _all_of(self, handle: str) -> list[tuple[str, int]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from popvision.formats.profile.model import BranchRecord
 from simulator.compiler.compiled_graph import LoweredPrograms
-from simulator.runtime.clock.data_choices import DataChoices
+from simulator.runtime.clock.data_dependent_time import DataChoices
 
 #: Row of the lowered program -> (how often it is entered, trips in all).
 Counts = dict[int, tuple[int, int]]

@@ -15,7 +15,7 @@ from simulator.arrays import Int64Array
 from simulator.compiler.compiled_graph import LoweredPrograms
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.device_clock import DeviceClock
-from simulator.runtime.clock.run_time import RunTime
+from simulator.runtime.clock.segments import RunTime
 from simulator.runtime.recording.block_buffers import blocks_of_run, later
 from simulator.runtime.recording.branch_record import branch_record
 

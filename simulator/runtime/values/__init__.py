@@ -1,1 +1,1 @@
-"""Values: what a program computes, over whole arrays."""
+"""Values: compute the results of programs over whole arrays."""

@@ -1,8 +1,7 @@
-"""The arena: the values of all variables of all replicas in one block of bytes, a row for each replica, and places
-within a row.
+"""The arena: the values of all variables in one block of bytes, a row per replica; and places within a row.
 
-A place is a tensor as the runtime sees it: a strided window of the arena where the tensor is one (reading it copies
-nothing), else a list of item numbers made once.
+A place is a tensor as the runtime sees it: a strided window of the arena if possible, which is read without a copy,
+else a precomputed list of item numbers.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
 
 _channel = pvti.channel("Poplar Runtime")
 
-#: Variables begin at multiples of this, so that every item type may index the arena and vector loads are aligned.
+#: Alignment of variables, so that every item type can index the arena and vector loads are aligned.
 _ALIGNMENT = 64
 
 
 class ArenaLayout:
-    """Where each variable lies. Items of a type are numbered from the beginning of the arena.
+    """The place of each variable. Items of a type are numbered from the beginning of the arena.
 
-    `shared` = groups of variables that take turns in the memory of the first, which is the largest of its group."""
+    `shared` = groups of variables that share the memory of their first, which is the largest."""
 
     def __init__(self, store: GraphStore, shared: Sequence[Sequence[int]] = ()) -> None:
         v = store.variables
@@ -50,7 +49,7 @@ class ArenaLayout:
         self.total_bytes = int(size.sum())
         self.replicas = store.replicas
         self.initial: list[tuple[int, AnyArray]] = []  #: (byte offset, values) of constants and initial values
-        #: (byte offset, values by replica) of what differs between replicas from the beginning
+        #: (byte offset, values by replica) of initial values that differ between replicas
         own = self.items(np.array([*v.by_replica], np.int64)).tolist()
         self.by_replica = [(4 * at, np.array(w, np.uint32)) for at, w in zip(own, v.by_replica.values(), strict=True)]
         for variable, (constant, initial) in enumerate(zip(v.constant, v.initial, strict=True)):
@@ -60,11 +59,11 @@ class ArenaLayout:
             self.initial += [(offset + first * item, values) for first, values in initial]
 
     def byte_offset(self, variable: int) -> int:
-        """Where a variable begins."""
+        """The byte offset of a variable."""
         return int(self._offsets[variable])
 
     def items(self, starts: Int64Array) -> Int64Array:
-        """The item number of elements of the element space; a region's further elements follow."""
+        """The item numbers of elements of the element space; a region's items are consecutive."""
         if len(starts) == 0:
             return starts
         variable = np.searchsorted(self._bases, starts, side="right") - 1
@@ -73,7 +72,7 @@ class ArenaLayout:
         )
 
     def place(self, tensor: Tensor) -> Place:
-        """A tensor as a place."""
+        """The place of a tensor."""
         dtype = numpy_type(tensor.elementType())
         shape = tuple(tensor.shape())
         strided = tensor.strided()
@@ -95,9 +94,8 @@ class Place:
 
 
 class Arena:
-    """The bytes of one replica. `memory` is its row, filled with zeros; gets constants and initial values, from the
-    host or, where `loaded` is given, as that replica has them. `session`: the process of compiled codelets that the
-    memory is shared with."""
+    """The bytes of one replica. `memory`, its row, must be zero; constants and initial values are written into it, from
+    the host or from the replica `loaded`. `session`: the process of compiled codelets that shares the memory."""
 
     def __init__(
         self,
@@ -134,7 +132,7 @@ class Arena:
         return self._flat[dtype]
 
     def window(self, place: Place) -> AnyArray:
-        """The view of a strided place; shared memory."""
+        """The view of a strided place."""
         return np.ndarray(place.shape, place.dtype, self._bytes.data, place.begin, place.strides)
 
     def read(self, place: Place) -> AnyArray:
@@ -153,15 +151,15 @@ class Arena:
 
 
 def arenas(layout: ArenaLayout, codelets: Program | None = None, autoload: bool = False) -> list[Arena]:
-    """The arenas of all replicas in their first state: rows of one block, shared with the process of `codelets`.
-    `autoload`: the host loads the first, which the others take their values from."""
+    """The arenas of all replicas in their initial state: rows of one block, shared with the process of `codelets`.
+    `autoload`: the host loads the first; the others copy it."""
     session = None
     if codelets is None:
         block: AnyArray = np.zeros((layout.replicas, layout.total_bytes), np.uint8)
     else:
         shared = SharedBytes(layout.replicas * layout.total_bytes)
         session = Session(codelets, shared)
-        size = layout.replicas * layout.total_bytes  # may be 0: vertices need no fields
+        size = layout.replicas * layout.total_bytes  # may be 0: vertices may have no fields
         block = shared.memory[:size].reshape(layout.replicas, layout.total_bytes)
     made: list[Arena] = []
     for replica, row in enumerate(block):

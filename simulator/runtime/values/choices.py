@@ -1,7 +1,7 @@
-"""What data decide while a program runs: which branch, another trip or not, abort or go on.
+"""Decisions of programs that choose: which branch, another trip, abort or go on.
 
-Shared by everything that runs programs: `values` are those of one scalar, one per replica, and must agree, because all
-replicas run the same code at the same time.
+`values` are those of one scalar, one per replica. They must agree, because all replicas run the same code at the same
+time.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 
 from simulator.compiler.ir.program_visits import Place
 from simulator.graph import program as host
-from simulator.runtime.host.print_tensor import printed
-from simulator.runtime.host.run_ended import RunEndedError
+from simulator.runtime.host.host_side import RunEndedError
+from simulator.runtime.host.print_tensor import tensor_text
 
 Values = Sequence[int]
 Decision = Callable[[Values], int]
-"""From the values of the scalar that decides to the place in `Program.nested()` of what runs next; of a loop 1 for its
-body and 0 for the end; of an abort 0 for going on."""
+"""Maps the values of the control scalar to the index in `Program.nested()` that runs next; of a loop 1 for its body and
+0 for the end; of an abort 0 for going on."""
 
 
 def decision(program: host.Program, place: Place) -> Decision:
-    """How a program that chooses does it. Raises RunEndedError where values rule it out."""
+    """The decision of a program. It raises RunEndedError for values without a branch."""
     match program:
         case host.If():
             return lambda values: 0 if _agreed(values, "If", place) else 1
@@ -36,12 +36,12 @@ def decision(program: host.Program, place: Place) -> Decision:
 
 
 def ending(program: host.Abort | host.ErrorProgram, place: Place) -> Callable[[Sequence[object]], None]:
-    """What a program does that always ends the run, given the tensors that it shows, one per replica."""
+    """The function of a program that always ends the run, given the tensor that it shows, one per replica."""
 
     def end(shown: Sequence[object]) -> None:
         if isinstance(program, host.Abort):
             _abort(program.message, place)
-        text = ", ".join(printed("", values, host.PrintTensorFmt()) for values in shown)  # type: ignore[arg-type]
+        text = ", ".join(tensor_text("", values, host.PrintTensorFmt()) for values in shown)  # type: ignore[arg-type]
         raise RunEndedError(f"{program.message} {text}".lstrip(), place)
 
     return end
@@ -50,8 +50,8 @@ def ending(program: host.Abort | host.ErrorProgram, place: Place) -> Callable[[S
 def _agreed(values: Values, what: str, place: Place) -> int:
     if any(value != values[0] for value in values):
         raise RunEndedError(
-            f"{what}: the replicas disagree about the value that decides ({list(values)}); all of them must take the "
-            "same way.",
+            f"{what}: the replicas have different control values ({list(values)}); all of them must take the same "
+            "branch.",
             place,
         )
     return values[0]

@@ -1,7 +1,7 @@
-"""Blocks of compiled vertices: a row of structs each, whose pointers lead into the arena.
+"""Blocks of compiled vertices: a row of structs per block, whose pointers lead into the arena.
 
-Vectors that are not one run of memory, or not aligned as their field asks, get a place of their own in the segment of
-the rows; they are gathered before a run and scattered after it, all at once.
+Vectors that are not one run of memory, or not aligned as their field requires, are copied to scratch memory behind the
+rows: gathered before a run and scattered after it, all at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Gathered:
-    """Elements with a place of their own: item numbers in the arena, and in the scratch part."""
+    """Elements in scratch memory: item numbers in the arena, and in the scratch memory."""
 
     dtype: np.dtype[Any]
     items: Int64Array
@@ -57,9 +57,9 @@ class CompiledBlock:
         print_codelet: Callable[[VertexPlaces, int, int, int, str], None],
         denied: list[bool] | None = None,
     ) -> Callable[[], None]:
-        """A function that runs all vertices once. `denied`: grows where a compute() returns false."""
+        """A function that runs all vertices once. `denied` grows where a compute() returns false."""
         session = arena.session
-        assert session is not None, "an arena for compiled codelets is shared with their process"
+        assert session is not None, "compiled codelets need an arena that their process shares"
         shift = arena.offset
         columns = {
             name: Pointers(np.where(p.scratch, p.offset, p.offset + shift), p.count, p.scratch, p.bounds)
@@ -93,7 +93,7 @@ class CompiledBlock:
         return Pointers(offset, count, apart, vectors)
 
     def _ends(self, spec: FieldSpec, edges: FieldEdges) -> Int64Array:
-        """The first region of each vector, and the number of all."""
+        """The first region of each vector, and the number of regions."""
         bounds = edges.offsets if spec.kind == "vector" else edges.row_offsets
         return np.arange(len(edges.starts) + 1, dtype=np.int64) if bounds is None else bounds
 
@@ -107,7 +107,7 @@ class CompiledBlock:
         apart: AnyArray,
         count: Int64Array,
     ) -> Int64Array:
-        """Places in the scratch part for the vectors that are `apart`."""
+        """Offsets in scratch memory of the vectors that are `apart`."""
         size = -(-count[apart] * dtype.itemsize // ALIGNMENT) * ALIGNMENT
         offset = self._scratch + np.cumsum(size) - size
         self._scratch += int(size.sum())
@@ -120,7 +120,7 @@ class CompiledBlock:
 
 
 def _in_pieces(items: Int64Array, lengths: Int64Array, ends: Int64Array) -> BoolArray:
-    """Which vectors are not one run of memory."""
+    """Flags of vectors that are not one run of memory."""
     vector = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
     broken = np.zeros(len(ends) - 1, np.bool_)
     if len(items) > 1:
@@ -130,7 +130,7 @@ def _in_pieces(items: Int64Array, lengths: Int64Array, ends: Int64Array) -> Bool
 
 
 class _Bound:
-    """A block on one arena. Addresses are written when the process was started anew."""
+    """A block on one arena. Addresses are written after each start of the process."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The edges of a compute set, vertex by vertex: for what looks at them while programs run, not for running them."""
+"""The edges of a compute set, vertex by vertex, for debugging tools that look at them while programs run."""
 
 from __future__ import annotations
 

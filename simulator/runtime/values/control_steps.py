@@ -1,4 +1,4 @@
-"""Programs that choose, in the numeric plan: their branches are steps, bound once; values choose among them."""
+"""Programs that choose, in the numeric plan: branches are bound once, values select among them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from simulator.runtime.values.arena import Arena, Place
 
 
-def one_of(control: Place, decide: Decision, branches: Sequence[Step]) -> Step:
-    """Run the branch that the scalar at `control` decides on; a number beyond the last one runs nothing."""
+def choice(control: Place, decide: Decision, branches: Sequence[Step]) -> Step:
+    """Run the branch that the scalar at `control` selects; an index beyond the last runs nothing."""
 
     def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
         actions = [branch(arenas, side) for branch in branches]
@@ -29,8 +29,8 @@ def one_of(control: Place, decide: Decision, branches: Sequence[Step]) -> Step:
     return bind
 
 
-def as_long_as(cond: Step, control: Place, decide: Decision, body: Step) -> Step:
-    """`cond`, a look at the scalar, and as long as it decides for it: the body, `cond` and another look."""
+def while_loop(cond: Step, control: Place, decide: Decision, body: Step) -> Step:
+    """Run `cond`; while the scalar at `control` says so, run the body and `cond` again."""
 
     def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
         before, trip = cond(arenas, side), body(arenas, side)
@@ -48,8 +48,8 @@ def as_long_as(cond: Step, control: Place, decide: Decision, body: Step) -> Step
     return bind
 
 
-def without_end(body: Step) -> Step:
-    """The body, until something in it raises."""
+def endless_loop(body: Step) -> Step:
+    """Run the body until it raises."""
 
     def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
         trip = body(arenas, side)
@@ -63,13 +63,13 @@ def without_end(body: Step) -> Step:
     return bind
 
 
-def checked(control: Place, decide: Decision) -> Step:
-    """Look at the scalar: `decide` raises where it ends the run."""
+def abort_check(control: Place, decide: Decision) -> Step:
+    """Read the scalar; `decide` raises where it ends the run."""
     return lambda arenas, side: lambda: _ignore(decide([int(arena.read(control)) for arena in arenas]))
 
 
-def ended(shown: Place | None, end: Callable[[Sequence[object]], None]) -> Step:
-    """End the run, showing a tensor."""
+def run_end(shown: Place | None, end: Callable[[Sequence[object]], None]) -> Step:
+    """End the run and show a tensor."""
     return lambda arenas, side: lambda: end([] if shown is None else [arena.read(shown) for arena in arenas])
 
 

@@ -1,4 +1,4 @@
-"""Kernels: functions over whole arrays that compute what a library operation's vertices compute.
+"""Kernels: functions over whole arrays that compute the result of a library operation's vertices.
 
 `@register("popops.add")` names a function `(outputs, inputs, attributes) -> None` that writes into `outputs`. Programs
 refer to kernels by name (`simulator.graph.program.LibraryGroup`), so that an executable can be saved.
@@ -18,7 +18,7 @@ _kernels: dict[str, Kernel] = {}
 
 
 def register(name: str) -> Callable[[Any], Any]:
-    """Make a function known under `name`; a second function of the same name is refused with ValueError."""
+    """Register a function as `name`. Raises ValueError for a second function of that name."""
 
     def enter(function: Any) -> Any:
         if _kernels.setdefault(name, function) is not function:
@@ -29,7 +29,7 @@ def register(name: str) -> Callable[[Any], Any]:
 
 
 def kernel(name: str) -> Kernel:
-    """The function registered under `name`; `poplar_error` when there is none."""
+    """The function registered as `name`. Raises poplar_error where there is none."""
     try:
         return _kernels[name]
     except KeyError:

@@ -1,8 +1,8 @@
-"""The numeric plan: what a program computes, apart from what it costs.
+"""The numeric plan: the computation of programs, apart from its cost.
 
-Built once when a graph is compiled: tensors become places of the arena, library operations one kernel each, other
-compute sets their vertices. Binding it to the arenas of all replicas and to the host side gives one function per
-program. Replicas go through a program side by side, step by step, so that each finds what others send it.
+It is built once when a graph is compiled: tensors become places in the arena, each library operation one kernel, other
+compute sets their vertices. Binding the plan to the arenas of all replicas and to the host side makes one function per
+program. Replicas run side by side, step by step, so that each finds the data that others send it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simulator.compiler.ir.program_visits import Place as ProgramPlace
 from simulator.compiler.ir.program_visits import ProgramVisits
 from simulator.graph import program as host
 from simulator.runtime.host.host_side import Action, HostSide, Leaf, Step
-from simulator.runtime.values import control_steps, quarter_steps, transfer_steps
+from simulator.runtime.values import control_steps, transfer_steps
 from simulator.runtime.values.arena import Arena, ArenaLayout, Place, arenas
 from simulator.runtime.values.choices import decision, ending
 from simulator.runtime.values.compiled_vertices import CompiledBlock
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 class NumericPlan:
-    """All programs and host copies of a graph. `step_by_step`: library operations run compute set by compute set, in
-    place of one kernel each."""
+    """All programs and host copies of a graph. `step_by_step`: library operations run compute set by compute set
+    instead of one kernel each."""
 
     def __init__(self, store: GraphStore, programs: Sequence[host.Program], step_by_step: bool = False) -> None:
         self._step_by_step = step_by_step
         self._visits = ProgramVisits(programs, store.functions)
-        self.places: set[ProgramPlace] = set()  #: of the programs that run by themselves, not within a kernel
+        self.places: set[ProgramPlace] = set()  #: of programs that run separately, not within a kernel
         self.remote_buffers = {buffer.name: buffer for buffer in store.remote_buffers}
         self.host_functions = {function.name: function for function in store.host_functions}
         self.layout = ArenaLayout(store, () if step_by_step else shared_slots(store, programs))
@@ -61,7 +61,7 @@ class NumericPlan:
             )
             if kind == "fifo"
         }
-        #: transfers of each stream that callbacks may be asked for ahead of time
+        #: transfers of each stream that callbacks may prefetch
         self.buffering = {
             h: int(o.get("bufferingDepth", 1)) for h, o in zip(streams.handle, streams.options, strict=True)
         }
@@ -70,13 +70,13 @@ class NumericPlan:
         self.host_copies: dict[tuple[str, str], Place] = {
             (kind, handle): self.layout.place(tensor) for kind, handle, tensor in store.host_copies
         }
-        #: where the metadata of those of type QUARTER is
+        #: the metadata of QUARTER tensors
         self.metadata = {(k, h): self.layout.place(t.getMetadata()) for k, h, t in store.host_copies if t.hasMetadata()}
         self.host_types = {(kind, handle): tensor.elementType() for kind, handle, tensor in store.host_copies}
         del self._store, self._blocks, self._visits
 
     def memories(self, autoload: bool = False) -> list[Arena]:
-        """The arenas of all replicas in their first state; `autoload`: the first is loaded, the others copy it."""
+        """The arenas of all replicas in their initial state; `autoload`: the first is loaded, the others copy it."""
         return arenas(self.layout, self.codelets, autoload)
 
     def bind(self, arenas: Sequence[Arena], side: HostSide) -> list[Action]:
@@ -86,7 +86,7 @@ class NumericPlan:
     # One method per class of program
 
     def _owned(self, owner: tuple[str, int], program: host.Program) -> Step:
-        """A whole program or the body of a function."""
+        """The step of a whole program or function body."""
         around, self._visits.owner = self._visits.owner, owner
         step = self._step(program)
         self._visits.owner = around
@@ -135,17 +135,17 @@ class NumericPlan:
     def _choosing(self, program: host.If | host.Switch | host.RepeatWhile | host.Loop, at: ProgramPlace) -> Step:
         bodies = [self._step(nested) for nested in program.nested()]
         if isinstance(program, host.Loop):
-            return control_steps.without_end(*bodies)
+            return control_steps.endless_loop(*bodies)
         control, decide = self.layout.place(program.reads()[0]), decision(program, at)
         if isinstance(program, host.RepeatWhile):
-            return control_steps.as_long_as(bodies[0], control, decide, bodies[1])
-        return control_steps.one_of(control, decide, bodies)
+            return control_steps.while_loop(bodies[0], control, decide, bodies[1])
+        return control_steps.choice(control, decide, bodies)
 
     def _ending(self, program: host.Abort | host.AbortOnCondition | host.ErrorProgram, at: ProgramPlace) -> Step:
         if isinstance(program, host.AbortOnCondition):
-            return control_steps.checked(self.layout.place(program.predicate), decision(program, at))
+            return control_steps.abort_check(self.layout.place(program.predicate), decision(program, at))
         shown = self.layout.place(program.tensor) if isinstance(program, host.ErrorProgram) else None
-        return control_steps.ended(shown, ending(program, at))
+        return control_steps.run_end(shown, ending(program, at))
 
     def _function(self, index: int) -> Step:
         if index not in self._functions:
@@ -195,7 +195,7 @@ class NumericPlan:
         return bind
 
     def _plans_of(self, compute_set: int) -> tuple[list[BlockPlan], list[CompiledBlock]]:
-        """The blocks of a compute set: Python's, and those of compiled codelets."""
+        """(Python blocks, compiled blocks) of a compute set."""
         store = self._store
         blocks = [block for block in store.settled_blocks if block.compute_set == compute_set and len(block)]
         python, compiled = [], []
@@ -219,14 +219,14 @@ class NumericPlan:
             if not copy.destination.hasMetadata():
                 return transfer
             of_data = self.layout.place(copy.destination.getMetadata())
-            return _in_order([transfer, quarter_steps.metadata_from_stream(handle, of_data)])
+            return _in_order([transfer, transfer_steps.metadata_from_stream(handle, of_data)])
         if copy.kind == "device_to_host":
             handle = copy.destination.name
             transfer = _each(transfer_steps.to_stream(self.layout.place(copy.source), handle))
             if not copy.source.hasMetadata():
                 return transfer
             of_data = self.layout.place(copy.source.getMetadata())
-            return _in_order([quarter_steps.metadata_to_stream(handle, of_data), transfer])
+            return _in_order([transfer_steps.metadata_to_stream(handle, of_data), transfer])
         if copy.kind in ("from_remote", "to_remote"):
             offset = None if copy.offset is None else self.layout.place(copy.offset)
             if copy.kind == "from_remote":
@@ -237,7 +237,7 @@ class NumericPlan:
 
 
 def _agreed(run: Action, denied: list[bool], arena: Arena, place: Place) -> Action:
-    """Run a compute set, and write whether every compute() returned true."""
+    """Run a compute set and write whether every compute() returned true."""
 
     def run_and_note() -> None:
         denied.clear()
@@ -259,7 +259,7 @@ def _all(actions: list[Action]) -> Action:
 
 
 def _each(leaf: Leaf) -> Step:
-    """Every replica by itself, in order."""
+    """Run a leaf in every replica, in order."""
     return lambda arenas, side: _all([leaf(arena, side) for arena in arenas])
 
 

@@ -1,9 +1,9 @@
-"""Which variables may share memory of the arena: temporaries whose uses do not overlap.
+"""Share arena memory between temporaries whose uses do not overlap: register allocation by linear scan.
 
-Library operations leave a new variable behind with each result. Given memory of their own, all of them together are
-far larger than the processor's caches; memory that is used again stays warm. A variable may share when every use lies
-in one straight run of programs (the body of one loop, or of one function), the first use writes all of it, and neither
-the host nor a single vertex touches it. Its memory is its own from that first use to the last one.
+Library operations leave a new variable with each result. With memory of their own, all of them together are far larger
+than the processor's caches; reused memory stays warm. A variable may share when every use lies in one straight run of
+programs (the body of one loop, or of one function), the first use writes all of it, and neither the host nor a single
+vertex accesses it. It owns its memory from the first use to the last.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Use:
-    """What is known of one variable while programs are walked through."""
+    """The uses of one variable so far."""
 
     block: int
     first: int
@@ -40,7 +40,7 @@ class _Walk:
     functions: set[int] = field(default_factory=set)
 
     def into(self, program: host.Program) -> None:
-        """Walk through a program in a block of its own."""
+        """Walk through a program as a new block."""
         outer, self.blocks = self.blocks, self.blocks + 1
         self._walk(program, outer)
 
@@ -58,7 +58,7 @@ class _Walk:
                 if program.function not in self.functions:
                     self.functions.add(program.function)
                     self.into(self.store.functions[program.function])
-            case _:  # what chooses reads its predicate before its bodies run, and each of these may not run at all
+            case _:  # a choice reads its predicate before its bodies, each of which may not run
                 self._access(block, program.reads(), program.writes())
                 for body in program.nested():
                     self.position += 1
@@ -91,7 +91,7 @@ class _Walk:
 
 
 def shared_slots(store: GraphStore, programs: Sequence[host.Program]) -> list[list[int]]:
-    """Groups of variables that take turns in the same memory; a variable in no group has memory of its own."""
+    """Groups of variables that share memory; a variable in no group has its own."""
     walk = _Walk(store)
     for program in programs:
         walk.into(program)
@@ -104,7 +104,7 @@ def shared_slots(store: GraphStore, programs: Sequence[host.Program]) -> list[li
             continue
         size = v.numel[variable] * v.type[variable].size
         slots = open_slots.setdefault(use.block, [])
-        # The smallest slot that is free and neither too small nor more than twice as large.
+        # The smallest free slot that is large enough and at most twice as large.
         free = [i for i, (last, room, _) in enumerate(slots) if last < use.first and size <= room <= 2 * size]
         if free:
             best = min(free, key=lambda i: slots[i][1])

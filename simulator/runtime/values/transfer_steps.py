@@ -1,4 +1,4 @@
-"""Programs that move values, in the numeric plan: between replicas, and between the device and the host."""
+"""Programs that move values, in the numeric plan: between replicas, and between device and host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def between_replicas(source: Place, destination: Place, replica_map: Sequence[int]) -> Step:
-    """All replicas send before any receives: source and destination may share arena memory as temporaries do."""
+    """Copy between replicas. All send before any receives, because source and destination may share arena memory."""
 
     def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
         def run() -> None:
@@ -29,7 +29,7 @@ def between_replicas(source: Place, destination: Place, replica_map: Sequence[in
 
 
 def broadcast(handle: str, place: Place) -> Step:
-    """One transfer from the host, the same values in all replicas."""
+    """One transfer from the host to all replicas."""
 
     def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
         count = int(np.prod(place.shape))
@@ -84,13 +84,39 @@ def to_rows(handle: str, offset: Place | None, place: Place) -> Leaf:
 
 
 def host_call(handle: str, inputs: Sequence[Place], outputs: Sequence[Place]) -> Leaf:
-    """Inputs go to a function of the host, what it makes comes back."""
+    """Call a host function with `inputs`; its results go to `outputs`."""
 
     def bind(arena: Arena, side: HostSide) -> Action:
         def run() -> None:
             given = [np.ascontiguousarray(arena.read(p)).reshape(-1) for p in inputs]
             for place, values in zip(outputs, side.call_host_function(handle, arena.replica, given), strict=True):
                 arena.write(place, values)
+
+        return run
+
+    return bind
+
+
+def metadata_from_stream(handle: str, place: Place) -> Step:
+    """Store the metadata of a QUARTER transfer from the host, one byte per replica."""
+
+    def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
+        def run() -> None:
+            for arena in arenas:
+                arena.write(place, np.array(side.get_metadata(handle, arena.replica), np.uint8))
+
+        return run
+
+    return bind
+
+
+def metadata_to_stream(handle: str, place: Place) -> Step:
+    """Send the metadata of a QUARTER tensor to the host, before its data."""
+
+    def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
+        def run() -> None:
+            for arena in arenas:
+                side.put_metadata(handle, arena.replica, int(arena.read(place)))
 
         return run
 

@@ -1,7 +1,7 @@
-"""Threads of the host that run parts of one compute set side by side (debug.cpuMultiThreadExecution).
+"""Host threads that run parts of one compute set in parallel (debug.cpuMultiThreadExecution).
 
-Vertices of a compute set do not read what others of it write, so their order does not matter. NumPy lets other threads
-run inside its loops; codelets that are pure Python gain nothing.
+Vertices of a compute set do not read what others of it write, so their order does not matter. NumPy releases the GIL in
+its loops; codelets in pure Python gain nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Action = Callable[[], None]
 
 
 class VertexThreads:
-    """Runs actions one after another, or, with `several`, side by side. All of them calculate as `state` says."""
+    """Runs actions in order, or, with `several`, in parallel, all with the floating-point settings of `state`."""
 
     def __init__(self, state: FloatState, several: bool) -> None:
         self._state = state
@@ -24,7 +24,7 @@ class VertexThreads:
         self._pool: ThreadPoolExecutor | None = None
 
     def together(self, actions: Sequence[Action]) -> None:
-        """Run all of them; the first exception is raised when all have ended."""
+        """Run all actions. The first exception is raised when all have ended."""
         if self.count == 1 or len(actions) < 2:
             for action in actions:
                 action()

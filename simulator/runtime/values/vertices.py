@@ -1,9 +1,9 @@
-"""Running the vertices of one block on the arena.
+"""Run the Python vertices of one block on the arena.
 
 With `compute_batch`, vertices with equal sizes run together: each field is one array with the vertices as first
 dimension, a strided window where the edges are evenly spaced, else gathered and scattered by item numbers. Without it,
-vertices run one after another on windows of the arena; edges that are not one run of memory get a buffer of their own.
-A compute set's vertices do not read what others of it write, so their order does not matter.
+vertices run one by one on windows of the arena; edges that are not one run of memory are copied to a buffer. A compute
+set's vertices do not read what others of it write, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock, VertexType
 
 
-#: Blocks of at most this many vertices keep their windows from run to run.
-_KEPT_VERTICES = 50_000
+#: Blocks of at most this many vertices keep their windows between runs.
+_MOST_BOUND_VERTICES = 50_000
 
-#: Fewer vertices than this are not worth more than one thread.
+#: Smaller blocks run on one thread.
 _SHARED_VERTICES = 256
 
 
@@ -62,13 +62,13 @@ class BlockPlan:
         return _Field(spec, dtype, edges, layout.items(edges.starts))
 
     def bind_parts(self, arena: Arena, parts: int, denied: list[bool] | None = None) -> list[Callable[[], None]]:
-        """Functions that together run all vertices once, in any order: `parts` of them where that is worth it.
-        `denied`: grows where a compute() returns false."""
+        """At most `parts` functions that together run all vertices once, in any order. `denied` grows where a compute()
+        returns false."""
         if self._type.compute_batch is not None:
             batches = list(self._batches(arena))
             shares = [batches[i::parts] for i in range(min(parts, len(batches)))]
-            here = self._places, arena.replica
-            return [_bind_batches(self._type.compute_batch, share, here, denied) for share in shares]
+            origin = self._places, arena.replica
+            return [_bind_batches(self._type.compute_batch, share, origin, denied) for share in shares]
         if parts == 1 or self._n < _SHARED_VERTICES:
             return [self._bind_each(arena, range(self._n), denied)]
         return [self._bind_each(arena, range(i, self._n, parts), denied) for i in range(parts)]
@@ -77,15 +77,15 @@ class BlockPlan:
         """A function that runs these vertices one after another."""
         compute = self._type.compute
         assert compute is not None, f"{self._type.name} has no compute function"
-        here = self._places, arena.replica
-        if self._n > _KEPT_VERTICES:
-            return lambda: _run_each(compute, (self._vertex(arena, i) for i in vertices), here, denied)
-        kept: list[_Bound] = []
+        origin = self._places, arena.replica
+        if self._n > _MOST_BOUND_VERTICES:
+            return lambda: _run_each(compute, (self._vertex(arena, i) for i in vertices), origin, denied)
+        bound: list[_Bound] = []
 
         def run() -> None:
-            if not kept:
-                kept.extend(self._vertex(arena, i) for i in vertices)
-            _run_each(compute, kept, here, denied)
+            if not bound:
+                bound.extend(self._vertex(arena, i) for i in vertices)
+            _run_each(compute, bound, origin, denied)
 
         return run
 
@@ -118,7 +118,9 @@ class BlockPlan:
     # Many vertices at once
 
     def _batches(self, arena: Arena) -> Iterator[_Batch]:
-        for shape, vertices in _alike([f.edges.elements_per_vertex(self._n) for f in self._fields], self._n):
+        for shape, vertices in _groups_of_equal_size(
+            [f.edges.elements_per_vertex(self._n) for f in self._fields], self._n
+        ):
             fields = {}
             for f, size in zip(self._fields, shape, strict=False):
                 fields[f.spec.name] = _batch_field(arena, f, vertices, size, self._n)
@@ -126,9 +128,9 @@ class BlockPlan:
             yield _Batch(fields, values, int(vertices[0]))
 
 
-def _alike(sizes: list[Int64Array], n: int) -> Iterator[tuple[list[int], Int64Array]]:
-    """Vertices with equal sizes in all fields: (those sizes, the vertices in their order). Field by field: NumPy's
-    `unique` of rows takes ten times as long."""
+def _groups_of_equal_size(sizes: list[Int64Array], n: int) -> Iterator[tuple[list[int], Int64Array]]:
+    """Groups of vertices with equal sizes in all fields: (sizes, vertices in order). Grouping field by field takes a
+    tenth of the time of NumPy's `unique` of rows."""
     member = np.zeros(n, np.int64)
     for size in sizes:
         if n and (size[0] != size).any():
@@ -160,9 +162,9 @@ class _Bound:
 
 
 def _run_each(
-    compute: Callable[[Any], Any], vertices: Any, here: tuple[VertexPlaces, int], denied: list[bool] | None
+    compute: Callable[[Any], Any], vertices: Any, origin: tuple[VertexPlaces, int], denied: list[bool] | None
 ) -> None:
-    running.places = here
+    running.places = origin
     try:
         for vertex in vertices:
             running.row = vertex.row
@@ -196,14 +198,14 @@ class _BatchField:
 class _Batch:
     fields: dict[str, _BatchField]
     values: dict[str, Any]
-    row: int  #: the first of its vertices, whose label its prints bear
+    row: int  #: its first vertex, which labels its prints
 
 
 def _bind_batches(
-    compute: Callable[[Any], Any], batches: list[_Batch], here: tuple[VertexPlaces, int], denied: list[bool] | None
+    compute: Callable[[Any], Any], batches: list[_Batch], origin: tuple[VertexPlaces, int], denied: list[bool] | None
 ) -> Callable[[], None]:
     def run() -> None:
-        running.places = here
+        running.places = origin
         try:
             run_batches()
         finally:
@@ -242,7 +244,7 @@ def _columns(items: Int64Array) -> list[Int64Array]:
 
 
 def _field_of(flat: AnyArray, items: Int64Array, f: _Field) -> _BatchField:
-    """A strided window where the items are evenly spaced, without overlap of what is written."""
+    """A strided window where the items are evenly spaced and written items do not overlap."""
     if items.size:
         step = int(items.flat[items.shape[1] if items.ndim == 2 else 1] - items.flat[0]) if len(items) > 1 else 0
         even = items.flat[0] + np.arange(len(items)) * step

@@ -1,1 +1,1 @@
-"""Watchers: work around the running of programs, for tracing, planted errors and checks."""
+"""Watchers of running programs: tracing, planted errors and checks."""

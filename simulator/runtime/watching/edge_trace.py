@@ -1,4 +1,4 @@
-"""debug.trace: the state of every edge before and after each compute set and each exchange."""
+"""debug.trace: print the values of every edge before and after each compute set and exchange."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import Copy, CrossReplicaCopy, Execute, PrintTensorFmt, Program
 from simulator.graph.tensor import Tensor
-from simulator.runtime.host.print_tensor import printed
+from simulator.runtime.host.print_tensor import tensor_text
 from simulator.runtime.values.arena import Arena, ArenaLayout
 from simulator.runtime.values.compute_set_edges import edges_of
 from simulator.runtime.watching.watch import Action
@@ -20,7 +20,7 @@ _FORM = PrintTensorFmt(summariseThreshold=64)
 
 
 class EdgeTrace:
-    """Writes what compute sets and copies find and leave. `arenas` gives those of the loaded program."""
+    """Prints the operands of compute sets and copies. `arenas` returns those of the loaded program."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class EdgeTrace:
         return run
 
     def around_row(self, row: int, action: Action) -> Action:
-        """debug.trace and the address-accurate mode do not go together."""
+        """Not used: debug.trace and the address-accurate mode exclude each other."""
         return action
 
     def _write(self, title: str, lines: list[str]) -> None:
@@ -77,4 +77,4 @@ class EdgeTrace:
 
     def _line(self, what: str, arena: Arena, values: Any) -> str:
         replica = f"replica {arena.replica} " if self._store.replicas > 1 else ""
-        return f"{replica}{what} = {printed('', values, _FORM)}"
+        return f"{replica}{what} = {tensor_text('', values, _FORM)}"

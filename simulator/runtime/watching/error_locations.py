@@ -1,4 +1,4 @@
-"""Where errors can be: which tiles have a lowered program, or the code of a vertex type."""
+"""Locations of simulated errors: tiles with a lowered program, or with the code of a vertex type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulator.compiler.compiled_graph import CompiledGraph
 
 
 class ErrorLocations:
-    """Locations of one executable."""
+    """Locations in one compiled graph."""
 
     def __init__(self, executable: CompiledGraph) -> None:
         self._compilation = executable.compilation
@@ -23,7 +23,7 @@ class ErrorLocations:
         }
 
     def of_program(self, program: int, tile: int | None) -> list[ErrorLocation]:
-        """Those of the program with this id. Raises poplar_error for an id or a tile that there is not."""
+        """The locations of the program with this id. Raises poplar_error for an unknown id or tile."""
         if not 0 <= program < len(self._table):
             raise poplar_error(
                 f"There is no program with id {program}; the ids of this engine are 0 to {len(self._table) - 1} (the "
@@ -32,7 +32,7 @@ class ErrorLocations:
         return [ErrorLocation(t, program, "", self._owner) for t in self._wanted(self._tiles(program), tile)]
 
     def of_vertex(self, name: str, tile: int | None) -> list[ErrorLocation]:
-        """Those of the code of vertices called so. Raises unknown_vertex_type where there are none."""
+        """The locations of a vertex type's code. Raises unknown_vertex_type for an unknown name."""
         types = self._compilation.vertex_types.name
         if name not in types:
             known = ", ".join(dict.fromkeys(types)) or "none"
@@ -44,7 +44,7 @@ class ErrorLocations:
         return [ErrorLocation(t, -1, name, self._owner) for t in self._wanted(there, tile)]
 
     def rows(self, location: ErrorLocation) -> list[int]:
-        """The lowered programs that come to a location."""
+        """The lowered programs at a location."""
         if not location.vertex:
             return [location.program]
         types, ipu = self._compilation.vertex_types.name, location.tile // self._machine.tiles_per_ipu
@@ -57,7 +57,7 @@ class ErrorLocations:
         return [row for row, compute_set in enumerate(self._table.compute_set) if compute_set in sets]
 
     def check(self, location: ErrorLocation) -> None:
-        """Refuse what is no location of this executable."""
+        """Raise poplar_error for a location of another program."""
         if not isinstance(location, ErrorLocation) or location.owner != self._owner:
             raise poplar_error(
                 f"{location!r} is not a location of this engine's program; ask the engine itself with "
@@ -65,11 +65,11 @@ class ErrorLocations:
             )
 
     def is_around_all(self, row: int) -> bool:
-        """Whether every run comes to a row: it stands outside the branches of the root switch."""
+        """True for a row outside the branches of the root switch, which every run reaches."""
         return row in self.below(0)
 
     def below(self, top: int) -> set[int]:
-        """A row and all rows below it, but for the branches of the root switch."""
+        """A row and all rows below it, without the branches of the root switch."""
         found, waiting = {top}, [top]
         while waiting:
             inner = [child for child in self._table.children[waiting.pop()] if child not in self._branches]
@@ -78,7 +78,7 @@ class ErrorLocations:
         return found
 
     def _tiles(self, program: int) -> BoolArray:
-        """Tiles of the device that a program exists on."""
+        """Flags of the device's tiles with a program."""
         table, machine = self._table, self._machine
         if table.compute_set[program] >= 0:
             there = np.zeros(machine.device_tiles, np.bool_)

@@ -1,4 +1,4 @@
-"""Floating-point operations that stop a program: which program it was, in Poplar's words."""
+"""Translate NumPy's floating-point errors to Poplar's, with the program that stopped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INVALID = ErrorCode.FLOATING_POINT_INVALID_OPERATION, "an invalid floating-poin
 
 
 class FloatErrors:
-    """Turns what NumPy raises into application_runtime_error that names the program."""
+    """Raises application_runtime_error, naming the program, for NumPy's FloatingPointError."""
 
     def __init__(self, executable: CompiledGraph) -> None:
         self._lowered = executable.lowered
@@ -50,7 +50,7 @@ class FloatErrors:
         return run
 
     def _row(self, place: Place, program: Execute | LibraryGroup) -> int:
-        """The launch of the compute set; of a library operation, that of its first one."""
+        """The row of the compute set; of a library operation, that of its first one."""
         first, end = self._lowered.spans.get(place, (0, 0))
         sets = self._lowered.table.compute_set
         mine = program.compute_set if isinstance(program, Execute) else None

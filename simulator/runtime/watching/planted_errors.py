@@ -1,7 +1,7 @@
-"""Simulated errors: where they are planted, and stopping a run that comes there.
+"""Simulated errors: plant them at locations, and stop a run that reaches one.
 
-A location is a tile with a lowered program or with the code of a vertex type. A run has come there when it reaches the
-program that the row became of, or, for rows around all programs (the control copies at the root), when it begins.
+A location is a tile with a lowered program or with the code of a vertex type. A run reaches it with the program that
+its row belongs to, or, for rows outside all programs (the control copies at the root), when it begins.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.runtime.watching.watch import Action
 
 
 class PlantedErrors:
-    """The errors planted in one engine, by location. `places` = the programs that run by themselves."""
+    """The errors planted in one engine, by location. `places` = programs that run separately, not within a kernel."""
 
     def __init__(self, executable: CompiledGraph, places: Iterable[Place]) -> None:
         self._locations = ErrorLocations(executable)
@@ -30,7 +30,7 @@ class PlantedErrors:
         return bool(self._planted)
 
     def insert(self, code: ErrorCode, location: ErrorLocation) -> None:
-        """Plant an error. Raises poplar_error for no error, a location of another program, or one that has an error."""
+        """Plant an error. Raises poplar_error for NONE, a location of another program, or one with an error already."""
         if not isinstance(code, ErrorCode) or code is ErrorCode.NONE:
             raise poplar_error(f"insertSimulatedError: {code!r} is not an error; give an ErrorCode other than NONE.")
         self._locations.check(location)
@@ -42,7 +42,7 @@ class PlantedErrors:
         self._planted[location] = code
 
     def erase(self, location: ErrorLocation) -> None:
-        """Take one back. Raises poplar_error where there is none."""
+        """Remove an error. Raises poplar_error where there is none."""
         if location not in self._planted:
             raise poplar_error(f"eraseSimulatedError: no error is simulated at {location}.")
         del self._planted[location]
@@ -51,11 +51,11 @@ class PlantedErrors:
         self._planted = {}
 
     def at_start(self, branch: int) -> None:
-        """A run begins: raise what is planted around its programs."""
+        """Raise errors planted outside all programs, when a run begins."""
         self._stop([e for e in self._all() if self._before_programs(e[0], branch)])
 
     def at_host_copy(self, branch: int) -> None:
-        """The host reads or writes a tensor: raise what is planted below this row, or around all programs."""
+        """Raise errors planted below the row of a host read or write, or outside all programs."""
         below = self._locations.below(branch)
         self._stop([e for e in self._all() if e[0] in below or self._locations.is_around_all(e[0])])
 
@@ -66,19 +66,19 @@ class PlantedErrors:
         return lambda: self._stop(mine)
 
     def around_row(self, row: int, action: Action) -> Action:
-        """The same as `around` for one lowered program, where programs run row by row."""
+        """As `around`, for one lowered program, where programs run row by row."""
         mine = [error for error in self._all() if error[0] == row] if self._planted else []
         return (lambda: self._stop(mine)) if mine else action
 
     def _all(self) -> list[tuple[int, ErrorLocation, ErrorCode]]:
-        """(row, location, code) of every planted error; one of a vertex type stands in each of its compute sets."""
+        """(row, location, code) of every planted error; one of a vertex type counts in each of its compute sets."""
         found = [
             (row, location, code) for location, code in self._planted.items() for row in self._locations.rows(location)
         ]
         return sorted(found, key=lambda error: (error[0], error[1].tile))
 
     def _innermost(self, row: int) -> Place | None:
-        """The smallest program that runs by itself and became this row among others."""
+        """The smallest program that runs separately and contains this row."""
         around = [(span[1] - span[0], place) for place in self._places if _within(row, span := self._spans[place])]
         return min(around)[1] if around else None
 
@@ -88,7 +88,7 @@ class PlantedErrors:
         return row == branch or self._locations.is_around_all(row)
 
     def _stop(self, errors: list[tuple[int, ErrorLocation, ErrorCode]]) -> None:
-        """Raise for the errors of the first row among them: a run stops at the first program that fails."""
+        """Raise the errors of the first row: a run stops at the first program that fails."""
         if not errors:
             return
         first = [error for error in errors if error[0] == errors[0][0]]

@@ -1,8 +1,7 @@
-"""target.hostSyncTimeout within a run: what the program would do after a synchronisation that is too late does not
-happen.
+"""target.hostSyncTimeout within a run: stop the program at the first synchronisation that is too late.
 
-Where data decide nothing, the modelled time is known before the run, and with it the first synchronisation that comes
-too late. Where data decide, it is known after the run only, which then fails at its end.
+Without choices of data the modelled time, and with it the first late synchronisation, is known before the run. With
+such choices it is known only after the run, which then fails at its end.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SyncDeadline:
-    """A watcher that ends the run at one synchronisation while it is set. `expire` raises."""
+    """A watcher that ends the run at one synchronisation, while it is set. `expire` raises."""
 
     def __init__(self) -> None:
         self._place: Place | None = None
@@ -28,7 +27,7 @@ class SyncDeadline:
         self._expire: Action = lambda: None
 
     def set(self, late: Late, place: Place | None, expire: Action) -> None:
-        """`place`: the program that the lowered one of the late synchronisation belongs to."""
+        """Set the deadline. `place`: the program with the late synchronisation."""
         self._late, self._place, self._met, self._expire = late, place, 0, expire
 
     @property
@@ -42,7 +41,7 @@ class SyncDeadline:
         return self._counted(action) if self._late is not None and place == self._place else action
 
     def around_row(self, row: int, action: Action) -> Action:
-        """The same where programs run row by row."""
+        """As `around`, where programs run row by row."""
         return self._counted(action) if self._late is not None and row == self._late.row else action
 
     def _counted(self, action: Action) -> Callable[[], None]:

@@ -1,6 +1,6 @@
-"""Who watches programs run: each watcher may put its own work around the running of a program.
+"""Watchers: they wrap their own work around the running of programs.
 
-An engine asks its watchers once, when programs are bound; a program that nobody watches runs as if there were none.
+An engine asks its watchers once, when programs are bound; a program without watchers runs at full speed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ Action = Callable[[], None]
 
 class Watcher(Protocol):
     def around(self, place: Place, program: Program, action: Action) -> Action:
-        """What is done in place of `action`; itself where the program does not matter."""
+        """Wrap the action of a program; `action` itself for a program that is not watched."""
         ...
 
     def around_row(self, row: int, action: Action) -> Action:
-        """The same for one lowered program, where programs run row by row (the address-accurate mode)."""
+        """Wrap the action of a lowered program, where programs run row by row (the address-accurate mode)."""
         ...
 
 
 def watched(watchers: Sequence[Watcher], place: Place, program: Program, action: Action) -> Action:
-    """`action` with all watchers around it, the last one outermost."""
+    """Wrap an action in all watchers, the last one outermost."""
     for watcher in watchers:
         action = watcher.around(place, program, action)
     return action
 
 
 def watched_row(watchers: Sequence[Watcher], row: int, action: Action) -> Action:
-    """The same for a lowered program."""
+    """Wrap the action of a lowered program."""
     for watcher in watchers:
         action = watcher.around_row(row, action)
     return action

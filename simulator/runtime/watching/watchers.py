@@ -1,4 +1,4 @@
-"""Which watchers an engine's settings call for."""
+"""Select the watchers for an engine's settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.runtime.watching.planted_errors import PlantedErrors
 from simulator.runtime.watching.watch import Watcher
 from simulator.runtime.watching.write_guard import WriteGuard
 
-#: The codelet that changes how tiles calculate (simulator.programming.floating_point).
+#: The codelet that changes floating-point settings of tiles (simulator.programming.floating_point).
 _CHANGES_FLOATS = "poplar_rt::ModifyFloatingPoint"
 
 
@@ -26,7 +26,7 @@ def watchers_of(
     planted: PlantedErrors,
     memories: Callable[[], Sequence[Any]],
 ) -> list[Watcher]:
-    """Innermost first."""
+    """The watchers, innermost first."""
     watchers: list[Watcher] = []
     store = compiled.source.store
     if settings.float_exceptions or _CHANGES_FLOATS in compiled.compilation.vertex_types.name:
@@ -40,8 +40,7 @@ def watchers_of(
 
 
 def _stream_of(settings: RunSettings) -> Callable[[], TextIO]:
-    """Where the trace goes. The file is opened when something is written first, and keeps what earlier engines of this
-    process wrote into it no longer."""
+    """The stream of the trace. The file is opened at the first write, which removes the trace of earlier engines."""
     if settings.trace_file is None:
         return lambda: sys.stderr
     path = settings.trace_file

@@ -1,4 +1,4 @@
-"""debug.runtimeVerify: a compute set changes nothing but what its vertices write."""
+"""debug.runtimeVerify: check that a compute set changes only the outputs of its vertices."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class WriteGuard:
-    """Compares all memory before and after each compute set. Raises application_runtime_error that names the compute
-    set and the variable when a vertex wrote something else, for example one of its inputs."""
+    """Compares all memory before and after each compute set. Raises application_runtime_error, naming the compute set
+    and the variable, where a vertex wrote other memory, for example one of its inputs."""
 
     def __init__(self, store: GraphStore, layout: ArenaLayout, arenas: Callable[[], Sequence[Arena]]) -> None:
         self._store, self._layout, self._arenas = store, layout, arenas
@@ -43,7 +43,7 @@ class WriteGuard:
         return run
 
     def around_row(self, row: int, action: Action) -> Action:
-        """Row by row, vertices have their inputs for themselves and are looked at one by one."""
+        """Not used row by row: there each vertex has its own inputs and is checked separately."""
         return action
 
     def _written(self, program: Execute) -> BoolArray:

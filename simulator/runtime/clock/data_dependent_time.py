@@ -1,0 +1,113 @@
+"""The modelled time of programs with branches that data choose, from the recorded choices of a run.
+
+Consecutive trips of a loop without inner choices are alike and count as a Repeat. Other trips are memoised by (state,
+choices within the trip).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from simulator.compiler.ir.program_table import ProgramTable
+from simulator.runtime.clock.segments import Parts, Segment, State
+
+#: Program types that choose by data.
+CHOOSING = ("If", "Switch", "RepeatWhile")
+
+
+class DataChoices:
+    """Finds data-dependent choices below one branch of the root switch. `function_roots`: row of each called function's
+    body."""
+
+    def __init__(self, table: ProgramTable, function_roots: Mapping[int, int], branch: int) -> None:
+        self._table, self._roots, self._branch = table, function_roots, branch
+        self._known: dict[int, bool] = {}
+
+    def in_program(self, row: int) -> bool:
+        """True where this program, its descendants or the functions that it calls choose by data."""
+        if row not in self._known:
+            table = self._table
+            if table.type[row] in CHOOSING:
+                self._known[row] = True
+            elif table.type[row] == "OnEveryTileSwitch":
+                self._known[row] = self.in_program(self._branch)
+            elif table.function[row] >= 0:
+                self._known[row] = self.in_program(self._roots[table.function[row]])
+            else:
+                self._known[row] = any(self.in_program(child) for child in table.children[row])
+        return self._known[row]
+
+
+Running = Callable[[State, Sequence[int]], Segment]
+"""Runs programs in order from a state."""
+
+Repeated = Callable[[State, list[int], int], Segment]
+"""Runs programs a number of times without choices."""
+
+
+#: Trips with more choices are not memoised.
+_LONGEST_TRIP = 64
+
+
+class DataDependentTime:
+    """Follows the choices of one run. `parts` starts a list of segments at a state; `memoised`: keep trips."""
+
+    def __init__(
+        self,
+        table: ProgramTable,
+        data: DataChoices,
+        choices: Sequence[int],
+        parts: Callable[[State], Parts],
+        running: Running,
+        repeated: Repeated,
+        memoised: bool,
+    ) -> None:
+        self._table, self._data, self._memoised = table, data, memoised
+        self._choices, self._at = choices, 0
+        self._parts, self._running, self._repeated = parts, running, repeated
+
+    def segment(self, state: State, row: int) -> Segment:
+        """Run an If, a Switch, a RepeatWhile, or a Repeat that contains one."""
+        type_, below = self._table.type[row], self._table.children[row]
+        parts = self._parts(state)
+        if type_ == "Repeat":
+            for _ in range(self._table.repeat_count[row]):
+                parts.add(self._trip(parts.state, row, below))
+        elif type_ == "RepeatWhile":
+            self._while(parts, row, below)
+        else:
+            choice = self._next()
+            parts.add(self._running(parts.state, below[choice : choice + 1]))
+        return parts.joined()
+
+    def _next(self) -> int:
+        self._at += 1
+        return self._choices[self._at - 1]
+
+    def _trip(self, state: State, loop: int, rows: Sequence[int]) -> Segment:
+        """The programs of one trip of a loop: the memoised trip from this state with the same choices, else a new one.
+        No memoised list of choices is a prefix of another, so the first match is the only one."""
+        for length, ways in state.ways.get(loop, {}).items():
+            known = ways.get(tuple(self._choices[self._at : self._at + length]))
+            if known is not None:
+                self._at += length
+                return known
+        begin = self._at
+        segment = self._running(state, rows)
+        path = tuple(self._choices[begin : self._at])
+        if self._memoised and len(path) <= _LONGEST_TRIP:
+            state.ways.setdefault(loop, {}).setdefault(len(path), {})[path] = segment
+        return segment
+
+    def _while(self, parts: Parts, loop: int, below: list[int]) -> None:
+        """The last child is the body, those before it compute the condition."""
+        *tests, body = below
+        parts.add(self._running(parts.state, tests))
+        if not any(self._data.in_program(row) for row in below):
+            trips = 0
+            while self._next():
+                trips += 1
+            parts.add(self._repeated(parts.state, [body, *tests], trips))
+            return
+        while self._next():
+            parts.add(self._trip(parts.state, loop, [body, *tests]))
