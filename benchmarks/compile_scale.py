@@ -15,15 +15,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.document import write_section
 from popvision.arrays import Int64Array
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
+from simulator.graph.objects import ComputeSet
 from simulator.graph.vertices import FieldEdges
-from simulator.poplar import FLOAT, Engine, Graph, IPUModel
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel, Tensor
 from simulator.poplar.program import Execute, Sequence
 
 COUNTS = (10_000, 100_000, 1_000_000)
@@ -102,6 +103,18 @@ def remote_share(graph: Graph) -> float:
     return remote / total
 
 
+class Layer(NamedTuple):
+    """The vertices of one compute set: the type, tile, first element of each field, and vector length of each."""
+
+    cs: ComputeSet
+    source: Tensor
+    target: Tensor
+    kind: Int64Array
+    owner: Int64Array
+    fields: dict[str, Int64Array]
+    length: Int64Array
+
+
 def build(count: int, *, one_by_one: bool) -> tuple[Graph, Sequence]:
     """The graph: the vertices of layer l + 1 read two vectors of layer l's output and write one."""
     rng = np.random.default_rng(count)
@@ -122,7 +135,7 @@ def build(count: int, *, one_by_one: bool) -> tuple[Graph, Sequence]:
         kind = rng.integers(0, TYPES, per_layer)
         fields = {"a": _neighbours(rng, start, length), "b": _neighbours(rng, start, length), "y": start}
         add = _add_each if one_by_one else _add_bulk
-        add(graph, cs, source, target, kind, owner, fields, length)
+        add(graph, Layer(cs, source, target, kind, owner, fields, length))
         program.add(Execute(cs))
         source = target
     return graph, program
@@ -145,37 +158,20 @@ def _variable(graph: Graph, name: str, length: Int64Array, owner: Int64Array, ti
     return tensor
 
 
-def _add_bulk(
-    graph: Graph,
-    cs: Any,
-    source: Any,
-    target: Any,
-    kind: Int64Array,
-    owner: Int64Array,
-    fields: dict[str, Int64Array],
-    length: Int64Array,
-) -> None:
-    base = {name: int((target if name == "y" else source).regions()[0][0]) for name in fields}
+def _add_bulk(graph: Graph, layer: Layer) -> None:
+    base = {name: int((layer.target if name == "y" else layer.source).regions()[0][0]) for name in layer.fields}
     for number in range(TYPES):
-        mine = np.flatnonzero(kind == number)
-        edges = {name: FieldEdges(start[mine] + base[name], length[mine]) for name, start in fields.items()}
-        graph.addVertices(cs, f"Mix{number}", owner[mine], edges)
+        mine = np.flatnonzero(layer.kind == number)
+        edges = {name: FieldEdges(start[mine] + base[name], layer.length[mine]) for name, start in layer.fields.items()}
+        graph.addVertices(layer.cs, f"Mix{number}", layer.owner[mine], edges)
 
 
-def _add_each(
-    graph: Graph,
-    cs: Any,
-    source: Any,
-    target: Any,
-    kind: Int64Array,
-    owner: Int64Array,
-    fields: dict[str, Int64Array],
-    length: Int64Array,
-) -> None:
-    columns = (kind, owner, fields["a"], fields["b"], fields["y"], length)
+def _add_each(graph: Graph, layer: Layer) -> None:
+    source, target, fields = layer.source, layer.target, layer.fields
+    columns = (layer.kind, layer.owner, fields["a"], fields["b"], fields["y"], layer.length)
     for number, tile, a, b, y, n in zip(*(c.tolist() for c in columns), strict=True):
         edges = {"a": source.slice(a, a + n), "b": source.slice(b, b + n), "y": target.slice(y, y + n)}
-        graph.setTileMapping(graph.addVertex(cs, f"Mix{number}", edges), tile)
+        graph.setTileMapping(graph.addVertex(layer.cs, f"Mix{number}", edges), tile)
 
 
 def _type(number: int) -> type[Vertex]:
