@@ -69,7 +69,7 @@ def aligned_runs(
     run of a tile. Each element of `out` must be mapped."""
     pieces = _mapped_pieces(store, out)
     head = _run_heads(store, pieces)
-    pieces, workers = _dealt(pieces, head, grain, 0 if always_dealt else 1)
+    pieces, workers = _share_pieces(pieces, head, grain, 0 if always_dealt else 1)
     head = _run_heads(store, pieces)
     head[1:] |= workers[1:] != workers[:-1]
     first = np.flatnonzero(head)
@@ -133,7 +133,7 @@ def _run_heads(store: GraphStore, pieces: _Pieces) -> BoolArray:
     return head
 
 
-def _dealt(pieces: _Pieces, head: BoolArray, grain: int, more_than: int) -> tuple[_Pieces, Int64Array]:
+def _share_pieces(pieces: _Pieces, head: BoolArray, grain: int, more_than: int) -> tuple[_Pieces, Int64Array]:
     """Cut the pieces of tiles with more than this many runs into six equal shares: (pieces, worker of each)."""
     runs_of_tile = np.bincount(pieces.tiles[head], minlength=int(pieces.tiles.max(initial=0)) + 1)
     several = runs_of_tile > more_than

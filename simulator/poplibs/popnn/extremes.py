@@ -89,18 +89,18 @@ def extremes(
         raise type_error(f"arg{name}: {tensor.elementType()} is neither FLOAT, HALF, INT nor UNSIGNED_INT.")
     label = f"maxMinArgMaxMin({name})/"
     programs: list[Program] = []
-    values, places, counts = _gathered(graph, tensor, place_type, largest, programs, (call, label))
+    values, places, counts = _add_first_stage(graph, tensor, place_type, largest, programs, (call, label))
     stage, tile = 1, graph.getTarget().getTilesPerIPU() - 1
     while (counts > 1).any():
         what = (values, places, counts, tile)
-        values, places, counts, tile = _narrowed(graph, what, place_type, largest, programs, (call, label), stage)
+        values, places, counts, tile = _add_stage(graph, what, place_type, largest, programs, (call, label), stage)
         stage += 1
     attributes = {"largest": largest}
     prog.add(LibraryGroup(programs, "popnn.extremes", [tensor], [values, places], attributes))
     return values, places
 
 
-def _gathered(
+def _add_first_stage(
     graph: Graph, tensor: Tensor, place_type: Type, largest: bool, programs: list[Program], name: tuple[Any, str]
 ) -> tuple[Tensor, Tensor, Int64Array]:
     """The first stage: (partial values, their indices, the number of them for each row)."""
@@ -151,7 +151,7 @@ def _first_cuts(graph: Graph, rows: int, columns: int) -> _Cuts:
     return _Cuts(tile, begin // columns, begin % columns, size, worker_size, workers)
 
 
-def _narrowed(
+def _add_stage(
     graph: Graph,
     what: tuple[Tensor, Tensor, Int64Array, int],
     place_type: Type,
@@ -180,7 +180,7 @@ def _narrowed(
         edges[f"{_word(largest)}{field}"] = vector_edges(
             int(out.regions()[0][0]) + np.arange(len(row)), np.ones(len(row), np.int64)
         )
-        made.append(_kept(part, out, counts, after))
+        made.append(_merge_rows(part, out, counts, after))
     cs = graph.addComputeSet((call, f"{label}ReduceClass[{stage}]"))
     type_ = _sparse_vertex(short_name(values.elementType()), short_name(place_type), largest)
     graph.addVertices(cs, type_, tiles, edges)
@@ -189,7 +189,7 @@ def _narrowed(
     return made[0], made[1], np.where(counts > 1, after, 1), left
 
 
-def _kept(part: Tensor, out: Tensor, counts: Int64Array, after: Int64Array) -> Tensor:
+def _merge_rows(part: Tensor, out: Tensor, counts: Int64Array, after: Int64Array) -> Tensor:
     """For each row the new results, or the only one that it had."""
     whole = concat([part, out])
     alone = counts == 1
@@ -203,7 +203,7 @@ def _word(largest: bool) -> str:
     return "max" if largest else "min"
 
 
-def _best(values: AnyArray, largest: bool) -> int:
+def _index_of_extreme(values: AnyArray, largest: bool) -> int:
     return int(np.argmax(values) if largest else np.argmin(values))
 
 
@@ -230,7 +230,7 @@ def _gather_vertex(dtype: str, label: str, largest: bool) -> VertexType:
         acts, size = np.asarray(vertex.activations), int(vertex.workerSize)
         for worker in range(len(values)):
             part = acts[worker * size : (worker + 1) * size]
-            at = _best(part, largest)
+            at = _index_of_extreme(part, largest)
             values[worker] = part[at]
             places[worker] = int(vertex.index) + worker * size + at
 
@@ -254,7 +254,7 @@ def _sparse_vertex(dtype: str, label: str, largest: bool) -> VertexType:
         return BlockCosts(cycles.sparse(dtype, n), "exact", source, flop_counts.typed(n, dtype))
 
     def compute(vertex: Any) -> None:
-        at = _best(np.asarray(vertex.activations), largest)
+        at = _index_of_extreme(np.asarray(vertex.activations), largest)
         getattr(vertex, f"{word}Value")[...] = vertex.activations[at]
         getattr(vertex, f"{word}Index")[...] = vertex.labels[at]
 

@@ -73,9 +73,9 @@ def pool(
     _check("pool", in_, params, params.inputFieldShape)
     call = operation(graph, debugContext, "popnn", "pool", input=in_, type=params.poolingType.value)
     kind: Kind = "max" if params.poolingType is PoolingType.MAX else "sum"
-    out = _pooled(graph, params.forward(_dtype(params)), kind, [in_], prog, (call, "Pool"))
+    out = _add_pooling(graph, params.forward(_dtype(params)), kind, [in_], prog, (call, "Pool"))
     if params.poolingType is PoolingType.AVG:
-        return _scaled(graph, out, params, prog, (call, "Scale"))
+        return _divide_by_window_sizes(graph, out, params, prog, (call, "Scale"))
     return out
 
 
@@ -95,9 +95,9 @@ def poolInputGradient(graph: Graph, params: PoolParams, *arguments: Any, **named
     backward = params.backward(_dtype(params))
     if params.poolingType is not PoolingType.MAX:
         if params.poolingType is PoolingType.AVG:
-            slope = _scaled(graph, slope, params, prog, (call, "Scale"))
+            slope = _divide_by_window_sizes(graph, slope, params, prog, (call, "Scale"))
         wanted = int(given.get("fwdChansPerGroup", 0))
-        return _pooled(graph, backward, "sum", [slope], prog, (call, "Pool"), wanted)
+        return _add_pooling(graph, backward, "sum", [slope], prog, (call, "Pool"), wanted)
     if "in_" not in given:
         raise poplar_error("poolInputGradient: the gradient of MAX needs the input and the pooled tensor.")
     in_, pooled = given["in_"], given["pooled"]
@@ -105,9 +105,9 @@ def poolInputGradient(graph: Graph, params: PoolParams, *arguments: Any, **named
     _check("poolInputGradient", pooled, params, params.getOutputFieldShape())
     if given["useScaledGradient"]:
         name = (call, "MaxPoolingGradientScale")
-        shares = _pooled(graph, params.forward(_dtype(params)), "max scale", [in_, pooled], prog, name)
+        shares = _add_pooling(graph, params.forward(_dtype(params)), "max scale", [in_, pooled], prog, name)
         slope = popops.mul(graph, slope, shares, prog, (call, "scaledGradient"))
-    return _pooled(graph, backward, "max backward", [slope, pooled, in_], prog, (call, "MaxPoolingGrad"))
+    return _add_pooling(graph, backward, "max backward", [slope, pooled, in_], prog, (call, "MaxPoolingGrad"))
 
 
 def _no_options(options: dict[str, Any] | None) -> None:
@@ -128,7 +128,7 @@ def _check(api: str, tensor: Tensor, params: PoolParams, field: SequenceOf[int])
         raise graph_connection_error(f"{api}: the tensor has shape {tensor.shape()}, the parameters say {shape}.")
 
 
-def _scaled(graph: Graph, tensor: Tensor, params: PoolParams, prog: Sequence, name: Context) -> Tensor:
+def _divide_by_window_sizes(graph: Graph, tensor: Tensor, params: PoolParams, prog: Sequence, name: Context) -> Tensor:
     """The tensor divided by the size of each window."""
     sizes = params.window_sizes()
     if (sizes == sizes.flat[0]).all():
@@ -138,7 +138,7 @@ def _scaled(graph: Graph, tensor: Tensor, params: PoolParams, prog: Sequence, na
     return popops.mul(graph, tensor, constant, prog, name)
 
 
-def _pooled(
+def _add_pooling(
     graph: Graph,
     planned: CanonicalConvParams,
     kind: Kind,
@@ -159,8 +159,8 @@ def _pooled(
     programs: list[Program] = []
     steps = rearrange.Rearrangement(graph, context)
     in_windows = len(FIELDS[kind][0])
-    windows = [_blocked(steps, t, plan, shares) for t in sources[:in_windows]]
-    boxes = [_blocked(steps, t, _of_output(plan), None) for t in sources[in_windows:]]
+    windows = [_in_blocks(steps, t, plan, shares) for t in sources[:in_windows]]
+    boxes = [_in_blocks(steps, t, _plan_of_output(plan), None) for t in sources[in_windows:]]
     out = partials_variable(graph, shares, context, f"{name[1]}/out")
     items = work_items(shares)
     cs = graph.addComputeSet((context, name[1]))
@@ -183,7 +183,7 @@ def _side(params: CanonicalConvParams, model: Tensor) -> int:
     return next(together, possible[0])
 
 
-def _of_output(plan: Plan) -> Plan:
+def _plan_of_output(plan: Plan) -> Plan:
     """A plan whose activations have the shape of this plan's output."""
     return replace(
         plan,
@@ -199,7 +199,7 @@ def _of_output(plan: Plan) -> Plan:
     )
 
 
-def _blocked(steps: rearrange.Rearrangement, source: Tensor, plan: Plan, shares: SlidingShares | None) -> Tensor:
+def _in_blocks(steps: rearrange.Rearrangement, source: Tensor, plan: Plan, shares: SlidingShares | None) -> Tensor:
     """[batch, channels, field] as [groups of channels, 1, batch, field, 1, side]: in place where the channels of a
     group are adjacent, else a copy."""
     view = build.blocked_acts(steps, build.positions_of(source, plan.params), plan)

@@ -56,15 +56,15 @@ def pooling_vertex(kind: Kind, dtype: Dtype, kernels: int, side: int) -> VertexT
     def compute(vertex: Any) -> None:
         items = np.asarray(vertex.worklists, np.int64).reshape(-1, ITEM)
         for number, result in enumerate(getattr(vertex, target_field)):
-            total = np.full((len(result) // side, side), _start(kind), np.float32)
+            total = np.full((len(result) // side, side), _initial_value(kind), np.float32)
             read = [np.asarray(getattr(vertex, f)[number]).reshape(-1, side) for f in windows]
             mine = [np.asarray(getattr(vertex, f)[number]).reshape(-1, side) for f in boxes]
             for _, first, count, at in items.tolist():
                 if count:
                     here = slice(first, first + (count - 1) * int(vertex.outStride) + 1, int(vertex.outStride))
                     there = slice(at, at + (count - 1) * int(vertex.inStride) + 1, int(vertex.inStride))
-                    _meet(kind, total, here, [r[there] for r in read], [m[here] for m in mine])
-            store(result, _finished(kind, total).reshape(-1))
+                    _combine(kind, total, here, [r[there] for r in read], [m[here] for m in mine])
+            store(result, _finish(kind, total).reshape(-1))
 
     fields = (
         *(FieldSpec(name, "vectors", "in", None, "one_ptr", 8) for name in (*windows, *boxes)),
@@ -75,11 +75,11 @@ def pooling_vertex(kind: Kind, dtype: Dtype, kernels: int, side: int) -> VertexT
     return VertexType(f"popnn::{_VERTEX[kind]}<{dtype}>", "supervisor", fields, costs, compute, doc=f"pooling: {kind}")
 
 
-def _start(kind: Kind) -> float:
+def _initial_value(kind: Kind) -> float:
     return float("-inf") if kind == "max" else 0.0
 
 
-def _meet(kind: Kind, total: AnyArray, here: Any, read: list[AnyArray], mine: list[AnyArray]) -> None:
+def _combine(kind: Kind, total: AnyArray, here: Any, read: list[AnyArray], mine: list[AnyArray]) -> None:
     """Combine the outputs `here` with the inputs that they meet through one element of the window."""
     if kind == "max":
         total[here] = np.maximum(total[here], wide(read[0]))
@@ -91,7 +91,7 @@ def _meet(kind: Kind, total: AnyArray, here: Any, read: list[AnyArray], mine: li
         total[here] += mine[0] == read[0]
 
 
-def _finished(kind: Kind, total: AnyArray) -> AnyArray:
+def _finish(kind: Kind, total: AnyArray) -> AnyArray:
     """Turn the number of elements that equal the largest into the share of each."""
     return np.asarray(1 / np.maximum(total, 1)) if kind == "max scale" else total
 
@@ -102,12 +102,12 @@ def _pool_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: di
     params, kind = attributes["params"], attributes["kind"]
     whole: tuple[Any, ...] = (slice(None), slice(None))
     in_windows = len(FIELDS[kind][0])
-    total = np.full((*inputs[0].shape[:2], *params.output_field), _start(kind), np.float32)
+    total = np.full((*inputs[0].shape[:2], *params.output_field), _initial_value(kind), np.float32)
     for place in combinations(*(range(k) for k in params.kernel)):
         met = [outputs_of(s, k, n) for s, k, n in zip(geometry(params), place, params.output_field, strict=True)]
         if all(count for _, _, count in met):
             here, there = whole + tuple(m[0] for m in met), whole + tuple(m[1] for m in met)
             read, mine = [t[there] for t in inputs[:in_windows]], [t[here] for t in inputs[in_windows:]]
-            _meet(kind, total, here, read, mine)
-    product = np.moveaxis(_finished(kind, total), 1, 0).reshape(params.groups, params.positions, 1)
+            _combine(kind, total, here, read, mine)
+    product = np.moveaxis(_finish(kind, total), 1, 0).reshape(params.groups, params.positions, 1)
     store_product(outputs[0], product, 1, attributes["side"])

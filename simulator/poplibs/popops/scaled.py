@@ -108,7 +108,7 @@ def scaledSubtractFrom(graph: Graph, A: Tensor, *rest: Any, **named: Any) -> Non
 
 
 def _build(graph: Graph, a: Tensor, rest: tuple[Any, ...], named: dict[str, Any], subtract: bool) -> None:
-    given = _named(rest, named)
+    given = _by_name(rest, named)
     name = "ScaledSubtract" if subtract else "ScaledAdd"
     b, scale_a, scale_b, prog = given["B"], given.get("scaleA"), given["scaleB"], given["prog"]
     if a.shape() != b.shape():
@@ -160,7 +160,7 @@ def _place(
     prog.add(LibraryGroup([Execute(cs)], "popops.scaledAdd", [*given, *tensors.values()], [target], attributes))
 
 
-def _named(rest: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+def _by_name(rest: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
     """All arguments by name, `scaleA` only where given."""
     both = "scaleA" in named or ("B" in named and bool(rest)) or (len(rest) > 3 and isinstance(rest[3], Sequence))
     both = both or bool(rest and not isinstance(rest[0], Tensor))

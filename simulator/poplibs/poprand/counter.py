@@ -34,7 +34,7 @@ def random_bits(words: AnyArray, places: AnyArray) -> UInt64Array:
         return mixed(key + _GOLDEN * (places.astype(np.uint64) + np.uint64(1)))
 
 
-def again(bits: UInt64Array, attempt: int) -> UInt64Array:
+def redrawn(bits: UInt64Array, attempt: int) -> UInt64Array:
     """Other bits for the same places, for draws that are repeated."""
     with np.errstate(over="ignore"):
         return mixed(bits + _GOLDEN * np.uint64(attempt))

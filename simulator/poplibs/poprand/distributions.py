@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simulator.arrays import AnyArray, UInt64Array
-from simulator.poplibs.poprand.counter import again, halves
+from simulator.poplibs.poprand.counter import halves, redrawn
 
 #: largest number of draws of a truncated normal before values outside are clipped (PopLibs folds them back)
 MOST_ATTEMPTS = 64
@@ -20,7 +20,7 @@ def values(kind: str, bits: UInt64Array, parameters: Mapping[str, Any], dtype: n
     if kind == "uniform":
         return _uniform(bits, parameters, dtype)
     if kind == "bernoulli":
-        return _kept(bits, parameters["prob"])
+        return _bernoulli(bits, parameters["prob"])
     if kind == "normal":
         return np.asarray(parameters["mean"] + parameters["stdDev"] * _standard_normal(bits))
     if kind == "truncatedNormal":
@@ -37,7 +37,7 @@ def _uniform(bits: UInt64Array, parameters: Mapping[str, Any], dtype: np.dtype[A
     return np.asarray(low + first * (high - low))
 
 
-def _kept(bits: UInt64Array, probability: float) -> AnyArray:
+def _bernoulli(bits: UInt64Array, probability: float) -> AnyArray:
     """1 with the probability, in steps of 2^-16 as the device has it."""
     return np.asarray((bits >> np.uint64(48)) < np.uint64(int(probability * 65536)), np.float64)
 
@@ -55,7 +55,7 @@ def _truncated(bits: UInt64Array, alpha: float) -> AnyArray:
         outside = np.abs(result) > alpha
         if not outside.any():
             return result
-        result[outside] = _standard_normal(again(bits[outside], attempt))
+        result[outside] = _standard_normal(redrawn(bits[outside], attempt))
     return np.asarray(np.clip(result, -alpha, alpha))
 
 
@@ -67,4 +67,4 @@ def attempts(alpha: float) -> int:
 
 def dropped(bits: UInt64Array, given: AnyArray, keep: float, scale: float) -> AnyArray:
     """The values of `given` that dropout keeps, scaled; 0 for the others."""
-    return np.asarray(np.where(_kept(bits, keep) > 0, given * np.float32(scale), np.float32(0)))
+    return np.asarray(np.where(_bernoulli(bits, keep) > 0, given * np.float32(scale), np.float32(0)))

@@ -99,10 +99,10 @@ def _add(
 ) -> None:
     kind, parameters, flat = what
     tiles = runs.tiles[rows[mine]]
-    edges = {"out": _picked(runs.starts, runs.lengths, rows, mine)}
+    edges = {"out": _edges_of_vertices(runs.starts, runs.lengths, rows, mine)}
     if runs.operands:
         offsets = runs.offsets[0][rows]
-        edges["in"] = _picked(*runs.operands[0], offsets, mine)
+        edges["in"] = _edges_of_vertices(*runs.operands[0], offsets, mine)
     base = int(state.regions()[0][0])
     edges["generator"] = vector_edges(base + tiles * WORDS, np.full(len(mine), WORDS, np.int64))
     given: dict[str, Any] = dict(parameters)
@@ -121,7 +121,7 @@ def _add(
     graph.addVertices(cs, type_, graph.state.graph_tiles(tiles), edges, given)
 
 
-def _picked(starts: Int64Array, lengths: Int64Array, offsets: Int64Array, mine: Int64Array) -> Any:
+def _edges_of_vertices(starts: Int64Array, lengths: Int64Array, offsets: Int64Array, mine: Int64Array) -> Any:
     """Edges of some vertices of a field."""
     counts = np.diff(offsets)[mine]
     ends = np.cumsum(counts)
@@ -136,7 +136,7 @@ def _draw_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Ma
     places = np.arange(out.size, dtype=np.uint64)
     if "of" in attributes:
         of = np.empty(out.size, np.int64)
-        where = _spelled(attributes["places"], attributes["lengths"])
+        where = _place_list(attributes["places"], attributes["lengths"])
         of[where] = np.repeat(attributes["of"], attributes["lengths"])
         words = inputs[0][of]
     given = np.asarray(inputs[1]).reshape(-1) if len(inputs) > 1 else None
@@ -158,7 +158,7 @@ def draw(
     return drawn.astype(np.float32) if np.dtype(dtype).kind == "f" else drawn
 
 
-def _spelled(places: Any, lengths: Any) -> Int64Array:
+def _place_list(places: Any, lengths: Any) -> Int64Array:
     return regions.elements(np.asarray(places, np.int64), np.asarray(lengths, np.int64))
 
 
@@ -194,7 +194,7 @@ def vertex_type(kind: str, dtype: str, flat: bool, parameters: tuple[str, ...]) 
             places = int(vertex.firstElement) + np.arange(len(vertex.out), dtype=np.uint64)
         else:
             table = np.asarray(vertex.places).reshape(-1, 2)
-            places = _spelled(table[:, 0], table[:, 1]).astype(np.uint64)
+            places = _place_list(table[:, 0], table[:, 1]).astype(np.uint64)
         chosen = {p: float(getattr(vertex, p)) for p in parameters}
         given = np.asarray(getattr(vertex, "in")) if kind == "dropout" else None
         words = np.array(vertex.generator)

@@ -12,7 +12,7 @@ def templateVertexParams(first: bool, *args: Any) -> str:
     """The parameters in angle brackets, without the opening bracket when they are not the first; "" for none."""
     if not args:
         return "" if first else ">"
-    return ("<" if first else ",") + ",".join(_spelled(a) for a in args) + ">"
+    return ("<" if first else ",") + ",".join(_parameter_text(a) for a in args) + ">"
 
 
 def templateVertex(name: str, *args: Any) -> str:
@@ -20,7 +20,7 @@ def templateVertex(name: str, *args: Any) -> str:
     return name + templateVertexParams(True, *args)
 
 
-def _spelled(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     if isinstance(value, Type):
         return value.toString()
     if isinstance(value, bool):

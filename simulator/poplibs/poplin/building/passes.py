@@ -42,30 +42,30 @@ def add_passes(
     index = _counter(graph, name)
     body = Sequence()
     over_inputs = plan.in_passes > 1
-    own_acts = _sliced(graph, body, acts, index, name, "actsSlice") if over_inputs else acts.squeeze([0])
+    own_acts = _add_slice(graph, body, acts, index, name, "actsSlice") if over_inputs else acts.squeeze([0])
     stacked = weights.reshape([plan.passes, *weights.shape()[2:]])
-    own_weights = _sliced(graph, body, stacked, index, name, "weightsSlice")
+    own_weights = _add_slice(graph, body, stacked, index, name, "weightsSlice")
     kept_type = convolve.partials_type(shares) if over_inputs else type_
     programs, result = add_pass(graph, shares, own_acts, own_weights, kept_type, name, options)
     for program in programs:
         body.add(program)
     start: list[Program] = [Copy(_constant(graph, name), index, False, name)]
     if over_inputs:
-        total = _like(graph, result, kept_type, [], name, "sum")
+        total = _stack_like(graph, result, kept_type, [], name, "sum")
         zeroed = Sequence()
         zero(graph, total, zeroed, name)
         start += zeroed.programs
         addInPlace(graph, total, result, body, (name, "addInPlace"))
     else:
-        total = _like(graph, result, type_, [plan.out_passes], name, "out")
+        total = _stack_like(graph, result, type_, [plan.out_passes], name, "out")
         start.append(WriteUndef(total))
-        _update(graph, body, total, result, index, name)
-    _count(graph, body, index, plan.passes, name)
+        _add_update(graph, body, total, result, index, name)
+    _add_count(graph, body, index, plan.passes, name)
     programs = [*start, Repeat(plan.passes, body)]
-    return _finished(graph, programs, total, type_, name, over_inputs)
+    return _cast_sum(graph, programs, total, type_, name, over_inputs)
 
 
-def _finished(
+def _cast_sum(
     graph: Graph, programs: list[Program], total: Tensor, type_: Type, name: DebugInfo, over_inputs: bool
 ) -> tuple[list[Program], Tensor]:
     if not over_inputs:
@@ -73,7 +73,7 @@ def _finished(
         return programs, total.dimShuffle([1, 0, 2, 3, 4]).reshape([blocks, passes * groups, field, block])
     if total.elementType() is type_:
         return programs, total
-    out = _like(graph, total, type_, [], name, "out")
+    out = _stack_like(graph, total, type_, [], name, "out")
     cast = Sequence()
     castWithOutput(graph, total, out, cast, name)
     return [*programs, *cast.programs], out
@@ -91,7 +91,7 @@ def _constant(graph: Graph, name: DebugInfo) -> Tensor:
     return first
 
 
-def _like(graph: Graph, model: Tensor, type_: Type, outer: list[int], name: DebugInfo, label: str) -> Tensor:
+def _stack_like(graph: Graph, model: Tensor, type_: Type, outer: list[int], name: DebugInfo, label: str) -> Tensor:
     """A variable of shape outer + the model's; each slice is mapped like the model, which is one run of memory."""
     out = graph.addVariable(type_, [*outer, *model.shape()], (name, label))
     begins, ends, tiles = graph.getTileMappingIntervals(model)
@@ -101,16 +101,16 @@ def _like(graph: Graph, model: Tensor, type_: Type, outer: list[int], name: Debu
     return out
 
 
-def _sliced(graph: Graph, body: Sequence, stacked: Tensor, index: Tensor, name: DebugInfo, label: str) -> Tensor:
+def _add_slice(graph: Graph, body: Sequence, stacked: Tensor, index: Tensor, name: DebugInfo, label: str) -> Tensor:
     """Add the step that takes slice `index` of [passes, ...]; returns the slice."""
-    part = _like(graph, stacked[0], stacked.elementType(), [], name, label)
+    part = _stack_like(graph, stacked[0], stacked.elementType(), [], name, label)
     cs = graph.addComputeSet((name, f"{label}/dynamicSlice"))
     _slice_vertices(graph, cs, stacked, part, index, update=False)
     body.add(Execute(cs))
     return part
 
 
-def _update(graph: Graph, body: Sequence, stacked: Tensor, part: Tensor, index: Tensor, name: DebugInfo) -> None:
+def _add_update(graph: Graph, body: Sequence, stacked: Tensor, part: Tensor, index: Tensor, name: DebugInfo) -> None:
     """Add the step that writes slice `index` of [passes, ...]."""
     cs = graph.addComputeSet((name, "out/dynamicUpdateSlice"))
     _slice_vertices(graph, cs, stacked, part, index, update=True)
@@ -149,7 +149,7 @@ def _edges_of(tensor: Tensor, begins: Int64Array, ends: Int64Array, offsets: Int
     return vector_edges(starts, lengths, rows)
 
 
-def _count(graph: Graph, body: Sequence, index: Tensor, passes: int, name: DebugInfo) -> None:
+def _add_count(graph: Graph, body: Sequence, index: Tensor, passes: int, name: DebugInfo) -> None:
     """Add the step that counts the passes."""
     cs = graph.addComputeSet((name, "loopIndex/increment"))
     edges = {"index": vector_edges(index.regions()[0], np.ones(1, np.int64))}

@@ -86,7 +86,7 @@ def expanded_acts(graph: Graph, acts: Tensor, params: CanonicalConvParams) -> Te
     dims = len(params.field)
     index, real = [], []
     for dim, one in enumerate(geometry(params)):
-        at, inside = _reads(one, params.output_size(dim))
+        at, inside = _inputs_read(one, params.output_size(dim))
         shape = [1] * (2 * dims)
         shape[dim], shape[dims + dim] = at.shape
         index.append(at.reshape(shape))
@@ -99,7 +99,7 @@ def expanded_acts(graph: Graph, acts: Tensor, params: CanonicalConvParams) -> Te
     return tensor_of(acts.element_type, acts.view.with_elements(taken.reshape(whole), -1))
 
 
-def _reads(one: Geometry, outputs: int) -> tuple[Int64Array, BoolArray]:
+def _inputs_read(one: Geometry, outputs: int) -> tuple[Int64Array, BoolArray]:
     """([outputs, kernel] input element, whether it exists)."""
     place = np.arange(outputs)[:, None] * one.stride + np.arange(one.kernel) * one.kernel_dilation + one.base
     at, rest = np.divmod(place, one.input_dilation)

@@ -73,15 +73,15 @@ def convolve(acts: AnyArray, weights: AnyArray, params: CanonicalConvParams) -> 
 
 def outputs_of(one: Geometry, kernel: int, outputs: int) -> tuple[slice, slice, int]:
     """(outputs, inputs, count) that meet through one kernel element."""
-    return _met(one.stride, kernel * one.kernel_dilation + one.base, one, outputs)
+    return _meeting_range(one.stride, kernel * one.kernel_dilation + one.base, one, outputs)
 
 
 def _kernels_of(one: Geometry, output: int) -> tuple[slice, slice, int]:
     """(kernel elements, inputs, count) that one output meets."""
-    return _met(one.kernel_dilation, output * one.stride + one.base, one, one.kernel)
+    return _meeting_range(one.kernel_dilation, output * one.stride + one.base, one, one.kernel)
 
 
-def _met(step: int, shift: int, one: Geometry, limit: int) -> tuple[slice, slice, int]:
+def _meeting_range(step: int, shift: int, one: Geometry, limit: int) -> tuple[slice, slice, int]:
     """The n with 0 <= n < limit and n * step + shift = i * input dilation for an input element i."""
     apart = one.input_dilation // gcd(step, one.input_dilation)
     first = max(0, -(shift // step))

@@ -54,7 +54,7 @@ def work_items(shares: SlidingShares) -> WorkItems:
     """The items of all tiles. Tiles with the same box have equal items."""
     params = shares.plan.params
     shapes = geometry(params)
-    pieces = _dealt(shares)
+    pieces = _share_rows(shares)
     positions = np.indices(params.kernel).reshape(len(params.kernel), -1)
     n, kernels = len(pieces.tile), prod(params.kernel)
     piece = np.tile(np.arange(n), kernels)
@@ -70,7 +70,7 @@ def work_items(shares: SlidingShares) -> WorkItems:
         line = line * own.size[tile] + index - own.begin[tile]
     one, own = shapes[-1], shares.window[-1]
     shift = positions[-1][number] * one.kernel_dilation + one.base
-    first, count = _met(one, shift, pieces.begin[piece], pieces.end[piece])
+    first, count = _meeting_outputs(one, shift, pieces.begin[piece], pieces.end[piece])
     valid &= count > 0
     source = (first * one.stride + shift) // one.input_dilation - own.begin[tile]
     target = pieces.row[piece] * shares.box[-1].size[tile] + first - shares.box[-1].begin[tile]
@@ -80,7 +80,9 @@ def work_items(shares: SlidingShares) -> WorkItems:
     return WorkItems(*(column[order] for column in kept))
 
 
-def _met(one: Geometry, shift: Int64Array, begin: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array]:
+def _meeting_outputs(
+    one: Geometry, shift: Int64Array, begin: Int64Array, end: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     """(first, count) of the outputs in [begin, end) that meet an element of the input."""
     out_stride, _ = strides(one)
     low = np.maximum(begin, -(shift // one.stride))
@@ -92,7 +94,7 @@ def _met(one: Geometry, shift: Int64Array, begin: Int64Array, end: Int64Array) -
     return first, np.maximum((high - first) // out_stride + 1, 0)
 
 
-def _dealt(shares: SlidingShares) -> _Pieces:
+def _share_rows(shares: SlidingShares) -> _Pieces:
     """The rows of each box in parts for six workers."""
     *outer, inner = shares.box
     rows = prod((r.size for r in outer), start=np.ones_like(inner.begin))

@@ -42,15 +42,15 @@ class CanonicalConvParams:
         if min(self.groups, self.batch, self.in_channels, self.out_channels, *self.field, *self.kernel) < 1:
             raise ValueError("every dimension of a convolution must be at least 1")
 
-    def _of(self, values: Ints, dim: int, default: int) -> int:
+    def _entry(self, values: Ints, dim: int, default: int) -> int:
         return values[dim] if values else default
 
     def output_size(self, dim: int) -> int:
         """Positions of the output along one dimension of the field."""
-        dilated = (self.field[dim] - 1) * self._of(self.input_dilation, dim, 1) + 1
-        padded = dilated + self._of(self.padding_lower, dim, 0) + self._of(self.padding_upper, dim, 0)
-        reach = (self.kernel[dim] - 1) * self._of(self.kernel_dilation, dim, 1) + 1
-        return (padded - reach) // self._of(self.stride, dim, 1) + 1
+        dilated = (self.field[dim] - 1) * self._entry(self.input_dilation, dim, 1) + 1
+        padded = dilated + self._entry(self.padding_lower, dim, 0) + self._entry(self.padding_upper, dim, 0)
+        reach = (self.kernel[dim] - 1) * self._entry(self.kernel_dilation, dim, 1) + 1
+        return (padded - reach) // self._entry(self.stride, dim, 1) + 1
 
     @property
     def output_field(self) -> Ints:
@@ -59,9 +59,9 @@ class CanonicalConvParams:
     def input_range(self, dim: int, positions: int, kernel: int) -> int:
         """Activations along one dimension that `positions` adjacent outputs read through `kernel` positions of the
         kernel, at most all of them."""
-        stride, reach = self._of(self.stride, dim, 1), self._of(self.kernel_dilation, dim, 1)
+        stride, reach = self._entry(self.stride, dim, 1), self._entry(self.kernel_dilation, dim, 1)
         dilated = (positions - 1) * stride + 1 + (kernel - 1) * reach
-        return min((dilated - 1) // self._of(self.input_dilation, dim, 1) + 1, self.field[dim])
+        return min((dilated - 1) // self._entry(self.input_dilation, dim, 1) + 1, self.field[dim])
 
     @property
     def pointwise(self) -> bool:

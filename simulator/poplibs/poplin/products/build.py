@@ -130,7 +130,7 @@ def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares)
 def _acts_view(steps: rearrange.Rearrangement, acts: Tensor, plan: Plan) -> Tensor:
     """A [groups, positions, channels] operand in the shape of `_acts_shape`."""
     shape, method = _acts_shape(plan), plan.method
-    whole = _whole(steps, acts, plan, plan.field, shape[0] * shape[2] * method.in_group)
+    whole = _to_whole_blocks(steps, acts, plan, plan.field, shape[0] * shape[2] * method.in_group)
     blocks = whole.reshape([shape[1], method.conv_group, plan.field, shape[0], shape[2], method.in_group])
     return blocks.dimShuffle([3, 0, 4, 2, 5, 1])
 
@@ -143,7 +143,7 @@ def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: S
     outputs, inputs = shape[1] * shape[3] * method.out_group, shape[0] * shape[4] * method.in_group
     in_place = rearrange.channels_adjacent(weights, method.in_group) and plan.passes == 1
     source = weights if in_place else adjacent(steps, weights)
-    blocks = _whole(steps, source, plan, outputs, inputs).reshape(
+    blocks = _to_whole_blocks(steps, source, plan, outputs, inputs).reshape(
         [shape[2], method.conv_group, shape[1], shape[3], method.out_group, shape[0], shape[4], method.in_group]
     )
     ready = blocks.dimShuffle([5, 2, 0, 3, 6, 4, 7, 1])
@@ -167,7 +167,7 @@ def in_order(tensor: Tensor) -> bool:
     return True
 
 
-def _whole(steps: rearrange.Rearrangement, operand: Tensor, plan: Plan, rows: int, channels: int) -> Tensor:
+def _to_whole_blocks(steps: rearrange.Rearrangement, operand: Tensor, plan: Plan, rows: int, channels: int) -> Tensor:
     """The operand with exactly this many rows and channels, padded with zeros or truncated, in whole blocks
     of groups."""
     operand = operand.slice(0, min(operand.dim(1), rows), 1).slice(0, min(operand.dim(2), channels), 2)

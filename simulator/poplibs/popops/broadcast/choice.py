@@ -110,7 +110,7 @@ def _scalar(
         return np.zeros(tiles, np.int64)
     of, length = of[rows], segments.length[rows]
     flat = np.bincount(of, broadcast.scalar_1d(op, dtype, length, in_place=in_place), tiles)
-    source, _, size, worker = dealt(of, length, np.full(tiles, vector_width(dtype)), 2)
+    source, _, size, worker = share_among_workers(of, length, np.full(tiles, vector_width(dtype)), 2)
     head = np.flatnonzero(np.diff(of[source] * WORKERS + worker, prepend=-1))
     spent = segment_sums(broadcast.scalar_2d_row(op, dtype, size, in_place=in_place), np.append(head, len(size)))
     counted = np.diff(np.append(head, len(size)))
@@ -126,7 +126,7 @@ def _scalar(
     return np.where(tried, np.where(flat < by_rows, Choice.SCALAR_1D, rows_choice), 0)
 
 
-def dealt(
+def share_among_workers(
     tile: Int64Array, lengths: Int64Array, unit: Int64Array, least: int
 ) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """Share the pieces of each tile among six workers, in the order of tiles: (piece, begin within it, length, worker).

@@ -18,7 +18,7 @@ from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges, VertexType
 from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edges
 from simulator.poplibs.popops.broadcast import vertices as vertices
-from simulator.poplibs.popops.broadcast.choice import Choice, choices, dealt
+from simulator.poplibs.popops.broadcast.choice import Choice, choices, share_among_workers
 from simulator.poplibs.popops.broadcast.patterns import Patterns, Segments, patterns_of, segments_of
 from simulator.poplibs.popops.broadcast.shortcuts import chunks, surely_general
 from simulator.poplibs.popops.vertices import elementwise_vertex
@@ -166,7 +166,7 @@ class _Rows:
 
 def _shared(work: _Work, run: Int64Array, begin: Int64Array, length: Int64Array, unit: Int64Array, least: int) -> _Rows:
     tile = work.tile[run]
-    piece, into, size, worker = dealt(tile, length, unit, least)
+    piece, into, size, worker = share_among_workers(tile, length, unit, least)
     head = np.flatnonzero(np.diff(tile[piece] * 8 + worker, prepend=-1))
     rows = np.append(head, len(piece))
     starts, data = work.pieces(run[piece], begin[piece] + into, size)

@@ -89,12 +89,12 @@ class Chain:
 
     def _binary(self, name: str, tensors: list[Tensor], in_place: bool) -> Tensor:
         if name in operators.ONLY_WITH_SCALAR and tensors[1].numElements() > 1:
-            return self._spelled(name, tensors, in_place)
+            return self._by_other_operators(name, tensors, in_place)
         return elementwise.binary(
             self.graph, name, tensors[0], tensors[1], self.prog, self.call, in_place, self.vector_broadcasts
         )
 
-    def _spelled(self, name: str, tensors: list[Tensor], in_place: bool) -> Tensor:
+    def _by_other_operators(self, name: str, tensors: list[Tensor], in_place: bool) -> Tensor:
         """Variance and inverse standard deviation with an epsilon tensor, in terms of other operators."""
         graph, prog, call = self.graph, self.prog, self.call
         if name == "VARIANCE_TO_INV_STD_DEV":

@@ -28,7 +28,7 @@ def coded(expr: Expr, types: Sequence[Type]) -> Code:
     """The code of an expression on tensors of the given types. Raises `poplibs_error` for place holders without a
     tensor and for operators whose arguments differ in type."""
     code = _coded(expr, types)
-    return _settled(code, FLOAT if code[-1] is None and _has_float(code) else _default(code))
+    return _with_type(code, FLOAT if code[-1] is None and _has_float(code) else _default(code))
 
 
 def type_of(code: Code) -> Type:
@@ -45,7 +45,7 @@ def _coded(expr: Expr, types: Sequence[Type]) -> Code:
         return ("const", expr.value, None, expr.getType().name)
     if isinstance(expr, Cast):
         inner = _coded(expr.a, types)
-        return ("cast", _settled(inner, _default(inner)), expr.type.name)
+        return ("cast", _with_type(inner, _default(inner)), expr.type.name)
     assert isinstance(expr, Operator)
     return _operator(expr, [_coded(a, types) for a in expr.arguments])
 
@@ -54,15 +54,15 @@ def _operator(expr: Operator, arguments: list[Code]) -> Code:
     name = expr.op.name
     selector = arguments[2:] if expr.op is TernaryOpType.SELECT else []
     alike = arguments[:2] if selector else arguments
-    found = sorted({known for known in map(_known, alike) if known is not None})
+    found = sorted({known for known in map(_type_of, alike) if known is not None})
     if len(found) > 1:
         raise poplibs_error(f"{name}: its arguments hold {' and '.join(found)}; put one into Cast(..., type).")
     if found:
-        alike = [_settled(a, type_named(found[0])) for a in alike]
+        alike = [_with_type(a, type_named(found[0])) for a in alike]
     elif name in operators.BOOLEAN_RESULT:
-        alike = [_settled(a, _default(alike[0])) for a in alike]
+        alike = [_with_type(a, _default(alike[0])) for a in alike]
     if selector:
-        flag = _settled(selector[0], BOOL)
+        flag = _with_type(selector[0], BOOL)
         if flag[-1] != BOOL.name:
             raise poplibs_error(f"SELECT: its third argument holds {flag[-1]}; it must be bool, such as a comparison.")
         alike = [*alike, flag]
@@ -70,21 +70,21 @@ def _operator(expr: Operator, arguments: list[Code]) -> Code:
     return ("op", name, tuple(alike), result)
 
 
-def _known(code: Code) -> str | None:
+def _type_of(code: Code) -> str | None:
     """The type of an expression; None while it contains only constants."""
     return None if code[0] == "const" and code[2] is None else code[-1]
 
 
-def _settled(code: Code, type_: Type) -> Code:
+def _with_type(code: Code, type_: Type) -> Code:
     """The expression with a type given to its untyped constants."""
-    if _known(code) is not None:
+    if _type_of(code) is not None:
         return code
     if code[0] == "const":
         value, own = code[1], code[3]
         if type_.dtype is not None and type_.dtype.kind in "iub" and value != type_.dtype.type(value):
             raise poplibs_error(f"Const({value!r}) is not a value of type {type_}; cast the other argument to {own}.")
         return ("const", value, type_.name)
-    return ("op", code[1], tuple(_settled(a, type_) for a in code[2]), type_.name)
+    return ("op", code[1], tuple(_with_type(a, type_) for a in code[2]), type_.name)
 
 
 def _default(code: Code) -> Type:

@@ -131,7 +131,7 @@ def partial_type(type_: Type, op: str, accumulation: Accumulation) -> Type:
     return FLOAT if type_ is HALF and combination_of(op).in_float else type_
 
 
-def reduced(op: str, values: AnyArray, axis: int | tuple[int, ...], in_half: bool = False) -> AnyArray:
+def reduce_array(op: str, values: AnyArray, axis: int | tuple[int, ...], in_half: bool = False) -> AnyArray:
     """The reduction in NumPy, of halves in float32 unless `in_half`."""
     if not in_half:
         values = wide(values)
@@ -146,7 +146,7 @@ def reduced(op: str, values: AnyArray, axis: int | tuple[int, ...], in_half: boo
     return np.asarray(combination.combine.reduce(values, axis=axis, dtype=dtype))
 
 
-def finished(result: AnyArray, scale: Any, before: AnyArray | None) -> AnyArray:
+def scaled_and_updated(result: AnyArray, scale: Any, before: AnyArray | None) -> AnyArray:
     """A reduction times its scale, added to the previous output."""
     if scale is not None:
         result = wide(np.asarray(result)) * np.asarray(scale, np.float32).reshape(())

@@ -30,9 +30,9 @@ from simulator.poplibs.popops.reductions.params import (
     Options,
     checked_params,
     chosen_accumulation,
-    finished,
     partial_type,
-    reduced,
+    reduce_array,
+    scaled_and_updated,
 )
 from simulator.poplibs.popops.reductions.params import ReduceParams as ReduceParams
 from simulator.poplibs.popops.reductions.params import SingleReduceOp as SingleReduceOp
@@ -124,10 +124,10 @@ def reduceMany(
         name = (call, one.debugName or "reduceMany")
         if out is not None:
             work.check(out)
-        result, kernel = work.build(_whole(graph, out, params, prog, call), sets, name)
+        result, kernel = work.build(_contiguous_output(graph, out, params, prog, call), sets, name)
         kernels.append(kernel)
         made.append(result)
-    prog.add(_together(kernels, [Execute(cs) for cs in sets]))
+    prog.add(_library_group(kernels, [Execute(cs) for cs in sets]))
     for i, result in enumerate(made):
         if outputs and result.flatten() != outputs[i].flatten():
             prog.add(Copy(result, outputs[i], False, (call, "output")))
@@ -150,14 +150,16 @@ def _reduce(
         if out is not None and not out.isContiguous():
             raise poplibs_error("reduceWithOutput: an output that is not contiguous needs a program, not compute sets.")
         return work.build(out, sets, (call, "Reduce"))[0]
-    result, kernel = work.build(_whole(graph, out, params, prog, call), sets, (call, "Reduce"))
-    prog.add(_together([kernel], [Execute(cs) for cs in sets]))
+    result, kernel = work.build(_contiguous_output(graph, out, params, prog, call), sets, (call, "Reduce"))
+    prog.add(_library_group([kernel], [Execute(cs) for cs in sets]))
     if out is not None and result.flatten() != out.flatten():
         prog.add(Copy(result, out, False, (call, "output")))
     return result
 
 
-def _whole(graph: Graph, out: Tensor | None, params: ReduceParams, prog: Sequence, call: DebugInfo) -> Tensor | None:
+def _contiguous_output(
+    graph: Graph, out: Tensor | None, params: ReduceParams, prog: Sequence, call: DebugInfo
+) -> Tensor | None:
     """The output itself where it is one run of memory, else a temporary that is copied to it (and from it before an
     update)."""
     if out is None or (out.isContiguous() and out.strided() is not None):
@@ -236,7 +238,7 @@ class _Work:
         return _Kernel([self.tensor, *before, *scale], result, attributes)
 
 
-def _together(kernels: list[_Kernel], programs: list[Program]) -> LibraryGroup:
+def _library_group(kernels: list[_Kernel], programs: list[Program]) -> LibraryGroup:
     attributes = [k.attributes | {"inputs": len(k.inputs)} for k in kernels]
     inputs = [t for k in kernels for t in k.inputs]
     return LibraryGroup(programs, "popops.reduce", inputs, [k.output for k in kernels], {"each": attributes})
@@ -249,8 +251,8 @@ def _reduce_kernel(outputs: list[AnyArray], inputs: SequenceOf[AnyArray], attrib
         values, *rest = inputs[at : at + one["inputs"]]
         at += one["inputs"]
         before = rest.pop(0) if one["update"] else None
-        result = reduced(one["op"], values, tuple(one["dims"]), one["inHalf"]).reshape(out.shape)
-        store(out, finished(result, rest[0] if rest else None, before))
+        result = reduce_array(one["op"], values, tuple(one["dims"]), one["inHalf"]).reshape(out.shape)
+        store(out, scaled_and_updated(result, rest[0] if rest else None, before))
 
 
 def allTrue(graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:

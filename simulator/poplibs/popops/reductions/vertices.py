@@ -23,7 +23,7 @@ from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import reduction as cycles
 from simulator.machine.cycles.described import described
 from simulator.poplibs.popops.operators import wide
-from simulator.poplibs.popops.reductions.params import combination_of, finished, reduced
+from simulator.poplibs.popops.reductions.params import combination_of, reduce_array, scaled_and_updated
 from simulator.poplibs.popops.vertices import row_lengths
 
 Kind = Literal["strided", "continuous", "generic", "single"]
@@ -71,16 +71,17 @@ def reduce_vertex(form: ReduceForm, kind: Kind) -> VertexType:
     def compute(vertex: Any) -> None:
         outputs = len(vertex.out)
         if kind == "strided":
-            result = reduced(form.op, _accumulated(np.stack(vertex.partials), form), 0, form.in_half)
+            result = reduce_array(form.op, _accumulated(np.stack(vertex.partials), form), 0, form.in_half)
         elif kind == "generic":
             result = np.array(
-                [reduced(form.op, _accumulated(np.asarray(p), form), 0, form.in_half) for p in vertex.partials]
+                [reduce_array(form.op, _accumulated(np.asarray(p), form), 0, form.in_half) for p in vertex.partials]
             )
         else:
             partials = _accumulated(np.asarray(vertex.partials), form).reshape(outputs, -1)
-            result = reduced(form.op, partials, 1, form.in_half)
+            result = reduce_array(form.op, partials, 1, form.in_half)
         scale = np.asarray(vertex.k) if form.scaled else None
-        store(vertex.out, finished(result, scale, np.asarray(vertex.out) if form.update else None).reshape(outputs))
+        before = np.asarray(vertex.out) if form.update else None
+        store(vertex.out, scaled_and_updated(result, scale, before).reshape(outputs))
 
     fields = [
         FieldSpec("out", "vector", "inout" if form.update else "out", None, "short_span", 8),

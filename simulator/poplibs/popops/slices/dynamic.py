@@ -230,7 +230,7 @@ def parts_of_slices(matrix: Tensor, place: Int64Array, size: Int64Array) -> tupl
     return starts[head], joined, offsets
 
 
-def kept(out: AnyArray, before: AnyArray) -> None:
+def copy_values(out: AnyArray, before: AnyArray) -> None:
     """Fill `out` with the values of `before`, which may be the same memory."""
     if out.__array_interface__["data"] != before.__array_interface__["data"]:
         out[...] = before
@@ -245,5 +245,5 @@ def _slice_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: M
 @register("popops.dynamicUpdate")
 def _update_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     sub, base = inputs[0], outputs[0]
-    kept(base, inputs[2])
+    copy_values(base, inputs[2])
     base[slice_numbers(inputs[1], base.shape[0], sub.shape[0])] = sub

@@ -20,7 +20,7 @@ from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops.loops import countedLoop
-from simulator.poplibs.popops.slices.dynamic import dynamicSlice, dynamicUpdate, kept
+from simulator.poplibs.popops.slices.dynamic import copy_values, dynamicSlice, dynamicUpdate
 from simulator.poplibs.popops.slices.embedding import Options, SlicePlan
 from simulator.poplibs.popops.slices.multi_vertices import (
     multi_update_vertex,
@@ -154,5 +154,5 @@ def _update(
 def _update_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     scale = inputs[3] if len(inputs) > 3 else None
     result = updated_rows(inputs[0], inputs[1], inputs[2], attributes["op"], scale)
-    kept(outputs[0], inputs[0])
+    copy_values(outputs[0], inputs[0])
     store(outputs[0], result)

@@ -68,7 +68,7 @@ def topK(graph: Graph, prog: Sequence, t: Tensor, params: TopKParams, debugConte
     Raises `poplibs_error` for more elements than a row has and for types other than FLOAT, HALF, INT and
     UNSIGNED_INT."""
     call = operation(graph, debugContext, "popops", "topK", t=t, k=params.k, largest=params.largest)
-    places = _places(graph, t, prog, call) if params.stableSort else None
+    places = _row_indices(graph, t, prog, call) if params.stableSort else None
     return _top(graph, prog, t, places, params, call)[0]
 
 
@@ -80,9 +80,9 @@ def topKKeyValue(
         raise poplibs_error(f"topKKeyValue: keys {keys.shape()} and values {values.shape()} must have one shape.")
     call = operation(graph, debugContext, "popops", "topKKeyValue", keys=keys, values=values, k=params.k)
     if params.stableSort:
-        first, places = _top(graph, prog, keys, _places(graph, keys, prog, call), params, call)
+        first, places = _top(graph, prog, keys, _row_indices(graph, keys, prog, call), params, call)
         assert places is not None
-        return first, _taken(graph, values, places, prog, call)
+        return first, _take_values(graph, values, places, prog, call)
     first, second = _top(graph, prog, keys, values, params, call)
     assert second is not None
     return first, second
@@ -93,12 +93,12 @@ def topKWithPermutation(
 ) -> tuple[Tensor, Tensor]:
     """`topK`, and the indices of the elements in their rows (UNSIGNED_INT)."""
     call = operation(graph, debugContext, "popops", "topKWithPermutation", t=t, k=params.k)
-    first, second = _top(graph, prog, t, _places(graph, t, prog, call), params, call)
+    first, second = _top(graph, prog, t, _row_indices(graph, t, prog, call), params, call)
     assert second is not None
     return first, second
 
 
-def _places(graph: Graph, t: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
+def _row_indices(graph: Graph, t: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
     """The index of each element in its row."""
     n = t.dim(t.rank() - 1) if t.rank() else 0
     places = graph.addVariable(UNSIGNED_INT, [n], (call, "indices"))
@@ -108,7 +108,7 @@ def _places(graph: Graph, t: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
     return places.expand([0]).broadcast(rows, 0).reshape(t.shape())
 
 
-def _taken(graph: Graph, values: Tensor, places: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
+def _take_values(graph: Graph, values: Tensor, places: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
     """The values at these indices of their rows."""
     k, n = places.dim(places.rank() - 1), values.dim(values.rank() - 1)
     rows = values.numElements() // max(n, 1)
@@ -140,10 +140,10 @@ def _top(
     size = max(size, 2)
     tensors = [x.reshape([rows, n]) for x in (keys, values) if x is not None]
     ties = 0 if not params.stableSort else -1 if params.turned else 1
-    work, blocks = _filled(graph, tensors, size, params.largest, ties, prog, call)
+    work, blocks = _fill_blocks(graph, tensors, size, params.largest, ties, prog, call)
     _sorted_blocks(graph, work, size, params.largest, prog, call)
     while blocks > 1:
-        work, blocks = _merged(graph, work, rows, blocks, size, params.largest, prog, call)
+        work, blocks = _merge_pairs(graph, work, rows, blocks, size, params.largest, prog, call)
     found = [w.reshape([rows, size]).slice(0, k, 1) for w in work.tensors]
     if params.turned:
         found = [f.reverse(1) for f in found]
@@ -162,7 +162,7 @@ def _check(t: Tensor, params: TopKParams) -> None:
         raise poplibs_error(f"topK: k is {params.k}, rows have {t.dim(t.rank() - 1)} elements.")
 
 
-def _filled(
+def _fill_blocks(
     graph: Graph, tensors: list[Tensor], size: int, largest: bool, ties: int, prog: Sequence, call: DebugInfo
 ) -> tuple[Work, int]:
     """(rows padded to whole blocks, blocks of a row)."""
@@ -193,11 +193,13 @@ def _sorted_blocks(graph: Graph, work: Work, size: int, largest: bool, prog: Seq
     half = 1
     while half < size:
         add_step(graph, work, half, True, largest, prog, (call, f"sort{2 * half}/mirrored"))
-        _cleaned(graph, work, half, largest, prog, call, f"sort{2 * half}")
+        _sort_bitonic(graph, work, half, largest, prog, call, f"sort{2 * half}")
         half *= 2
 
 
-def _cleaned(graph: Graph, work: Work, size: int, largest: bool, prog: Sequence, call: DebugInfo, name: str) -> None:
+def _sort_bitonic(
+    graph: Graph, work: Work, size: int, largest: bool, prog: Sequence, call: DebugInfo, name: str
+) -> None:
     """Sort bitonic blocks of `size` elements, which first rise and then fall."""
     distance = size // 2
     while distance:
@@ -205,7 +207,7 @@ def _cleaned(graph: Graph, work: Work, size: int, largest: bool, prog: Sequence,
         distance //= 2
 
 
-def _merged(
+def _merge_pairs(
     graph: Graph, work: Work, rows: int, blocks: int, size: int, largest: bool, prog: Sequence, call: DebugInfo
 ) -> tuple[Work, int]:
     """Merge pairs of sorted blocks of each row into their better halves; an odd block stays."""
@@ -222,5 +224,5 @@ def _merged(
         better = pair.reshape([rows, pairs, 2, size]).slice(0, 1, 2).reshape([rows, pairs, size])
         kept = concat([better, view.slice(2 * pairs, blocks, 1)], 1) if blocks % 2 else better
         prog.add(Copy(kept.flatten(), into, False, (call, "work")))
-    _cleaned(graph, result, size, largest, prog, call, f"merge{blocks}")
+    _sort_bitonic(graph, result, size, largest, prog, call, f"merge{blocks}")
     return result, left
