@@ -20,12 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.document import write_section
-from popvision.analysis.liveness.curve import Where, curve, peak
+from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.heat import heat, highest_place
 from popvision.analysis.liveness.variables import always_live_table, live_table
-from popvision.analysis.memory.lowered import lowered_table, lowered_tile, variables
+from popvision.analysis.memory.lowered import lowered_table, lowered_tile
+from popvision.analysis.report.columns import variables
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from popvision.formats.generate.report import Size, generate
 
 TILES, INDICES, VARIABLES = 1_472, 31_000, 5_000_000

@@ -11,8 +11,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, set_
 from dash.development.base_component import Component
 from flask import Response
 
-from popvision.analysis.report.catalogue import FormatError
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from webapp import pages, picker, preferences, shell_routes
 from webapp.access import Access
 from webapp.asset_bundle import joined_assets, serve_joined, serve_plot_script

@@ -8,7 +8,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.report.catalogue import Card
+from popvision.analysis.summary.report_list import Card
 from webapp.comparison import MOST_TARGETS
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon

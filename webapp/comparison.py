@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from popvision.analysis.report.catalogue import FormatError
+from popvision.analysis.report.not_recorded import FormatError
 from webapp.library import UnknownKeyError
 
 if TYPE_CHECKING:

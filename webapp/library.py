@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from popvision.analysis.report import catalogue
-from popvision.analysis.report.catalogue import Card, Found
+from popvision.analysis.summary import report_list
+from popvision.analysis.summary.report_list import Card, Found
 from popvision.kept import BoundedCache
 
 _Stamp = tuple[tuple[int, int], ...]
@@ -47,7 +47,7 @@ class Library:
 
     def __init__(self, folders: Sequence[str | Path] = (), *, capacity: int = 6) -> None:
         self.folders = [Path(each).expanduser().resolve() for each in folders]
-        self.samples = catalogue.samples_folder()
+        self.samples = report_list.samples_folder()
         self._lock = threading.RLock()
         self._entries: dict[str, Entry] = {}
         self._open: BoundedCache[str, _Opened] = BoundedCache(capacity, lambda _: 1)
@@ -78,7 +78,7 @@ class Library:
         return [entry for entry in self.scan() if entry.group == str(folder.resolve())]
 
     def _scan_root(self, root: Path, is_sample: bool, entries: dict[str, Entry], notes: list[str]) -> None:
-        found, note = catalogue.find(root)
+        found, note = report_list.find(root)
         if note and not is_sample:
             notes.append(note)
         for each in found:
@@ -103,18 +103,18 @@ class Library:
             known = self._cards.get(entry.key)
         if known is not None and known[0] == stamp:
             return known[1]
-        card = catalogue.describe(Found(entry.kind, entry.path))
+        card = report_list.describe(Found(entry.kind, entry.path))
         with self._lock:
             self._cards[entry.key] = (stamp, card)
         return card
 
     def report(self, key: str) -> Any:
         """The ReportSource of a key. Raises UnknownKeyError, or FormatError with one sentence."""
-        return self._source(key, "report", catalogue.open_report)
+        return self._source(key, "report", report_list.open_report)
 
     def trace(self, key: str) -> Any:
         """The TraceSource of a key. Raises UnknownKeyError, or FormatError with one sentence."""
-        return self._source(key, "trace", catalogue.open_trace)
+        return self._source(key, "trace", report_list.open_trace)
 
     def stamp(self, key: str) -> str:
         """A text that changes with the file and its journal. Raises UnknownKeyError."""

@@ -8,8 +8,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.report.catalogue import FormatError
-from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
 from popvision.analysis.report.target import describe_target
 from webapp import picker
 from webapp.compare_bar import versus
@@ -96,7 +95,7 @@ def _page(content: Component, view: View, context: ViewContext) -> Any:
     banners: list[Component | None] = []
     if view.kind == "report":
         source = context.source
-        target = held(source.reader.target)
+        target = if_recorded(source.reader.target)
         clock = 0 if target is None else target.clock_hz
         banners = [damage_banner(source.lost)]
         if context.target is not None:
@@ -179,7 +178,7 @@ def _masthead(context: ViewContext, entry: Entry, view: View, problems: list[str
         )
     if meta.get("whatIf"):
         facts.append(html.Span("what-if", className="badge badge-strong", title=str(meta["whatIf"])))
-    target = held(context.source.reader.target)
+    target = if_recorded(context.source.reader.target)
     facts.append(html.Span("unknown target" if target is None else describe_target(target), className="fact"))
     if meta.get("modelVersion"):
         facts.append(html.Span(f"model {meta['modelVersion']}", className="fact"))

@@ -11,7 +11,7 @@ from typing import Any
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from popvision.analysis.report.catalogue import Card
+from popvision.analysis.summary.report_list import Card
 from webapp.compare_bar import compare_bar, recent_lists, tick
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import jsonify, request
 
-from popvision.analysis.report.catalogue import FormatError
+from popvision.analysis.report.not_recorded import FormatError
 from webapp.library import UnknownKeyError
 
 if TYPE_CHECKING:

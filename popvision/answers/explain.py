@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from popvision.analysis.explain.derivation import Derivation
 from popvision.analysis.explain.explain import ProgramExplanation, explain_program
 from popvision.analysis.explain.report import explain_report
-from popvision.analysis.report.provenance import provenance_line
+from popvision.analysis.report.origin import provenance_line
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:

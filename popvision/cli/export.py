@@ -26,7 +26,7 @@ def command(table: str, report: Path, format_: str, output: Path | None) -> None
     steps      cycles of every execution step on every IPU
     liveness   live bytes at each liveness index
     """
-    from popvision.analysis.report.provenance import provenance_line
+    from popvision.analysis.report.origin import provenance_line
     from popvision.analysis.report.source import ReportSource
     from popvision.export.tables import TABLES
     from popvision.export.writing import WRITERS, write_file

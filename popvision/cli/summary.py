@@ -21,9 +21,9 @@ def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: 
     """Summarise REPORT, a profile.pop or its folder: target, graph, memory and cycles, in the layout of Poplar's
     printProfileSummary. Losses of a damaged report are listed on stderr; exit code 1 when the summary needs a lost
     part."""
-    from popvision.analysis.report.provenance import provenance_line
+    from popvision.analysis.report.origin import provenance_line
     from popvision.analysis.report.source import ReportSource
-    from popvision.analysis.summary.facts import headline
+    from popvision.analysis.summary.headline import headline
     from popvision.analysis.summary.profile_summary import SummaryOptions, profile_summary
 
     source = ReportSource(report, salvage=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.limits import Outcome
 from popvision.analysis.compare.report_diff import Figure, ReportDiff
-from popvision.analysis.report.provenance import provenance_line
+from popvision.analysis.report.origin import provenance_line
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from popvision.analysis.liveness.curve import curve
 from popvision.analysis.memory.usage import memory_by_tile
-from popvision.analysis.report.provenance import provenance_line
+from popvision.analysis.report.origin import provenance_line
 from popvision.analysis.summary.headline import headline
 from popvision.analysis.trace.drawing import overview
 from popvision.formats.errors import FormatError, NotRecordedError

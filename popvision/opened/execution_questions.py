@@ -16,7 +16,7 @@ from popvision.analysis.execution.intervals import interval_table
 from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.execution.window import window_figures
 from popvision.analysis.liveness.device_time import NOT_RUN
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from popvision.analysis.report.provenance import provenance_line
+from popvision.analysis.report.origin import provenance_line
 from popvision.formats.errors import FormatError, NotRecordedError
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.liveness.curve import Where, curve, peak
+from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.device_time import timed_steps
 from popvision.analysis.liveness.peaks import peaks
 from popvision.analysis.liveness.variables import always_live_table, live_table
-from popvision.analysis.memory.lowered import eq_classes
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import eq_classes, programs_of
 from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import Where
 from popvision.opened.frames import report_frame, report_table
 
 if TYPE_CHECKING:

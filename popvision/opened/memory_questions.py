@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.liveness import tile_peak as peaks
 from popvision.analysis.memory import binary_memory, tile_contents, variable_tiles
 from popvision.analysis.memory import lowered as allocations
-from popvision.analysis.memory import tile_peak as peaks
 from popvision.analysis.memory.usage import breakdown, category_arrays, memory_by_tile
+from popvision.analysis.report import columns as report_columns
 from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.not_recorded import GRAPH_PROFILE, NotRecordedError
 from popvision.analysis.report.source import ReportSource
@@ -77,8 +78,8 @@ def variables(source: ReportSource) -> pd.DataFrame:
     always-live variables), indices (their number), debug_id (-1 for none)."""
     import pandas as pd
 
-    table = allocations.variables(source)
-    classes = source.kept.once("eq_classes", source.reader.eq_classes)
+    table = report_columns.variables(source)
+    classes = report_columns.stored_eq_classes(source)
     eq_class = np.where(table.always_live, -1, np.asarray(table.eq_class, np.int64))
     first, last, count = _live_spans(classes, eq_class)
     absent = first < 0
@@ -104,7 +105,7 @@ def lowered_variables(source: ReportSource, tile: int) -> pd.DataFrame:
     its addresses too).
 
     Raises NotRecordedError unless lowered variables were recorded (autoReport.outputLoweredVars)."""
-    low, names = allocations.lowered_tile(source, tile), allocations.lowered_names(source)
+    low, names = allocations.lowered_tile(source, tile), report_columns.lowered_names(source)
     eq_class = np.asarray(low.eq_class, np.int64)
     return report_frame(
         source,
@@ -136,7 +137,7 @@ def tile_variables(source: ReportSource, tile: int) -> pd.DataFrame:
         source,
         {
             "category": _texts(CATEGORIES, np.asarray(category)[order], "unknown"),
-            "name": _texts(allocations.lowered_names(source), np.asarray(name)[order]),
+            "name": _texts(report_columns.lowered_names(source), np.asarray(name)[order]),
             "size_bytes": np.asarray(size, np.int64)[order],
         },
         tile=tile,

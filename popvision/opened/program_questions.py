@@ -11,9 +11,10 @@ import numpy as np
 from popvision.analysis.compare.programs import compared_programs as programs_side_by_side
 from popvision.analysis.explain.explain import explain_program
 from popvision.analysis.explain.report import explain_report
-from popvision.analysis.programs import tiles as program_on_tiles
-from popvision.analysis.programs.program_tree import programs_of, roots, tree_rows
+from popvision.analysis.programs import table as program_tables
+from popvision.analysis.programs.program_tree import roots, tree_rows
 from popvision.analysis.programs.table import FIELDS, program_columns
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import column_of, opened_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
@@ -81,7 +82,7 @@ def tree(source: ReportSource, root: int | None = None, ipu: int | None = None) 
 def program_tiles(source: ReportSource, program: int) -> pd.DataFrame:
     """The figures of one program on each tile: tile, ipu, estimated_cycles, recorded_cycles (of its last step),
     received_bytes, sent_bytes, exchange_code_bytes, control_code_bytes."""
-    return report_table(source, opened_frame(program_on_tiles.program_tiles(source, program)), program=program)
+    return report_table(source, opened_frame(program_tables.program_tiles(source, program)), program=program)
 
 
 def compute_sets(source: ReportSource) -> pd.DataFrame:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from popvision.analysis.report.origin import options_of, provenance_of
 from popvision.analysis.report.report_files import file_rows
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.summary.facts import options_of, provenance_of, target_facts
+from popvision.analysis.report.target import target_facts
 from popvision.analysis.summary.headline import headline
 from popvision.formats.errors import FormatError
 from popvision.opened.frames import report_frame

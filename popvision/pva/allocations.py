@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.liveness.curve import Where, live_classes, tile_curve
+from popvision.analysis.liveness.curve import live_classes, tile_curve
 from popvision.analysis.liveness.variables import Group, group_of, rows_of_classes, scope
+from popvision.analysis.report.columns import stored_eq_classes
+from popvision.analysis.report.tiles import Where
 from popvision.arrays import AnyArray, Int64Array, IntegerArray
 from popvision.formats.profile import model
 from popvision.kept import BoundedCache
@@ -172,7 +174,7 @@ class Allocations:
 
     @cached_property
     def _classes(self) -> model.EquivalenceClasses | None:
-        return self._source.kept.once("eq_classes", self._reader.eq_classes)
+        return stored_eq_classes(self._source)
 
     def _indices(self) -> int:
         liveness = self._reader.liveness()

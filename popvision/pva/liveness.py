@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.liveness.curve import Where
 from popvision.analysis.liveness.variables import Group, names_of
+from popvision.analysis.report.tiles import Where
 from popvision.pva import errors
 from popvision.pva.listview import ListView, nothing
 from popvision.pva.lowered import Variable

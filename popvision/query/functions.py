@@ -150,7 +150,7 @@ class ArrayFunctions:
 
     def _live_variables(self, index: Any) -> str | None:
         from popvision.analysis.liveness.curve import live_classes
-        from popvision.analysis.memory.lowered import variables
+        from popvision.analysis.report.columns import variables
 
         known = variables(self._source)
         alive = live_classes(self._source, int(index))

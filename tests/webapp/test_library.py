@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis.report.catalogue import FormatError, find
+from popvision.analysis.report.not_recorded import FormatError
+from popvision.analysis.summary.report_list import find
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 from webapp.library import Entry, Library, UnknownKeyError

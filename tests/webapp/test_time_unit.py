@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from popvision.analysis.report.catalogue import describe, find
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.summary.report_list import describe, find
 from tests.samples import SAMPLES, program_ending
 from webapp import preferences
 from webapp.formats import cycles_text

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
-from popvision.analysis.report.catalogue import FormatError
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from webapp.components.message import empty_hint, sentence
 from webapp.components.shortcuts import view_shortcuts
 from webapp.components.split import split

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from popvision.analysis.report.not_recorded import held
+from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.source_code.lines import places
 from webapp.documents.document import NAME_KINDS
@@ -47,7 +47,7 @@ class Names:
             "file": lambda: filter(None, places(self._source).file),
         }
         found: dict[str, int] = {}
-        known = held(lists[kind]) or () if kind in lists else ()
+        known = if_recorded(lists[kind]) or () if kind in lists else ()
         for row, name in enumerate(dict.fromkeys(known) if kind == "file" else known):
             found.setdefault(str(name), row)
         return found

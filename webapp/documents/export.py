@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target
 from webapp.documents import memory_views, operation_views, program_views, source_views
@@ -76,7 +76,7 @@ def _without_path(text: str, source: ReportSource) -> str:
 def _provenance(
     source: ReportSource, view_id: str, params: Mapping[str, str], confidential: bool
 ) -> list[tuple[str, str]]:
-    meta, target = source.reader.meta, held(source.reader.target)
+    meta, target = source.reader.meta, if_recorded(source.reader.target)
     rows = [
         ("Origin", "simulated" if meta.get("simulated", False) else "not marked as simulated"),
         ("Target", "unknown" if target is None else describe_target(target)),

@@ -10,10 +10,11 @@ from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table
 from popvision.analysis.memory.usage import breakdown, memory_by_tile
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import opened_frame, viewer_frame
-from popvision.analysis.report.not_recorded import NotRecordedError, held
-from popvision.analysis.summary.facts import headline, run_rows, summarise
+from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
+from popvision.analysis.summary.facts import run_rows, summarise
+from popvision.analysis.summary.headline import headline
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Curves, Facts, Field, Note, Table
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
@@ -46,12 +47,12 @@ def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
     """Headline, shares of time, runs, options."""
     source = context.source
     blocks: list[Block] = [_headline(context)]
-    found = held(lambda: headline(source))
+    found = if_recorded(lambda: headline(source))
     if found is not None and found.shares is not None:
         rows = [{"phase": phase, "share": share} for phase, share in found.shares.items()]
         fields = [Field("phase", "Phase"), Field("share", "Share of tile cycles", "percent")]
         blocks.append(Table("Where the time goes", fields, rows))
-    runs = held(lambda: run_rows(source))
+    runs = if_recorded(lambda: run_rows(source))
     if runs:
         rows = [{"run": r.run, "name": r.name, "steps": r.steps, "cycles": r.cycles, "us": r.device_us} for r in runs]
         fields = [
@@ -62,7 +63,7 @@ def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
             Field("us", "Device time, µs", "decimal"),
         ]
         blocks.append(Table("Recorded runs", fields, rows[:MOST_ROWS], len(rows)))
-    summary = held(lambda: summarise(source))
+    summary = if_recorded(lambda: summarise(source))
     if summary is None:
         return blocks
     counts = [(name.replace("num_", "").replace("_", " "), integer_text(n), "") for name, n in summary.graph.items()]
@@ -171,7 +172,7 @@ def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
     found = curve(source, state.where)
     top = peak(found)
     live = found.not_always_live
-    programs = held(lambda: programs_of(source))
+    programs = if_recorded(lambda: programs_of(source))
     name = "" if programs is None else names.show("program", programs.name[top.program])
     total = top.not_always_live + top.always_live
     place = where_text(state.where, 1)

@@ -9,7 +9,8 @@ from popvision.analysis.execution.raster import CLASSES
 from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
 from popvision.analysis.execution.window import window_figures
 from popvision.analysis.programs.figures import figures
-from popvision.analysis.programs.program_tree import programs_of, root_of, roots, tree_rows
+from popvision.analysis.programs.program_tree import root_of, roots, tree_rows
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import viewer_frame
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Picture, Table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from popvision.analysis.programs.figures import figures
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of, stored_variables
 from popvision.analysis.source_code.lines import NOWHERE, LineFigures, at_line, file_table, line_figures, line_table
 from popvision.analysis.source_code.text import SourceText, source_text
 from webapp.documents.confidential import Names
@@ -117,7 +117,7 @@ def _parts(context: ViewContext, file: str) -> list[Block]:
         Field("cycles", "Self cycles", "cycles"),
     ]
     blocks: list[Block] = [Table(f"Programs of line {line:,}", fields, rows, len(programs))]
-    known = source.kept.once("variables", source.reader.variables)
+    known = stored_variables(source)
     if known is None:
         return blocks
     sizes = np.asarray(known.bytes)

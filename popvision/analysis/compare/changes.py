@@ -21,7 +21,7 @@ from popvision.analysis.compare.matching import (
 )
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.programs.own_cycles import own_cycles
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of, stored_variables
 from popvision.arrays import Float64Array, Int64Array
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def program_changes(source: ReportSource, target: ReportSource) -> Changes:
 
 def variable_changes(source: ReportSource, target: ReportSource) -> Changes:
     """Bytes of each variable before lowering, over all tiles."""
-    columns = [report.kept.once("variables", report.reader.variables) for report in (source, target)]
+    columns = [stored_variables(report) for report in (source, target)]
     names = [[] if each is None else each.name for each in columns]
     sizes = [np.zeros(0, np.int64) if each is None else each.bytes for each in columns]
     return _changes("variables", "bytes", "bytes over all tiles", match_variables(source, target), names, sizes)

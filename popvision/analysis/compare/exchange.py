@@ -15,7 +15,7 @@ from popvision.analysis.compare.matching import HOW, match_programs
 from popvision.analysis.exchange.matrix import Matrix
 from popvision.analysis.exchange.messages import Messages, heaviest, in_order, messages_of, ranks, summed
 from popvision.analysis.exchange.table import MOST_PAIRS, ends_of, exchange_programs_table
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Side, Table
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of

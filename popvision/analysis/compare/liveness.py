@@ -13,10 +13,12 @@ import numpy as np
 
 from popvision.analysis.compare.align import align
 from popvision.analysis.compare.matching import match_programs, match_variables
-from popvision.analysis.liveness.curve import Where, curve, liveness
+from popvision.analysis.liveness.curve import curve
 from popvision.analysis.liveness.steps import cycles_table, flops_table, program_names, vertices_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
+from popvision.analysis.report.columns import liveness
 from popvision.analysis.report.figure import Figure, Table
+from popvision.analysis.report.tiles import Where
 from popvision.arrays import Float64Array, Int64Array
 
 if TYPE_CHECKING:

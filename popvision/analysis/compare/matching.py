@@ -15,9 +15,8 @@ import numpy as np
 from popvision.analysis.compare.align import align
 from popvision.analysis.compare.identity import Identities, Vocabulary, stable_name
 from popvision.analysis.compare.keyed import Pairing
-from popvision.analysis.compare.neighbours import match_between_neighbours
 from popvision.analysis.compare.tree_order import Tree, match_by_place
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of, stored_variables
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array, IntegerArray, UInt8Array
 
@@ -149,7 +148,7 @@ def _tree(programs: Programs, types: Vocabulary) -> Tree:
 
 
 def _variables(source: ReportSource, target: ReportSource) -> Matching:
-    one, other = (report.kept.once("variables", report.reader.variables) for report in (source, target))
+    one, other = (stored_variables(report) for report in (source, target))
     if one is None or other is None:
         sizes = [0 if each is None else len(each.name) for each in (one, other)]
         return _finished(Pairing(sizes[0], sizes[1]))
@@ -246,3 +245,35 @@ def _runs(source: ReportSource, target: ReportSource) -> list[tuple[slice, slice
     spans = [list(map(slice, each.first_step.tolist(), (each.first_step + each.n_steps).tolist())) for each in runs]
     i, j = align(keys[0], keys[1])
     return [(spans[0][a], spans[1][b]) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
+
+
+def match_between_neighbours(pairing: Pairing, kinds: tuple[Int64Array, Int64Array], how: int) -> None:
+    """Matches free rows between the same matched neighbours when as many of the same kind are left on both sides."""
+    size = len(pairing.source_of)
+    partners = pairing.target_of, np.where(pairing.source_of >= 0, np.arange(size), -1)
+    words = Vocabulary()
+    places = [_places(each, kind, words) for each, kind in zip(partners, kinds, strict=True)]
+    length = 1 + max(int(place.max(initial=0)) for place in places)
+    counts = [np.bincount(place[place >= 0], minlength=length) for place in places]
+    unclear = counts[0] != counts[1]
+    one, other = (np.where((place >= 0) & ~unclear[place], place, -1) for place in places)
+    pairing.match_keys((one, other), how)
+
+
+def _places(partner: Int64Array, kinds: Int64Array, words: Vocabulary) -> Int64Array:
+    """A number for (matched neighbour before, the one after, kind) of each free row, -1 for matched rows."""
+    before, after = _last_seen(partner), _last_seen(partner[::-1])[::-1]
+    free = np.flatnonzero(partner < 0)
+    found = np.full(len(partner), -1, np.int64)
+    found[free] = words.numbers(
+        list(zip(before[free].tolist(), after[free].tolist(), kinds[free].tolist(), strict=True))
+    )
+    return found
+
+
+def _last_seen(values: Int64Array) -> Int64Array:
+    """The nearest value at or before each row that is not -1; -1 before the first."""
+    if not len(values):
+        return values
+    places = np.where(values >= 0, np.arange(len(values)), 0)
+    return np.asarray(values[np.maximum.accumulate(places)], np.int64)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.compare.matching import match_programs
-from popvision.analysis.programs.program_tree import MOST_ROWS, programs_of, tree_rows
+from popvision.analysis.programs.program_tree import MOST_ROWS, tree_rows
+from popvision.analysis.report.columns import programs_of
 from popvision.arrays import Int64Array
 from popvision.formats.errors import FormatError
 

@@ -14,8 +14,8 @@ import numpy as np
 from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.memory.usage import category_arrays
-from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.not_recorded import held
+from popvision.analysis.report.columns import programs_of, stored_tile_memory
+from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.tiles import target_of
 from popvision.formats.profile.model import PROGRAM_TYPES
 
@@ -135,7 +135,7 @@ def measure(source: ReportSource) -> Values:
     def read() -> Values:
         values: Values = dict.fromkeys(BY_NAME)
         for part in (_counts, _memory, _liveness, _code, _execution):
-            values |= held(partial(part, source)) or {}
+            values |= if_recorded(partial(part, source)) or {}
         return values
 
     return source.kept.recent(("metrics", source.generation), read)
@@ -148,7 +148,7 @@ def _counts(source: ReportSource) -> Values:
 
 
 def _memory(source: ReportSource) -> Values:
-    memory: TileMemory | None = source.kept.once("tile_memory", source.reader.tile_memory)
+    memory: TileMemory | None = stored_tile_memory(source)
     if memory is None or not len(memory.including_gaps):
         return {}
     including, excluding = (np.asarray(each, np.int64) for each in (memory.including_gaps, memory.excluding_gaps))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.compare.matching import HOW, match_programs
-from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.programs.table import FIELDS, known, program_columns
-from popvision.analysis.programs.tiles import TILE_FIGURES, program_tiles, tile_numbers
+from popvision.analysis.programs.table import FIELDS, TILE_FIGURES, known, program_columns, program_tiles, tile_numbers
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Side, Table
 from popvision.arrays import AnyArray, Int64Array
 

@@ -22,7 +22,7 @@ from popvision.analysis.compare.difference import relative, signed
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.compare.metrics import METRICS, Metric, measure
 from popvision.analysis.compare.settings import Setting, settings
-from popvision.analysis.report.not_recorded import held
+from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.target import type_name
 from popvision.analysis.report.tiles import target_of
 
@@ -109,11 +109,11 @@ def compare_reports(source: ReportSource, target: ReportSource) -> ReportDiff:
 def _compare(
     source: ReportSource, target: ReportSource
 ) -> tuple[list[Figure], list[Setting], StepsMatched | None, list[Changes]]:
-    found = [held(lambda question=question: question(source, target)) for question in CHANGES]  # type: ignore[misc]
+    found = [if_recorded(lambda question=question: question(source, target)) for question in CHANGES]  # type: ignore[misc]
     return (
         figures_of(source, target),
         settings(source, target),
-        held(lambda: _steps(source, target)),
+        if_recorded(lambda: _steps(source, target)),
         [changes for changes in found if changes is not None],
     )
 
@@ -128,7 +128,7 @@ def _steps(source: ReportSource, target: ReportSource) -> StepsMatched | None:
 def notes(source: ReportSource, target: ReportSource) -> list[str]:
     """See ReportDiff.notes; needs no row to be compared."""
     found = []
-    runs = [held(report.reader.runs) for report in (source, target)]
+    runs = [if_recorded(report.reader.runs) for report in (source, target)]
     counts = [0 if each is None else len(each.name) for each in runs]
     if counts[0] != counts[1] and not min(counts):
         found.append(f"The {'target' if counts[0] else 'source'} recorded no run: what it took is not known.")
@@ -140,7 +140,7 @@ def notes(source: ReportSource, target: ReportSource) -> list[str]:
     for name, each in zip(("source", "target"), runs, strict=True):
         if each is not None and bool(each.truncated.any()):
             found.append(f"The {name} is truncated: the cap on recorded steps was reached, later steps are missing.")
-    one, other = (held(partial(target_of, report)) for report in (source, target))
+    one, other = (if_recorded(partial(target_of, report)) for report in (source, target))
     if one is not None and other is not None:
         if one.num_tiles != other.num_tiles:
             found.append(f"The machines differ: {one.num_tiles:,} and {other.num_tiles:,} tiles.")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from popvision.analysis.report.not_recorded import held
-from popvision.analysis.summary.facts import options_of, provenance_of, target_facts
+from popvision.analysis.report.not_recorded import if_recorded
+from popvision.analysis.report.origin import options_of, provenance_of
+from popvision.analysis.report.target import target_facts
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -38,7 +39,7 @@ def settings(source: ReportSource, target: ReportSource) -> list[Setting]:
 
 
 def _facts(source: ReportSource) -> dict[tuple[str, str], str]:
-    machine = held(lambda: target_facts(source))
+    machine = if_recorded(lambda: target_facts(source))
     rows = [] if machine is None else machine.rows()
     facts = {("target", name): _text(kind, value) for name, kind, value in rows}
     facts |= {(f"{kind} option", name): value for kind, name, value in options_of(source)}

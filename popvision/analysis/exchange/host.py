@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.exchange.longest_tiles import longest_tiles
-from popvision.analysis.exchange.programs import moved, ran
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.exchange.programs import longest_tiles, moved, ran
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.tiles import target_of
 

@@ -7,8 +7,8 @@ called totals.
 
 Possible bandwidth, bytes per cycle: DoExchange: `exchange_bytes_per_cycle` (4) x tiles that receive. GlobalExchange:
 `link_bytes_per_cycle` x IPUs that receive. StreamCopyMid: `host_bytes_per_cycle` x IPUs that take part. The cycles are
-those of the longest tile (`longest_tiles`), for a step's flat length leaves out what other tiles hide. Two tiles that
-share an exchange bus take what both want at twice the rate (docs/exchange.md), so an exchange may exceed 100 %.
+those of the longest tile (`longest_tiles`), because a step's flat length leaves out what other tiles hide. Two tiles
+that share an exchange bus take what both want at twice the rate (docs/exchange.md), so an exchange may exceed 100 %.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.exchange.longest_tiles import longest_tiles
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of
+from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Float64Array, Int64Array
 
@@ -205,3 +205,26 @@ def _ran(source: ReportSource) -> Ran:
         for row, values in enumerate((steps.data_in, steps.data_out)):
             np.add.at(totals[row], program, np.asarray(values, np.int64))
     return Ran(executions[rows], longest_tiles(source)[rows], totals[0][rows], totals[1][rows])
+
+
+def longest_tiles(source: ReportSource) -> Int64Array:
+    """By program: cycles of the longest tile in each of its executions, over all IPUs, summed over the recorded runs.
+
+    Bytes per cycle are measured by these. The flat length of a step (allCycles) is only what it adds to the total:
+    where I/O tiles work beside those that compute, a step that ends before a slower one adds little, and its bytes
+    divided by that length would exceed any link. A report that does not know its tiles (`tiles_unknown`) has only the
+    flat lengths of its slowest IPU. Raises FormatError when the report is damaged."""
+    return source.kept.recent(("longest_tiles", source.generation), lambda: _longest_tiles(source))
+
+
+def _longest_tiles(source: ReportSource) -> Int64Array:
+    reader = source.reader
+    program = np.asarray(reader.steps().program, np.int64)
+    flat = bool(tiles_unknown(source))
+    longest = np.zeros(len(program), np.int64)
+    for ipu in range(target_of(source).num_ipus):
+        steps = reader.steps_on_ipu(ipu)
+        longest = np.maximum(longest, np.asarray(steps.cycles if flat else steps.max_cycles, np.int64))
+    sums = np.zeros(len(programs_of(source).type), np.int64)
+    np.add.at(sums, program, longest)
+    return sums

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from popvision.analysis.report.columns import programs_of
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, Programs, TileBlocks
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def block_statistics(source: ReportSource, ipus: Sequence[int], begin: int, end:
     import pandas as pd
 
     per_ipu = source.reader.target().tiles_per_ipu
-    programs = source.kept.once("programs", source.reader.programs)
+    programs = programs_of(source)
     rows = [
         row
         for tile in tiles_with_blocks(source)

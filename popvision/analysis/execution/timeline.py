@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.execution.raster import CLASSES, StepSpans
+from popvision.analysis.report.columns import steps_of
 from popvision.arrays import Int64Array, UInt8Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES, Programs, Runs, Steps, StepsOnIpu
 
@@ -112,7 +113,7 @@ def timeline(source: ReportSource, ipu: int) -> Timeline:
         raise ValueError(f"IPU {ipu} is not one of this report's {target.num_ipus} IPUs (0 to {target.num_ipus - 1})")
     return source.kept.recent(
         ("timeline", ipu),
-        lambda: make_timeline(ipu, target.tiles_per_ipu, _steps(source), source.reader.steps_on_ipu(ipu)),
+        lambda: make_timeline(ipu, target.tiles_per_ipu, steps_of(source), source.reader.steps_on_ipu(ipu)),
     )
 
 
@@ -144,11 +145,6 @@ def make_labels(programs: Programs, compute_sets: Sequence[str]) -> list[str]:
     """Labels of columns that are at hand."""
     rows = zip(programs.name, programs.compute_set.tolist(), programs.type, strict=True)
     return [name or (compute_sets[cs] if 0 <= cs < len(compute_sets) else "") or kind for name, cs, kind in rows]
-
-
-def _steps(source: ReportSource) -> Steps:
-    columns: Steps = source.kept.once("steps", source.reader.steps)
-    return columns
 
 
 def _int64(column: npt.ArrayLike) -> Int64Array:

@@ -24,7 +24,6 @@ import numpy as np
 from popvision.analysis.execution.raster import ArrayReader
 from popvision.analysis.execution.timeline import NOT_DRAWN, PHASE, PHASES, Timeline, run_bars, timeline
 from popvision.analysis.execution.window_steps import WindowSteps, window_steps
-from popvision.analysis.report.stream_destination import DESTINATIONS, destinations
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.arrays import BoolArray, UInt8Array
 from popvision.formats.profile.model import PROGRAM_TYPES
@@ -220,3 +219,24 @@ def _transfer(steps: Timeline, here: WindowSteps, shown: BoolArray, name: str) -
     return Transfer(
         int(data_in[rows].sum()), int(data_out[rows].sum()), int(moved.sum()), int(here.longest[proper].sum())
     )
+
+
+#: Where a stream copy goes.
+DESTINATIONS = ("host", "remote buffer", "unknown")
+
+
+def destinations(source: ReportSource) -> UInt8Array:
+    """By program: index into DESTINATIONS, meaningless for programs that are no stream copies.
+
+    A StreamCopy program is named after its stream or buffer. A report whose meta lists `remoteBuffers` (names, perhaps
+    none) tells the two apart, one without the list does not."""
+    return source.kept.once("stream destinations", lambda: _destinations(source))
+
+
+def _destinations(source: ReportSource) -> UInt8Array:
+    names = source.reader.programs().name
+    buffers = source.reader.meta.get("remoteBuffers")
+    if not isinstance(buffers, list):
+        return np.full(len(names), DESTINATIONS.index("unknown"), np.uint8)
+    known = {str(each) for each in buffers}
+    return np.array([int(name in known) for name in names], np.uint8)

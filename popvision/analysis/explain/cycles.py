@@ -9,7 +9,7 @@ import numpy as np
 from popvision.analysis.explain.derivation import Derivation, Term, from_report, stored
 from popvision.analysis.programs.details import tile_figures
 from popvision.analysis.programs.figures import UNKNOWN, figures
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

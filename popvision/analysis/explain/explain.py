@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.explain.cycles import cycles_of_tile, step_length, sums_of_below, tile_of_terms
-from popvision.analysis.explain.derivation import Derivation
-from popvision.analysis.explain.memory import code_and_state, live_while_running
-from popvision.analysis.programs.details import program_facts, tile_figures
+from popvision.analysis.explain.cycles import cycles_of_tile, step_length, sums_of_below, tile_of_terms, times
+from popvision.analysis.explain.derivation import Derivation, Term, from_report
+from popvision.analysis.liveness.curve import curve
+from popvision.analysis.programs.details import program_facts, tile_figures, vertex_rows
+from popvision.analysis.programs.memory import UNKNOWN, peak_live
+from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 
 if TYPE_CHECKING:
@@ -88,3 +90,90 @@ def _unsure(derivations: list[Derivation]) -> list[str]:
     if "guess" in classes:
         return ["Some terms are guesses: no public source gives them."]
     return ["Some terms are fitted to published figures; no public rule gives them."] if "fitted" in classes else []
+
+
+def live_while_running(source: ReportSource, program: int) -> list[Derivation]:
+    """The peak of what is live at the program's indices; nothing where no liveness was recorded."""
+    try:
+        line, peak = curve(source), int(peak_live(source)[program])
+    except NotRecordedError:
+        return []
+    if peak == UNKNOWN:
+        return []
+    own = np.flatnonzero(np.asarray(line.program) == program)
+    terms = [from_report("always live, all tiles", line.always_live, 1)]
+    if len(own):
+        index = int(own[np.argmax(line.not_always_live[own])])
+        terms.append(from_report(f"not always live, at liveness index {index}", int(line.not_always_live[index]), 1))
+    derivation = Derivation("peak of live bytes while it runs", float(peak), "B", terms)
+    if not derivation.complete:
+        derivation.notes.append("The peak is at the liveness index of a program below it.")
+    return [derivation]
+
+
+def code_and_state(source: ReportSource, program: int, tile: int | None) -> list[Derivation]:
+    """Exchange code, control code and vertex state, over all tiles or on one."""
+    found = tile_figures(source, program)
+    out = []
+    for title, column in (("exchange code", found.exchange_code), ("control code", found.control_code)):
+        if column is None or not column.any():
+            continue
+        if tile is not None:
+            out.append(Derivation(f"{title} on tile {tile}", float(column[tile]), "B"))
+            continue
+        number = int(np.count_nonzero(column))
+        terms = [
+            from_report("tiles with this code", number),
+            from_report("most on one tile", int(column.max())),
+            from_report(f"sum over {number:,} tiles", int(column.sum()), 1),
+        ]
+        out.append(Derivation(f"{title}, all tiles", float(column.sum()), "B", terms))
+    rows = vertex_rows(source, program)
+    if rows and tile is None:
+        terms = [from_report(f"{r.instances:,} x {r.name}", r.state_bytes, 1, "state of the type") for r in rows]
+        out.append(Derivation("vertex state, all tiles", float(sum(r.state_bytes for r in rows)), "B", terms))
+    return out
+
+
+_SIGN = {1: "+", -1: "-", 0: " "}
+#: longest text of a source on a line
+_WIDTH = 110
+
+
+def program_text(found: ProgramExplanation) -> str:
+    """The explanation of one program."""
+    head = f"Program {found.program}: {found.type} {found.name}".rstrip()
+    return "\n\n".join([f"{head}\nexecuted {times(found.executions)}", *map(derivation_text, found.derivations)]) + (
+        "\n\n" + "\n".join(found.notes) + "\n" if found.notes else "\n"
+    )
+
+
+def derivation_text(found: Derivation) -> str:
+    """One figure with its terms; the last line says whether they add up to it."""
+    lines = [f"{found.figure}: {'not known' if found.value is None else number(found.value) + ' ' + found.unit}"]
+    width = max((len(number(term.value)) for term in found.terms), default=0)
+    for term in found.terms:
+        lines.append(f"  {_SIGN[term.sign]} {number(term.value):>{width}}  {term.text}")
+        lines += _source(term, width)
+    if found.sum is not None:
+        word = "the figure" if found.complete else f"of {'?' if found.value is None else number(found.value)}"
+        lines.append(f"  = {number(found.sum):>{width}}  {word}")
+    return "\n".join(lines + [f"  {note}" for note in found.notes])
+
+
+def _source(term: Term, width: int) -> list[str]:
+    if term.provenance == "report":
+        return []
+    indent = " " * (width + 8)
+    words, lines, line = f"{term.provenance}: {term.source}".split(), [], ""
+    for word in words:
+        if line and len(line) + len(word) + 1 > _WIDTH:
+            lines.append(indent + line)
+            line = ""
+        line = f"{line} {word}".strip()
+    return [*lines, indent + line]
+
+
+def number(value: float) -> str:
+    """Whole numbers without a point."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.3f}"

@@ -9,7 +9,7 @@ import numpy as np
 from popvision.analysis.explain.cycles import times
 from popvision.analysis.explain.derivation import Derivation, from_report, stored
 from popvision.analysis.programs.figures import figures
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

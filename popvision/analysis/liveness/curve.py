@@ -10,28 +10,20 @@ The peak of the whole device is not the peak of its fullest tile: each tile peak
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from popvision.analysis.liveness.index import LiveIndex
-from popvision.analysis.memory.lowered import eq_classes, lowered_tile
+from popvision.analysis.memory.lowered import class_rows, lowered_tile
 from popvision.analysis.memory.usage import memory_by_tile
-from popvision.analysis.report.not_recorded import LIVENESS, NotRecordedError
-from popvision.analysis.report.tiles import target_of, tiles_of_replica
+from popvision.analysis.report.columns import eq_classes, liveness
+from popvision.analysis.report.tiles import Where, target_of, tiles_of_replica
 from popvision.arrays import Int64Array
-from popvision.formats.profile.model import EquivalenceClasses, Liveness, LoweredTile
+from popvision.formats.profile.model import EquivalenceClasses, LoweredTile
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-
-@dataclass(frozen=True)
-class Where:
-    """All tiles of a replica (`number` = the replica), one IPU or one tile."""
-
-    kind: Literal["all", "ipu", "tile"] = "all"
-    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,15 +52,7 @@ class Peak:
         return self.always_live + self.not_always_live
 
 
-def liveness(source: ReportSource) -> Liveness:
-    """The stored curves. Raises NotRecordedError without them."""
-    found = source.kept.once("liveness", source.reader.liveness)
-    if found is None or not len(found.program):
-        raise NotRecordedError(LIVENESS)
-    return found
-
-
-def curve(source: ReportSource, where: Where = Where()) -> Curve:
+def curve(source: ReportSource, where: Where = Where()) -> Curve:  # noqa: B008
     """The liveness curve of `where`.
 
     Raises NotRecordedError when the report lacks it, ValueError when the replica, IPU or tile does not exist.
@@ -111,16 +95,6 @@ def tile_curve(tile: LoweredTile, classes: EquivalenceClasses, indices: int) -> 
     np.add.at(change, end, -size[of])
     live: Int64Array = np.cumsum(change)[:indices]
     return live
-
-
-def class_rows(classes: EquivalenceClasses, chosen: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """(rows of starts and ends, position in `chosen`) of all ranges of the chosen classes."""
-    offsets = np.asarray(classes.offsets, dtype=np.int64)
-    first = offsets[chosen]
-    count = offsets[chosen + 1] - first
-    of = np.repeat(np.arange(len(chosen)), count)
-    before = np.cumsum(count) - count
-    return first[of] + np.arange(len(of)) - before[of], of
 
 
 def peak(of: Curve) -> Peak:

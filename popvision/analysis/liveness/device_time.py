@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.execution.timeline import timeline
-from popvision.analysis.liveness.curve import liveness
+from popvision.analysis.report.columns import liveness
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 

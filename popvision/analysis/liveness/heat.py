@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.liveness.curve import class_rows, liveness
-from popvision.analysis.memory.lowered import eq_classes
+from popvision.analysis.memory.lowered import class_rows
 from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.columns import eq_classes, liveness
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import AnyArray, Int64Array, IntegerArray

@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.liveness.curve import liveness
+from popvision.analysis.liveness.curve import curve
+from popvision.analysis.report.columns import liveness, programs_of
 from popvision.analysis.report.figure import Figure, Table, Unit
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from popvision.arrays import Int64Array
-from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, Programs
+from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-
-def _programs(source: ReportSource) -> Programs:
-    return source.kept.once("programs", source.reader.programs)
 
 
 def program_at(source: ReportSource, index: int) -> int:
@@ -37,7 +34,7 @@ def program_at(source: ReportSource, index: int) -> int:
 
 def program_label(source: ReportSource, program: int) -> str:
     """Type and name as the program tree writes them: "OnTileExecute (m4/Conv_1/Convolve)"."""
-    programs = _programs(source)
+    programs = programs_of(source)
     name = programs.name[program]
     return f"{programs.type[program]} ({name})" if name else programs.type[program]
 
@@ -50,13 +47,13 @@ def program_names(source: ReportSource, programs: Int64Array) -> npt.NDArray[np.
 
 
 def program_count(source: ReportSource) -> int:
-    return len(_programs(source).type)
+    return len(programs_of(source).type)
 
 
 def matching_indices(source: ReportSource, text: str) -> Int64Array:
     """Liveness indices whose program's type or name contains `text`, upper and lower case alike; all for ""."""
     wanted = text.strip().lower()
-    programs = _programs(source)
+    programs = programs_of(source)
     pairs = zip(programs.type, programs.name, strict=True)
     matches = np.asarray([wanted in type_.lower() or wanted in name.lower() for type_, name in pairs], dtype=bool)
     return np.flatnonzero(matches[np.asarray(liveness(source).program, dtype=np.int64)])
@@ -138,7 +135,7 @@ def flops_table(source: ReportSource, indices: Sequence[int]) -> Table:
     totals: list[int | None] = []
     per_type: list[dict[int, int | None]] = []
     for index in indices:
-        compute_set = int(_programs(source).compute_set[program_at(source, index)])
+        compute_set = int(programs_of(source).compute_set[program_at(source, index)])
         known = int(flops[compute_set]) if compute_set >= 0 else 0
         totals.append(known if known >= 0 else None)
         sums: dict[int, int | None] = {}
@@ -155,7 +152,7 @@ def flops_table(source: ReportSource, indices: Sequence[int]) -> Table:
 
 
 def _groups(source: ReportSource, index: int) -> list[ComputeSetVertices]:
-    compute_set = int(_programs(source).compute_set[program_at(source, index)])
+    compute_set = int(programs_of(source).compute_set[program_at(source, index)])
     return source.reader.compute_set_vertices(compute_set) if compute_set >= 0 else []
 
 
@@ -189,3 +186,27 @@ def _cycles(source: ReportSource, program: int, tiles: range) -> Int64Array | No
 
 def _least_certain(groups: list[ComputeSetVertices]) -> str:
     return max((group.provenance for group in groups), key=PROVENANCE.index, default="")
+
+
+def curve_table(source: ReportSource, where: Where = Where(), text: str = "") -> Table:  # noqa: B008
+    """liveness_index, program, step, not_always_live_bytes, live_bytes (always live included), in order of the indices.
+    With `text` only steps whose type or name contains it. Raises as `liveness.curve`."""
+    line = curve(source, where)
+    index = matching_indices(source, text) if text.strip() else np.arange(len(line.program))
+    live = line.not_always_live[index]
+    return Table(
+        "liveness_curve",
+        [
+            Figure("liveness_index", "id", index),
+            Figure("program", "id", line.program[index]),
+            Figure("step", "text", program_names(source, line.program[index])),
+            Figure("not_always_live_bytes", "bytes", live),
+            Figure("live_bytes", "bytes", live + line.always_live),
+        ],
+    )
+
+
+def first_step(source: ReportSource, program: int) -> int | None:
+    """The first execution step of a program over all runs, None when it never ran or nothing is recorded."""
+    found = np.flatnonzero(np.asarray(source.reader.steps().program) == program)
+    return int(found[0]) if len(found) else None

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.liveness.curve import Where, class_rows, live_classes
-from popvision.analysis.memory.lowered import eq_classes, lifetime_text, lowered_names, lowered_tile, variables
+from popvision.analysis.liveness.curve import live_classes
+from popvision.analysis.memory.lowered import class_rows, lifetime_text, lowered_tile
 from popvision.analysis.memory.lowered_sums import add_equal, allocation_sums
+from popvision.analysis.report.columns import eq_classes, lowered_names, stored_variables, variables
 from popvision.analysis.report.figure import Figure, Table
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import LoweredTile, Variables
 
@@ -160,7 +161,7 @@ def rows_of_classes(rows: Group, wanted: Int64Array) -> Group:
 
 def names_of(source: ReportSource, rows: Group) -> list[str]:
     """Name of each row: its variable's, or where there is none that of the allocation."""
-    known = source.kept.once("variables", source.reader.variables)
+    known = stored_variables(source)
     names = known.name if known is not None else []
     lowered = lowered_names(source) if (rows.variable < 0).any() else []
     pairs = zip(rows.variable.tolist(), rows.name.tolist(), strict=True)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.liveness.curve import class_rows
-from popvision.analysis.memory.lowered import address_use, lowered_tile
+from popvision.analysis.memory.lowered import address_use, class_rows, lowered_tile
+from popvision.analysis.report.columns import stored_eq_classes, stored_liveness
 from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import EquivalenceClasses, LoweredTile
 
@@ -77,8 +77,8 @@ def address_map(source: ReportSource, tile: int) -> AddressMap:
 
 def _read(source: ReportSource, tile: int) -> AddressMap:
     low = lowered_tile(source, tile)
-    stored = source.kept.once("liveness", source.reader.liveness)
-    classes = source.kept.once("eq_classes", source.reader.eq_classes)
+    stored = stored_liveness(source)
+    classes = stored_eq_classes(source)
     indices = max(1, len(stored.program) if stored is not None else 1)
     use = address_use(low)
     bands = _bands(low, classes, indices)

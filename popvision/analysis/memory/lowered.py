@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.report.columns import (
+    lowered_names,
+    stored_eq_classes,
+    stored_liveness,
+    stored_variables,
+    variables,
+)
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array
-from popvision.formats.profile.model import CATEGORIES, REGIONS, EquivalenceClasses, LoweredTile, Variables
+from popvision.formats.profile.model import CATEGORIES, REGIONS, EquivalenceClasses, LoweredTile
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -31,26 +38,6 @@ def lowered_tile(source: ReportSource, tile: int) -> LoweredTile:
     if not 0 <= tile < count:
         raise ValueError(f"tile {tile} does not exist: this report has tiles 0 to {count - 1}")
     found = source.reader.lowered_tile(tile)
-    if found is None:
-        raise NotRecordedError(LOWERED_VARIABLES)
-    return found
-
-
-def lowered_names(source: ReportSource) -> list[str]:
-    return source.kept.once("lowered_names", source.reader.lowered_names)
-
-
-def eq_classes(source: ReportSource) -> EquivalenceClasses:
-    """Live ranges of the report's equivalence classes. Raises NotRecordedError without them."""
-    found = source.kept.once("eq_classes", source.reader.eq_classes)
-    if found is None:
-        raise NotRecordedError(LOWERED_VARIABLES)
-    return found
-
-
-def variables(source: ReportSource) -> Variables:
-    """Variables before lowering. Raises NotRecordedError without them."""
-    found = source.kept.once("variables", source.reader.variables)
     if found is None:
         raise NotRecordedError(LOWERED_VARIABLES)
     return found
@@ -83,6 +70,16 @@ def address_use(tile: LoweredTile) -> AddressUse:
     opens = np.flatnonzero(first > reach[:-1])
     gaps = int((first[opens] - reach[opens]).sum())
     return AddressUse(reach[opens], first[opens], shared, int(reach[-1]), int(reach[-1]) - gaps)
+
+
+def class_rows(classes: EquivalenceClasses, chosen: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """(rows of starts and ends, position in `chosen`) of all ranges of the chosen classes."""
+    offsets = np.asarray(classes.offsets, dtype=np.int64)
+    first = offsets[chosen]
+    count = offsets[chosen + 1] - first
+    of = np.repeat(np.arange(len(chosen)), count)
+    before = np.cumsum(count) - count
+    return first[of] + np.arange(len(of)) - before[of], of
 
 
 def lifetime_text(classes: EquivalenceClasses | None, eq_class: int) -> str:
@@ -120,8 +117,8 @@ def lowered_table(source: ReportSource, tile: int) -> Table:
     and variable (its id, -1 where there is none). Raises as `lowered_tile`."""
     low = lowered_tile(source, tile)
     names = lowered_names(source)
-    unlowered = source.kept.once("variables", source.reader.variables)
-    classes = source.kept.once("eq_classes", source.reader.eq_classes)
+    unlowered = stored_variables(source)
+    classes = stored_eq_classes(source)
     unique, which = np.unique(np.asarray(low.eq_class, dtype=np.int64), return_inverse=True)
     texts = np.asarray([lifetime_text(classes, int(c)) for c in unique], dtype=object)
     lengths = np.asarray([_indices_live(source, classes, int(c)) for c in unique], dtype=np.int64)
@@ -150,7 +147,7 @@ def lowered_table(source: ReportSource, tile: int) -> Table:
 def _indices_live(source: ReportSource, classes: EquivalenceClasses | None, eq_class: int) -> int:
     """Number of liveness indices at which a class is live: all for -1."""
     if eq_class < 0 or classes is None:
-        stored = source.kept.once("liveness", source.reader.liveness)
+        stored = stored_liveness(source)
         return len(stored.program) if stored is not None else 1
     rows = slice(int(classes.offsets[eq_class]), int(classes.offsets[eq_class + 1]))
     return int((np.asarray(classes.ends[rows]) - np.asarray(classes.starts[rows])).sum())

@@ -12,6 +12,7 @@ import numpy as np
 
 from popvision.analysis.memory.exchanges_on_tiles import exchange_figures
 from popvision.analysis.memory.vertices_on_tiles import vertices_on_tiles
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.arrays import Int64Array
@@ -90,7 +91,7 @@ def _most_first(count: Int64Array, order_by: Int64Array) -> Int64Array:
 def exchange_table(source: ReportSource, columns: TileColumns) -> Table:
     """Exchange programs with code or traffic there, most code first: name, type, program (its id), then per column
     code_bytes, and received_bytes and sent_bytes of one execution."""
-    programs = source.kept.once("programs", source.reader.programs)
+    programs = programs_of(source)
     exchanges = [program for program, type_ in enumerate(programs.type) if type_ in EXCHANGE_TYPES]
     figures = exchange_figures(source, exchanges, columns)
     present = np.flatnonzero(figures.any(axis=(1, 2)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.report.columns import stored_tile_memory
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.not_recorded import GRAPH_PROFILE, NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
@@ -74,7 +75,7 @@ def memory_by_tile(source: ReportSource, replica: int | None = 0) -> MemoryByTil
     """
     target = target_of(source)
     tiles = tiles_of_replica(target, replica)
-    memory = source.kept.once("tile_memory", source.reader.tile_memory)
+    memory = stored_tile_memory(source)
     if memory is None:
         raise NotRecordedError(GRAPH_PROFILE)
     columns = (

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.liveness.curve import Where
-from popvision.analysis.memory.lowered import lowered_names, variables
+from popvision.analysis.report.columns import lowered_names, variables
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
-from popvision.analysis.report.tiles import target_of, tiles_of_replica
+from popvision.analysis.report.tiles import Where, target_of, tiles_of_replica
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.memory.lowered import lowered_names, variables
 from popvision.analysis.memory.lowered_sums import allocation_sums
+from popvision.analysis.report.columns import lowered_names, variables
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tile_columns import TileColumns

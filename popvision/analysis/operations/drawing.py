@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.memory.lowered import variables
 from popvision.analysis.operations.flow import Touches, flow, touches
 from popvision.analysis.operations.owners import NO_OPERATION, Owners
 from popvision.analysis.operations.parts import program_cycles, programs_made
 from popvision.analysis.operations.table import OperationGroups
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of, variables
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

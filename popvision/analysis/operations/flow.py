@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.memory.lowered import variables
 from popvision.analysis.operations.parts import first_indices
 from popvision.analysis.operations.table import OperationGroups
+from popvision.analysis.report.columns import variables
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array

@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.liveness.curve import curve, live_classes, liveness, peak
-from popvision.analysis.memory.lowered import variables
+from popvision.analysis.liveness.curve import curve, live_classes, peak
 from popvision.analysis.operations.code import OperationCode, operation_code, vertex_sharing
 from popvision.analysis.operations.owners import NO_OPERATION, Owners, owners
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import liveness, programs_of, variables
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array

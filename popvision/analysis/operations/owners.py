@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.memory.lowered import variables
-from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.programs.related_programs import layers
+from popvision.analysis.report.columns import programs_of, variables
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 

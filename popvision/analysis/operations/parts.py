@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.liveness.curve import liveness
-from popvision.analysis.memory.lowered import variables
 from popvision.analysis.operations.code import vertex_counts
 from popvision.analysis.operations.owners import Owners
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import liveness, programs_of, variables
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.programs.figures import figures
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROVENANCE

@@ -16,8 +16,9 @@ import numpy as np
 
 from popvision.analysis.programs.call_sites import has_calls, step_contexts, sums_by_call
 from popvision.analysis.programs.entries import entries
-from popvision.analysis.programs.program_tree import programs_of, roots, tree_rows
+from popvision.analysis.programs.program_tree import roots, tree_rows
 from popvision.analysis.programs.unfolding import UnknownCallsError
+from popvision.analysis.report.columns import programs_of
 from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.liveness.curve import Where, curve
-from popvision.analysis.programs.program_tree import TreeRows, programs_of, roots, tree_rows
+from popvision.analysis.liveness.curve import curve
+from popvision.analysis.programs.program_tree import TreeRows, roots, tree_rows
+from popvision.analysis.report.columns import programs_of
+from popvision.analysis.report.tiles import Where
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.report.columns import programs_of
 from popvision.arrays import BoolArray, Int64Array, UInt8Array
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.model import PROGRAM_TYPES
@@ -24,7 +25,6 @@ __all__ = [
     "matching_programs",
     "matching_rows",
     "note",
-    "programs_of",
     "root_of",
     "roots",
     "tree_rows",
@@ -53,11 +53,6 @@ class TreeRows:
     program: Int64Array
     depth: Int64Array
     size: Int64Array
-
-
-def programs_of(source: ReportSource) -> Programs:
-    """The programs' columns, read once."""
-    return source.kept.once("programs", source.reader.programs)
 
 
 def roots(source: ReportSource) -> list[Root]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:

@@ -1,18 +1,35 @@
-"""The exception of a question whose columns the report does not hold."""
+"""Exceptions of questions that a report cannot answer, and the sentences that say how to record the answer.
+
+RuntimeError
+  FormatError                 a file cannot be read or written
+LookupError
+  NotRecordedError            the report lacks what a question needs
+    AbsentError               a table or column is not in the file; it is a FormatError too
+      LostError               a table or an array is damaged
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar
 
-from popvision.formats.errors import AbsentError, LostError, NotRecordedError
+from popvision.formats.errors import AbsentError, FormatError, LostError, NotRecordedError
 
-__all__ = ["GRAPH_PROFILE", "LIVENESS", "LOWERED_VARIABLES", "AbsentError", "LostError", "NotRecordedError", "held"]
+__all__ = [
+    "GRAPH_PROFILE",
+    "LIVENESS",
+    "LOWERED_VARIABLES",
+    "AbsentError",
+    "FormatError",
+    "LostError",
+    "NotRecordedError",
+    "if_recorded",
+]
 
 T = TypeVar("T")
 
 
-def held(question: Callable[[], T]) -> T | None:
+def if_recorded(question: Callable[[], T]) -> T | None:
     """The answer, or None where the report does not hold it: for a page that shows a dash in its place."""
     try:
         return question()

@@ -7,7 +7,8 @@ physical id.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,6 +18,14 @@ from popvision.formats.profile.model import Target as Target
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
+
+
+@dataclass(frozen=True)
+class Where:
+    """All tiles of a replica (`number` = the replica), one IPU or one tile."""
+
+    kind: Literal["all", "ipu", "tile"] = "all"
+    number: int = 0
 
 
 def target_of(source: ReportSource) -> Target:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from popvision.analysis.liveness.curve import Where, curve, peak
+from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.programs.figures import figures
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of, stored_variables
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import Where
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _places(source: ReportSource) -> Places:
             of_context[debug_id] = known.setdefault(_line_of(source, debug_id), len(known))
         return of_context[debug_id]
 
-    variables = source.kept.once("variables", source.reader.variables)
+    variables = stored_variables(source)
     program = np.array([row(each) for each in np.asarray(programs_of(source).debug_id).tolist()], np.int64)
     variable = [] if variables is None else [row(each) for each in np.asarray(variables.debug_id).tolist()]
     return Places(

@@ -3,72 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from popvision.analysis.report.not_recorded import LostError, NotRecordedError, held
-from popvision.analysis.report.target import architecture_name, type_name
-from popvision.analysis.report.tiles import target_of
-from popvision.analysis.summary.headline import Headline, LongestProgram, headline
+from popvision.analysis.report.not_recorded import LostError, NotRecordedError, if_recorded
+from popvision.analysis.report.origin import options_of, provenance_of
+from popvision.analysis.report.target import TargetFacts, target_facts
+from popvision.analysis.summary.headline import Headline, headline
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from popvision.formats.profile.model import Target
-
-__all__ = [
-    "Headline",
-    "LongestProgram",
-    "RunRow",
-    "Summary",
-    "TargetFacts",
-    "headline",
-    "options_of",
-    "provenance_of",
-    "run_rows",
-    "summarise",
-    "target_facts",
-]
-
-
-@dataclass(frozen=True)
-class TargetFacts:
-    """The machine; bytes and counts over all replicas unless said otherwise."""
-
-    type: str
-    architecture: str
-    clock_hz: float
-    tiles_per_ipu: int
-    total_ipus: int
-    total_tiles: int
-    replicas: int
-    ipus_per_replica: int
-    bytes_per_tile: int
-    bytes_per_ipu: int
-    bytes_per_replica: int
-    bytes_total: int
-    compute_instrumentation: str
-    external_exchange_instrumentation: str
-
-    def rows(self) -> list[tuple[str, str, float | str]]:
-        """(name, kind, value) of every fact; `kind` "text", "bytes", "integer" or "hertz"; replicas where there are
-        several."""
-        facts: list[tuple[str, str, float | str]] = [
-            ("Type", "text", self.type),
-            ("Architecture", "text", self.architecture),
-            ("Clock", "hertz", self.clock_hz),
-            ("Tiles per IPU", "integer", self.tiles_per_ipu),
-            ("IPUs per replica", "integer", self.ipus_per_replica),
-            ("Replicas", "integer", self.replicas),
-            ("Total IPUs", "integer", self.total_ipus),
-            ("Total tiles", "integer", self.total_tiles),
-            ("Memory per tile", "bytes", self.bytes_per_tile),
-            ("Memory per IPU", "bytes", self.bytes_per_ipu),
-            ("Memory per replica", "bytes", self.bytes_per_replica),
-            ("Total memory", "bytes", self.bytes_total),
-            ("Compute set instrumentation", "text", self.compute_instrumentation or "–"),
-            ("External exchange instrumentation", "text", self.external_exchange_instrumentation or "–"),
-        ]
-        of_replicas = {"IPUs per replica", "Replicas", "Memory per replica"}
-        return facts if self.replicas > 1 else [fact for fact in facts if fact[0] not in of_replicas]
 
 
 @dataclass(frozen=True)
@@ -124,8 +67,8 @@ def summarise(source: ReportSource) -> Summary:
         lost["meta"] = damaged
     return Summary(
         headline=figures,
-        target=held(lambda: target_facts(source)),
-        graph=held(reader.counts) or {},
+        target=if_recorded(lambda: target_facts(source)),
+        graph=if_recorded(reader.counts) or {},
         provenance=provenance_of(source),
         options=options_of(source),
         runs=runs,
@@ -134,72 +77,9 @@ def summarise(source: ReportSource) -> Summary:
     )
 
 
-def target_facts(source: ReportSource) -> TargetFacts:
-    """The machine the program was compiled for."""
-    return _target_facts(target_of(source), source.reader.meta)
-
-
-def _target_facts(target: Target, meta: dict[str, Any]) -> TargetFacts:
-    replicas = max(1, target.num_replicas)
-    ipus_per_replica = target.num_ipus // replicas
-    bytes_per_ipu = target.bytes_per_tile * target.tiles_per_ipu
-    return TargetFacts(
-        type=type_name(target),
-        architecture=architecture_name(target),
-        clock_hz=target.clock_hz,
-        tiles_per_ipu=target.tiles_per_ipu,
-        total_ipus=target.num_ipus,
-        total_tiles=target.num_tiles,
-        replicas=replicas,
-        ipus_per_replica=ipus_per_replica,
-        bytes_per_tile=target.bytes_per_tile,
-        bytes_per_ipu=bytes_per_ipu,
-        bytes_per_replica=bytes_per_ipu * ipus_per_replica,
-        bytes_total=bytes_per_ipu * target.num_ipus,
-        compute_instrumentation=str(meta.get("computeInstrumentation", "")),
-        external_exchange_instrumentation=str(meta.get("externalExchangeInstrumentation", "")),
-    )
-
-
-_PROVENANCE_KEYS = (
-    ("poplarVersion", "Poplar API level"),
-    ("modelVersion", "Model version"),
-    ("whatIf", "What-if"),
-    ("engineName", "Engine"),
-    ("timestamp", "Compiled"),
-    ("reportId", "Report id"),
-    ("runId", "Run id"),
-    ("generation", "Generation"),
-)
-
-
-def provenance_of(source: ReportSource) -> list[tuple[str, str]]:
-    """(label, value): who made the report, when, with which versions."""
-    meta = source.reader.meta
-    origin = "simulated" if meta.get("simulated", False) else "not said to be simulated"
-    facts = [("Origin", origin)]
-    facts += [(label, str(meta[key])) for key, label in _PROVENANCE_KEYS if meta.get(key) not in (None, "")]
-    version = meta.get("formatVersion")
-    if version is not None:
-        text = ".".join(str(part) for part in version) if isinstance(version, list) else str(version)
-        facts.append(("Format version", text))
-    return facts
-
-
-def options_of(source: ReportSource) -> list[tuple[str, str, str]]:
-    """("engine" or "target", name, value) of every option the report names, sorted."""
-    meta = source.reader.meta
-    rows = []
-    for group, key in (("engine", "engineOptions"), ("target", "targetOptions")):
-        options = meta.get(key)
-        if isinstance(options, dict):
-            rows += [(group, str(name), str(value)) for name, value in sorted(options.items())]
-    return rows
-
-
 def run_rows(source: ReportSource) -> list[RunRow]:
     """The recorded runs in order."""
-    runs, target = source.reader.runs(), held(source.reader.target)
+    runs, target = source.reader.runs(), if_recorded(source.reader.target)
     clock = 0.0 if target is None else target.clock_hz
     return [
         RunRow(

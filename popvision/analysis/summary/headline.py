@@ -17,8 +17,8 @@ import numpy as np
 from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.liveness.curve import Peak, curve, peak
 from popvision.analysis.programs.own_cycles import own_cycles
-from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.not_recorded import LostError, NotRecordedError, held
+from popvision.analysis.report.columns import programs_of, stored_tile_memory
+from popvision.analysis.report.not_recorded import LostError, NotRecordedError, if_recorded
 from popvision.analysis.report.tiles import target_of
 
 if TYPE_CHECKING:
@@ -84,12 +84,12 @@ def _headline(source: ReportSource) -> Headline:
             pass
         return None
 
-    held(source.reader.steps)  # damage to steps takes whole runs: known before any of them is counted
+    if_recorded(source.reader.steps)  # damage to steps takes whole runs: known before any of them is counted
     target = asked("target", lambda: target_of(source))
     runs = asked("cycles", source.reader.runs)
     ran = runs if runs is not None and len(runs.name) else None
     total = asked("cycles", source.reader.total_cycles) if ran else None
-    memory = asked("memory", lambda: source.kept.once("tile_memory", source.reader.tile_memory))
+    memory = asked("memory", lambda: stored_tile_memory(source))
     found = Headline(
         total_cycles=total,
         device_seconds=None if total is None or target is None or target.clock_hz <= 0 else total / target.clock_hz,

@@ -18,9 +18,9 @@ from popvision.analysis.compare.liveness import (
     only_target,
     vertices_pair,
 )
-from popvision.analysis.liveness.curve import Where
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import Where
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory.memory_case import Case, columns, make_case, write_case
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.compare.merged_tree import _sizes, merged_tree
 from popvision.analysis.compare.programs import compared_programs
-from popvision.analysis.programs.program_tree import programs_of, tree_rows
+from popvision.analysis.programs.program_tree import tree_rows
 from popvision.analysis.programs.related_programs import BY_VERTEX, layers, related_programs
 from popvision.analysis.programs.table import FIELDS, column_totals, program_columns, program_table
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.source_code.rows import _aligned, row_texts, source_rows

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from popvision.analysis.compare.exchange import difference_messages, matrix_difference
 from popvision.analysis.exchange import messages as traffic
 from popvision.analysis.exchange.host import host_copies
-from popvision.analysis.exchange.longest_tiles import longest_tiles
 from popvision.analysis.exchange.matrix import Matrix, matrix_of
-from popvision.analysis.exchange.programs import bandwidth, fans, moved, ran
+from popvision.analysis.exchange.programs import bandwidth, fans, longest_tiles, moved, ran
 from popvision.analysis.exchange.tiles import exchange_of, exchange_tiles
 from popvision.analysis.execution.window import window_figures
 from popvision.analysis.programs.figures import figures

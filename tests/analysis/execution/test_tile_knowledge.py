@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis.execution.window import window_figures
+from popvision.analysis.execution.window import DESTINATIONS, destinations, window_figures
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.stream_destination import DESTINATIONS, destinations
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from simulator.poplar import INT, Engine, Graph, IPUModel
 from simulator.poplar.program import Copy, Sequence

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.liveness.curve import Where, curve, fullest_tile, live_classes, peak, tile_curve
+from popvision.analysis.liveness.curve import curve, fullest_tile, live_classes, peak, tile_curve
 from popvision.analysis.liveness.variables import always_live_table, lifetime, live_table
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import Where
 from popvision.formats.profile.model import EquivalenceClasses, LoweredTile
 from tests.analysis.memory.memory_case import Case, make_case, write_case
 

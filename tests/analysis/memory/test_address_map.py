@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.liveness.curve import Where, curve
+from popvision.analysis.liveness.curve import curve
 from popvision.analysis.memory.address_map import AddressMap, Bands, address_map, place_at
 from popvision.analysis.memory.address_raster import NO_CATEGORY, Window, bands_in_window, cells, margins
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import Where
 from tests.analysis.memory.memory_case import Allocation, Case, make_case, write_case
 from tests.reports import write_tiny
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.liveness.curve import Where, curve
+from popvision.analysis.liveness.curve import curve
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import address_use, lowered_tile
 from popvision.analysis.memory.usage import BREAKDOWNS, breakdown, memory_by_tile
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import Where
 
 SAMPLES = Path(__file__).parents[3] / "sample_reports"
 

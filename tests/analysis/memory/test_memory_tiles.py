@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis.liveness.curve import Where, curve
+from popvision.analysis.liveness.curve import curve
 from popvision.analysis.liveness.variables import always_live_table
 from popvision.analysis.memory import exchanges_on_tiles
 from popvision.analysis.memory.address_map import address_map
@@ -20,6 +20,7 @@ from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
+from popvision.analysis.report.tiles import Where
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory.memory_case import Case, columns, make_case, write_case
 

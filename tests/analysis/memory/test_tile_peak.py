@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.memory.tile_peak import LARGEST, TilePeak, tile_peak
+from popvision.analysis.liveness.tile_peak import LARGEST, TilePeak, tile_peak
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES
 from popvision.analysis.report.source import ReportSource

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis.liveness.curve import Where
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.report.figure_titles import viewer_frame
+from popvision.analysis.report.tiles import Where
 from tests.analysis.memory.memory_case import make_case, write_case
 
 

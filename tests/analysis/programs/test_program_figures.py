@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from popvision.analysis.liveness.curve import Where, curve
+from popvision.analysis.liveness.curve import curve
 from popvision.analysis.programs.figures import UNKNOWN, figures
 from popvision.analysis.programs.memory import peak_live, range_maxima
-from popvision.analysis.programs.program_tree import programs_of, roots
+from popvision.analysis.programs.program_tree import roots
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import Where
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Call, Copy, Repeat, Sequence, Sync, SyncType
 from simulator.poplibs import popops

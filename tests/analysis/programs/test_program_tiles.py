@@ -11,7 +11,7 @@ import pytest
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.compare.programs import program_tiles_pair
 from popvision.analysis.exchange.messages import messages_of
-from popvision.analysis.programs.tiles import program_tiles
+from popvision.analysis.programs.table import program_tiles
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from tests.browser.small_traces import write_small

@@ -21,9 +21,7 @@ from popvision.analysis.compare.memory import joined
 from popvision.analysis.compare.programs import compared_programs, program_tiles_pair
 from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.table import exchange_programs_table, pairs_table
-from popvision.analysis.liveness.curve import Where
-from popvision.analysis.liveness.steps import cycles_table, flops_table, vertices_table
-from popvision.analysis.liveness.table import curve_table
+from popvision.analysis.liveness.steps import curve_table, cycles_table, flops_table, vertices_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table, variables_table
 from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
@@ -31,8 +29,7 @@ from popvision.analysis.memory.tile_ranking import tile_ranking
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.memory.variable_tiles import variable_table
 from popvision.analysis.operations.table import compared_operations, operation_table
-from popvision.analysis.programs.table import program_table
-from popvision.analysis.programs.tiles import program_tiles
+from popvision.analysis.programs.table import program_table, program_tiles
 from popvision.analysis.report.figure import Figure, Table, with_changes
 from popvision.analysis.report.figure_titles import (
     TITLES,
@@ -44,7 +41,7 @@ from popvision.analysis.report.figure_titles import (
 )
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from tests.analysis.memory.memory_case import make_case, write_case
 from tests.samples import SAMPLES, program_ending
 

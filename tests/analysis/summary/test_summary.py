@@ -13,7 +13,8 @@ import pytest
 
 from popvision.analysis.report.report_files import file_rows, json_files
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.summary.facts import headline, run_rows, summarise
+from popvision.analysis.summary.facts import run_rows, summarise
+from popvision.analysis.summary.headline import headline
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.liveness.curve import Where
 from popvision.analysis.memory.usage import CATEGORY_LABELS
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import Where
 from tests.analysis.memory.memory_case import make_case, write_case
 from webapp.graph_analyser.liveness.state import liveness_state, where_text
 from webapp.graph_analyser.memory.state import memory_state

@@ -24,9 +24,9 @@ from popvision.analysis.compare.exchange import matrix_difference, partner_of
 from popvision.analysis.exchange.matrix import matrix_of
 from popvision.analysis.exchange.messages import messages_of, partners, ranks
 from popvision.analysis.exchange.tiles import ExchangeTiles, exchange_of, exchange_tiles
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.floor_plan import floor_plan
-from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.tiles import target_of
 from webapp.arrays import AnyArray, Int64Array
 from webapp.data_routes import pair_route
@@ -81,7 +81,7 @@ def tiles(source: ReportSource, target: ReportSource | None) -> Response:
     except NotRecordedError as lacking:
         header["reason"] = str(lacking)
     arrays = {name: _narrow(values) for name, values in columns.items() if values is not None}
-    plan = held(lambda: floor_plan(machine))
+    plan = if_recorded(lambda: floor_plan(machine))
     if plan is not None:
         header |= {"plan": [plan.width, plan.height]}
         arrays |= {"x": plan.x.astype(np.uint32), "y": plan.y.astype(np.uint32)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.difference import relative
-from popvision.analysis.liveness.curve import Curve, Peak, Where, curve, fullest_tile, peak
+from popvision.analysis.liveness.curve import Curve, Peak, curve, fullest_tile, peak
 from popvision.analysis.liveness.steps import program_label
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from webapp.components import help_text
 from webapp.components.difference import relative_text, signed_text
 from webapp.formats import bytes_text, percent_text

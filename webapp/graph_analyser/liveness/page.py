@@ -7,10 +7,11 @@ from typing import Any
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, html, no_update
 from dash.development.base_component import Component
 
-from popvision.analysis.liveness.curve import Where, fullest_tile, liveness
-from popvision.analysis.report.not_recorded import held
+from popvision.analysis.liveness.curve import fullest_tile
+from popvision.analysis.report.columns import liveness
+from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from webapp.comparison import KEY
 from webapp.components import (
     TabSet,
@@ -102,7 +103,7 @@ def _toolbar(source: ReportSource, state: LivenessState, compares: bool) -> Comp
     if target.num_replicas > 1:
         names = {str(each): f"{each} of {target.num_replicas}" for each in range(target.num_replicas)}
         replicas = [select("live_replica", "Replica", names, str(where.number) if where.kind == "all" else "0")]
-    fullest = held(lambda: fullest_tile(source)) or 0
+    fullest = if_recorded(lambda: fullest_tile(source)) or 0
     return toolbar(
         select("live_graph", "Graph", GRAPHS, state.graph),
         select("live_source", "Source", sources, chosen),

@@ -9,13 +9,13 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.liveness.curve import Where, curve, peak
-from popvision.analysis.liveness.runs import first_step
-from popvision.analysis.liveness.steps import program_count, program_label
-from popvision.analysis.memory.lowered import lowered_tile, variables
+from popvision.analysis.liveness.curve import curve, peak
+from popvision.analysis.liveness.steps import first_step, program_count, program_label
+from popvision.analysis.memory.lowered import lowered_tile
+from popvision.analysis.report.columns import variables
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from webapp.arrays import Int64Array
 from webapp.components import empty_hint, themed
 from webapp.components.attributes import attributes

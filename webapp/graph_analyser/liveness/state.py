@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from popvision.analysis.liveness.curve import Where, fullest_tile, liveness
-from popvision.analysis.report.not_recorded import held
+from popvision.analysis.liveness.curve import fullest_tile
+from popvision.analysis.report.columns import liveness
+from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from webapp.query import whole_number, whole_numbers, whole_range
 from webapp.selection import Selection
 
@@ -104,7 +105,7 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
         problems.append(f"This report has liveness indices 0 to {count - 1:,}; other numbers are ignored.")
     text = extras.get("live_source", "")
     if text == "tile":
-        text = f"tile:{selection.tiles[0] if selection.tiles else held(lambda: fullest_tile(source)) or 0}"
+        text = f"tile:{selection.tiles[0] if selection.tiles else if_recorded(lambda: fullest_tile(source)) or 0}"
     where, problem = parse_where(source, text, extras.get("live_replica", "0"))
     return LivenessState(
         graph=extras.get("live_graph", "") if extras.get("live_graph") in GRAPHS else "curve",

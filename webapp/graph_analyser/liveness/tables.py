@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.compare.liveness import BY, always_live_pair, curve_pair, live_pair
-from popvision.analysis.liveness.curve import Where
-from popvision.analysis.liveness.table import curve_table
+from popvision.analysis.liveness.steps import curve_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.report.figure import Table
+from popvision.analysis.report.tiles import Where
 from webapp.comparison import KEY
 from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, parse_where
 from webapp.query import whole_numbers

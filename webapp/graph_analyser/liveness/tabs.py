@@ -8,15 +8,21 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.liveness.curve import Where, curve
-from popvision.analysis.liveness.steps import cycles_table, flops_table, program_at, program_label, vertices_table
-from popvision.analysis.liveness.table import curve_table
+from popvision.analysis.liveness.curve import curve
+from popvision.analysis.liveness.steps import (
+    curve_table,
+    cycles_table,
+    flops_table,
+    program_at,
+    program_label,
+    vertices_table,
+)
 from popvision.analysis.liveness.variables import always_live_table, live_table
-from popvision.analysis.memory.lowered import variables
 from popvision.analysis.memory.variable_parts import parts_table
+from popvision.analysis.report.columns import variables
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from webapp.comparison import KEY
 from webapp.components import data_table, empty_hint, help_text, long_table
 from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame

@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 from dash.development.base_component import Component
 
-from popvision.analysis.liveness.curve import Where, curve, fullest_tile, peak
+from popvision.analysis.liveness.curve import curve, fullest_tile, peak
 from popvision.analysis.liveness.steps import program_label
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from webapp.components import help_text
 from webapp.formats import bytes_text, percent_text
 from webapp.graph_analyser.memory.state import MemoryState

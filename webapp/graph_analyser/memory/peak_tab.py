@@ -11,12 +11,12 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.matching import match_variables
-from popvision.analysis.liveness.curve import Where, curve, fullest_tile, peak
+from popvision.analysis.liveness.curve import curve, fullest_tile, peak
 from popvision.analysis.liveness.steps import program_label
-from popvision.analysis.memory.tile_peak import PeakRow, TilePeak, tile_peak
+from popvision.analysis.liveness.tile_peak import PeakRow, TilePeak, tile_peak
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 from webapp.components import Column, figure, help_text, long_table, plain, segments
 from webapp.components.attributes import attributes
 from webapp.components.difference import add_difference, difference_columns

@@ -11,9 +11,9 @@ import numpy as np
 from popvision.analysis.compare.matching import match_variables
 from popvision.analysis.compare.memory import BreakdownPair, breakdown_pair, by_position, replica_of_target
 from popvision.analysis.memory.binary_memory import binary_bytes, has_archive
-from popvision.analysis.memory.lowered import variables
 from popvision.analysis.memory.usage import Breakdown, MemoryByTile, breakdown, memory_by_tile
 from popvision.analysis.memory.variable_tiles import variable_bytes_by_tile
+from popvision.analysis.report.columns import variables
 from popvision.analysis.report.range_statistics import Statistics, statistics
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import physical_id, target_of, tiles_in_order

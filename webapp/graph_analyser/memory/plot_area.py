@@ -9,8 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.liveness.curve import fullest_tile
-from popvision.analysis.report.catalogue import FormatError
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from webapp.components import empty_hint, themed
 from webapp.graph_analyser.memory.plot import draw_memory

@@ -12,8 +12,8 @@ from flask import Response, jsonify, request
 from popvision.analysis.liveness.steps import program_label
 from popvision.analysis.memory.address_map import AddressMap, Bands, Place, address_map, place_at
 from popvision.analysis.memory.address_raster import Window, bands_in_window, cells, margins
-from popvision.analysis.memory.lowered import lowered_names, variables
 from popvision.analysis.memory.usage import CATEGORY_KEYS
+from popvision.analysis.report.columns import lowered_names, variables
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of

@@ -21,6 +21,7 @@ from popvision.analysis.compare.merged_tree import MergedRows, merged_tree
 from popvision.analysis.programs import program_tree as analysis
 from popvision.analysis.programs.related_programs import related_programs
 from popvision.analysis.programs.table import FIELDS, column_totals, program_columns
+from popvision.analysis.report.columns import programs_of
 from webapp.data_routes import pair_route
 from webapp.library import Library
 from webapp.query import number_of, optional_number_of, whole_number
@@ -137,7 +138,7 @@ class _Side:
 
     def __init__(self, source: ReportSource, ipu: int | None) -> None:
         self._source = source
-        self._programs = analysis.programs_of(source)
+        self._programs = programs_of(source)
         self._columns = program_columns(source, ipu)
         self._guessed = analysis.guessed(source)
         self.totals = column_totals(source, ipu)

@@ -10,13 +10,12 @@ from dash.development.base_component import Component
 
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.exchange.programs import EXCHANGE_TYPES
-from popvision.analysis.liveness.curve import liveness
 from popvision.analysis.operations.owners import NO_OPERATION, owners
 from popvision.analysis.programs.details import ProgramFacts
-from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.programs.related_programs import related_programs
 from popvision.analysis.programs.table import column_totals, program_columns
-from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.report.columns import liveness, programs_of
+from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from webapp.components import Column, Tab, data_table
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns, difference_rows
@@ -170,7 +169,7 @@ def _links(source: ReportSource, found: ProgramFacts, key: str) -> Component:
     if found.type in EXCHANGE_TYPES:
         href = f"/r/{key}/exchange?program={found.program}"
         links.append(html.A("Traffic between tiles", href=href, **attributes(data_nav="to")))
-    operation = held(lambda: owners(source))
+    operation = if_recorded(lambda: owners(source))
     if operation is not None and operation.program[found.program] != NO_OPERATION:
         href = f"/r/{key}/operations?program={found.program}"
         links.append(html.A("Its operation", href=href, **attributes(data_nav="to")))

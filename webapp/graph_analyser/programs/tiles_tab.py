@@ -10,8 +10,8 @@ from dash.development.base_component import Component
 
 from popvision.analysis.compare.programs import program_tiles_pair
 from popvision.analysis.programs.details import TileFigures
-from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.programs.tiles import program_tiles
+from popvision.analysis.programs.table import program_tiles
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Table
 from webapp.components import long_table, register_pair_rows
 from webapp.components.figure_columns import Layout, figure_columns

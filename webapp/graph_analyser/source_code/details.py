@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.programs.figures import figures
-from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.columns import programs_of, stored_variables
 from popvision.analysis.source_code.lines import at_line
 from popvision.analysis.source_code.rows import same_file, source_rows
 from webapp.components import Column, data_table, empty_hint
@@ -90,7 +90,7 @@ def _programs(source: ReportSource, key: str, ids: Any) -> Component:
 
 
 def _variables(source: ReportSource, key: str, ids: Any) -> Component:
-    known = source.kept.once("variables", source.reader.variables)
+    known = stored_variables(source)
     rows: list[dict[str, Any]] = []
     if known is not None:
         sizes = np.asarray(known.bytes)

@@ -10,7 +10,7 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.metrics import measure
-from popvision.analysis.report.not_recorded import held
+from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.report_files import FileRow, JsonFile, file_rows, json_files
 from popvision.analysis.summary.facts import RunRow, Summary, summarise
 from popvision.analysis.summary.headline import Headline, headline
@@ -51,7 +51,7 @@ def layout(context: ViewContext) -> Component:
     )
     named = [("Source" if compared else "", summary.headline)]
     for name, each in zip(names_of(context), compared, strict=True):
-        found = held(partial(headline, each))
+        found = if_recorded(partial(headline, each))
         named += [] if found is None else [(name, found)]
     return html.Div(
         [

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.liveness.curve import Where, curve, live_classes, peak
-from popvision.analysis.memory.lowered import lowered_names, lowered_tile
+from popvision.analysis.liveness.curve import curve, live_classes, peak
+from popvision.analysis.memory.lowered import lowered_tile
 from popvision.analysis.memory.usage import CATEGORY_KEYS, memory_by_tile
+from popvision.analysis.report.columns import lowered_names, stored_variables
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
-from popvision.analysis.report.tiles import target_of
+from popvision.analysis.report.tiles import Where, target_of
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -155,7 +156,7 @@ def _largest(
 
 def _name(source: ReportSource, low: LoweredTile, row: int) -> str:
     variable, name = int(low.variable[row]), int(low.name[row])
-    known = source.kept.once("variables", source.reader.variables)
+    known = stored_variables(source)
     if known is not None and 0 <= variable < len(known.name):
         return known.name[variable]
     names = lowered_names(source)

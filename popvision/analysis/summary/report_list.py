@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.analysis.trace.source import TraceSource
 
-__all__ = ["Card", "FormatError", "Found", "describe", "find", "open_report", "open_trace", "samples_folder"]
+__all__ = ["Card", "Found", "describe", "find", "open_report", "open_trace", "samples_folder"]
 
 #: Folders looked into below one root. A larger tree is cut off with a note, so that "/" does not hang the viewer.
 MOST_FOLDERS = 20_000
