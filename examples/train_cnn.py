@@ -123,8 +123,10 @@ def train(epochs: int, channels: int, type_: Type, rate: float) -> list[tuple[fl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--channels", type=int, default=8, help="of the first layer; the second has twice as many")
-    parser.add_argument("--type", choices=("float", "half"), default="float", help="of the convolutions")
+    parser.add_argument(
+        "--channels", type=int, default=8, help="channels of the first layer; the second has twice as many"
+    )
+    parser.add_argument("--type", choices=("float", "half"), default="float", help="element type of the convolutions")
     parser.add_argument("--rate", type=float, default=0.2, help="learning rate")
     arguments = parser.parse_args()
     type_ = HALF if arguments.type == "half" else FLOAT
