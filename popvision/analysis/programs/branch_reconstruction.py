@@ -1,8 +1,9 @@
-"""Calls of a run whose way data chose: the recorded steps are followed along the program tree.
+"""Reconstruct the branches that data chose in a run, and so the chain of calls of each recorded step.
 
-Which branch an If or Switch took, and whether a loop went on, the run's branch record says where it took the same way
-each time, else the next recorded step: it is the first one of one of the ways. Ways whose first step runs within the
-same chain of calls need not be told apart. Where it could run within two chains, nothing is said.
+Parses the recorded steps along the program tree with one step of lookahead. Where an If, Switch or while loop decided
+the same way each time, the run's branch record says so; any other decision follows from the next recorded step, which
+is the first step of one branch. Branches whose first steps run within the same chain of calls need not be told apart.
+Where the step could run within two chains, the run is refused with UnknownCallsError.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class _RecordEndsError(Exception):
     """The recorded steps are used up."""
 
 
-class ChosenCalls:
-    """Follows one run. `record`: its branch record, empty where there is none; `truncated`: steps at its end miss."""
+class BranchReconstruction:
+    """Parses one run. `record`: its branch record, empty without one; `truncated`: the last steps are missing."""
 
     def __init__(self, unfolding: Unfolding, recorded: Int64Array, record: BranchRecord, *, truncated: bool) -> None:
         self._tree, self._recorded, self._truncated = unfolding, recorded, truncated
@@ -40,10 +41,10 @@ class ChosenCalls:
         self._contexts: list[Int64Array] = []
         self._caller, self._call = [0], [-1]
         self._inner: dict[tuple[int, int], int] = {}  #: (context, Call) -> context within it
-        self._chosen: dict[int, bool] = {}
+        self._holds_branch: dict[int, bool] = {}
         self._known_first: dict[tuple[int, int], First] = {}
 
-    def whole(self) -> Unfolded:
+    def reconstruct(self) -> Unfolded:
         """The run's steps with their calls. Raises UnknownCallsError."""
         try:
             self._walk(self._tree.root(), 0, dict)
@@ -57,7 +58,7 @@ class ChosenCalls:
 
     def _walk(self, program: int, context: int, follow: Follow) -> None:
         """Go through a program within a chain of calls; `follow`: what may come behind it."""
-        if not self._by_data(program):
+        if not self._has_branch_below(program):
             self._take(program, context)
             return
         type_, below = self._types[program], self._tree.below(program)
@@ -165,15 +166,15 @@ class ChosenCalls:
     def _next(self) -> int:
         return int(self._recorded[self._at])
 
-    def _by_data(self, program: int, depth: int = 0) -> bool:
+    def _has_branch_below(self, program: int, depth: int = 0) -> bool:
         """Whether data choose anything in a program."""
-        if program not in self._chosen:
+        if program not in self._holds_branch:
             if depth > MOST_DEPTH:
                 raise UnknownCallsError(f"Programs are nested more than {MOST_DEPTH} deep.")
             below = self._tree.below(program)
             chooses = self._types[program] in CHOSEN_BY_DATA
-            self._chosen[program] = chooses or any(self._by_data(row, depth + 1) for row in below)
-        return self._chosen[program]
+            self._holds_branch[program] = chooses or any(self._has_branch_below(row, depth + 1) for row in below)
+        return self._holds_branch[program]
 
     def _first(self, program: int, context: int) -> First:
         """What a program may begin with."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.programs.branch_reconstruction import ChosenCalls
+from popvision.analysis.programs.branch_reconstruction import BranchReconstruction
 from popvision.analysis.programs.unfolding import CHOSEN_BY_DATA, Unfolded, Unfolding, UnknownCallsError
 from popvision.arrays import Int64Array
 
@@ -60,7 +60,7 @@ def _runs(source: ReportSource, programs: Programs, steps_of: Int64Array) -> lis
         unfolding = Unfolding(programs, index, longest)
         if by_data:
             record, cut = source.reader.branch_record(run), bool(runs.truncated[run])
-            found.append(ChosenCalls(unfolding, recorded, record, truncated=cut).whole())
+            found.append(BranchReconstruction(unfolding, recorded, record, truncated=cut).reconstruct())
             continue
         if index not in known:
             known[index] = unfolding.whole()

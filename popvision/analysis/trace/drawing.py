@@ -37,9 +37,9 @@ class Blocks:
 def blocks_in(lane: Lane, begin: int, end: int, width: int) -> Blocks:
     """Blocks of a lane for a drawing `width` pixels wide: merged only where several events begin within a pixel."""
     first, last = lane.between(begin, end)
-    level = lane.pyramid.for_width((end - begin) / max(1, width))
-    if level is None and last - first > 4 * width and lane.pyramid.levels:
-        level = lane.pyramid.levels[0]
+    level = lane.mipmap.for_width((end - begin) / max(1, width))
+    if level is None and last - first > 4 * width and lane.mipmap.levels:
+        level = lane.mipmap.levels[0]
     if level is None or last - first <= width // 2:
         chosen = slice(first, last)
         duration = lane.duration[chosen].astype(np.int64)

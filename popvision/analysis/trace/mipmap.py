@@ -1,4 +1,4 @@
-"""Events of one lane, merged by time: what to draw when there are more events than pixels.
+"""A mipmap of one lane's events over time, for drawing more events than there are pixels.
 
 At a width w the events that begin in [k w, (k + 1) w) become one block from the first begin to the last end, with their
 number, the sum of their durations and the name of the longest. Blocks of one width never overlap. The finest level
@@ -37,7 +37,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Pyramid:
+class Mipmap:
     """Levels from the finest to the coarsest; none for a lane of few events."""
 
     levels: list[Level]
@@ -51,10 +51,10 @@ class Pyramid:
         return found
 
 
-def build_pyramid(start: Int64Array, duration: UnsignedArray, name: UnsignedArray) -> Pyramid:
+def build_mipmap(start: Int64Array, duration: UnsignedArray, name: UnsignedArray) -> Mipmap:
     """The levels of a lane; about half a second for ten million events."""
     if len(start) < FEW:
-        return Pyramid([])
+        return Mipmap([])
     stride = max(1, len(start) // 65536)
     gap = np.median(np.diff(start[::stride])) / stride
     shift = max(2, int(4 * gap).bit_length())
@@ -66,7 +66,7 @@ def build_pyramid(start: Int64Array, duration: UnsignedArray, name: UnsignedArra
     while len(level) > _FEWEST_BLOCKS:
         level = _coarser(level, level.shift + 2)
         levels.append(level)
-    return Pyramid(levels)
+    return Mipmap(levels)
 
 
 def _bounds(start: Int64Array, shift: int) -> Int64Array:

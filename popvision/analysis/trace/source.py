@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from popvision.analysis.trace.mipmap import FEW, Pyramid, build_pyramid
+from popvision.analysis.trace.mipmap import FEW, Mipmap, build_mipmap
 from popvision.arrays import BoolArray, Float64Array, Int64Array, UInt32Array, UnsignedArray
 from popvision.formats.errors import FormatError
 from popvision.formats.pvti.names import Names
@@ -37,7 +37,7 @@ class Lane:
         self.positions: Int64Array | None = None
         """Of a lane that `only` has thinned out: where its events stand in the whole lane."""
         self._lock = threading.Lock()
-        self._pyramid: Pyramid | None = None
+        self._mipmap: Mipmap | None = None
 
     def only(self, keep: BoolArray) -> Lane:
         """A lane of some of the events, for drawing."""
@@ -56,12 +56,12 @@ class Lane:
         return sum(column.nbytes for column in columns if column is not None)
 
     @property
-    def pyramid(self) -> Pyramid:
+    def mipmap(self) -> Mipmap:
         """Events merged by time at several widths, for drawing; made once, whichever request needs it first."""
         with self._lock:
-            if self._pyramid is None:
-                self._pyramid = build_pyramid(self.start, self.duration, self.name)
-            return self._pyramid
+            if self._mipmap is None:
+                self._mipmap = build_mipmap(self.start, self.duration, self.name)
+            return self._mipmap
 
     def between(self, begin: int, end: int) -> tuple[int, int]:
         """Positions of the events that overlap [begin, end); an event of no length belongs where it begins."""
@@ -107,7 +107,7 @@ class TraceSource:
         pool = ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1), thread_name_prefix="trace")
         for lane in lanes:
             if len(lane) >= FEW:
-                pool.submit(getattr, lane, "pyramid")
+                pool.submit(getattr, lane, "mipmap")
         pool.shutdown(wait=False)
 
     def lanes_without(self, thread: int, channels: frozenset[int]) -> list[Lane]:

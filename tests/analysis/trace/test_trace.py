@@ -84,7 +84,7 @@ def test_merging_happens_only_below_a_pixel(generated: TraceSource) -> None:
 
 def test_the_name_of_a_block_is_that_of_its_longest_event(generated: TraceSource) -> None:
     lane = generated.threads[0].lanes[-1]
-    level = lane.pyramid.levels[0]
+    level = lane.mipmap.levels[0]
     for index in range(0, len(level), 97):
         rows = slice(level.first[index], level.first[index] + level.count[index])
         longest = lane.duration[rows] == lane.duration[rows].max()
