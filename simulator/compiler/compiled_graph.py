@@ -58,7 +58,7 @@ class GraphSource:
 
 @dataclass(frozen=True)
 class Arrangements:
-    """What the address-accurate mode needs besides the report. `plans`: compute sets and copies with their
+    """Input of the address-accurate mode besides the report. `plans`: compute sets and copies with their
     arrangements; `programs`: the host program of each debug record; `part_of`: the variable that each of the report's
     last variables is a part of."""
 

@@ -74,7 +74,7 @@ def block_recording(
             before = block_records.BEFORE_STREAM_PART if machine.hardware else 0
             programs[row] = RecordedProgram(tiles, before)
         else:
-            taking_part = busy.of([row])[: machine.tiles].reshape(machine.num_ipus, -1).any(axis=1)
+            taking_part = busy.in_rows([row])[: machine.tiles].reshape(machine.num_ipus, -1).any(axis=1)
             tiles = np.flatnonzero(taking_part) * machine.tiles_per_ipu + settings.tile
             programs[row] = RecordedProgram(tiles, *_block_costs(machine))
     flushes = flush_parts(table)

@@ -1,4 +1,4 @@
-"""What each tile sends, a multicast once: the union of the elements it sends, over receivers.
+"""Bytes that each tile sends, a multicast once: the union of its sent elements over receivers.
 
 In nearly all exchanges any two rows of a sender are the same run, for different tiles, or have no element in common;
 one sort then counts the receivers of each run. Rows that overlap in part, or go to one tile twice, are cut into

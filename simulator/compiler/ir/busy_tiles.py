@@ -30,14 +30,14 @@ class BusyTiles:
         self._recording = recording or {}
         self._known: dict[int, BoolArray] = {}
 
-    def of(self, rows: list[int]) -> BoolArray:
+    def in_rows(self, rows: list[int]) -> BoolArray:
         """One flag per tile of the device."""
         busy = np.zeros(self._machine.tiles, np.bool_)
         for row in rows:
-            busy = busy | self._of_one(row)
+            busy = busy | self._in_row(row)
         return np.tile(busy, self._machine.num_replicas)
 
-    def _of_one(self, row: int) -> BoolArray:
+    def _in_row(self, row: int) -> BoolArray:
         if row not in self._known:
             own, waiting = self._cycles[row], self._table.work[row].waiting
             busy: BoolArray = np.zeros(self._machine.tiles, np.bool_)
@@ -51,6 +51,6 @@ class BusyTiles:
             if self._table.function[row] >= 0:
                 below.append(self._functions[self._table.function[row]])
             for child in below:
-                busy = busy | self._of_one(child)
+                busy = busy | self._in_row(child)
             self._known[row] = busy
         return self._known[row]

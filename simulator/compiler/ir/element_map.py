@@ -27,8 +27,8 @@ class ElementMap:
 
     @cached_property
     def place(self) -> Int64Array:
-        """Where each row begins in its variable's memory on its tile, in elements. The rows of a variable on a tile lie
-        one after another, in ascending order."""
+        """The offset of each row in its variable's memory on its tile, in elements. The rows of a variable on a tile
+        lie one after another, in ascending order."""
         order = np.lexsort((self.begin, self.tile, self.variable))
         length = (self.end - self.begin)[order]
         before = np.cumsum(length) - length

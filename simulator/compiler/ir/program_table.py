@@ -35,7 +35,7 @@ class Packets:
 
 @dataclass
 class SentWords:
-    """How the elements of a small tensor reach other tiles. `exchange` moves nothing where none needs them."""
+    """Words of a small tensor that other tiles receive. `exchange` is empty where no tile needs them."""
 
     label: str
     elements: Elements
@@ -66,7 +66,7 @@ class Part:
 
 @dataclass
 class Work:
-    """What a row does. The cycles of OnTileExecute rows are those of their compute set."""
+    """The work of a row. The cycles of OnTileExecute rows are those of their compute set."""
 
     cycles: Int64Array | None = None  #: per tile of the device; None = takes no time
     exchange: Exchange | None = None  #: traffic of DoExchange and GlobalExchange

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class ComputePlan:
-    """What runs before and after a compute set. `gather` and `scatter` are compute sets of local copies, -1 = none."""
+    """Exchanges and local copies before and after a compute set. `gather` and `scatter` are compute sets of local
+    copies, -1 = none."""
 
     label: str
     before: Exchanges
@@ -56,8 +57,8 @@ class ComputePlan:
 
 @dataclass
 class CopyPlan:
-    """What a copy between tensors, or to another replica, moves. `local` is the compute set of its part within tiles,
-    -1 = none."""
+    """Exchange and local copy of a copy between tensors, or to another replica. `local` is the compute set of its part
+    within tiles, -1 = none."""
 
     label: str
     exchange: Exchanges

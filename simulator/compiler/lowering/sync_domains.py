@@ -41,7 +41,7 @@ class SyncDomains:
 
 
 def covers(standing: BoolArray | None, wanted: BoolArray | None) -> bool:
-    """Whether a barrier of the `standing` tiles includes all `wanted` ones; None = all tiles."""
+    """True where a barrier of the `standing` tiles includes all `wanted` ones; None = all tiles."""
     return standing is None or (wanted is not None and bool(standing[wanted].all()))
 
 

@@ -97,7 +97,7 @@ def _repeats(holder: Int64Array, live_class: Int64Array) -> Int64Array:
 
 
 def _changes(*columns: AnyArray) -> BoolArray:
-    """Where any column differs from the row before."""
+    """Flags of rows in which any column differs from the row before."""
     change = np.ones(len(columns[0]), np.bool_)
     change[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return change

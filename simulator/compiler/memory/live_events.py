@@ -90,10 +90,10 @@ class BranchEvents:
         self._all = events
         self.events = events
         self._choices = [self._separate(choice) for choice in choices]
-        self.around = self.events  #: before LATER events are added
+        self.outside = self.events  #: before LATER events are added
         for begin, end in loops:
             low = self._number_at(begin, end) * units
-            exposed = self.around.take((self.around.unit >= low) & (self.around.unit < low + units))
+            exposed = self.outside.take((self.outside.unit >= low) & (self.outside.unit < low + units))
             self.events = self.events.plus(exposed.upward_exposed(begin, end), end - 1, LATER)
         self.events = self.events.sorted()
         self._add_needs()

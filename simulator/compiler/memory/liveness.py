@@ -83,7 +83,7 @@ def live_classes(
     variable = np.concatenate([units.variable, n + np.arange(extra)])  # an overlay counts as a variable of one unit
     always_live = np.concatenate([always, np.zeros(extra, np.bool_)])
     branches = BranchEvents(events, order.choices, order.loops, len(variable))
-    outside = branches.around.take(branches.around.unit < len(variable))
+    outside = branches.outside.take(branches.outside.unit < len(variable))
     for begin, end in order.branches:
         always_live[variable[outside.upward_exposed(begin, end)]] = True
     touched = np.zeros(n + extra, np.bool_)

@@ -24,7 +24,7 @@ def program_variables(
     for program, work in enumerate(table.work):
         accessed = np.concatenate([_variables(work, bases), len(numels) + np.array(work.buffers, np.int64)])
         if len(accessed):
-            yield model.ProgramVariables(program, rows.of(program, np.unique(accessed)))
+            yield model.ProgramVariables(program, rows.rows_of(program, np.unique(accessed)))
 
 
 def _variables(work: Work, bases: Int64Array) -> Int64Array:
@@ -47,7 +47,7 @@ class _Rows:
         order = np.argsort(memory.liveness.program, kind="stable")
         self._positions, self._program = order, memory.liveness.program[order]
 
-    def of(self, program: int, variables: Int64Array) -> Int64Array:
+    def rows_of(self, program: int, variables: Int64Array) -> Int64Array:
         first, last = (np.searchsorted(self._owner, variables, side) for side in ("left", "right"))
         if (first == last).all():
             return variables

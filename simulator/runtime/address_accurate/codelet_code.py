@@ -22,7 +22,7 @@ class CodeletCode:
         self._session = None if program is None else Session(program)
         self._print = print_codelet
 
-    def of(self, type_: VertexType, place: VertexPlace) -> Callable[[Any], Any]:
+    def compute_function(self, type_: VertexType, place: VertexPlace) -> Callable[[Any], Any]:
         """The `compute` function of one vertex, which writes into its arrays."""
         if type_.compiled is None:
             assert type_.compute is not None, f"{type_.name} has no compute function"

@@ -91,7 +91,7 @@ class AddressPlan:
         leaves = Leaves(
             self._store, self._arrangements, table, self._replicas, memory, host_side, choosing, code, side.verify
         )
-        branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory, side.at_row)
+        branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory, side.wrap_lowered)
 
         def guarded(action: Callable[[], None]) -> Callable[[], None]:
             def run() -> None:

@@ -55,7 +55,9 @@ def vertices_of(
     """The vertices of a block. `inputs` and `outputs`: address of each element by (block, field). `places`: of the
     block, and the replica."""
     values = [{name: _value(value, i) for name, value in block.values.items()} for i in range(len(block))]
-    found = [_Vertex(code.of(block.type, (*places, i)), (*places, i), own, {}) for i, own in enumerate(values)]
+    vertices = [
+        _Vertex(code.compute_function(block.type, (*places, i)), (*places, i), own, {}) for i, own in enumerate(values)
+    ]
     for name, edges in block.edges.items():
         spec = block.type.fields_by_name[name]
         key = id(block), name
@@ -63,9 +65,9 @@ def vertices_of(
         written = outputs[key] if spec.direction != "in" else None
         dtype = _dtype(spec, edges, store)
         ends = np.concatenate([[0], np.cumsum(edges.lengths)])
-        for i, vertex in enumerate(found):
+        for i, vertex in enumerate(vertices):
             vertex.fields[name] = _arrays(spec, edges, i, ends, read, written, dtype)
-    return found
+    return vertices
 
 
 def run_vertices(vertices: list[_Vertex], memory: TileMemory, *, verify: bool = False) -> set[int]:

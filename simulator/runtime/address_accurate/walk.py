@@ -23,11 +23,11 @@ def branch_actions(
     claims: Claims,
     leaves: Leaves,
     memory: TileMemory,
-    at_row: Callable[[int, Action], Action],
+    wrap_lowered: Callable[[int, Action], Action],
 ) -> list[Action]:
-    """One action per branch of the root switch. `at_row`: as in HostSide. Raises poplar_error where the report's static
-    order differs from the order in which programs run."""
-    walk = _Walk(table, frozenset(branches), claims, leaves, memory, at_row)
+    """One action per branch of the root switch. `wrap_lowered`: as in HostSide. Raises poplar_error where the report's
+    static order differs from the order in which programs run."""
+    walk = _Walk(table, frozenset(branches), claims, leaves, memory, wrap_lowered)
     walk.node(0)
     if walk.position != len(claims.order):
         raise poplar_error(f"The report has {len(claims.order)} liveness indices, the programs {walk.position}.")
@@ -42,9 +42,9 @@ class _Walk:
         claims: Claims,
         leaves: Leaves,
         memory: TileMemory,
-        at_row: Callable[[int, Action], Action],
+        wrap_lowered: Callable[[int, Action], Action],
     ) -> None:
-        self._at_row = at_row
+        self._wrap_lowered = wrap_lowered
         self.position = 0
         self.branches: dict[int, Action] = {}
         #: ranges that end at a position: at the program itself, then at each loop that ends there, inner loops first
@@ -55,7 +55,7 @@ class _Walk:
         """The action of the program in this row, at the current position. Syncs have no position."""
         type_ = self._table.type[row]
         if type_ == "Sync":
-            return self._at_row(row, lambda: None)
+            return self._wrap_lowered(row, lambda: None)
         first = self.position + 1
         own = self._own(row)
         inner = [self.node(child) for child in self._table.children[row]]
@@ -66,7 +66,7 @@ class _Walk:
         run = self._running(row, type_, own, inner)
         if type_ in ("Repeat", "RepeatWhile"):
             run = self._poison_after_loop(first, run)
-        run = self._at_row(row, run)
+        run = self._wrap_lowered(row, run)
         if row in self._wanted:
             self.branches[row] = run
         return run

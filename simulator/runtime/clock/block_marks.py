@@ -29,7 +29,7 @@ class BlockMarks:
         self._machine, self._parts, self._state_of = machine, parts, state_of
         self._device_tiles: dict[int, Int64Array] = {}
 
-    def around(self, state: State, row: int, run: Callable[[State], Segment]) -> Segment:
+    def mark(self, state: State, row: int, run: Callable[[State], Segment]) -> Segment:
         """Run a program from a state, with marks if it is recorded."""
         if row not in self._programs:
             return run(state)

@@ -125,7 +125,7 @@ class DeviceClock:
         if known is not None:
             return known
         by_data = self._data[self._branch].in_program(row)
-        segment = self._marks.around(state, row, lambda s: self._unmarked(s, row, by_data))
+        segment = self._marks.mark(state, row, lambda s: self._unmarked(s, row, by_data))
         chosen_by_host = self._table.type[row] == "OnEveryTileSwitch"
         if self._waits is None and row != 0 and not by_data and not chosen_by_host:
             state.segments[row] = segment
@@ -160,7 +160,7 @@ class DeviceClock:
 
     def _loop(self, state: State, rows: list[int], count: int) -> Segment:
         tiles = self._machine.tiles_per_ipu
-        busy_tiles = self._busy.of(rows)
+        busy_tiles = self._busy.in_rows(rows)
         busy = busy_tiles.reshape(-1, tiles).any(axis=1)
         if busy.all() or not busy.any():
             idle_tiles = None if busy_tiles.all() or not busy.any() else ~busy_tiles

@@ -26,7 +26,7 @@ from simulator.runtime.host.quarter_ends import QuarterEnds, checked
 from simulator.runtime.host.remote_memory import RemoteMemory
 from simulator.runtime.host.streams import StreamInfo, Streams
 from simulator.runtime.values.numeric_plan import NumericPlan
-from simulator.runtime.watching.watch import Action, Watcher, watched, watched_row
+from simulator.runtime.watching.watch import Action, Watcher, wrap_lowered, wrap_program
 
 
 class HostEnd:
@@ -85,11 +85,11 @@ class HostEnd:
     def chose(self, choice: int) -> None:
         self.choices.append(choice)
 
-    def watched(self, place: Place, program: Program, action: Action) -> Action:
-        return watched(self.watchers, place, program, action)
+    def wrap_program(self, place: Place, program: Program, action: Action) -> Action:
+        return wrap_program(self.watchers, place, program, action)
 
-    def at_row(self, row: int, action: Action) -> Action:
-        return watched_row(self.watchers, row, action)
+    def wrap_lowered(self, row: int, action: Action) -> Action:
+        return wrap_lowered(self.watchers, row, action)
 
     def print_tensor(self, title: str, replica: int, values: AnyArray, form: PrintTensorFmt) -> None:
         self._sync()
@@ -109,7 +109,7 @@ class HostEnd:
     def connect_callback(self, handle: str, callback: Any, replica: int | None) -> None:
         """Connect a callback to a stream. Its metadata holds for all further transfers."""
         info = self.streams.info(handle)
-        mine = self.metadata.of_callbacks(handle, info.type, callback, info.broadcast)
+        mine = self.metadata.metadata_of_callbacks(handle, info.type, callback, info.broadcast)
         self.streams.connect_callback(handle, callback, replica, mine)
 
     def ask_to_stop(self) -> None:

@@ -64,11 +64,11 @@ class HostSide(Protocol):
         """Record the choice of a program; see `simulator.runtime.values.choices`."""
         ...
 
-    def watched(self, place: ProgramPlace, program: host.Program, action: Action) -> Action:
+    def wrap_program(self, place: ProgramPlace, program: host.Program, action: Action) -> Action:
         """Wrap `action`, which runs the program at a place, in its watchers; `action` itself where there are none."""
         ...
 
-    def at_row(self, row: int, action: Action) -> Action:
+    def wrap_lowered(self, row: int, action: Action) -> Action:
         """Wrap the action of a lowered program, where programs run row by row."""
         ...
 

@@ -39,7 +39,7 @@ class QuarterEnds:
                 )
             self._known[handle] = objects
 
-    def of_callbacks(self, handle: str, type_: Type, callback: Any, shared: bool) -> Sequence[QuarterMetadata]:
+    def metadata_of_callbacks(self, handle: str, type_: Type, callback: Any, shared: bool) -> Sequence[QuarterMetadata]:
         """The objects in which callbacks of a stream leave their metadata, one per replica or one for all; none where
         the type has no metadata. Raises tensor_metadata_error for a callback of the other kind."""
         callback = callback.callback if isinstance(callback, StreamCallbackHandle) else callback
@@ -63,13 +63,13 @@ class QuarterEnds:
 
     def get(self, handle: str, replica: int) -> int:
         """The metadata byte of a transfer to the device."""
-        return self._of(handle, replica).getBinary()
+        return self._connected(handle, replica).getBinary()
 
     def put(self, handle: str, replica: int, byte: int) -> None:
         """Store the metadata byte of a transfer from the device."""
-        self._of(handle, replica).set(QuarterMetadata(byte))
+        self._connected(handle, replica).set(QuarterMetadata(byte))
 
-    def _of(self, handle: str, replica: int) -> QuarterMetadata:
+    def _connected(self, handle: str, replica: int) -> QuarterMetadata:
         if handle not in self._known:
             raise tensor_metadata_error(
                 f"Stream '{handle}' moves quarter values, but no metadata is connected; give it to connectStream."

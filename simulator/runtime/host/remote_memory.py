@@ -40,13 +40,13 @@ class RemoteMemory:
         wanted = self._checked(buffer, replica, rows)
         values = np.zeros((len(wanted), buffer.count), numpy_type(buffer.type))
         for into, row in zip(values, wanted, strict=True):
-            kept = self._rows.get((handle, replica, row))
-            if kept is not None:
-                into[...] = kept
+            stored = self._rows.get((handle, replica, row))
+            if stored is not None:
+                into[...] = stored
             elif self._strict:
                 raise application_runtime_error(
-                    f"Remote buffer '{handle}': row {row}{_of(replica, self._replicas)} is read, but nothing was ever "
-                    "written to it (found by debug.runtimeVerify); write it first."
+                    f"Remote buffer '{handle}': row {row}{_replica_text(replica, self._replicas)} is read, but "
+                    "nothing was ever written to it (found by debug.runtimeVerify); write it first."
                 )
         return values
 
@@ -64,8 +64,8 @@ class RemoteMemory:
         """Copy one row into a buffer of exactly its size."""
         buffer = self._buffer(handle)
         memory = self._host_row(buffer, into, repeat, replica, writable=True)
-        kept = self._rows.get((handle, replica, repeat))
-        memory[...] = 0 if kept is None else kept
+        stored = self._rows.get((handle, replica, repeat))
+        memory[...] = 0 if stored is None else stored
 
     def from_host(self, handle: str, values: Any, repeat: int, replica: int) -> None:
         """Copy a buffer of exactly its size into one row."""
@@ -98,12 +98,13 @@ class RemoteMemory:
         wanted = [int(row) for row in rows]
         for row in wanted:
             if not 0 <= row < buffer.repeats:
+                which = _replica_text(replica, self._replicas)
                 raise application_runtime_error(
-                    f"Remote buffer '{buffer.name}': a program asks for row {row}{_of(replica, self._replicas)}, but "
-                    f"its rows are 0 to {buffer.repeats - 1}."
+                    f"Remote buffer '{buffer.name}': a program asks for row {row}{which}, but its rows are "
+                    f"0 to {buffer.repeats - 1}."
                 )
         return wanted
 
 
-def _of(replica: int, replicas: int) -> str:
+def _replica_text(replica: int, replicas: int) -> str:
     return f" of replica {replica}" if replicas > 1 else ""

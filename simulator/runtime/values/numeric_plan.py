@@ -96,7 +96,7 @@ class NumericPlan:
         place = self._visits.visit(program)
         self.places.add(place)
         step = self._unwatched(program, place)
-        return lambda arenas, side: side.watched(place, program, step(arenas, side))
+        return lambda arenas, side: side.wrap_program(place, program, step(arenas, side))
 
     def _unwatched(self, program: host.Program, at: ProgramPlace) -> Step:
         match program:

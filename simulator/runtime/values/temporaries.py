@@ -39,7 +39,7 @@ class _Walk:
     position: int = 0
     functions: set[int] = field(default_factory=set)
 
-    def into(self, program: host.Program) -> None:
+    def walk_block(self, program: host.Program) -> None:
         """Walk through a program as a new block."""
         outer, self.blocks = self.blocks, self.blocks + 1
         self._walk(program, outer)
@@ -57,12 +57,12 @@ class _Walk:
             case host.Call() if program.host_function is None:
                 if program.function not in self.functions:
                     self.functions.add(program.function)
-                    self.into(self.store.functions[program.function])
+                    self.walk_block(self.store.functions[program.function])
             case _:  # a choice reads its predicate before its bodies, each of which may not run
                 self._access(block, program.reads(), program.writes())
                 for body in program.nested():
                     self.position += 1
-                    self.into(body)
+                    self.walk_block(body)
 
     def _access(self, block: int, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
         self.position += 1
@@ -94,7 +94,7 @@ def shared_slots(store: GraphStore, programs: Sequence[host.Program]) -> list[li
     """Groups of variables that share memory; a variable in no group has its own."""
     walk = _Walk(store)
     for program in programs:
-        walk.into(program)
+        walk.walk_block(program)
     v = store.variables
     open_slots: dict[int, list[tuple[int, int, list[int]]]] = {}  #: block -> (last use, bytes, variables)
     groups: list[list[int]] = []

@@ -31,7 +31,7 @@ class EdgeTrace:
     ) -> None:
         self._store, self._layout, self._arenas, self._stream = store, layout, arenas, stream
 
-    def around(self, place: Place, program: Program, action: Action) -> Action:
+    def wrap(self, place: Place, program: Program, action: Action) -> Action:
         if isinstance(program, Execute):
             title = f"compute set '{self._store.compute_set_names[program.compute_set]}'"
             lines = self._of_compute_set(program.compute_set)
@@ -47,7 +47,7 @@ class EdgeTrace:
 
         return run
 
-    def around_row(self, row: int, action: Action) -> Action:
+    def wrap_row(self, row: int, action: Action) -> Action:
         """Not used: debug.trace and the address-accurate mode exclude each other."""
         return action
 

@@ -105,7 +105,7 @@ class ErrorLocations:
         return [tile] if there[tile] else []
 
 
-#: What Poplar's default argument ~0 is, as a signed and as an unsigned number.
+#: Poplar's default argument ~0, as a signed and as an unsigned number.
 _ALL_TILES = (~0, 0xFFFFFFFF)
 
 

@@ -24,12 +24,12 @@ class FloatErrors:
         self._lowered = executable.lowered
         self._owner = id(executable)
 
-    def around(self, place: Place, program: Program, action: Action) -> Action:
+    def wrap(self, place: Place, program: Program, action: Action) -> Action:
         if not isinstance(program, Execute | LibraryGroup):
             return action
         return self._translated(action, lambda: self._row(place, program))
 
-    def around_row(self, row: int, action: Action) -> Action:
+    def wrap_row(self, row: int, action: Action) -> Action:
         if self._lowered.table.type[row] != "OnTileExecute":
             return action
         return self._translated(action, lambda: row)

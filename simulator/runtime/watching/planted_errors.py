@@ -59,14 +59,14 @@ class PlantedErrors:
         below = self._locations.below(branch)
         self._stop([e for e in self._all() if e[0] in below or self._locations.is_around_all(e[0])])
 
-    def around(self, place: Place, program: Program, action: Action) -> Action:
+    def wrap(self, place: Place, program: Program, action: Action) -> Action:
         mine = [e for e in self._all() if self._innermost(e[0]) == place]
         if not mine:
             return action
         return lambda: self._stop(mine)
 
-    def around_row(self, row: int, action: Action) -> Action:
-        """As `around`, for one lowered program, where programs run row by row."""
+    def wrap_row(self, row: int, action: Action) -> Action:
+        """As `wrap`, for one lowered program, where programs run row by row."""
         mine = [error for error in self._all() if error[0] == row] if self._planted else []
         return (lambda: self._stop(mine)) if mine else action
 

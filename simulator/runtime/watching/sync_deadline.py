@@ -37,11 +37,11 @@ class SyncDeadline:
     def clear(self) -> None:
         self._late = self._place = None
 
-    def around(self, place: Place, program: Program, action: Action) -> Action:
+    def wrap(self, place: Place, program: Program, action: Action) -> Action:
         return self._counted(action) if self._late is not None and place == self._place else action
 
-    def around_row(self, row: int, action: Action) -> Action:
-        """As `around`, where programs run row by row."""
+    def wrap_row(self, row: int, action: Action) -> Action:
+        """As `wrap`, where programs run row by row."""
         return self._counted(action) if self._late is not None and row == self._late.row else action
 
     def _counted(self, action: Action) -> Callable[[], None]:

@@ -15,24 +15,24 @@ Action = Callable[[], None]
 
 
 class Watcher(Protocol):
-    def around(self, place: Place, program: Program, action: Action) -> Action:
+    def wrap(self, place: Place, program: Program, action: Action) -> Action:
         """Wrap the action of a program; `action` itself for a program that is not watched."""
         ...
 
-    def around_row(self, row: int, action: Action) -> Action:
+    def wrap_row(self, row: int, action: Action) -> Action:
         """Wrap the action of a lowered program, where programs run row by row (the address-accurate mode)."""
         ...
 
 
-def watched(watchers: Sequence[Watcher], place: Place, program: Program, action: Action) -> Action:
+def wrap_program(watchers: Sequence[Watcher], place: Place, program: Program, action: Action) -> Action:
     """Wrap an action in all watchers, the last one outermost."""
     for watcher in watchers:
-        action = watcher.around(place, program, action)
+        action = watcher.wrap(place, program, action)
     return action
 
 
-def watched_row(watchers: Sequence[Watcher], row: int, action: Action) -> Action:
+def wrap_lowered(watchers: Sequence[Watcher], row: int, action: Action) -> Action:
     """Wrap the action of a lowered program."""
     for watcher in watchers:
-        action = watcher.around_row(row, action)
+        action = watcher.wrap_row(row, action)
     return action

@@ -26,7 +26,7 @@ class WriteGuard:
     def __init__(self, store: GraphStore, layout: ArenaLayout, arenas: Callable[[], Sequence[Arena]]) -> None:
         self._store, self._layout, self._arenas = store, layout, arenas
 
-    def around(self, place: Place, program: Program, action: Action) -> Action:
+    def wrap(self, place: Place, program: Program, action: Action) -> Action:
         if not isinstance(program, Execute):
             return action
         allowed = self._written(program)
@@ -42,7 +42,7 @@ class WriteGuard:
 
         return run
 
-    def around_row(self, row: int, action: Action) -> Action:
+    def wrap_row(self, row: int, action: Action) -> Action:
         """Not used row by row: there each vertex has its own inputs and is checked separately."""
         return action
 
