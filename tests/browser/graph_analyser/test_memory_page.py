@@ -117,7 +117,7 @@ def test_keys_select_and_zoom(viewer: Opened) -> None:
 
 def test_the_peak_of_a_tile_leads_to_its_index(viewer: Opened) -> None:
     viewer.go("memory", "tiles=3")
-    viewer.wait_for_text(".peak-line", "Tile 3 is fullest")
+    viewer.wait_for_text(".peak-line", "Tile 3 peaks")
     viewer.page.click("text=Open the index")
     viewer.page.wait_for_url("**/liveness?*")
     viewer.wait_for_text(".headline-label", "Peak of tile 3")
