@@ -1,4 +1,4 @@
-"""What compiled codelets are said to cost: executed basic blocks times the instruction table, marked as guesses."""
+"""Costs of compiled codelets: executed basic blocks times the instruction table, marked as guesses."""
 
 import io
 import math

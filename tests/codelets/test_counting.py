@@ -1,4 +1,4 @@
-"""Codelets without an estimate: what they do is counted, by the instruction table."""
+"""Codelets without an estimate: their operations are counted, by the instruction table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""addCodeletPlaceholder: code that comes from elsewhere, memory constraints, descriptions that are none."""
+"""addCodeletPlaceholder: code from other sources, memory constraints, malformed descriptions."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Codelets of the kind that the public tutorials have, from files, as they are written there."""
+"""Codelets like those of the public tutorials, from files, as they are written there."""
 
 import numpy as np
 from graphs import model

@@ -1,4 +1,4 @@
-"""No constant of the costs is without a source and off the list of those that have none."""
+"""Every constant of the costs has a source, or is in the list of those without one."""
 
 from __future__ import annotations
 

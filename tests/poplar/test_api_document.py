@@ -1,4 +1,4 @@
-"""docs/api.md names everything that the API offers."""
+"""docs/api.md names every public name of the API."""
 
 import enum
 import inspect

@@ -1,4 +1,4 @@
-"""clone and cloneN: where the elements of a clone lie in its memory and on which tiles, by every method."""
+"""clone and cloneN: memory order and tiles of the elements of a clone, by every method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What graphs write of themselves: dot files as `dot` reads them, Cap'n Proto messages as `capnp` reads them."""
+"""Outputs of graphs: dot files as `dot` reads them, Cap'n Proto messages as `capnp` reads them."""
 
 from __future__ import annotations
 

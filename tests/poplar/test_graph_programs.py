@@ -1,4 +1,4 @@
-"""Variables, streams, programs and debug records: what they keep, and what they refuse."""
+"""Variables, streams, programs and debug records: their contents, and arguments that they refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vertices: blocks made one by one and in bulk say the same; wrong connections are refused by name."""
+"""Vertices: blocks made one by one and in bulk are equal; wrong connections are refused by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the small objects of a graph say and keep: ids, names, texts, records; and engines that are closed."""
+"""Small objects of a graph: ids, names, texts, records; and engines that are closed."""
 
 from __future__ import annotations
 

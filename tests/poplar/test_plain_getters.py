@@ -1,4 +1,4 @@
-"""What targets, devices and types say of themselves: published figures, and answers that hold for a simulation."""
+"""Getters of targets, devices and types: published figures, and the answers of a simulation."""
 
 from __future__ import annotations
 

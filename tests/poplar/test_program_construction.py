@@ -1,4 +1,4 @@
-"""What programs accept when they are made, and the exceptions for what they do not."""
+"""Arguments that programs accept, and the exceptions for others."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What holds a program keeps it as it is then: what is added to it later does not reach there, as in Poplar."""
+"""A program contains others as they were when they were added; later additions do not reach it, as in Poplar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of vertices: every way to connect them, their sizes, values and limits, and what estimators see of them."""
+"""Fields of vertices: every way to connect them, their sizes, values and limits, and their view for estimators."""
 
 from __future__ import annotations
 
