@@ -4,7 +4,7 @@
 
 struct ExecutableFile {
   format @0 :Text;               # "popvision.executable"
-  version @1 :Text;              # "1.0.0"
+  version @1 :Text;              # "2.0.0"
   package @2 :Text;              # version of the simulator that wrote it
   root @3 :UInt32;
   nodes @4 :List(Node);

@@ -24,7 +24,7 @@ from simulator.graph.store import GraphStore
 from simulator.graph.vertices import BlockCosts, VertexBlock, VertexType
 from simulator.runtime.values.numeric_plan import NumericPlan
 
-FORMAT, VERSION = "popvision.executable", "1.0.0"
+FORMAT, VERSION = "popvision.executable", "2.0.0"
 _SCHEMA = "executable.capnp"
 
 
