@@ -69,7 +69,8 @@ def test_laws(on_hardware, sizes, steps):
         check_derivations(compilation)
         check_alignment(compilation)
         check_parts(compilation)
-    for name in ("always_live", "excluding_gaps", "not_always_live"):
+    # Not of `excluding_gaps`: layout takes the first fit, so more allocations may lead to more shared addresses.
+    for name in ("always_live", "not_always_live"):
         without, with_counters = (getattr(c.tile_memory, name) for c in (plain, counted))
         assert (with_counters >= without).all(), name
 
