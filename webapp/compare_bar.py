@@ -42,14 +42,14 @@ def tick(entry: Entry, card: Card) -> Component | str:
     """The tick box that adds a report to a comparison; "" for traces and for reports that do not open."""
     if entry.kind != "report" or not card.opens:
         return ""
-    more = attributes(data_compare=entry.key, data_label=card.label, aria_label=f"Select {card.label} for a comparison")
+    more = attributes(data_compare=entry.key, data_label=card.label, aria_label=f"Choose {card.label} to compare")
     more["aria-checked"] = "false"
     return html.Button(
         html.Span(className="tick-mark"),
         type="button",
         role="checkbox",
         className="tick",
-        title="Select for a comparison; the first selected report is the source",
+        title="Choose to compare; the first report chosen is the source",
         **more,
     )
 

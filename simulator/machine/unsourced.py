@@ -100,9 +100,9 @@ UNSOURCED: list[Unsourced] = [
         "/compiler.lowering.arrange_copies",
         "fitted",
         "544 bytes ride along, 768 do not (6.1)",
-        "RIDING_BYTES",
+        "SELF_SENT_BYTES",
     ),
-    *_of("/compiler.lowering.arrange_copies", "guess", "how much longer an exchange may get by it", "RIDING_SLACK"),
+    *_of("/compiler.lowering.arrange_copies", "guess", "how much longer an exchange may get by it", "SELF_SENT_SLACK"),
     *_of("/codelets.counted_costs", "guess", "code that cannot be counted", "GUESS_START", "GUESS_PER_ELEMENT"),
     *_of("/codelets.count_run", "guess", "entering a vertex, loading an edge", "ENTRY", "PER_EDGE"),
 ]

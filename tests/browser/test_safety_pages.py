@@ -131,7 +131,7 @@ def test_what_is_left_of_a_damaged_report_is_right(viewer: Viewer, folder: Path,
     whole = page.locator(".figure-value, .stat-value").all_inner_texts()
     assert page.locator(".damage").count() == 0
     page = viewer.open(damage, "memory")
-    expect(page.locator(".damage")).to_contain_text("This report is damaged. Shown is what matches its checksums")
+    expect(page.locator(".damage")).to_contain_text("This report is damaged. Only data with correct checksums is shown")
     expect(page.locator(".damage")).to_contain_text(said[damage])
     assert set(page.locator(".figure-value, .stat-value").all_inner_texts()) <= {*whole, "–"}
     used = sql(folder / "whole", "select sum(excluding_gaps), max(total) from memory_by_tile")
@@ -183,7 +183,7 @@ def test_an_archive_that_leads_out_is_refused(viewer: Viewer, folder: Path) -> N
     before = page.locator("a.card-name").count()
     choose(viewer, "<b>evil.zip", zipped(folder / "whole", "../../out"))
     status = page.locator("[data-upload-status]")
-    expect(status).to_contain_text("<b>evil.zip was not taken: the archive holds")
+    expect(status).to_contain_text("<b>evil.zip was not accepted: the archive holds")
     assert page.url == f"{viewer.base}/"
     assert viewer.go("/").locator("a.card-name").count() == before
     refused = [each for each in viewer.problems if "422" in each]

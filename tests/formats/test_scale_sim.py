@@ -69,5 +69,5 @@ def test_every_view_opens_or_says_what_is_not_recorded(report: Path) -> None:
 def test_parts_that_do_not_add_up_are_refused() -> None:
     access = {"DRAM IFMAP Start Cycle": "-5.0", "DRAM Filter Start Cycle": "-7.0", "DRAM OFMAP Stop Cycle": "12.0"}
     compute = {"Total Cycles": "10", "Total Cycles (incl. prefetch)": "18"}
-    with pytest.raises(ValueError, match=r"layer a takes 18 cycles with its prefetch, its parts \(7, 10, 2\)"):
+    with pytest.raises(ValueError, match=r"layer a takes 18 cycles with its prefetch, but its parts take \(7, 10, 2\)"):
         layer({"Layer": "a"}, compute, access)

@@ -95,7 +95,7 @@ def test_swap_stop_and_a_target_that_is_gone(viewer: Viewer) -> None:
     expect(page.locator("#masthead .versus")).to_have_count(0, timeout=15_000)
     assert "vs=" not in page.url
     page = viewer.open("base", "summary", "vs=gone")
-    expect(page.locator(".versus-problem")).to_contain_text("There is no report 'gone' to compare with")
+    expect(page.locator(".versus-problem")).to_contain_text("The given folders have no report 'gone' to compare with")
 
 
 def test_reports_are_chosen_with_the_keyboard(viewer: Viewer) -> None:
@@ -137,7 +137,7 @@ def test_the_comparison_is_saved(viewer: Viewer) -> None:
     assert rows["cycles"]["difference"] == "100"
     assert rows["peak"]["difference"] == "1024"
     with page.expect_download() as caught:
-        page.get_by_role("link", name="Whole comparison, changed: JSON").click()
+        page.get_by_role("link", name="Entire comparison, changed: JSON").click()
     document = json.loads(Path(caught.value.path()).read_text())
     assert document["changes"]["tiles"]["changed"][0]["source"] == WORST_TILE
 
