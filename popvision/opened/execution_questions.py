@@ -17,6 +17,7 @@ from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.execution.window import window_figures
 from popvision.analysis.liveness.device_time import NOT_RUN
 from popvision.analysis.report.columns import programs_of
+from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
@@ -54,15 +55,6 @@ _STEP_COLUMNS = {
     "data_out": "data_out_bytes",
     "tile_balance": "tile_balance",
     "active_tile_balance": "active_tile_balance",
-}
-
-#: Column of `aggregate` -> column.
-_GROUP_COLUMNS = {
-    "mean": "mean_cycles",
-    "min": "min_cycles",
-    "max": "max_cycles",
-    "share": "time_share",
-    "cumulative": "cumulative_share",
 }
 
 _NO_BLOCKS = (
@@ -191,7 +183,7 @@ def grouped_steps(
     "type" or "program"."""
     ipus = range(target_of(source).num_ipus) if ipu is None else [ipu]
     table = aggregate(source, list(ipus), begin, _window_end(source, end), by)
-    return report_table(source, table.rename(columns=_GROUP_COLUMNS), by=by)
+    return report_table(source, opened_frame(table), by=by)
 
 
 def worker_lanes(source: ReportSource, compute_set: int, tile: int) -> pd.DataFrame:

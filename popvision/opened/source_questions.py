@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.source_code.lines import file_table, line_table, places
 from popvision.opened.frames import report_frame, report_table
@@ -11,26 +12,13 @@ from popvision.opened.frames import report_frame, report_table
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Column of `file_table` and `line_table` -> column.
-_COLUMNS = {
-    "File": "file",
-    "Line": "line",
-    "Lines": "lines",
-    "Cycles": "total_cycles",
-    "Received": "received_bytes",
-    "Live": "live_bytes",
-    "Executions": "executions",
-    "Programs": "programs",
-    "Variables": "variables",
-}
-
 
 def source_files(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
     """A row per source file of the program, most cycles first: file ("" = not attributed), lines (with programs or
     variables), total_cycles, received_bytes, live_bytes (at the peak).
 
     Raises NotRecordedError without debug information."""
-    return report_table(source, file_table(source, ipu).rename(columns=_COLUMNS).reset_index(drop=True))
+    return report_table(source, opened_frame(file_table(source, ipu)))
 
 
 def source_lines(source: ReportSource, file: str, ipu: int | None = None) -> pd.DataFrame:
@@ -38,7 +26,7 @@ def source_lines(source: ReportSource, file: str, ipu: int | None = None) -> pd.
     programs, variables."""
     if file not in set(places(source).file):
         raise ValueError(f"no program or variable comes from the file {file[:200]!r}; source_files() lists the files")
-    return report_table(source, line_table(source, file, ipu).rename(columns=_COLUMNS), file=file)
+    return report_table(source, opened_frame(line_table(source, file, ipu)), file=file)
 
 
 def debug_contexts(source: ReportSource) -> pd.DataFrame:

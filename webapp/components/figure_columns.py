@@ -24,6 +24,7 @@ KINDS: dict[Unit, str] = {
     "bytes_change": "signed_bytes",
     "cycles": "cycles",
     "mean_cycles": "decimal",
+    "thread_cycles": "integer",
     "flops": "integer",
     "share": "percent",
     "percent": "decimal",

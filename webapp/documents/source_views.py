@@ -8,6 +8,7 @@ import numpy as np
 
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.report.columns import programs_of, stored_variables
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.source_code.lines import NOWHERE, LineFigures, at_line, file_table, line_figures, line_table
 from popvision.analysis.source_code.text import SourceText, source_text
 from webapp.documents.confidential import Names
@@ -29,9 +30,9 @@ MOST_LINES = 5_000
 _TAB = 8
 
 _FIGURES = [
-    Field("Cycles", "Cycles", "cycles"),
-    Field("Live", "Live at peak", "bytes"),
-    Field("Received", "Received", "bytes"),
+    Field("cycles", "Cycles", "cycles"),
+    Field("live", "Live at peak", "bytes"),
+    Field("received", "Received", "bytes"),
 ]
 
 
@@ -45,10 +46,10 @@ def source_blocks(context: ViewContext, names: Names) -> list[Block]:
     if not file:
         return [Note("No debug context of this report names a source file and line.")]
     found = line_figures(source, ipu)
-    files = file_table(source, ipu)
-    fields = [Field("File", "File", "file"), Field("Lines", "Lines with programs or variables", "integer"), *_FIGURES]
+    files = viewer_frame(file_table(source, ipu))
+    fields = [Field("file", "File", "file"), Field("lines", "Lines with programs or variables", "integer"), *_FIGURES]
     blocks: list[Block] = [_unattributed(found), *(Note(each) for each in found.missing)]
-    blocks.append(frame_table("Files, most cycles first", files[files["File"] != ""], fields))
+    blocks.append(frame_table("Files, most cycles first", files[files["file"] != ""], fields))
     return [*blocks, *_lines(source, file, ipu, names), *_parts(context, file)]
 
 
@@ -67,29 +68,29 @@ def _unattributed(found: LineFigures) -> Block:
 
 
 def _lines(source: ReportSource, file: str, ipu: int | None, names: Names) -> list[Block]:
-    made = line_table(source, file, ipu)
+    lines = viewer_frame(line_table(source, file, ipu))
     text = source_text(source, file)
     title = f"Lines of {names.show('file', file)}"
-    fields = [Field("Line", "Line", "integer"), *_FIGURES]
+    fields = [Field("line", "Line", "integer"), *_FIGURES]
     if names.confidential:
         note = Note("Texts are omitted; only lines with programs or variables are listed.")
-        return [note, _cut(title, made, fields)]
+        return [note, _cut(title, lines, fields)]
     notes = [Note(text.problem)] if text.problem else []
     if len(text.lines) > MOST_LINES:
         notes.append(Note(f"The file has {len(text.lines):,} lines; only those with programs or variables are listed."))
     if not text.lines:
-        return [*notes, _cut(title, made, fields)]
-    return [*notes, _cut(title, _with_text(made, text), [*fields, Field("Text", "Text", "code")])]
+        return [*notes, _cut(title, lines, fields)]
+    return [*notes, _cut(title, _with_text(lines, text), [*fields, Field("text", "Text", "code")])]
 
 
-def _with_text(made: pd.DataFrame, text: SourceText) -> pd.DataFrame:
+def _with_text(figures_of_lines: pd.DataFrame, text: SourceText) -> pd.DataFrame:
     """All lines of the text, or of a long one those with figures; lines with figures beyond its end are included."""
-    frame = made
+    frame = figures_of_lines
     if len(text.lines) <= MOST_LINES:
-        every = np.union1d(np.arange(1, len(text.lines) + 1), made["Line"].to_numpy())
-        frame = made.set_index("Line").reindex(every).rename_axis("Line").reset_index()
-    lines = [text.lines[line - 1] if line <= len(text.lines) else "" for line in frame["Line"].tolist()]
-    return frame.assign(Text=[each.expandtabs(_TAB) for each in lines])
+        every = np.union1d(np.arange(1, len(text.lines) + 1), figures_of_lines["line"].to_numpy())
+        frame = figures_of_lines.set_index("line").reindex(every).rename_axis("line").reset_index()
+    lines = [text.lines[line - 1] if line <= len(text.lines) else "" for line in frame["line"].tolist()]
+    return frame.assign(text=[each.expandtabs(_TAB) for each in lines])
 
 
 def _cut(title: str, frame: pd.DataFrame, fields: list[Field]) -> Table:

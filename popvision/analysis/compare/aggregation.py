@@ -9,17 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from popvision.analysis.compare.difference import relative, signed
 from popvision.analysis.compare.matching import match_programs
-from popvision.analysis.execution.aggregation import Names, aggregate, own_names
+from popvision.analysis.execution.aggregation import GROUP_FIGURES, Names, aggregate, own_names
+from popvision.analysis.report.figure import Figure, Side, Table
+from popvision.analysis.report.figure_titles import viewer_frame
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
-#: Columns that are set side by side.
-FIELDS = ("count", "self_cycles", "total_cycles", "total_tile_cycles")
+#: Figures that are set side by side, in this order.
+COMPARED = ("count", "self_cycles", "total_cycles", "total_tile_cycles")
+
+
+_SIDES: tuple[Side, Side] = ("source", "target")
+
+
+def compared_headings() -> Table:
+    """`aggregate_both` without rows."""
+    figures = [Figure(id, GROUP_FIGURES[id], (), side=side) for id in COMPARED for side in _SIDES]
+    return Table("step_groups", [Figure("name", "text", ()), *figures])
 
 
 def aggregate_both(
@@ -27,21 +35,19 @@ def aggregate_both(
     ipus: Sequence[int],
     windows: tuple[tuple[int, int], tuple[int, int]],
     by: str,
-) -> pd.DataFrame:
-    """One row per group of either report: `name`, and of each of FIELDS `<field>_source`, `_target` and `_diff` (NaN
-    where a side has no such group); largest change of total cycles first. Raises what `aggregate` raises."""
+) -> Table:
+    """One row per group of either report: `name`, and each of COMPARED of both (NaN where a side has no such group);
+    largest change of total cycles first. Raises what `aggregate` raises."""
     source, target = reports
-    here = [ipu for ipu in ipus if ipu < target.reader.target().num_ipus]
-    rows = aggregate(source, ipus, *windows[0], by)
-    others = aggregate(target, here, *windows[1], by, _partners_names(source, target))
+    shared_ipus = [ipu for ipu in ipus if ipu < target.reader.target().num_ipus]
+    rows = viewer_frame(aggregate(source, ipus, *windows[0], by))
+    others = viewer_frame(aggregate(target, shared_ipus, *windows[1], by, _partners_names(source, target)))
     frame = rows.merge(others, on="name", how="outer", suffixes=("_source", "_target"))
-    for field in FIELDS:
-        frame[f"{field}_diff"] = signed(frame[f"{field}_source"], frame[f"{field}_target"])
-        frame[f"{field}_rel"] = relative(frame[f"{field}_source"], frame[f"{field}_target"])
-    columns = [f"{field}_{side}" for field in FIELDS for side in ("source", "target", "diff", "rel")]
-    either = frame["total_cycles_target"].fillna(0) - frame["total_cycles_source"].fillna(0)
-    order = either.abs().sort_values(ascending=False, kind="stable").index
-    return frame.loc[order, ["name", *columns]].reset_index(drop=True)
+    change = frame["total_cycles_target"].fillna(0) - frame["total_cycles_source"].fillna(0)
+    order = change.abs().sort_values(ascending=False, kind="stable").index
+    frame = frame.loc[order].reset_index(drop=True)
+    figures = [Figure(id, GROUP_FIGURES[id], frame[f"{id}_{side}"], side=side) for id in COMPARED for side in _SIDES]
+    return Table("step_groups", [Figure("name", "text", frame["name"]), *figures])
 
 
 def _partners_names(source: ReportSource, target: ReportSource) -> Names:

@@ -1,6 +1,7 @@
-"""The steps of a window added up by name, type, program or vertex type: where the time went, from the bottom up.
+"""Steps of a window, aggregated by name, type, program or vertex type: a bottom-up profile.
 
-Two times are kept apart and never added to each other:
+One pass over the programs that ran: steps first add up by program, then programs by group. Two times are never added
+to each other:
 
     cycles        parts of the flat bars that lie in the window (critical path); of all steps: the window
     tile cycles   sum over tiles of the cycles they spend in the window
@@ -20,16 +21,15 @@ import numpy as np
 from popvision.analysis.execution.flame import name_path
 from popvision.analysis.execution.timeline import Timeline, program_labels, timeline
 from popvision.analysis.execution.window_steps import WindowSteps, window_steps
+from popvision.analysis.report.figure import Table, Unit, table_of
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PROGRAM_TYPES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
-#: Levels of the name path that can be asked for: "level1" is the outermost part, "level2" two parts, and so on.
+#: Levels of the name path that a caller may choose: "level1" is the outermost part, "level2" two parts, and so on.
 LEVELS = 8
 
 #: What steps can be added up by.
@@ -49,7 +49,37 @@ def own_names(source: ReportSource) -> Names:
     return Names(labels, [str(row) for row in range(len(labels))])
 
 
-class _OfProgram(NamedTuple):
+#: Figures of `aggregate`.
+GROUP_FIGURES: dict[str, Unit] = {
+    "name": "text",
+    "count": "count",
+    "self_cycles": "cycles",
+    "total_cycles": "cycles",
+    "self_tile_cycles": "cycles",
+    "total_tile_cycles": "cycles",
+    "share": "share",
+    "self_share": "share",
+    "cumulative": "share",
+    "mean": "mean_cycles",
+    "min": "cycles",
+    "max": "cycles",
+}
+
+#: Figures of `aggregate_vertices`.
+VERTEX_FIGURES: dict[str, Unit] = {
+    "name": "text",
+    "kind": "text",
+    "compute_sets": "count",
+    "executions": "count",
+    "instances": "count",
+    "thread_cycles": "thread_cycles",
+    "tile_cycles": "cycles",
+    "thread_cycles_share": "share",
+    "tile_cycles_share": "share",
+}
+
+
+class _ProgramSums(NamedTuple):
     """Sums over the busy steps of one program; row = program of the report."""
 
     steps: Int64Array  #: how many
@@ -62,40 +92,41 @@ class _OfProgram(NamedTuple):
 
 def aggregate(
     source: ReportSource, ipus: Sequence[int], begin: int, end: int, by: str, names: Names | None = None
-) -> pd.DataFrame:
+) -> Table:
     """One row per group, most total cycles first: `name`, `count` (busy steps), `self_cycles`, `total_cycles`,
-    `self_tile_cycles`, `total_tile_cycles`, `mean`, `min`, `max` (of total cycles per step), `share` of the window and
-    `cumulative` share of self cycles from the top.
+    `self_tile_cycles`, `total_tile_cycles`, `share` and `self_share` of the window, `cumulative` (self share of this
+    row and all rows with more self cycles), `mean`, `min`, `max` (of total cycles per step).
 
-    `names` = what to call the programs, as they are called in the report by default. Raises ValueError for another
-    grouping or an IPU that is not there."""
+    `names` replaces the names of programs. Raises ValueError for another
+    grouping or an IPU that is not twindow."""
     if by not in GROUPINGS:
         raise ValueError(f"steps are added up by {', '.join(GROUPINGS)}, not by {by!r}")
-    called = names or own_names(source)
-    found = [
-        _by_program(steps, window_steps(steps, source.reader, begin, end), len(called.label))
-        for steps in (timeline(source, ipu) for ipu in ipus)
-    ]
-    programs = _together(found)
+    names = names or own_names(source)
+    programs = _add(
+        [
+            _sum_by_program(steps, window_steps(steps, source.reader, begin, end), len(names.label))
+            for steps in (timeline(source, ipu) for ipu in ipus)
+        ]
+    )
     ran = np.flatnonzero(programs.steps)
     groups = [
-        _groups(called.label[row], PROGRAM_TYPES[programs.type[row]], called.number[row], by) for row in ran.tolist()
+        _groups(names.label[row], PROGRAM_TYPES[programs.type[row]], names.number[row], by) for row in ran.tolist()
     ]
-    return _frame(programs, ran, groups, (end - begin) * len(ipus))
+    return _group_table(programs, ran, groups, (end - begin) * len(ipus))
 
 
-def _by_program(steps: Timeline, here: WindowSteps, programs: int) -> _OfProgram:
-    rows = np.flatnonzero(here.busy | (here.length > 0))
+def _sum_by_program(steps: Timeline, window: WindowSteps, programs: int) -> _ProgramSums:
+    rows = np.flatnonzero(window.busy | (window.length > 0))
     program = steps.program[rows]
     least, most = np.full(programs, np.iinfo(np.int64).max), np.zeros(programs, np.int64)
-    np.minimum.at(least, program, here.length[rows])
-    np.maximum.at(most, program, here.length[rows])
+    np.minimum.at(least, program, window.length[rows])
+    np.maximum.at(most, program, window.length[rows])
     kind = np.zeros(programs, np.int64)
     kind[program] = steps.type[rows]
-    return _OfProgram(
+    return _ProgramSums(
         steps=np.bincount(program, minlength=programs).astype(np.int64),
-        cycles=_sums(here.length[rows], program, programs),
-        tile_cycles=_sums(here.tile_cycles[rows], program, programs),
+        cycles=_sums(window.length[rows], program, programs),
+        tile_cycles=_sums(window.tile_cycles[rows], program, programs),
         least=least,
         most=most,
         type=kind,
@@ -103,13 +134,13 @@ def _by_program(steps: Timeline, here: WindowSteps, programs: int) -> _OfProgram
 
 
 def _sums(values: Int64Array, group: Int64Array, groups: int) -> Int64Array:
-    found = np.zeros(groups, np.int64)
-    np.add.at(found, group, values)
-    return found
+    sums = np.zeros(groups, np.int64)
+    np.add.at(sums, group, values)
+    return sums
 
 
-def _together(parts: list[_OfProgram]) -> _OfProgram:
-    return _OfProgram(
+def _add(parts: list[_ProgramSums]) -> _ProgramSums:
+    return _ProgramSums(
         steps=np.sum([each.steps for each in parts], axis=0),
         cycles=np.sum([each.cycles for each in parts], axis=0),
         tile_cycles=np.sum([each.tile_cycles for each in parts], axis=0),
@@ -135,44 +166,45 @@ def _groups(label: str, kind: str, number: str, by: str) -> tuple[str, list[str]
     return (above if len(path) <= depth else ""), [above]
 
 
-def _frame(programs: _OfProgram, ran: Int64Array, groups: list[tuple[str, list[str]]], whole: int) -> pd.DataFrame:
+def _group_table(
+    programs: _ProgramSums, ran: Int64Array, groups: list[tuple[str, list[str]]], window_cycles: int
+) -> Table:
     import pandas as pd
 
     rows = []
     for program, (own, within) in zip(ran.tolist(), groups, strict=True):
         count, cycles, tiles, least, most, _ = (int(column[program]) for column in programs)
         for name in within:
-            mine = name == own
-            rows.append((name, count, cycles * mine, cycles, tiles * mine, tiles, least, most))
+            is_own = name == own
+            rows.append((name, count, cycles * is_own, cycles, tiles * is_own, tiles, least, most))
     columns = ["name", "count", "self_cycles", "total_cycles", "self_tile_cycles", "total_tile_cycles", "min", "max"]
     each = pd.DataFrame(rows, columns=columns)
     sums = dict.fromkeys(columns[1:6], "sum") | {"min": "min", "max": "max"}
     frame = each.groupby("name", sort=True, as_index=False).agg(sums)
     frame["mean"] = frame["total_cycles"] / frame["count"]
-    frame["share"] = frame["total_cycles"] / whole if whole else np.nan
-    frame["self_share"] = frame["self_cycles"] / whole if whole else np.nan
+    frame["share"] = frame["total_cycles"] / window_cycles if window_cycles else np.nan
+    frame["self_share"] = frame["self_cycles"] / window_cycles if window_cycles else np.nan
     frame = frame.sort_values(["total_cycles", "name"], ascending=[False, True], kind="stable", ignore_index=True)
     by_self = frame["self_cycles"].sort_values(ascending=False, kind="stable").cumsum()
-    frame["cumulative"] = by_self.reindex(frame.index) / whole if whole else np.nan
-    order = [*columns[:6], "share", "self_share", "cumulative", "mean", "min", "max"]
-    return frame[order]
+    frame["cumulative"] = by_self.reindex(frame.index) / window_cycles if window_cycles else np.nan
+    return table_of("step_groups", GROUP_FIGURES, frame)
 
 
-def aggregate_vertices(source: ReportSource, ipus: Sequence[int], begin: int, end: int) -> pd.DataFrame:
-    """One row per vertex type that ran in the window: `executions` of its compute sets (whole ones: a step that the
-    window cuts counts in full), `instances` run, and their cycles in the unit of the type's kind: `thread_cycles` of
-    workers, `tile_cycles` of supervisor and multi vertices. Empty when the report counts no vertices."""
+def aggregate_vertices(source: ReportSource, ipus: Sequence[int], begin: int, end: int) -> Table:
+    """One row per vertex type that ran in the window: `executions` of its compute sets (a step that the window cuts
+    counts in full), `instances` run, and their cycles in the unit of the type's kind: `thread_cycles` of workers,
+    `tile_cycles` of supervisor and multi vertices. Empty when the report counts no vertices."""
     import pandas as pd
 
     types, reader = source.reader.vertex_types(), source.reader
     times = {ipu: _executions(source, ipu, begin, end) for ipu in ipus}
-    found: dict[int, list[int]] = {}
+    sums_by_type: dict[int, list[int]] = {}
     for part in reader.compute_set_vertices():
         ran = int(times[part.ipu][part.compute_set]) if part.ipu in times else 0
         if ran:
-            sums = found.setdefault(part.vertex_type, [0, 0, 0, 0])
+            sums = sums_by_type.setdefault(part.vertex_type, [0, 0, 0, 0])
             new = (1, ran, ran * int(part.count.sum(dtype=np.int64)), ran * int(part.cycles.sum(dtype=np.int64)))
-            found[part.vertex_type] = [a + b for a, b in zip(sums, new, strict=True)]
+            sums_by_type[part.vertex_type] = [a + b for a, b in zip(sums, new, strict=True)]
     rows = [
         {
             "name": types.name[row],
@@ -183,15 +215,14 @@ def aggregate_vertices(source: ReportSource, ipus: Sequence[int], begin: int, en
             "thread_cycles": sums[3] if types.kind[row] == "worker" else 0,
             "tile_cycles": 0 if types.kind[row] == "worker" else sums[3],
         }
-        for row, sums in found.items()
+        for row, sums in sums_by_type.items()
     ]
-    columns = ["name", "kind", "compute_sets", "executions", "instances", "thread_cycles", "tile_cycles"]
-    frame = pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(rows, columns=list(VERTEX_FIGURES)[:-2])
     for unit in ("thread_cycles", "tile_cycles"):
         frame[f"{unit}_share"] = frame[unit] / max(int(frame[unit].sum()), 1)
-    return frame.sort_values(
-        ["thread_cycles", "tile_cycles", "name"], ascending=[False, False, True], ignore_index=True
-    )
+    order = ["thread_cycles", "tile_cycles", "name"]
+    frame = frame.sort_values(order, ascending=[False, False, True], ignore_index=True)
+    return table_of("vertex_groups", VERTEX_FIGURES, frame)
 
 
 def _executions(source: ReportSource, ipu: int, begin: int, end: int) -> Int64Array:

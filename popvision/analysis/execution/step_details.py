@@ -9,13 +9,30 @@ import numpy as np
 
 from popvision.analysis.execution.flame import name_path
 from popvision.analysis.execution.timeline import Timeline, program_labels, timeline
+from popvision.analysis.report.figure import Table, Unit, table_of
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
+
+#: Figures of `steps_in_window`.
+STEP_FIGURES: dict[str, Unit] = {
+    "step": "id",
+    "name": "text",
+    "type": "text",
+    "program": "id",
+    "run": "id",
+    "begin": "cycles",
+    "end": "cycles",
+    "cycles": "cycles",
+    "active_tiles": "count",
+    "mean_cycles": "mean_cycles",
+    "max_cycles": "cycles",
+    "tile_balance": "share",
+    "data_in": "bytes",
+    "data_out": "bytes",
+}
 
 
 @dataclass(frozen=True)
@@ -90,8 +107,8 @@ def step_tiles(source: ReportSource, ipu: int, step: int) -> StepTiles:
     check_step(steps, step)
     ids = [int(steps.spans.start_array[step]), int(steps.spans.cycles_array[step])]
     if min(ids) < 0:
-        nothing = np.zeros(steps.tiles, np.int64)
-        return StepTiles(nothing + steps.spans.base[step], nothing)
+        zeros = np.zeros(steps.tiles, np.int64)
+        return StepTiles(zeros + steps.spans.base[step], zeros)
     start, cycles = source.reader.arrays(ids)
     return StepTiles(start.astype(np.int64) + steps.spans.base[step], cycles.astype(np.int64))
 
@@ -100,8 +117,8 @@ def step_estimate(source: ReportSource, ipu: int, step: int) -> Int64Array | Non
     """Cycles per tile that the compiler expected of the step's program, None where the report stores none."""
     steps = timeline(source, ipu)
     check_step(steps, step)
-    found = source.reader.program_on_ipu(int(steps.program[step]), ipu)
-    return None if found is None or found.cycles is None else np.asarray(found.cycles).astype(np.int64)
+    stored = source.reader.program_on_ipu(int(steps.program[step]), ipu)
+    return None if stored is None or stored.cycles is None else np.asarray(stored.cycles).astype(np.int64)
 
 
 def step_at(source: ReportSource, ipu: int, tile: int, cycle: int) -> int:
@@ -138,18 +155,18 @@ def find_steps(source: ReportSource, ipu: int, text: str) -> Int64Array:
     return np.flatnonzero(np.isin(steps.program, programs)).astype(np.int64)
 
 
-def steps_in_window(source: ReportSource, ipu: int, begin: int, end: int) -> pd.DataFrame:
+def steps_in_window(source: ReportSource, ipu: int, begin: int, end: int) -> Table:
     """Every step with a tile busy in [begin, end), or whose flat bar overlaps it, one row each, in time order.
 
     Cycles are whole lengths, not cut to the window."""
-    import pandas as pd
-
     steps = timeline(source, ipu)
     spans, figures = steps.spans, steps.figures
     busy = (spans.busy_begin < end) & (spans.busy_end > begin) & (figures.active_tiles > 0)
     rows = np.flatnonzero(busy | ((steps.begin < end) & (steps.end > begin)))
     labels = program_labels(source)
-    return pd.DataFrame(
+    return table_of(
+        "window_steps",
+        STEP_FIGURES,
         {
             "step": rows,
             "name": [labels[program] for program in steps.program[rows].tolist()],
@@ -165,7 +182,7 @@ def steps_in_window(source: ReportSource, ipu: int, begin: int, end: int) -> pd.
             "tile_balance": figures.tile_balance[rows],
             "data_in": figures.data_in[rows],
             "data_out": figures.data_out[rows],
-        }
+        },
     )
 
 

@@ -11,7 +11,7 @@ stand under the id in `figure_titles`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -34,6 +34,7 @@ Unit: TypeAlias = Literal[
     "bytes_change",
     "cycles",
     "mean_cycles",
+    "thread_cycles",
     "flops",
     "share",
     "percent",
@@ -42,9 +43,9 @@ Unit: TypeAlias = Literal[
     "microseconds",
 ]
 
-#: Where values come from: a public formula, constants fitted to published figures, a default for an unknown codelet,
-#: or what the report itself says.
-Provenance: TypeAlias = Literal["exact", "fitted", "guess", "report"]
+#: The least certain source of the values of modelled cycles: a public formula, constants fitted to published figures, a
+#: default for an unknown codelet. "" for figures that no model makes, or where the report does not say.
+Provenance: TypeAlias = Literal["", "exact", "fitted", "guess"]
 
 #: A table of two reports has a figure twice; one with several places has the change of later places to the first.
 Side: TypeAlias = Literal["", "source", "target", "change"]
@@ -64,7 +65,7 @@ class Figure:
     values: Values
     place: str = ""
     side: Side = ""
-    provenance: Provenance = "report"
+    provenance: Provenance = ""
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,10 @@ class Table:
         """Values of a figure that the table has once."""
         return self.column(id).values
 
+    def select(self, ids: Sequence[str]) -> Table:
+        """The figures of these ids, in this order. Raises KeyError for an id that the table lacks."""
+        return Table(self.id, [self.column(id) for id in ids])
+
     def at_places(self, names: dict[str, str]) -> Table:
         """The same figures with their places renamed."""
         return Table(self.id, [replace(each, place=names.get(each.place, each.place)) for each in self.figures])
@@ -112,6 +117,16 @@ class Table:
     def take(self, rows: slice | BoolArray) -> Table:
         """Some of the rows: a slice, or those where a mask is true."""
         return Table(self.id, [replace(each, values=_rows(each.values, rows)) for each in self.figures])
+
+
+def table_of(id: str, units: Mapping[str, Unit], values: Mapping[str, Values] | pd.DataFrame) -> Table:
+    """The table whose figures and their order are those of `units`. Raises KeyError for a figure without values."""
+    return Table(id, [Figure(figure, unit, values[figure]) for figure, unit in units.items()])
+
+
+def headings(id: str, units: Mapping[str, Unit]) -> Table:
+    """The table without rows: a page lays out its columns before it reads any row."""
+    return Table(id, [Figure(figure, unit, ()) for figure, unit in units.items()])
 
 
 def with_changes(table: Table) -> Table:

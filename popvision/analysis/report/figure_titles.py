@@ -135,6 +135,17 @@ _OPERATION_PERCENTS = {
     for id, entry in _OPERATION_SUMS.items()
 }
 
+#: Figures of a line of source, or of a file.
+_SOURCE_SUMS = {
+    "cycles": FigureTitle(
+        "Cycles", "Cycles of the steps of its programs on one IPU, all recorded runs", column="total_cycles"
+    ),
+    "received": FigureTitle("Received", "Bytes that those steps receive, all IPUs", column="received_bytes"),
+    "live": FigureTitle(
+        "Live at peak", "Bytes of its variables that are live at the peak, one replica", column="live_bytes"
+    ),
+}
+
 _USE = (
     "Achieved / plain rate. DoExchange: bytes received / (cycles x 4 B x tiles that receive); GlobalExchange: bytes "
     "received / (cycles x bytes per cycle of an IPU's links x IPUs that receive); host copy: bytes / (cycles x bytes "
@@ -356,6 +367,81 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
     "flop_estimates": {
         "name": _titled("Vertex type"),
         "flops": _titled("FLOP", "Floating point operations of one execution over all tiles"),
+    },
+    "step_groups": {
+        "name": FigureTitle("Name"),
+        "count": FigureTitle("Steps", "Steps with time in the window"),
+        "self_cycles": FigureTitle(
+            "Self cycles", "Cycles of the flat bars of the steps with exactly this name (or last part)"
+        ),
+        "total_cycles": FigureTitle("Total cycles", "Cycles of the flat bars of all steps under this name"),
+        "self_tile_cycles": FigureTitle("Self tile cycles", "Sum over tiles of their cycles in the self steps"),
+        "total_tile_cycles": FigureTitle(
+            "Total tile cycles", "Sum over tiles of their cycles in all steps under this name"
+        ),
+        "share": FigureTitle("Total share", formula="total cycles / (window x IPUs)", column="time_share"),
+        "self_share": FigureTitle("Self share", formula="self cycles / (window x IPUs)"),
+        "cumulative": FigureTitle(
+            "Cumulative", "Self share of this row plus all rows with more self cycles", column="cumulative_share"
+        ),
+        "mean": FigureTitle("Mean", formula="total cycles / steps", column="mean_cycles"),
+        "min": FigureTitle("Min", "Shortest step, clipped to the window", column="min_cycles"),
+        "max": FigureTitle("Max", "Longest step, clipped to the window", column="max_cycles"),
+    },
+    "vertex_groups": {
+        "name": FigureTitle("Vertex type"),
+        "kind": FigureTitle("Kind"),
+        "compute_sets": FigureTitle("Compute sets", "Compute sets with this vertex type that ran in the window"),
+        "executions": FigureTitle(
+            "Executions",
+            "Executions of those compute sets; steps that cross the edge of the window count fully",
+        ),
+        "instances": FigureTitle("Vertices run", formula="vertices x executions"),
+        "thread_cycles": FigureTitle("Thread cycles", "Worker vertices: cycles of one worker context"),
+        "thread_cycles_share": FigureTitle("Of all thread cycles"),
+        "tile_cycles": FigureTitle("Tile cycles", "Supervisor and multi vertices: cycles of the whole tile"),
+        "tile_cycles_share": FigureTitle("Of all tile cycles"),
+    },
+    "window_steps": {
+        "step": FigureTitle("Step", "Execution step, counted over all runs"),
+        "source_step": FigureTitle(
+            "Source step", "Execution step of the source; – = only in the target", field="step_source"
+        ),
+        "target_step": FigureTitle(
+            "Target step", "Execution step of the target; – = only in the source", field="step_target"
+        ),
+        "name": FigureTitle("Name"),
+        "type": FigureTitle("Type"),
+        "matched": FigureTitle(
+            "Matched by", "Rule that matched the steps: debug identity, name or order; empty = unmatched"
+        ),
+        "program": FigureTitle("Program", "Id in the program tree"),
+        "run": FigureTitle("Run", "Engine run"),
+        "begin": FigureTitle("From", "Largest begin over all tiles, device cycle"),
+        "end": FigureTitle("To", "Largest end over all tiles, device cycle"),
+        "cycles": FigureTitle(
+            "Cycles", "Length of the flat bar; the lengths of all steps add up to the total", "to - from"
+        ),
+        "active_tiles": FigureTitle("Active tiles", "Tiles with cycles > 0"),
+        "mean_cycles": FigureTitle("Mean cycles", "Mean of cycles over all tiles of the IPU"),
+        "max_cycles": FigureTitle("Max cycles", "Maximum of cycles over all tiles of the IPU"),
+        "tile_balance": FigureTitle(
+            "Tile balance", formula="mean(tile cycles) / max(tile cycles) over all tiles of the IPU"
+        ),
+        "data_in": FigureTitle("Data in", "Bytes received"),
+        "data_out": FigureTitle("Data out", "Bytes sent"),
+    },
+    "source_files": {
+        "file": FigureTitle("File"),
+        "lines": FigureTitle("Lines", "Lines with programs or variables"),
+        **_SOURCE_SUMS,
+    },
+    "source_lines": {
+        "line": FigureTitle("Line"),
+        **_SOURCE_SUMS,
+        "executions": FigureTitle("Executions", "Execution steps of its programs"),
+        "programs": FigureTitle("Programs", "Programs that it creates"),
+        "variables": FigureTitle("Variables", "Variables that it creates"),
     },
     "tile_ranking": {
         "rank": _titled("Rank", "By memory including gaps; equals share the first place"),

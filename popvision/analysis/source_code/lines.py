@@ -1,8 +1,8 @@
-"""What each line of the user's own source cost: cycles, exchanged bytes and live bytes, and what no line accounts for.
+"""Cost of each line of the user's own source: cycles, exchanged bytes, live bytes, and what no line accounts for.
 
-A program or variable belongs to the line of its debug context: the innermost frame of the user's code that made it.
-All figures are of one IPU for cycles (the one that is busy longest, unless another is asked for) and of the whole
-device for bytes; nothing is counted twice, so that for each figure
+A program or variable belongs to the line of its debug context: the innermost frame of the user's code that created it.
+Cycles are those of one IPU (the one that is busy longest, unless the caller names another), bytes those of the whole
+device; nothing is counted twice, so that for each figure
 
     sum over lines + not attributed = the report's own total
 
@@ -21,13 +21,12 @@ from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.report.columns import programs_of, stored_variables
+from popvision.analysis.report.figure import Table, Unit, table_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import Where
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
@@ -37,6 +36,12 @@ DEBUG_INFORMATION = (
 
 #: Position in the list of places of what no line accounts for.
 NOWHERE = 0
+
+#: Figures of a file and of a line.
+_SUMS: dict[str, Unit] = {"cycles": "cycles", "received": "bytes", "live": "bytes"}
+_FILE_FIGURES: dict[str, Unit] = {"file": "text", "lines": "count", **_SUMS}
+_COUNTS: dict[str, Unit] = {"executions": "count", "programs": "count", "variables": "count"}
+_LINE_FIGURES: dict[str, Unit] = {"line": "id", **_SUMS, **_COUNTS}
 
 #: Contexts that are followed upwards in search of a line.
 _MOST_PARENTS = 100
@@ -80,59 +85,60 @@ def line_figures(source: ReportSource, ipu: int | None = None) -> LineFigures:
     return source.kept.recent(("line_figures", source.generation, ipu), lambda: _line_figures(source, ipu))
 
 
-def file_table(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
-    """A row per file, most cycles first: File, Lines (that made something), Cycles, Received, Live; the last row, with
-    an empty File, is not attributed. Missing figures are NA."""
+def file_table(source: ReportSource, ipu: int | None = None) -> Table:
+    """A row per file, most cycles first: file, lines (with programs or variables), cycles, received, live; the last
+    row, whose file is "", is not attributed. Missing figures are NA."""
     import pandas as pd
 
-    found = line_figures(source, ipu)
-    frame = pd.DataFrame({"File": found.places.file, "Lines": 1, **_columns(found)})
-    frame.loc[NOWHERE, "Lines"] = 0
-    frame = frame.groupby("File", as_index=False, sort=False).sum(min_count=1)
-    frame["none"] = frame["File"] == ""
-    return frame.sort_values(["none", "Cycles", "File"], ascending=[True, False, True]).drop(columns="none")
+    sums = line_figures(source, ipu)
+    frame = pd.DataFrame({"file": sums.places.file, "lines": 1, **_figure_columns(sums)})
+    frame.loc[NOWHERE, "lines"] = 0
+    frame = frame.groupby("file", as_index=False, sort=False).sum(min_count=1)
+    is_file = frame["file"] != ""
+    frame = frame.assign(is_file=is_file).sort_values(
+        ["is_file", "cycles", "file"], ascending=[False, False, True], ignore_index=True
+    )
+    return table_of("source_files", _FILE_FIGURES, frame)
 
 
-def line_table(source: ReportSource, file: str, ipu: int | None = None) -> pd.DataFrame:
-    """A row per line of `file` that made something, in order: Line, Cycles, Received, Live, Executions, Programs,
-    Variables."""
-    import pandas as pd
-
-    found = line_figures(source, ipu)
+def line_table(source: ReportSource, file: str, ipu: int | None = None) -> Table:
+    """A row per line of `file` with programs or variables, in order: line, cycles, received, live, executions,
+    programs, variables."""
+    sums = line_figures(source, ipu)
     rows = rows_of_file(source, file)
-    columns: dict[str, Any] = {"Line": found.places.line, **_columns(found), "Executions": found.executions}
-    columns |= {"Programs": found.programs, "Variables": found.variables}
-    return pd.DataFrame({name: values[rows] for name, values in columns.items()})
+    columns = {"line": sums.places.line, **_figure_columns(sums), "executions": sums.executions}
+    columns |= {"programs": sums.programs, "variables": sums.variables}
+    return table_of("source_lines", _LINE_FIGURES, {id: values[rows] for id, values in columns.items()})
 
 
 def rows_of_file(source: ReportSource, file: str) -> Int64Array:
-    """The places of a file, ascending by line; empty for one that nothing was made in."""
-    found = source.kept.once("rows_of_files", lambda: _by_file(places(source)))
-    return found.get(file, np.empty(0, np.int64))
+    """The places of a file, ascending by line; empty for a file without programs and variables."""
+    rows = source.kept.once("rows_of_files", lambda: _rows_by_file(places(source)))
+    return rows.get(file, np.empty(0, np.int64))
 
 
-def _by_file(found: Places) -> dict[str, Int64Array]:
+def _rows_by_file(lines: Places) -> dict[str, Int64Array]:
     rows: dict[str, list[int]] = {}
-    for row in np.argsort(found.line, kind="stable").tolist():
+    for row in np.argsort(lines.line, kind="stable").tolist():
         if row != NOWHERE:
-            rows.setdefault(found.file[row], []).append(row)
+            rows.setdefault(lines.file[row], []).append(row)
     return {file: np.array(each, np.int64) for file, each in rows.items()}
 
 
 def at_line(source: ReportSource, file: str, line: int) -> tuple[Int64Array, Int64Array]:
-    """(programs, variables) that a line made, ascending."""
-    found = places(source)
+    """(programs, variables) that a line created, ascending."""
+    lines = places(source)
     rows = rows_of_file(source, file)
-    rows = rows[found.line[rows] == line]
-    return tuple(np.flatnonzero(np.isin(each, rows)) for each in (found.program, found.variable))  # type: ignore[return-value]
+    rows = rows[lines.line[rows] == line]
+    return tuple(np.flatnonzero(np.isin(each, rows)) for each in (lines.program, lines.variable))  # type: ignore[return-value]
 
 
-def _columns(found: LineFigures) -> dict[str, object]:
+def _figure_columns(sums: LineFigures) -> dict[str, Any]:
     import pandas as pd
 
-    unknown = pd.array([pd.NA] * len(found.places.line), dtype="Int64")
-    named = {"Cycles": found.cycles, "Received": found.received, "Live": found.live}
-    return {name: unknown if values is None else pd.array(values, dtype="Int64") for name, values in named.items()}
+    unknown = pd.array([pd.NA] * len(sums.places.line), dtype="Int64")
+    columns = {"cycles": sums.cycles, "received": sums.received, "live": sums.live}
+    return {id: unknown if values is None else pd.array(values, dtype="Int64") for id, values in columns.items()}
 
 
 def _places(source: ReportSource) -> Places:
@@ -174,30 +180,30 @@ def _line_of(source: ReportSource, debug_id: int) -> tuple[str, int]:
 
 
 def _line_figures(source: ReportSource, ipu: int | None) -> LineFigures:
-    found = places(source)
-    n = len(found.line)
+    lines = places(source)
+    n = len(lines.line)
     missing: list[str] = []
-    chosen = _busiest(source) if ipu is None else ipu
-    if not 0 <= chosen < source.reader.target().num_ipus:
-        raise ValueError(f"there is no IPU {chosen}")
+    ipu = _busiest(source) if ipu is None else ipu
+    if not 0 <= ipu < source.reader.target().num_ipus:
+        raise ValueError(f"there is no IPU {ipu}")
     cycles = received = None
     executions = np.zeros(n, np.int64)
     if len(source.reader.runs().name):
-        sums = figures(source, chosen)
-        cycles = _by_place(found.program, sums.self_cycles, n)
+        sums = figures(source, ipu)
+        cycles = _sum_by_place(lines.program, sums.self_cycles, n)
         cycles[NOWHERE] += source.reader.total_cycles() - int(sums.self_cycles.sum())
-        received = _by_place(found.program, figures(source).bytes_received, n)
-        executions = _by_place(found.program, sums.executions, n)
+        received = _sum_by_place(lines.program, figures(source).bytes_received, n)
+        executions = _sum_by_place(lines.program, sums.executions, n)
     else:
         missing.append("No run was recorded: cycles and bytes need autoReport.outputExecutionProfile=true.")
     live, index = None, -1
     try:
         index = peak(curve(source)).index
-        live = _live(source, found, index, n)
-    except NotRecordedError as lacking:
-        missing.append(str(lacking))
-    made = np.bincount(found.program, minlength=n), np.bincount(found.variable, minlength=n)
-    return LineFigures(found, cycles, received, live, executions, *made, chosen, index, missing)
+        live = _live(source, lines, index, n)
+    except NotRecordedError as problem:
+        missing.append(str(problem))
+    counts = np.bincount(lines.program, minlength=n), np.bincount(lines.variable, minlength=n)
+    return LineFigures(lines, cycles, received, live, executions, *counts, ipu, index, missing)
 
 
 def _busiest(source: ReportSource) -> int:
@@ -207,13 +213,13 @@ def _busiest(source: ReportSource) -> int:
     return int(np.argmax(lengths))
 
 
-def _by_place(place: Int64Array, values: Int64Array, n: int) -> Int64Array:
+def _sum_by_place(place: Int64Array, values: Int64Array, n: int) -> Int64Array:
     sums = np.zeros(n, np.int64)
     np.add.at(sums, place, values)
     return sums
 
 
-def _live(source: ReportSource, found: Places, index: int, n: int) -> Int64Array:
+def _live(source: ReportSource, lines: Places, index: int, n: int) -> Int64Array:
     """Bytes of each line's variables at a liveness index, always-live ones included; the rest of the curve there, such
     as code and stacks, is not attributed."""
     where = Where()
@@ -221,9 +227,9 @@ def _live(source: ReportSource, found: Places, index: int, n: int) -> Int64Array
     always, rest = always_live_table(source, where), live_table(source, [index], where)
     for table in (always, rest):
         variable, size = np.asarray(table["variable"]), np.asarray(table["size_bytes"])
-        known = variable >= 0
-        np.add.at(sums, found.variable[variable[known]], size[known])
-    line = curve(source, where)
-    total = line.always_live + int(line.not_always_live[index])
+        is_known = variable >= 0
+        np.add.at(sums, lines.variable[variable[is_known]], size[is_known])
+    totals = curve(source, where)
+    total = totals.always_live + int(totals.not_always_live[index])
     sums[NOWHERE] += total - int(sums.sum())
     return sums

@@ -1,7 +1,7 @@
 """The rows of a source file on the screen: its lines, or those of two reports' files set side by side.
 
 Two texts are aligned line by line (difflib, after their common head and tail): a row holds a line of each, or of one
-where the other has none. Files without a text show only the lines that made something, matched by number.
+where the other has none. Files without a text show only lines with programs or variables, matched by number.
 """
 
 from __future__ import annotations
@@ -51,11 +51,12 @@ def same_file(target: ReportSource, file: str) -> str:
 
 
 def source_rows(source: ReportSource, file: str, target: ReportSource | None = None) -> SourceRows:
-    """Rows of a file. Raises NotRecordedError without debug information, ValueError for a file that made nothing."""
+    """Rows of a file. Raises NotRecordedError without debug information, ValueError for a file without programs
+    and variables."""
     if not len(rows_of_file(source, file)):
-        raise ValueError(f"nothing was made in {file[:200]!r}")
-    kept = source.kept if target is None else source.kept.beside(target)
-    return kept.recent(("source_rows", file), lambda: _rows(source, file, target))
+        raise ValueError(f"no program or variable comes from the file {file[:200]!r}")
+    cache = source.kept if target is None else source.kept.beside(target)
+    return cache.recent(("source_rows", file), lambda: _rows(source, file, target))
 
 
 def row_texts(source: ReportSource, rows: SourceRows, begin: int, end: int, target: ReportSource | None) -> list[str]:
@@ -86,7 +87,7 @@ def _rows(source: ReportSource, file: str, target: ReportSource | None) -> Sourc
 
 
 def _with_beyond(own: Int64Array, numbers: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Lines of the text and those beyond its end that made something: the text is of another state of the file."""
+    """Lines of the text and lines with programs or variables beyond its end, where the text is an older state."""
     rows = np.union1d(own, numbers)
     return rows, np.zeros(len(rows), np.int64)
 

@@ -28,10 +28,10 @@ def source_text(source: ReportSource, file: str) -> SourceText:
     texts = source.debug.sources
     if texts is None:
         return SourceText(file, [], _NO_TEXTS)
-    found = texts.get(file)
-    if found is None:
+    stored = texts.get(file)
+    if stored is None:
         return SourceText(file, [], "The report holds no text of this file.")
-    if found.absent:
-        return SourceText(file, [], f"The report holds no text of this file: {found.absent}.")
-    text = found.text.replace("\r\n", "\n").replace("\r", "\n")
+    if stored.absent:
+        return SourceText(file, [], f"The report holds no text of this file: {stored.absent}.")
+    text = stored.text.replace("\r\n", "\n").replace("\r", "\n")
     return SourceText(file, text.split("\n"))

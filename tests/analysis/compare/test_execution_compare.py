@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.compare.aggregation import FIELDS as SUMS
+from popvision.analysis.compare.aggregation import COMPARED as SUMS
 from popvision.analysis.compare.aggregation import aggregate_both
-from popvision.analysis.compare.steps import FIELDS, steps_of_both
+from popvision.analysis.compare.steps import COMPARED, steps_of_both
 from popvision.analysis.execution.aggregation import GROUPINGS
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import StepOnIpu
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import TILES, tiny_compilation, tiny_run, u4, write_tiny
+from webapp.components.figure_columns import figure_frame
 
 SAMPLE = Path(__file__).parents[3] / "sample_reports" / "matmul_chain"
 
@@ -23,15 +25,15 @@ SAMPLE = Path(__file__).parents[3] / "sample_reports" / "matmul_chain"
 @pytest.mark.parametrize("by", GROUPINGS)
 def test_a_report_against_itself_is_zero(by: str) -> None:
     source, target = ReportSource(SAMPLE), ReportSource(SAMPLE)
-    rows = aggregate_both((source, target), [0], ((0, 10**9), (0, 10**9)), by)
+    rows = figure_frame(aggregate_both((source, target), [0], ((0, 10**9), (0, 10**9)), by))
     assert len(rows)
     for field in SUMS:
         assert (rows[f"{field}_diff"] == 0).all()
         assert (rows[f"{field}_rel"] == 0).all()
-    steps = steps_of_both(source, target, 0, (0, 10**9), (0, 10**9))
+    steps = viewer_frame(steps_of_both(source, target, 0, (0, 10**9), (0, 10**9)))
     assert (steps["step_source"] == steps["step_target"]).all()
     assert (steps["matched"] != "").all()
-    for field in FIELDS:
+    for field in COMPARED:
         assert (steps[f"{field}_source"] == steps[f"{field}_target"]).all()
 
 
@@ -52,9 +54,9 @@ def test_one_longer_step_is_found_once(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     source, target = ReportSource(write_tiny(tmp_path / "a")), longer(tmp_path / "b")
-    rows = aggregate_both((source, target), [0], ((0, 43), (0, 43)), "name").set_index("name")
+    rows = figure_frame(aggregate_both((source, target), [0], ((0, 43), (0, 43)), "name")).set_index("name")
     assert rows["total_tile_cycles_diff"].to_dict() == {"layer/ExchangePre": 5, "layer/matmul": 0, "Internal": 0}
-    steps = steps_of_both(source, target, 0, (0, 43), (0, 43))
+    steps = viewer_frame(steps_of_both(source, target, 0, (0, 43), (0, 43)))
     changed = steps[steps["mean_cycles_source"] != steps["mean_cycles_target"]]
     assert changed["step_source"].tolist() == [2]
     assert (changed["max_cycles_target"] - changed["max_cycles_source"]).tolist() == [5]
@@ -74,10 +76,10 @@ def test_steps_without_a_partner_are_listed(tmp_path: Path) -> None:
         writer.write_compilation(tiny_compilation())
         writer.append_run(short)
     target = ReportSource(tmp_path / "b")
-    rows = steps_of_both(source, target, 0, (0, 43), (0, 23))
+    rows = viewer_frame(steps_of_both(source, target, 0, (0, 43), (0, 23)))
     assert rows["step_source"].tolist() == [0, 1, 2, 3]
     assert rows["step_target"].isna().tolist() == [False, False, True, True]
     assert rows["matched"].tolist()[2:] == ["", ""]
-    back = steps_of_both(target, source, 0, (0, 23), (0, 43))
+    back = viewer_frame(steps_of_both(target, source, 0, (0, 23), (0, 43)))
     assert back["step_target"].tolist() == [0, 1, 2, 3]
     assert back["step_source"].isna().tolist() == [False, False, True, True]

@@ -13,6 +13,7 @@ from popvision.analysis.execution.flame import name_path
 from popvision.analysis.execution.step_details import step_facts, step_tiles
 from popvision.analysis.execution.timeline import run_bars, step_count
 from popvision.analysis.execution.window import window_figures
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from tests.reports import write_tiny
 
@@ -31,7 +32,7 @@ def chain() -> ReportSource:
 
 def test_parts_of_names_of_the_tiny_run(tiny: ReportSource) -> None:
     """Flat bars 20, 3, 4, 16; tile cycles 35, 57, 8, 35. "layer" holds the two matmuls and the exchange."""
-    rows = aggregate(tiny, [0], 0, 43, "part").set_index("name")
+    rows = viewer_frame(aggregate(tiny, [0], 0, 43, "part")).set_index("name")
     assert rows.loc["layer", ["count", "self_cycles", "total_cycles", "total_tile_cycles"]].tolist() == [3, 0, 40, 78]
     assert rows.loc["matmul", ["count", "self_cycles", "total_cycles", "min", "max"]].tolist() == [2, 36, 36, 16, 20]
     assert rows.loc["matmul", "mean"] == 18
@@ -42,7 +43,7 @@ def test_parts_of_names_of_the_tiny_run(tiny: ReportSource) -> None:
 
 
 def test_a_window_that_cuts_steps(tiny: ReportSource) -> None:
-    rows = aggregate(tiny, [0], 5, 25, "type").set_index("name")
+    rows = viewer_frame(aggregate(tiny, [0], 5, 25, "type")).set_index("name")
     assert rows["total_cycles"].to_dict() == {"OnTileExecute": 15, "Sync": 3, "DoExchange": 2}
     assert rows.loc["OnTileExecute", "total_tile_cycles"] == 5 + 15 + 4  # tiles 0, 1 of step 0; 1 and 3 of step 3
 
@@ -50,7 +51,7 @@ def test_a_window_that_cuts_steps(tiny: ReportSource) -> None:
 @pytest.mark.parametrize("by", GROUPINGS)
 def test_self_cycles_add_up_to_the_window(chain: ReportSource, by: str) -> None:
     total = run_bars(chain).total
-    rows = aggregate(chain, [0], 0, total, by)
+    rows = viewer_frame(aggregate(chain, [0], 0, total, by))
     depth = max(len(name_path(facts.name, facts.type)) for facts in _all_facts(chain))
     if not by.startswith("level") or int(by[5:]) >= depth:
         assert rows["self_cycles"].sum() == total
@@ -80,16 +81,16 @@ def test_groups_equal_a_loop_over_steps(tiny: ReportSource, begin: int, length: 
             row[1] += flat * (name in own)
             row[2] += flat
             row[3] += spent
-    rows = aggregate(source, [0], begin, end, by).set_index("name")
+    rows = viewer_frame(aggregate(source, [0], begin, end, by)).set_index("name")
     found = rows[["count", "self_cycles", "total_cycles", "total_tile_cycles"]]
     assert {name: row.tolist() for name, row in found.iterrows()} == expected
 
 
 def test_vertices_keep_thread_and_tile_cycles_apart(tiny: ReportSource) -> None:
     """Two executions of three worker vertices that take 35 thread cycles."""
-    row = aggregate_vertices(tiny, [0], 0, 43).iloc[0].to_dict()
+    row = viewer_frame(aggregate_vertices(tiny, [0], 0, 43)).iloc[0].to_dict()
     assert (row["executions"], row["instances"], row["thread_cycles"], row["tile_cycles"]) == (2, 6, 70, 0)
-    assert aggregate_vertices(tiny, [0], 21, 22).empty
+    assert not len(aggregate_vertices(tiny, [0], 21, 22))
 
 
 def test_an_unknown_grouping_is_refused(tiny: ReportSource) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from popvision.analysis.execution.step_details import find_steps, step_at, step_facts, step_tiles, steps_in_window
 from popvision.analysis.execution.timeline import PHASES, run_bars, step_count, timeline
 from popvision.analysis.execution.window import figures_of, window_figures
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import PHASE_OF_TYPE
 from tests.analysis.execution.execution_case import Machine
@@ -151,7 +152,7 @@ def test_steps_are_found_by_name(tiny: ReportSource) -> None:
 
 
 def test_steps_of_a_window_as_a_table(tiny: ReportSource) -> None:
-    rows = steps_in_window(tiny, 0, 21, 24)
+    rows = viewer_frame(steps_in_window(tiny, 0, 21, 24))
     assert rows["step"].tolist() == [1, 2, 3]
     assert rows["cycles"].tolist() == [3, 4, 16]
     assert rows["name"].tolist() == ["Internal", "cs0_layer/ExchangePre", "layer/matmul"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from popvision.analysis.compare.aggregation import aggregate_both
 from popvision.analysis.compare.exchange import compared_exchanges
 from popvision.analysis.compare.liveness import (
     always_live_pair,
@@ -19,8 +20,11 @@ from popvision.analysis.compare.liveness import (
 from popvision.analysis.compare.matching import match_vertex_types
 from popvision.analysis.compare.memory import joined
 from popvision.analysis.compare.programs import compared_programs, program_tiles_pair
+from popvision.analysis.compare.steps import steps_of_both
 from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.table import exchange_programs_table, pairs_table
+from popvision.analysis.execution.aggregation import aggregate, aggregate_vertices
+from popvision.analysis.execution.step_details import steps_in_window
 from popvision.analysis.liveness.steps import curve_table, cycles_table, flops_table, vertices_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table, variables_table
@@ -42,6 +46,7 @@ from popvision.analysis.report.figure_titles import (
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
 from popvision.analysis.report.tiles import Where, target_of
+from popvision.analysis.source_code.lines import file_table, line_table
 from tests.analysis.memory.memory_case import make_case, write_case
 from tests.samples import SAMPLES, program_ending
 
@@ -90,6 +95,13 @@ def every_table(source: ReportSource) -> list[Table]:
         compared_exchanges(source, source),
         pairs_table(source, 2),
         host_copies(source),
+        aggregate(hardware, [0], 0, 1_000, "name"),
+        aggregate_both((hardware, hardware), [0], ((0, 1_000), (0, 1_000)), "name"),
+        aggregate_vertices(hardware, [0], 0, 10**9),
+        steps_in_window(hardware, 0, 0, 1_000),
+        steps_of_both(hardware, hardware, 0, (0, 1_000), (0, 1_000)),
+        file_table(sample),
+        line_table(sample, next(iter(file_table(sample)["file"]))),
     ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from popvision.analysis.liveness.curve import curve, peak
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.source_code.lines import NOWHERE, at_line, file_table, line_figures, line_table
@@ -55,8 +56,8 @@ def test_figures_of_lines_are_those_of_sql(source: ReportSource) -> None:
     cycles = by_line(source, f"SELECT p.debug_id, i.cycles {steps}")
     received = by_line(source, f"SELECT p.debug_id, i.data_in {steps}")
     table = line_table(source, NAME)
-    for column, expected in (("Cycles", cycles), ("Received", received)):
-        found = dict(zip(table["Line"].tolist(), table[column].tolist(), strict=True))
+    for column, expected in (("cycles", cycles), ("received", received)):
+        found = dict(zip(table["line"].tolist(), table[column].tolist(), strict=True))
         assert {line: value for line, value in found.items() if value} == {
             line: value for line, value in expected.items() if line and value
         }
@@ -64,8 +65,8 @@ def test_figures_of_lines_are_those_of_sql(source: ReportSource) -> None:
 
 
 def test_variables_weigh_on_the_line_that_made_them(source: ReportSource) -> None:
-    table = line_table(source, NAME).set_index("Line")
-    assert table["Live"][line_of("a")] == table["Live"][line_of("b")] == 256 * 4
+    table = viewer_frame(line_table(source, NAME)).set_index("line")
+    assert table["live"][line_of("a")] == table["live"][line_of("b")] == 256 * 4
     programs, variables = at_line(source, NAME, line_of("a"))
     assert programs.tolist() == []
     assert [source.reader.variables().name[v] for v in variables.tolist()] == ["a"]  # type: ignore[union-attr]
@@ -75,9 +76,9 @@ def test_variables_weigh_on_the_line_that_made_them(source: ReportSource) -> Non
 
 def test_files_add_up_too(source: ReportSource) -> None:
     table = file_table(source)
-    assert table["File"].tolist() == [NAME, ""]
-    assert table["Cycles"].sum() == source.reader.total_cycles()
-    assert table["Lines"].tolist()[1] == 0
+    assert list(table["file"]) == [NAME, ""]
+    assert table["cycles"].sum() == source.reader.total_cycles()
+    assert table["lines"][1] == 0
 
 
 def test_the_text_is_in_the_report(source: ReportSource) -> None:

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from popvision.analysis.compare.aggregation import FIELDS, aggregate_both
-from popvision.analysis.execution.aggregation import LEVELS, aggregate, aggregate_vertices
+from popvision.analysis.compare.aggregation import aggregate_both, compared_headings
+from popvision.analysis.execution.aggregation import (
+    GROUP_FIGURES,
+    LEVELS,
+    VERTEX_FIGURES,
+    aggregate,
+    aggregate_vertices,
+)
+from popvision.analysis.report.figure import Table, headings
 from webapp.components import (
     Column,
     help_text,
@@ -19,15 +26,13 @@ from webapp.components import (
     register_rows,
     select,
 )
-from webapp.components.difference import difference_columns
+from webapp.components.figure_columns import Layout, figure_columns
 from webapp.graph_analyser.execution.state import ipus_of, window_in, window_query
 from webapp.query import numbers_of
 from webapp.selection import Selection
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
@@ -40,53 +45,32 @@ GROUPINGS = {
     "vertex": "Vertex type",
 }
 
-_SELF = "cycles of the flat bars of the steps with exactly this name (or last part)"
-_TOTAL = "cycles of the flat bars of all steps under this name"
-_COLUMNS = (
-    Column("name", "Name", flex=3),
-    Column("count", "Steps", "integer", "steps with time in the window", 80),
-    Column("self_cycles", "Self cycles", "cycles", _SELF, 110),
-    Column("self_share", "Self share", "percent", "self cycles / (window x IPUs)", 95),
-    Column("cumulative", "Cumulative", "percent", "self share of this row plus all rows with more self cycles", 105),
-    Column("total_cycles", "Total cycles", "cycles", _TOTAL, 110),
-    Column("share", "Total share", "percent", "total cycles / (window x IPUs)", 100),
-    Column("mean", "Mean", "decimal", "total cycles / steps", 100),
-    Column("min", "Min", "cycles", "shortest step, clipped to the window", 90),
-    Column("max", "Max", "cycles", "longest step, clipped to the window", 90),
-    Column("self_tile_cycles", "Self tile cycles", "cycles", "sum over tiles of their cycles in the self steps", 130),
-    Column(
-        "total_tile_cycles",
-        "Total tile cycles",
-        "cycles",
-        "sum over tiles of their cycles in all steps under this name",
-        130,
-    ),
-)
-VERTEX_COLUMNS = (
-    Column("name", "Vertex type", flex=3),
-    Column("kind", "Kind", width=110),
-    Column("compute_sets", "Compute sets", "integer", "compute sets with this vertex type that ran in the window", 110),
-    Column(
-        "executions",
-        "Executions",
-        "integer",
-        "executions of those compute sets; steps that cross the edge of the window count fully",
-        105,
-    ),
-    Column("instances", "Vertices run", "integer", "vertices x executions", 120),
-    Column("thread_cycles", "Thread cycles", "integer", "worker vertices: cycles of one worker context", 130),
-    Column("thread_cycles_share", "Of all thread cycles", "percent", width=140),
-    Column("tile_cycles", "Tile cycles", "cycles", "supervisor and multi vertices: cycles of the whole tile", 120),
-    Column("tile_cycles_share", "Of all tile cycles", "percent", width=130),
-)
-_DIFFERENCES = (
-    Column("name", "Name", flex=3),
-    *(
-        column
-        for field, title in zip(FIELDS, ("Steps", "Self cycles", "Total cycles", "Total tile cycles"), strict=True)
-        for column in difference_columns(field, title, "integer" if field == "count" else "cycles")
-    ),
-)
+#: Layout of the tables, in the order of their columns.
+_GROUPS: Layout = {
+    "name": {"flex": 3},
+    "count": {"width": 80},
+    "self_cycles": {},
+    "self_share": {"width": 95},
+    "cumulative": {"width": 105},
+    "total_cycles": {},
+    "share": {"width": 100},
+    "mean": {"width": 100},
+    "min": {"width": 90},
+    "max": {"width": 90},
+    "self_tile_cycles": {"width": 130},
+    "total_tile_cycles": {"width": 130},
+}
+_VERTICES: Layout = {
+    "name": {"flex": 3},
+    "kind": {"width": 110},
+    "compute_sets": {"width": 110},
+    "executions": {"width": 105},
+    "instances": {"width": 120},
+    "thread_cycles": {"width": 130},
+    "thread_cycles_share": {"width": 140},
+    "tile_cycles": {},
+    "tile_cycles_share": {"width": 130},
+}
 _HELP = (
     "Every step counts with the part of its flat bar inside the window, so the self cycles of all rows add up to the"
     " window. Tile cycles are sums over tiles, a different measure; the two are never added."
@@ -120,12 +104,19 @@ def content(context: ViewContext) -> Component:
         [select("agg", "Group by", GROUPINGS, "" if by == "part" else by), help_text("Aggregation", _HELP)],
         className="trace-aggregate-head",
     )
-    if "vs" in query and by != "vertex":
-        table = long_table("steps-compared", key, query, _DIFFERENCES, selectable=True)
+    if by == "vertex":
+        name, columns = "steps-added-up", vertex_columns()
+    elif "vs" in query:
+        name, columns = "steps-compared", figure_columns(compared_headings(), {"name": {"flex": 3}})
     else:
-        columns = VERTEX_COLUMNS if by == "vertex" else _COLUMNS
-        table = long_table("steps-added-up", key, query, columns, selectable=True)
+        name, columns = "steps-added-up", figure_columns(headings("step_groups", GROUP_FIGURES), _GROUPS)
+    table = long_table(name, key, query, columns, selectable=True)
     return html.Div([head, html.Div(table, className="trace-aggregate-table")], className="trace-aggregate")
+
+
+def vertex_columns() -> list[Column]:
+    """Columns of the aggregation by vertex type."""
+    return figure_columns(headings("vertex_groups", VERTEX_FIGURES), _VERTICES)
 
 
 def table_query(context: ViewContext) -> dict[str, str]:
@@ -135,7 +126,7 @@ def table_query(context: ViewContext) -> dict[str, str]:
     return {"by": by if by in GROUPINGS else "part", "ipus": ipus, **window_query(context)}
 
 
-def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+def rows(source: ReportSource, query: Mapping[str, str]) -> Table:
     """Rows of the table; see `aggregate` and `aggregate_vertices`."""
     ipus, by = _ipus(source, query), query.get("by", "part")
     if by == "vertex":
@@ -143,7 +134,7 @@ def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     return aggregate(source, ipus, *window_in(query), by)
 
 
-def compared(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> DataFrame:
+def compared(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
     """Rows of the comparison; see `aggregate_both`. Raises ValueError without a target."""
     if target is None:
         raise ValueError("There is no report to compare with.")

@@ -61,7 +61,7 @@ def layout(context: ViewContext) -> Component:
 
 def chosen_file(source: ReportSource, wanted: str) -> str:
     """The file that the URL names, else the one with most cycles; "" without any. Raises NotRecordedError."""
-    names = [name for name in file_table(source)["File"] if name]
+    names = [name for name in file_table(source)["file"] if name]
     return wanted if wanted in names else next(iter(names), "")
 
 
@@ -109,7 +109,7 @@ def _unattributed(source: ReportSource, found: LineFigures) -> Component:
 def _files(table: Any, chosen: str, found: LineFigures) -> Component:
     total = None if found.cycles is None else int(found.cycles.sum())
     items: list[Component] = [html.H2("Files, by cycles")]
-    for name, cycles, lines in zip(table["File"], table["Cycles"], table["Lines"], strict=True):
+    for name, cycles, lines in zip(table["file"], table["cycles"], table["lines"], strict=True):
         if not name:
             continue
         share = percent_text(int(cycles) / total) if total else "–"

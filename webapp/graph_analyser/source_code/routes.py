@@ -13,6 +13,7 @@ import orjson
 from dash import Dash
 from flask import Response, request
 
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.source_code.lines import line_table
 from popvision.analysis.source_code.rows import SourceRows, row_texts, source_rows
 from webapp.data_routes import pair_route
@@ -28,7 +29,7 @@ MOST_ROWS, MOST_CHARACTERS = 200, 400
 #: Rows of one file that the page can show.
 MOST_LINES = 20_000
 
-_FIELDS = ("Cycles", "Live", "Received")
+_FIELDS = ("cycles", "live", "received")
 
 
 def register(app: Dash, library: Library) -> None:
@@ -64,9 +65,11 @@ def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
 
 def _figures(source: ReportSource, file: str, ipu: int | None) -> dict[str, list[int | None]]:
     """Line -> cycles, live bytes and bytes received; None where not recorded."""
-    table = line_table(source, file, ipu if ipu is None or ipu < source.reader.target().num_ipus else None)
+    table = viewer_frame(
+        line_table(source, file, ipu if ipu is None or ipu < source.reader.target().num_ipus else None)
+    )
     columns = [table[field].astype(object).where(table[field].notna(), None).tolist() for field in _FIELDS]
-    return {str(line): list(values) for line, *values in zip(table["Line"].tolist(), *columns, strict=True)}
+    return {str(line): list(values) for line, *values in zip(table["line"].tolist(), *columns, strict=True)}
 
 
 def _text(source: ReportSource, target: ReportSource | None) -> list[str]:
