@@ -157,18 +157,9 @@ def tile_peak(source: ReportSource, tile: int) -> pd.DataFrame:
     variable), variables (their number). `attrs`: liveness_index and program of the tile's peak, note (what the report
     lacks)."""
     waterfall = peaks.tile_peak(source, tile)
-    rows = waterfall.rows
-    return report_frame(
+    return report_table(
         source,
-        {
-            "kind": [each.kind for each in rows],
-            "group": [each.group for each in rows],
-            "label": [each.label for each in rows],
-            "size_bytes": [each.bytes for each in rows],
-            "category": [each.category for each in rows],
-            "variable": [each.variable for each in rows],
-            "variables": [each.count for each in rows],
-        },
+        opened_frame(peaks.peak_table(waterfall).select(peaks.OPENED_FIGURES)),
         tile=tile,
         liveness_index=waterfall.index,
         program=waterfall.program,

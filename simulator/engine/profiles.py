@@ -20,6 +20,7 @@ from popvision.analysis.summary.profile_summary import SummaryOptions, profile_s
 from popvision.formats.debug_info import write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.pva import Report, openReport
+from popvision.pva.report import columns_of
 from simulator.base.errors import invalid_option, missing_graph_profile, profiling_disabled
 from simulator.base.target import TargetType
 from simulator.base.text_output import checked_stream
@@ -59,7 +60,7 @@ class EngineProfile:
         folder = tempfile.TemporaryDirectory(prefix="popvision-report-")
         path = self._write(Path(folder.name), with_runs=with_runs, with_blocks=with_runs)
         opened = openReport(path, path.with_name("debug.cbor"))
-        weakref.finalize(opened._columns, folder.cleanup)  # every object of the report refers to these
+        weakref.finalize(columns_of(opened), folder.cleanup)  # every object of the report refers to these
         return opened
 
     def print_summary(self, stream: IO[str], flags: Mapping[str, Any]) -> None:

@@ -443,6 +443,18 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "programs": FigureTitle("Programs", "Programs that it creates"),
         "variables": FigureTitle("Variables", "Variables that it creates"),
     },
+    "tile_peak": {
+        "kind": FigureTitle("Kind", "part: adds its bytes; total: the sum so far"),
+        "group": FigureTitle("Group"),
+        "part": _titled("Part"),
+        "label": _titled("What"),
+        "category": _titled("Category"),
+        "size_bytes": _titled("Bytes"),
+        "so_far_bytes": _titled("So far", "Sum of the parts down to this one"),
+        "share": _titled("Share", formula="bytes / memory of a tile"),
+        "variable": _titled("Variable Id"),
+        "variables": FigureTitle("Variables", "Variables that the row stands for"),
+    },
     "tile_ranking": {
         "rank": _titled("Rank", "By memory including gaps; equals share the first place"),
         "tile": _titled("Tile"),

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.liveness.tile_peak import LARGEST, TilePeak, tile_peak
+from popvision.analysis.compare.tile_peak import compared_peaks
+from popvision.analysis.liveness.tile_peak import LARGEST, PeakRow, TilePeak, peak_table, tile_peak
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES
 from popvision.analysis.report.source import ReportSource
@@ -86,6 +88,39 @@ def test_the_tiny_report(tmp_path: Path) -> None:
         ("total", "Memory of a tile", 1000),
     ]
     assert [row.variable for row in found.rows[:3]] == [0, 2, 1]
+
+
+def test_rows_of_the_tiny_report_run_on(tmp_path: Path) -> None:
+    write_tiny(tmp_path)
+    table = peak_table(tile_peak(ReportSource(tmp_path), 0))
+    assert table["size_bytes"] == [80, 20, 16, 116, 0, 116, 4, 120, 880, 1000]
+    assert table["so_far_bytes"] == [80, 100, 116, 116, 116, 116, 120, 120, 1000, 1000]
+    assert table["share"][:3] == [0.08, 0.02, 0.016]
+    assert table["part"][2:5] == ["Live at the peak", "Sum", "Reserved"]
+
+
+def test_the_rest_of_a_category_matches_however_many_it_holds(tmp_path: Path) -> None:
+    write_tiny(tmp_path)
+    source = ReportSource(tmp_path)
+    few, many = (
+        TilePeak(
+            0,
+            0,
+            0,
+            1000,
+            [
+                PeakRow("part", "always", f"{count} more of Variables", 8 * count, "variable", -1, count),
+                PeakRow("part", "rest", "Free", 1000 - 8 * count),
+                *extra,
+            ],
+        )
+        for count, extra in ((5, []), (7, [PeakRow("part", "other", "Reserved for other indices", 3)]))
+    )
+    frame = viewer_frame(compared_peaks(source, source, (few, many)))
+    assert frame["What"].tolist() == ["5 more of Variables", "Free", "Reserved for other indices"]
+    assert frame["Bytes_source"].tolist()[:2] == [40, 960]
+    assert frame["Bytes_source"].isna().tolist() == [False, False, True]
+    assert frame["Bytes_target"].tolist() == [56, 944, 3]
 
 
 def test_many_variables_are_one_row(tmp_path: Path) -> None:

@@ -21,11 +21,13 @@ from popvision.analysis.compare.matching import match_vertex_types
 from popvision.analysis.compare.memory import joined
 from popvision.analysis.compare.programs import compared_programs, program_tiles_pair
 from popvision.analysis.compare.steps import steps_of_both
+from popvision.analysis.compare.tile_peak import compared_peaks
 from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.table import exchange_programs_table, pairs_table
 from popvision.analysis.execution.aggregation import aggregate, aggregate_vertices
 from popvision.analysis.execution.step_details import steps_in_window
 from popvision.analysis.liveness.steps import curve_table, cycles_table, flops_table, vertices_table
+from popvision.analysis.liveness.tile_peak import peak_table, tile_peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table, variables_table
 from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
@@ -101,6 +103,8 @@ def every_table(source: ReportSource) -> list[Table]:
         steps_in_window(hardware, 0, 0, 1_000),
         steps_of_both(hardware, hardware, 0, (0, 1_000), (0, 1_000)),
         file_table(sample),
+        peak_table(tile_peak(source, 1)),
+        compared_peaks(source, source, (tile_peak(source, 1), tile_peak(source, 1))),
         line_table(sample, next(iter(file_table(sample)["file"]))),
     ]
 

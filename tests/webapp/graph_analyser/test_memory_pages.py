@@ -19,7 +19,7 @@ from tests.reports import write_tiny
 from webapp.app import create_app
 from webapp.components.figure_columns import figure_frame
 from webapp.graph_analyser.memory import routes
-from webapp.graph_analyser.memory.peak_tab import peak_frame
+from webapp.graph_analyser.memory.peak_tab import peak_rows
 from webapp.graph_analyser.memory.plot import draw_memory
 from webapp.graph_analyser.memory.state import MemoryState
 from webapp.graph_analyser.memory.tables import (
@@ -168,7 +168,7 @@ def test_a_planted_difference_is_found_once_with_its_sign(library: Library) -> N
         assert set(changed) == {sign * 1024}
         variables = figure_frame(all_variables(source, target, {"vs": other}))
         assert (variables["Bytes_diff"] == 0).all()
-        peak = peak_frame(source, target, {"vs": other, "tile": "2"})
+        peak = figure_frame(peak_rows(source, target, {"vs": other, "tile": "2"}))
         changed = peak[peak["Bytes_diff"] != 0].set_index("What")["Bytes_diff"].to_dict()
         assert set(changed.values()) == {1024, -1024}
         assert changed["Memory excluding gaps"] == changed["Memory including gaps"] == sign * 1024

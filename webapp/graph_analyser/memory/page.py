@@ -27,7 +27,7 @@ from webapp.components import (
     toolbar,
 )
 from webapp.graph_analyser.memory.headline import memory_headline
-from webapp.graph_analyser.memory.peak_tab import peak_frame
+from webapp.graph_analyser.memory.peak_tab import peak_rows
 from webapp.graph_analyser.memory.plot_area import plot_parts
 from webapp.graph_analyser.memory.routes import register_memory_routes
 from webapp.graph_analyser.memory.state import (
@@ -149,7 +149,7 @@ def register(app: Dash, library: Library) -> None:
     register_pair_rows(app, library, "memory-details", details_frame)
     register_pair_rows(app, library, "memory-variables", all_variables)
     register_pair_rows(app, library, "memory-tiles", tiles_table)
-    register_pair_rows(app, library, "memory-peak", peak_frame)
+    register_pair_rows(app, library, "memory-peak", peak_rows)
     register_rows(app, library, "memory-lowered", lowered)
     register_memory_routes(app, library)
 

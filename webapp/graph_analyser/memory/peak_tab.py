@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.compare.matching import match_variables
+from popvision.analysis.compare.tile_peak import compared_peaks
 from popvision.analysis.liveness.curve import curve, fullest_tile, peak
 from popvision.analysis.liveness.steps import program_label
-from popvision.analysis.liveness.tile_peak import PeakRow, TilePeak, tile_peak
+from popvision.analysis.liveness.tile_peak import GROUPS, SHOWN_FIGURES, PeakRow, TilePeak, peak_table, tile_peak
+from popvision.analysis.report.figure import Table
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
-from webapp.components import Column, figure, help_text, long_table, plain, segments
+from webapp.components import figure, help_text, long_table, plain, segments
 from webapp.components.attributes import attributes
-from webapp.components.difference import add_difference, difference_columns
+from webapp.components.figure_columns import HIDE, Layout, figure_columns
 from webapp.formats import bytes_text
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
@@ -28,16 +28,15 @@ from webapp.graph_analyser.plots.page import save_plot
 from webapp.query import number_of
 from webapp.theme import tokens
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-GROUPS = {
-    "always": "Always live",
-    "peak": "Live at the peak",
-    "other": "Reserved",
-    "gaps": "Gaps",
-    "rest": "Free",
-    "total": "Sum",
+#: Layout of the table.
+_LAYOUT: Layout = {
+    "part": {},
+    "label": {"flex": 3},
+    "category": {},
+    "size_bytes": {},
+    "so_far_bytes": {"width": 110},
+    "share": {"width": 85},
+    "variable": HIDE,
 }
 
 _ROW = 21  # pixels
@@ -70,9 +69,8 @@ def peak_tab(page: MemoryPage, theme: str) -> Component:
         role="group",
         **attributes(aria_label=label),
     )
-    table = long_table(
-        "memory-peak", page.key, page.query | {"tile": str(tile)}, _columns(other is not None), selectable=True
-    )
+    columns = figure_columns(_table(page.source, page.target, tile), _LAYOUT)
+    table = long_table("memory-peak", page.key, page.query | {"tile": str(tile)}, columns, selectable=True)
     return html.Div(
         [
             html.Div(bar, className="tab-bar"),
@@ -137,85 +135,16 @@ def _help() -> Component:
     )
 
 
-def _columns(comparing: bool) -> list[Column]:
-    columns = [
-        Column("Part", "Part", width=130),
-        Column("What", "What", flex=3),
-        Column("Category", "Category", width=130),
-    ]
-    if comparing:
-        return [*columns, *difference_columns("Bytes", "Bytes", "bytes")]
-    return [
-        *columns,
-        Column("Bytes", "Bytes", "bytes", width=110),
-        Column("So far", "So far", "bytes", help="Sum of the parts down to this one", width=110),
-        Column("Share", "Share", "percent", help="Bytes / memory of a tile", width=85),
-    ]
+def peak_rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
+    """The waterfall of the tile of a query as rows, of two reports side by side."""
+    return _table(source, target, number_of(query, "tile"))
 
 
-def peak_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
-    """The waterfall of the tile of a query as rows: Part, What, Category, Bytes, So far, Share, Variable Id; of two
-    reports Bytes of both, rows matched by part, category and variable."""
-    import pandas as pd
-
-    tile = number_of(query, "tile")
-    found = tile_peak(source, tile)
-    other = _of_target(target, tile)
-    if target is None or other is None:
-        return pd.DataFrame(_rows(found))
-    partner = match_variables(source, target).source_rows()
-    mine = {_key(row, None): row for row in _rows(found)}
-    theirs = {_key(row, partner): row for row in _rows(other)}
-    rows = []
-    for key in _merged(list(mine), list(theirs)):
-        row = dict(mine.get(key) or theirs[key])
-        row["Bytes_source"] = float(mine[key]["Bytes"]) if key in mine else np.nan
-        row["Bytes_target"] = float(theirs[key]["Bytes"]) if key in theirs else np.nan
-        rows.append({name: value for name, value in row.items() if name not in ("Bytes", "So far", "Share")})
-    return add_difference(pd.DataFrame(rows), "Bytes")
-
-
-def _rows(found: TilePeak) -> list[dict[str, Any]]:
-    running, rows = 0, []
-    for row in found.rows:
-        running += row.bytes if row.kind == "part" else 0
-        rows.append(
-            {
-                "Part": GROUPS[row.group],
-                "What": row.label,
-                "Category": row.category,
-                "Bytes": row.bytes,
-                "So far": running,
-                "Share": row.bytes / found.capacity,
-                "Variable Id": row.variable,
-            }
-        )
-    return rows
-
-
-def _key(row: Mapping[str, Any], partner: Any) -> tuple[str, str, str]:
-    """What a row is called in the source's words; "3 more of Variables" is the rest, however many it stands for."""
-    variable = int(row["Variable Id"])
-    if variable >= 0:
-        mine = variable if partner is None else int(partner[variable])
-        return str(row["Part"]), str(row["Category"]), f"#{mine}" if mine >= 0 else f"target #{variable}"
-    text = str(row["What"])
-    if row["Part"] == GROUPS["rest"]:
-        return GROUPS["rest"], "", ""
-    rest = text.split(" more of ", 1)
-    return str(row["Part"]), str(row["Category"]), rest[1] if len(rest) == 2 and row["Category"] else text
-
-
-def _merged(mine: list[Any], theirs: list[Any]) -> list[Any]:
-    """Keys of both, the target's own ones behind the last key of theirs that the source has too."""
-    found, at = list(mine), 0
-    for key in theirs:
-        if key in found:
-            at = found.index(key) + 1
-        else:
-            found.insert(at, key)
-            at += 1
-    return found
+def _table(source: ReportSource, target: ReportSource | None, tile: int) -> Table:
+    peak_of_source, peak_of_target = tile_peak(source, tile), _of_target(target, tile)
+    if target is None or peak_of_target is None:
+        return peak_table(peak_of_source).select(SHOWN_FIGURES)
+    return compared_peaks(source, target, (peak_of_source, peak_of_target))
 
 
 def _figure(found: TilePeak, other: TilePeak | None, theme: str, whole: bool) -> tuple[dict[str, Any], str]:
