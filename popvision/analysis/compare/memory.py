@@ -173,6 +173,20 @@ def details_pair(
     return DetailsPair(details.columns, pairs)
 
 
+def compared_details(pair: DetailsPair) -> Table:
+    """The tree of both reports as `details_table`, size_bytes of both at each column, NaN where a report lacks it."""
+    either = [row for pair_of_rows in pair.rows if (row := pair_of_rows[0] or pair_of_rows[1])]
+    sides: tuple[Side, Side] = ("source", "target")
+    figures = [Figure("path", "text", [row.key for row in either])]
+    figures.append(Figure("memory", "text", [row.label for row in either]))
+    for column, place in enumerate(pair.columns):
+        for at, side in enumerate(sides):
+            values = [None if (row := both[at]) is None else row.values[column] for both in pair.rows]
+            numbers = np.array([np.nan if value is None else value for value in values], float)
+            figures.append(Figure("size_bytes", "bytes", numbers, place, side))
+    return Table("memory_details", figures)
+
+
 def _under(row: DetailRow | None, parent: str) -> bool:
     return row is not None and (row.key == parent or row.key.startswith(parent + "/"))
 

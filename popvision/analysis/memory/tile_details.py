@@ -1,13 +1,13 @@
-"""The details tree of the memory report: what each selected tile, or all tiles, hold.
+"""The details tree of the memory report: bytes of each selected tile, or of all tiles together.
 
-The tree is the one users of tile processors know: including gaps; excluding gaps by memory region and by data type,
+From the top: including gaps; excluding gaps by memory region and by data type,
 each category once under Not Overlapped and once under Overlapped; then vertex data by category and by type. Every
 parent is the sum of its children; an overlapped byte is counted once (see CategoryMemory).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from popvision.analysis.memory.tile_contents import vertex_table
 from popvision.analysis.memory.usage import category_arrays, memory_by_tile
+from popvision.analysis.report.figure import Figure, Table, Unit, Values
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.analysis.report.tiles import physical_id, target_of
@@ -35,7 +36,7 @@ class DetailRow:
     key: str  #: path of keys, "/" between
     label: str
     depth: int
-    unit: str  #: "bytes" or "id"
+    unit: Unit  #: "bytes", or "id" in the row of physical tile ids
     values: list[int | None]
 
 
@@ -43,6 +44,29 @@ class DetailRow:
 class TileDetails:
     columns: list[str]  #: labels of the columns, such as "all tiles" or "tile 5"
     rows: list[DetailRow]  #: parents before their children
+
+
+def details_table(details: TileDetails) -> Table:
+    """The tree as a table: path (of keys), memory (the label), then size_bytes at each column (in the row of physical
+    tile ids: the id)."""
+    rows = details.rows
+    return Table(
+        "memory_details",
+        [
+            Figure("path", "text", [row.key for row in rows]),
+            Figure("memory", "text", [row.label for row in rows]),
+            *[
+                Figure("size_bytes", "bytes", _known([row.values[column] for row in rows]), place)
+                for column, place in enumerate(details.columns)
+            ],
+        ],
+    )
+
+
+def _known(values: list[int | None]) -> Values:
+    import pandas as pd
+
+    return pd.array(values, dtype="Int64")
 
 
 def tile_details(source: ReportSource, columns: TileColumns) -> TileDetails:
@@ -77,11 +101,12 @@ class _Tree:
     def add_row(self, key: str, label: str, values: Sequence[int]) -> None:
         self.rows.append(DetailRow(key, label, key.count("/"), "bytes", list(values)))
 
-    def sum(self, accept: Callable[[str, str, bool], bool]) -> Int64Array:
-        """Bytes per tile of the (category, region, overlapped) parts that `accept` takes."""
+    def sum(self, category: str | None = None, region: str | None = None, overlapped: bool | None = None) -> Int64Array:
+        """Bytes per tile of the parts of this category, region and overlap; None: of all."""
         total = np.zeros(self.num_tiles, dtype=np.int64)
-        for key, values in self.parts.items():
-            if accept(*key):
+        for part, values in self.parts.items():
+            chosen = zip(part, (category, region, overlapped), strict=True)
+            if all(wanted is None or own == wanted for own, wanted in chosen):
                 total += values
         return total
 
@@ -89,26 +114,25 @@ class _Tree:
 def _by_region(tree: _Tree, excluding: Int64Array) -> None:
     tree.add("excluding/region", "By Memory Region", excluding)
     for name in REGIONS:
-        total = tree.sum(lambda _category, region, _overlapped, name=name: region == name)  # type: ignore[misc]
-        tree.add(f"excluding/region/{name}", REGION_LABELS[name], total)
+        tree.add(f"excluding/region/{name}", REGION_LABELS[name], tree.sum(region=name))
 
 
 def _by_data_type(tree: _Tree, excluding: Int64Array) -> None:
     tree.add("excluding/type", "By Data Type", excluding)
-    for wanted, group, label in ((False, "separate", "Not Overlapped"), (True, "overlapped", "Overlapped")):
-        tree.add(f"excluding/type/{group}", label, tree.sum(lambda _c, _r, over, wanted=wanted: over == wanted))  # type: ignore[misc]
-        present = {category for category, _, overlapped in tree.parts if overlapped == wanted}
+    for overlapped, group, label in ((False, "separate", "Not Overlapped"), (True, "overlapped", "Overlapped")):
+        tree.add(f"excluding/type/{group}", label, tree.sum(overlapped=overlapped))
+        present = {category for category, _, is_overlapped in tree.parts if is_overlapped == overlapped}
         for name in CATEGORIES:
-            if name in present or not wanted:
-                total = tree.sum(lambda c, _r, over, key=(name, wanted): (c, over) == key)  # type: ignore[misc]
+            if name in present or not overlapped:
+                total = tree.sum(category=name, overlapped=overlapped)
                 tree.add(f"excluding/type/{group}/{name}", CATEGORY_LABELS[name], total)
 
 
 def _vertex_data(tree: _Tree, source: ReportSource) -> None:
-    totals = {name: tree.sum(lambda c, _r, _o, name=name: c == name) for name in VERTEX_CATEGORIES}  # type: ignore[misc]
-    whole = np.sum(list(totals.values()), axis=0)
-    tree.add("vertex", "Vertex Data", whole)
-    tree.add("vertex/category", "By Category", whole)
+    totals = {name: tree.sum(category=name) for name in VERTEX_CATEGORIES}
+    total_of_all = np.sum(list(totals.values()), axis=0)
+    tree.add("vertex", "Vertex Data", total_of_all)
+    tree.add("vertex/category", "By Category", total_of_all)
     for name, total in totals.items():
         tree.add(f"vertex/category/{name}", CATEGORY_LABELS[name], total)
     table = vertex_table(source, tree.columns)

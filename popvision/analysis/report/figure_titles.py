@@ -443,6 +443,11 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "programs": FigureTitle("Programs", "Programs that it creates"),
         "variables": FigureTitle("Variables", "Variables that it creates"),
     },
+    "memory_details": {
+        "path": _titled("Path", "Keys of the row and of the rows above it"),
+        "memory": _titled("Memory"),
+        "size_bytes": FigureTitle("{place}", "Bytes; in the row Physical Tile Id the id", field="{place}"),
+    },
     "tile_peak": {
         "kind": FigureTitle("Kind", "part: adds its bytes; total: the sum so far"),
         "group": FigureTitle("Group"),

@@ -18,7 +18,7 @@ from popvision.analysis.compare.liveness import (
     vertices_pair,
 )
 from popvision.analysis.compare.matching import match_vertex_types
-from popvision.analysis.compare.memory import joined
+from popvision.analysis.compare.memory import compared_details, details_pair, joined
 from popvision.analysis.compare.programs import compared_programs, program_tiles_pair
 from popvision.analysis.compare.steps import steps_of_both
 from popvision.analysis.compare.tile_peak import compared_peaks
@@ -31,6 +31,7 @@ from popvision.analysis.liveness.tile_peak import peak_table, tile_peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table, variables_table
 from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
+from popvision.analysis.memory.tile_details import details_table, tile_details
 from popvision.analysis.memory.tile_ranking import tile_ranking
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.memory.variable_tiles import variable_table
@@ -102,6 +103,8 @@ def every_table(source: ReportSource) -> list[Table]:
         aggregate_vertices(hardware, [0], 0, 10**9),
         steps_in_window(hardware, 0, 0, 1_000),
         steps_of_both(hardware, hardware, 0, (0, 1_000), (0, 1_000)),
+        details_table(tile_details(source, columns)),
+        compared_details(details_pair(source, source, columns, [0, 1], [], None)),
         file_table(sample),
         peak_table(tile_peak(source, 1)),
         compared_peaks(source, source, (tile_peak(source, 1), tile_peak(source, 1))),

@@ -25,7 +25,7 @@ from webapp.graph_analyser.memory.state import MemoryState
 from webapp.graph_analyser.memory.tables import (
     TABLES,
     all_variables,
-    details_frame,
+    details_rows,
     table_columns,
     table_of,
     tiles_table,
@@ -162,7 +162,7 @@ def test_a_planted_difference_is_found_once_with_its_sign(library: Library) -> N
             [2, sign * 1024, sign * 1024]
         ]
         assert not tiles[["Gaps_diff", "Always live_diff", "Not always live_diff"]].any(axis=None)
-        details = details_frame(source, target, {"vs": other}).set_index("Path")
+        details = figure_frame(details_rows(source, target, {"vs": other})).set_index("Path")
         changed = details[details["all tiles of replica 0_diff"] != 0]["all tiles of replica 0_diff"]
         assert set(changed.index) == {"including", "excluding", "excluding/region", "excluding/type"}
         assert set(changed) == {sign * 1024}

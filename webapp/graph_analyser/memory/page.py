@@ -43,7 +43,7 @@ from webapp.graph_analyser.memory.state import (
 from webapp.graph_analyser.memory.tables import (
     ROWS,
     all_variables,
-    details_frame,
+    details_rows,
     lowered,
     table_of,
     tiles_table,
@@ -146,7 +146,7 @@ def register(app: Dash, library: Library) -> None:
         register_row_choice(app, "mem", ClientsideFunction("memory", choose), rows)
     for tab, rows in ROWS.items():
         register_pair_rows(app, library, rows, partial(table_of, tab))
-    register_pair_rows(app, library, "memory-details", details_frame)
+    register_pair_rows(app, library, "memory-details", details_rows)
     register_pair_rows(app, library, "memory-variables", all_variables)
     register_pair_rows(app, library, "memory-tiles", tiles_table)
     register_pair_rows(app, library, "memory-peak", peak_rows)

@@ -7,7 +7,7 @@ and the replica. With several tiles of one report, each figure also has its diff
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from popvision.analysis.compare.matching import (
     Matching,
@@ -16,10 +16,17 @@ from popvision.analysis.compare.matching import (
     match_variables,
     match_vertex_types,
 )
-from popvision.analysis.compare.memory import columns_of_target, details_pair, joined, joined_tiles, replica_of_target
+from popvision.analysis.compare.memory import (
+    columns_of_target,
+    compared_details,
+    details_pair,
+    joined,
+    joined_tiles,
+    replica_of_target,
+)
 from popvision.analysis.memory.lowered import lowered_table, variables_table
 from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
-from popvision.analysis.memory.tile_details import tile_details
+from popvision.analysis.memory.tile_details import details_table, tile_details
 from popvision.analysis.memory.tile_ranking import tile_ranking
 from popvision.analysis.memory.variable_tiles import variable_table
 from popvision.analysis.report.figure import Table, with_changes
@@ -27,12 +34,8 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of
 from webapp.components import Column
-from webapp.components.difference import add_difference
 from webapp.components.figure_columns import figure_columns
 from webapp.query import number_of, whole_numbers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Match = Callable[[ReportSource, ReportSource], Matching]
 Read = Callable[[ReportSource, TileColumns], Table]
@@ -74,25 +77,12 @@ def table_of(tab: str, source: ReportSource, target: ReportSource | None, query:
     return joined(mine, other, match(source, target), id_figure, mine.placed_ids())
 
 
-def details_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
-    """The details tree as a table: Path, Memory, then a column per tile; in a comparison source, target, difference."""
-    import pandas as pd
-
+def details_rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
+    """The details tree as a table, of two reports side by side."""
     columns = columns_of(source, query)
     if target is None:
-        details = tile_details(source, columns)
-        frame = pd.DataFrame({"Path": [r.key for r in details.rows], "Memory": [r.label for r in details.rows]})
-        for column, name in enumerate(details.columns):
-            frame[name] = pd.array([row.values[column] for row in details.rows], dtype="Int64")
-        return frame
-    pair = details_pair(source, target, columns, *_chosen(query))
-    either = [mine or theirs for mine, theirs in pair.rows]
-    frame = pd.DataFrame({"Path": [r.key for r in either if r], "Memory": [r.label for r in either if r]})
-    for column, name in enumerate(pair.columns):
-        for side, end in ((0, "source"), (1, "target")):
-            values = [None if (row := both[side]) is None else row.values[column] for both in pair.rows]
-            frame[f"{name}_{end}"] = pd.array(values, dtype="Int64").astype(float)
-    return add_difference(frame, *pair.columns)
+        return details_table(tile_details(source, columns))
+    return compared_details(details_pair(source, target, columns, *_chosen(query)))
 
 
 def tiles_table(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
