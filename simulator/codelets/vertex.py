@@ -33,12 +33,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.base.errors import graph_object_load_error
+from simulator.base.errors import graph_object_load_error, missing_perf_estimate, poplar_error
 from simulator.codelets.counted_costs import counted_costs
 from simulator.codelets.fields import InOut, Input, Output, Vector, VectorList, field_spec
 from simulator.codelets.quarter_fields import with_numbers
 from simulator.codelets.run import batch_runner, vertex_runner
-from simulator.graph.vertices import BlockCosts, CostFunction, FieldSpec, VertexBlock, VertexType, with_metadata_fields
+from simulator.graph.vertices import (
+    MOST_CYCLES,
+    BlockCosts,
+    CostFunction,
+    FieldSpec,
+    VertexBlock,
+    VertexType,
+    with_metadata_fields,
+)
 
 __all__ = [
     "InOut",
@@ -115,7 +123,14 @@ def _costs(cls: type[Vertex], fields: tuple[FieldSpec, ...]) -> CostFunction:
         return counted_costs(cls, cls.kind, fields)
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
-        result = estimate(elements, block.values, target)
+        try:
+            result = estimate(elements, block.values, target)
+        except poplar_error:
+            raise
+        except Exception as error:
+            raise missing_perf_estimate(
+                f"{cls.__name__} cannot estimate its vertices: its estimate raised {type(error).__name__}: {error}"
+            ) from error
         cycles, flops = result if isinstance(result, tuple) else (result, None)
         per_vertex = _per_vertex(cls, cycles, len(block))
         return BlockCosts(
@@ -129,9 +144,14 @@ def _costs(cls: type[Vertex], fields: tuple[FieldSpec, ...]) -> CostFunction:
 
 
 def _per_vertex(cls: type[Vertex], figures: Any, n: int) -> Int64Array:
-    array = np.ceil(np.asarray(figures, np.float64)).astype(np.int64)
-    if array.shape not in ((), (n,)) or (array < 0).any():
+    try:
+        array = np.ceil(np.asarray(figures, np.float64))
+    except (TypeError, ValueError):
+        array = np.full(1, np.nan)
+    fits = array.shape in ((), (n,)) and bool(((array >= 0) & (array <= MOST_CYCLES)).all())
+    if not fits:
         raise graph_object_load_error(
-            f"{cls.__name__}.estimate must give one non-negative number per vertex ({n}), got shape {array.shape}."
+            f"{cls.__name__}.estimate must give one number from 0 to {MOST_CYCLES}, or one for each of the {n} "
+            f"vertices, not {figures!r:.60}."
         )
-    return np.broadcast_to(array, (n,)).copy()
+    return np.broadcast_to(array.astype(np.int64), (n,)).copy()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.arrays import Int64Array
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.errors import graph_connection_error, type_error, unknown_field
-from simulator.base.quarter import QuarterMetadata
-from simulator.base.types import Type, check_range, numpy_type
-from simulator.graph.vertices import FieldEdges, FieldSpec, VertexType
+from simulator.base.types import Type, check_range, integer_limits, numpy_type
+from simulator.graph.metadata import as_plain
+from simulator.graph.vertices import FieldEdges, FieldSpec, VertexType, largest_dims
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 class EdgeColumn:
     """The regions of one field: which vertex, which elements, and whether a region opens a new inner vector."""
 
-    __slots__ = ("lengths", "opens", "rows", "spec", "starts")
+    __slots__ = ("lengths", "limits", "longest", "opens", "rows", "spec", "starts")
 
-    def __init__(self, spec: FieldSpec) -> None:
+    def __init__(self, spec: FieldSpec, tile_bytes: int) -> None:
         self.spec = spec
+        self.limits = largest_dims(spec, tile_bytes)
+        self.longest = self.limits[-1] if self.limits else 1  #: elements of a vector, an inner one if there are several
         self.rows = array("q")
         self.starts = array("q")
         self.lengths = array("q")
@@ -39,6 +41,14 @@ class EdgeColumn:
         self.lengths.extend(lengths)
         self.opens.append(1)
         self.opens.extend([0] * (len(starts) - 1))
+
+    def remove_last(self, row: int) -> None:
+        """Take back what the vertex in the last row is connected to."""
+        end = len(self.rows)
+        while end and self.rows[end - 1] == row:
+            end -= 1
+        for column in (self.rows, self.starts, self.lengths, self.opens):
+            del column[end:]
 
     def edges(self, n: int) -> FieldEdges:
         """The column as arrays, sorted by vertex, for n vertices."""
@@ -85,9 +95,9 @@ class EdgeColumn:
 class FieldColumns:
     """The fields of the vertices of one type in one compute set, as `connect` and `setInitialValue` fill them."""
 
-    def __init__(self, store: GraphStore, compute_set: int, type_: VertexType) -> None:
+    def __init__(self, store: GraphStore, compute_set: int, type_: VertexType, tile_bytes: int) -> None:
         self.type = type_
-        self.edges = {f.name: EdgeColumn(f) for f in type_.fields if f.kind != "value"}
+        self.edges = {f.name: EdgeColumn(f, tile_bytes) for f in type_.fields if f.kind != "value"}
         #: simple field -> row -> value, in the field's type
         self.values: dict[str, dict[int, Any]] = {f.name: {} for f in type_.fields if f.kind == "value"}
         self.stale = False  #: whether the block's arrays lag behind
@@ -104,6 +114,13 @@ class FieldColumns:
             raise self.no_value(field)
         values[row] = state_value(self.type, field, value)
         self.stale = True
+
+    def remove_last(self, row: int) -> None:
+        """Take back the fields of the vertex in the last row."""
+        for column in self.edges.values():
+            column.remove_last(row)
+        for values in self.values.values():
+            values.pop(row, None)
 
     def known_size(self, row: int, field: str) -> int | None:
         """Elements (inner vectors of a vector of vectors) of what is connected or set; None where nothing is."""
@@ -142,21 +159,37 @@ class FieldColumns:
         )
 
 
-def state_value(vertex_type: VertexType, field: str, value: Any) -> Any:
-    """A value of a simple field as a number or an array of the field's type.
+def state_value(vertex_type: VertexType, field: str, value: Any, *, element: bool = False) -> Any:
+    """A value of a simple field, or of one `element` of it, as a number or an array of the field's type.
 
-    Raises `type_error` for what are no numbers, `overflow_error` for numbers that an integer field cannot hold."""
-    type_: Type | None = vertex_type.fields_by_name[field].type
-    if isinstance(value, QuarterMetadata):
-        value = value.getBinary()
+    Raises `type_error` for what are no numbers, fractions for an integer field, and one value for a vector or several
+    for a number; `overflow_error` for numbers that an integer field cannot hold."""
+    spec = vertex_type.fields_by_name[field]
+    type_: Type | None = spec.type
+    of = f"field '{field}' of {vertex_type.name}"
     try:
-        given = np.asarray(value)
-        if type_ is not None:
-            check_range(type_, given, f"field '{field}' of {vertex_type.name}")
-        array = given if type_ is None else given.astype(numpy_type(type_))
+        given = np.asarray(as_plain(value))
+        if type_ is None:
+            return given[()] if given.ndim == 0 else given
+        if given.ndim != (spec.elements and not element):
+            wanted = "a vector: give a list of numbers" if spec.elements and not element else "one number"
+            raise type_error(f"{of[0].upper()}{of[1:]} is {wanted}, not {value!r:.60}.")
+        if not _is_numeric(given):
+            raise type_error(f"{value!r:.60} is not a value for {of}; give numbers.")
+        check_range(type_, given, of)
+        if integer_limits(type_) is not None and given.dtype.kind == "f" and (given != np.trunc(given)).any():
+            raise type_error(f"{value!r:.60} is not a value for {of}, which holds whole numbers ({type_}).")
+        array = given.astype(numpy_type(type_))
     except (TypeError, ValueError, OverflowError):
-        raise type_error(f"{value!r} is not a value for field '{field}' of {vertex_type.name}.") from None
+        raise type_error(f"{value!r:.60} is not a value for {of}.") from None
     return array[()] if array.ndim == 0 else array
+
+
+def _is_numeric(values: AnyArray) -> bool:
+    numbers = (int, float, np.number)
+    return values.dtype.kind in "biuf" or (
+        values.dtype.kind == "O" and all(isinstance(value, numbers) for value in values.flat)
+    )
 
 
 def _offsets(counts: Int64Array) -> Int64Array:

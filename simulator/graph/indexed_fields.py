@@ -42,19 +42,31 @@ class IndexedFields:
             raise graph_connection_error(
                 f"{self._fields.vertex(row)}: field '{name}' has {known} elements; its size cannot become {size}."
             )
+        waiting = self._waiting.get((row, name), Elements())
+        beyond = [i for i in waiting.given if i >= size]
+        if known is None and beyond:
+            raise self._no_element(row, name, size, beyond[0])
         self._sizes[row, name] = size
         if known is None:
-            waiting = self._waiting.setdefault((row, name), Elements())
+            self._waiting[row, name] = waiting
             waiting.size = size
             self._finish_when_complete(row, name, waiting)
 
-    def give(self, row: int, name: str, index: int, what: Any) -> None:
-        """Set one element of a field: regions of an edge, or a value."""
-        waiting = self._waiting.setdefault((row, name), Elements(self._sizes.get((row, name))))
-        if index in waiting.given and name in self._fields.edges:
+    def check_element(self, row: int, name: str, index: int) -> None:
+        """Raises `graph_connection_error` for an element that is connected, `index_error` for one beyond the size."""
+        waiting = self._waiting.get((row, name))
+        if waiting is not None and index in waiting.given and name in self._fields.edges:
             raise graph_connection_error(
                 f"{self._fields.vertex(row)}: element {index} of field '{name}' is connected twice."
             )
+        size = self._sizes.get((row, name))
+        if size is not None and index >= size:
+            raise self._no_element(row, name, size, index)
+
+    def give(self, row: int, name: str, index: int, what: Any) -> None:
+        """Set one element of a field: regions of an edge, or a value."""
+        self.check_element(row, name, index)
+        waiting = self._waiting.setdefault((row, name), Elements(self._sizes.get((row, name))))
         waiting.given[index] = what
         self._finish_when_complete(row, name, waiting)
 
@@ -78,22 +90,25 @@ class IndexedFields:
             )
         if np.ndim(known) == 1:
             known = known.copy()
-            known[index] = state_value(fields.type, name, value)
+            known[index] = state_value(fields.type, name, value, element=True)
             fields.values[name][row] = known
             fields.stale = True
         else:
-            self.give(row, name, index, state_value(fields.type, name, value))
+            self.give(row, name, index, state_value(fields.type, name, value, element=True))
+
+    def remove(self, row: int) -> None:
+        """Take back all that was given for a vertex."""
+        for waiting in (self._waiting, self._sizes):
+            for key in [key for key in waiting if key[0] == row]:
+                del waiting[key]
+
+    def _no_element(self, row: int, name: str, size: int, index: int) -> Exception:
+        return index_error(
+            f"{self._fields.vertex(row)}: field '{name}' has {size} elements; there is no element {index}."
+        )
 
     def _finish_when_complete(self, row: int, name: str, waiting: Elements) -> None:
-        if waiting.size is None:
-            return
-        beyond = [i for i in waiting.given if i >= waiting.size]
-        if beyond:
-            raise index_error(
-                f"{self._fields.vertex(row)}: field '{name}' has {waiting.size} elements; there is no element "
-                f"{beyond[0]}."
-            )
-        if len(waiting.given) < waiting.size:
+        if waiting.size is None or len(waiting.given) < waiting.size:
             return
         column = self._fields.edges.get(name)
         if column is None:

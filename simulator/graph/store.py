@@ -95,6 +95,9 @@ class SourceCodelets(Protocol):
     def copy(self) -> Self:
         """The same codelets, to which others can be added on their own."""
 
+    def become(self, other: Any) -> None:
+        """Take the codelets of a copy, and no others."""
+
 
 @dataclass
 class GraphStore:
@@ -176,6 +179,30 @@ class GraphStore:
             if costs is not None and block.type.costs is not costs:
                 block.type = replace(block.type, costs=costs)
             first += len(block)
+
+    def remove_variables(self, first: int) -> None:
+        """Take back variable `first` and those after it, with their debug records: what a call that fails had made."""
+        v = self.variables
+        if first == len(v.base):
+            return
+        self.num_elements = v.base[first]
+        del self.debug_infos[v.debug_id[first] :]
+        for columns in (v.metadata, v.external, v.pending_mapping):
+            for variable in [variable for variable in columns if variable >= first]:
+                del columns[variable]
+        for element in [element for element in v.by_replica if element >= self.num_elements]:
+            del v.by_replica[element]
+        self.plain_variables.difference_update(range(first, len(v.base)))
+        self.base_array = self.base_array[:first]
+        for column in (v.base, v.numel, v.type, v.name, v.debug_id, v.constant, v.initial, v.host_visible, v.mapping):
+            del column[first:]
+
+    def remove_block(self, key: tuple[int, str]) -> None:
+        """Take back an open block that was made last, and what its compute set became with its first one."""
+        block = self.open_blocks.pop(key).block
+        self.settled_blocks = [other for other in self.settled_blocks if other is not block]
+        if all(other.compute_set != block.compute_set for other in self.settled_blocks):
+            self.external_sets.pop(block.compute_set, None)
 
     @property
     def num_vertices(self) -> int:

@@ -27,12 +27,14 @@ UNMAPPED = 0xFFFFFFFF
 class BlockBuilder:
     """The vertices of one type in one compute set that were added one by one."""
 
-    def __init__(self, store: GraphStore, compute_set: int, type_: VertexType, first_tile: int) -> None:
+    def __init__(
+        self, store: GraphStore, compute_set: int, type_: VertexType, first_tile: int, tile_bytes: int
+    ) -> None:
         self.store = store
         self.type = type_
         self.first_tile = first_tile
         self.tiles = array("L")
-        self.fields = FieldColumns(store, compute_set, type_)
+        self.fields = FieldColumns(store, compute_set, type_, tile_bytes)
         self.estimates: dict[int, tuple[int, int]] = {}
         self.constants: list[tuple[int, int]] = []  #: (row, variable) of constants made for value connections
         self.indexed = IndexedFields(self.fields)
@@ -45,8 +47,17 @@ class BlockBuilder:
         self.fields.stale = True
         return len(self.tiles) - 1
 
+    def remove_last(self) -> None:
+        """Take back the vertex that was added last, with everything that was connected to it."""
+        row = len(self.tiles) - 1
+        self.tiles.pop()
+        self.fields.remove_last(row)
+        self.indexed.remove(row)
+        self.constants = [constant for constant in self.constants if constant[0] != row]
+        self.fields.stale = True
+
     def connect(self, row: int, field: str, tensor: Tensor) -> None:
-        """Connect one tensor; the rank must suit the field's kind."""
+        """Connect one tensor; the rank must suit the field's kind. All checks come before the first write."""
         column = self.fields.edges.get(field)
         if column is None:
             raise self.fields.no_edge(field)
@@ -55,22 +66,25 @@ class BlockBuilder:
             self.check_type(spec, tensor)
         if column.rows and column.rows[-1] == row:
             raise self.fields.connected_twice(field, row)
-        if spec.type is QUARTER:
-            self.connect_metadata(row, spec, [tensor])
         strides = view.strides
         if spec.direction != "in" and (
             strides is None or 0 in strides or view.variable not in self.store.plain_variables
         ):
             self.check_writeable(spec, tensor)
-        self.fields.stale = True
         kind = spec.kind
         if (kind == "vector" and strides == (1,)) or (kind == "scalar" and strides == ()):
+            length = view.shape[0] if kind == "vector" else 1
+            if length > column.longest:
+                self.check_size(column, view.shape)
+            if spec.type is QUARTER:
+                self.connect_metadata(row, spec, [tensor])
             column.rows.append(row)
             column.starts.append(view.start)
-            column.lengths.append(view.shape[0] if kind == "vector" else 1)
+            column.lengths.append(length)
             column.opens.append(1)
         else:
             self.connect_regions(column, row, tensor)
+        self.fields.stale = True
 
     def connect_regions(self, column: EdgeColumn, row: int, tensor: Tensor) -> None:
         """The general case of `connect`: several regions, or a vector of vectors."""
@@ -80,8 +94,11 @@ class BlockBuilder:
             raise graph_connection_error(
                 f"Field '{spec.name}' of {self.type.name} needs a tensor of rank {rank}, got shape {tensor.shape()}."
             )
-        for part in tensor if rank == 2 else [tensor]:
-            starts, lengths = part.regions()
+        self.check_size(column, tensor.view.shape)
+        parts = [part.regions() for part in (tensor if rank == 2 else [tensor])]
+        if spec.type is QUARTER:
+            self.connect_metadata(row, spec, [tensor])
+        for starts, lengths in parts:
             column.add(row, starts.tolist(), lengths.tolist())
 
     def connect_list(self, row: int, field: str, tensors: Sequence[Tensor]) -> None:
@@ -103,12 +120,14 @@ class BlockBuilder:
                 raise graph_connection_error(
                     f"Field '{spec.name}' of {self.type.name} needs tensors of rank {rank}, got shape {tensor.shape()}."
                 )
+            self.check_size(column, (len(tensors), *tensor.view.shape))
             if spec.direction != "in":
                 self.check_writeable(spec, tensor)
-            starts, lengths = tensor.regions()
-            column.add(row, starts.tolist(), lengths.tolist())
+        parts = [tensor.regions() for tensor in tensors]
         if spec.type is QUARTER:
             self.connect_metadata(row, spec, tensors)
+        for starts, lengths in parts:
+            column.add(row, starts.tolist(), lengths.tolist())
         self.fields.stale = True
 
     def connect_element(self, row: int, field: str, index: int, tensor: Tensor) -> None:
@@ -125,10 +144,13 @@ class BlockBuilder:
                 f"An element of field '{field}' of {self.type.name} needs a tensor of rank {rank}, got shape "
                 f"{tensor.shape()}."
             )
-        if self.fields.edges[field].holds(row):
+        column = self.fields.edges[field]
+        if column.holds(row):
             raise self.fields.connected_twice(field, row)
+        self.check_size(column, (index + 1, *tensor.view.shape))
         if spec.direction != "in":
             self.check_writeable(spec, tensor)
+        self.indexed.check_element(row, field, index)
         if spec.type is QUARTER:
             self.connect_metadata(row, spec, [tensor])
         starts, lengths = tensor.regions()
@@ -136,18 +158,16 @@ class BlockBuilder:
 
     def connect_metadata(self, row: int, spec: FieldSpec, tensors: Sequence[Tensor]) -> None:
         """Connect the metadata of QUARTER tensors to the field's hidden edge; it must be the same for all of them."""
-        hidden = metadata_field(spec.name)
-        known = self.fields.edges[hidden].vectors_of(row)
-        for tensor in tensors:
-            element = int(tensor.getMetadata().regions()[0][0])
-            if known and known[0][0][0] != element:
-                raise tensor_metadata_error(
-                    f"{self.fields.vertex(row)}: field '{spec.name}' has tensors with different metadata; give all the "
-                    "same."
-                )
-            if not known:
-                self.fields.edges[hidden].add(row, [element], [1])
-                known = [[(element, 1)]]
+        hidden = self.fields.edges[metadata_field(spec.name)]
+        known = hidden.vectors_of(row)
+        given = {int(tensor.getMetadata().regions()[0][0]) for tensor in tensors}
+        if len(given.union(known[0][0][:1] if known else ())) > 1:
+            raise tensor_metadata_error(
+                f"{self.fields.vertex(row)}: field '{spec.name}' has tensors with different metadata; give all the "
+                "same."
+            )
+        if not known:
+            hidden.add(row, list(given), [1] * len(given))
 
     def tensors_of(self, row: int, field: str) -> list[Tensor]:
         """What an edge field is connected to: one tensor, or one per inner vector of a vector of vectors."""
@@ -229,6 +249,15 @@ class BlockBuilder:
                 f"Field '{spec.name}' of {self.type.name} takes {spec.type} elements, but the tensor holds "
                 f"{tensor.element_type}."
             )
+
+    def check_size(self, column: EdgeColumn, shape: tuple[int, ...]) -> None:
+        """Raises `graph_connection_error` for a tensor of more elements, or inner vectors, than the field can count."""
+        for size, limit in zip(shape, column.limits, strict=True):
+            if size > limit:
+                raise graph_connection_error(
+                    f"Field '{column.spec.name}' of {self.type.name} takes at most {limit} elements (getMaxFieldDim), "
+                    f"not {size}; split the tensor over several vertices."
+                )
 
     def check_writeable(self, spec: FieldSpec, tensor: Tensor) -> None:
         """Raises `graph_connection_error` for constants and aliases, which a vertex cannot write."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from simulator.arrays import Int64Array, UInt32Array
 from simulator.base.types import QUARTER, QUARTER_METADATA
+from simulator.base.vertex_layouts import LARGEST_COUNT
 
 VertexKind = Literal["worker", "supervisor", "multi"]
 
@@ -39,6 +40,18 @@ class FieldSpec:
     #: "scalars" and "vectors": how the vertex points at its list of edges (span: pointer and count; one_ptr ...)
     outer: str = "span"
     elements: bool = False  #: "value": a vector of state, not one number
+
+
+def largest_dims(spec: FieldSpec, tile_bytes: int) -> tuple[int, ...]:
+    """The largest size of each dimension of a field, the outer one first; () for one element.
+
+    It is the largest count that vertex state can hold; where the layout holds none, what fits into a tile's memory."""
+    if spec.kind == "scalar" or (spec.kind == "value" and not spec.elements):
+        return ()
+    element = tile_bytes // (1 if spec.type is None else spec.type.size)
+    inner = LARGEST_COUNT.get(spec.layout, element)
+    outer = LARGEST_COUNT.get(spec.outer, element if spec.kind == "scalars" else tile_bytes)
+    return {"scalars": (outer,), "vectors": (outer, inner)}.get(spec.kind, (inner,))
 
 
 def metadata_field(field: str) -> str:
@@ -96,6 +109,11 @@ class CompiledClass:
     entry: str
     constraints: tuple[str, ...]
     symbol: str = ""
+
+
+#: The largest number of cycles or flops of one vertex: more than two days at any clock of an IPU, and so far below
+#: 64 bits that sums over the vertices of a tile fit there.
+MOST_CYCLES = 2**48 - 1
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from simulator.base.errors import tensor_creation_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.types import TensorCloneDuplicationMethod, TensorCloneMethod, Type
 from simulator.graph.debug_context import DebugContext, as_context
+from simulator.graph.metadata import checked_metadata
 from simulator.graph.tensor import Tensor, tensor_of
 from simulator.graph.tile_mapping import merged
 from simulator.programming.mapping import intervals_of
@@ -78,12 +79,12 @@ def clone_n(state: GraphState, arguments: Sequence[Any], names: Mapping[str, Any
 
 
 def _checked(state: GraphState, what: str, given: dict[str, Any]) -> tuple[Tensor, Type, Tensor | None, DebugContext]:
-    """(tensor, type of the clone, its metadata tensor, context)."""
+    """(tensor, type of the clone, the metadata tensor that was given, context)."""
     t = given["t"]
     state.require_tensor(t, what)
     type_ = given.get("type", t.elementType())
-    context = as_context(given["debugContext"])
-    return t, type_, metadata_for(state, type_, given.get("metadata"), context, what, None), context
+    metadata = checked_metadata(state.store, type_, given.get("metadata"), what)
+    return t, type_, metadata, as_context(given["debugContext"])
 
 
 def _layout_of(state: GraphState, t: Tensor, method: TensorCloneMethod) -> _Layout:
@@ -119,6 +120,7 @@ def _laid_out(
     context: DebugContext,
 ) -> Tensor:
     """A new variable with a layout, under a shape."""
+    metadata = metadata_for(state, type_, metadata, context, "clone", None)
     out = add_row(state, type_, shape if layout.place is None else [layout.count], context, "variable", None)
     set_metadata(state.store, out, metadata)
     if len(layout.ends):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from io import IOBase, TextIOBase
 from pathlib import Path
@@ -32,22 +33,36 @@ Codelets = str | Path | type | ModuleType | VertexType
 def add_codelets(state: GraphState, arguments: Sequence[Any], names: Mapping[str, Any]) -> bool:
     """`Graph.addCodelets`."""
     sources, kind, flags, output, target = _arguments(arguments, names)
-    added = [_add_source(state, one, kind, flags, output, target) for one in sources]
+    with _all_or_none(state.store):
+        added = [_add_source(state, one, kind, flags, output, target) for one in sources]
     return all(added)
 
 
 def add_placeholders(state: GraphState, stream: Any, target: str) -> None:
     """`Graph.addCodeletPlaceholder`."""
     source = placeholder_source(stream_text(stream))
-    for type_ in library_of(state.store).add_text(source, "codelet placeholder", _architecture(state, target)):
-        _register(state.store, type_)
+    with _all_or_none(state.store):
+        for type_ in library_of(state.store).add_text(source, "codelet placeholder", _architecture(state, target)):
+            _register(state.store, type_)
 
 
-def registered_type(store: GraphStore, name: str | VertexType) -> VertexType:
-    """The vertex type of a name, or the one given, which is registered if none of its name is. Raises
-    `unknown_vertex_type`."""
+@contextmanager
+def _all_or_none(store: GraphStore) -> Iterator[None]:
+    """Leave the codelets of a graph as they were where adding some of them fails."""
+    types, supplied, library = dict(store.vertex_types), dict(store.supplied), store.codelets
+    sources = None if library is None else library.copy()
+    try:
+        yield
+    except BaseException:
+        store.vertex_types, store.supplied, store.codelets = types, supplied, library
+        if library is not None:
+            library.become(sources)
+        raise
+
+
+def type_of(store: GraphStore, name: str | VertexType) -> VertexType:
+    """The vertex type of a name, or the one given. Raises `unknown_vertex_type`."""
     if isinstance(name, VertexType):
-        store.vertex_types.setdefault(name.name, name)
         return name
     try:
         return store.vertex_types[name]

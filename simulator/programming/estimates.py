@@ -15,8 +15,8 @@ from simulator.base.target import Target
 from simulator.graph.introspection import introspect
 from simulator.graph.objects import VertexPerfEstimate, VertexRef
 from simulator.graph.store import GraphStore
-from simulator.graph.vertices import BlockCosts, VertexBlock
-from simulator.programming.codelets import registered_type
+from simulator.graph.vertices import MOST_CYCLES, BlockCosts, VertexBlock
+from simulator.programming.codelets import type_of
 from simulator.programming.state import GraphState
 
 _VERTEX = Parameter("v", instance_of(VertexRef))
@@ -35,12 +35,10 @@ def set_estimate(state: GraphState, arguments: Sequence[Any], names: Mapping[str
     form, given = _SET.choose(arguments, names)
     state.require_vertex(given["v"], "setPerfEstimate")
     estimate = given["estimate"] if form else VertexPerfEstimate(given["cycles"], given["flops"])
-    if (
-        not (isinstance(estimate.cycles, int | np.integer) and isinstance(estimate.flops, int | np.integer))
-        or min(estimate.cycles, estimate.flops) < 0
-    ):
+    if not _countable(estimate):
         raise poplar_error(
-            f"setPerfEstimate: {estimate.cycles} cycles and {estimate.flops} flops are not whole numbers from 0 on."
+            f"setPerfEstimate: {estimate.cycles!r} cycles and {estimate.flops!r} flops are not whole numbers from 0 to "
+            f"{MOST_CYCLES}."
         )
     given["v"].builder.set_estimate(given["v"].row, int(estimate.cycles), int(estimate.flops))
 
@@ -49,17 +47,17 @@ def register_estimator(
     store: GraphStore, vertex_type: str, f: Callable[[Any, Target], VertexPerfEstimate | int]
 ) -> None:
     """`Graph.registerPerfEstimator`."""
-    type_ = registered_type(store, vertex_type)
+    type_ = type_of(store, vertex_type)
     if not callable(f):
         raise poplar_error(f"registerPerfEstimator: {f!r} for {vertex_type} cannot be called.")
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
-        rows = [_estimate(f(introspect(block, row), target)) for row in range(len(block))]
+        rows = [_estimated(f, block, row, target) for row in range(len(block))]
         table = np.array([(e.cycles, e.flops) for e in rows], np.int64).reshape(-1, 2)
         return BlockCosts(table[:, 0], "fitted", "the program's performance estimator", table[:, 1])
 
-    store.vertex_types[vertex_type] = replace(type_, costs=costs)
-    store.estimators[vertex_type] = costs
+    store.vertex_types[type_.name] = replace(type_, costs=costs)
+    store.estimators[type_.name] = costs
 
 
 def estimate_of(state: GraphState, v: VertexRef) -> VertexPerfEstimate:
@@ -72,6 +70,8 @@ def estimate_of(state: GraphState, v: VertexRef) -> VertexPerfEstimate:
     block = v.builder.block
     try:
         costs = block.type.costs(block, elements_of(block), state.target)
+    except missing_perf_estimate:
+        raise
     except Exception as error:
         raise missing_perf_estimate(f"{block.type.name} cannot estimate its vertices: {error}") from error
     return VertexPerfEstimate(int(costs.cycles[v.row]), 0 if costs.flops is None else int(costs.flops[v.row]))
@@ -82,5 +82,27 @@ def elements_of(block: VertexBlock) -> dict[str, Int64Array]:
     return {name: column.elements_per_vertex(len(block)) for name, column in block.edges.items()}
 
 
-def _estimate(value: VertexPerfEstimate | int) -> VertexPerfEstimate:
-    return value if isinstance(value, VertexPerfEstimate) else VertexPerfEstimate(int(value))
+def _estimated(f: Callable[[Any, Target], Any], block: VertexBlock, row: int, target: Any) -> VertexPerfEstimate:
+    """What a program's estimator says of a vertex. Raises `missing_perf_estimate` where it raises or says nonsense."""
+    estimator = f"{block.type.name} cannot estimate its vertices: {getattr(f, '__qualname__', repr(f))}"
+    try:
+        value = f(introspect(block, row), target)
+    except Exception as error:
+        raise missing_perf_estimate(
+            f"{estimator}, registered for it, raised {type(error).__name__} for vertex {row}: {error}"
+        ) from error
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    estimate = value if isinstance(value, VertexPerfEstimate) else VertexPerfEstimate(value)
+    if not _countable(estimate):
+        raise missing_perf_estimate(
+            f"{estimator}, registered for it, gave {value!r:.60} for vertex {row}; give cycles, or a "
+            f"VertexPerfEstimate, as whole numbers from 0 to {MOST_CYCLES}."
+        )
+    return estimate
+
+
+def _countable(estimate: VertexPerfEstimate) -> bool:
+    """Whether both figures are whole numbers that sums of cycles can hold."""
+    figures = (estimate.cycles, estimate.flops)
+    return all(isinstance(n, int | np.integer) and 0 <= n <= MOST_CYCLES for n in figures)

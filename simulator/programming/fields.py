@@ -16,14 +16,13 @@ from simulator.base.errors import (
 )
 from simulator.base.overloads import Overloads, Parameter, instance_of
 from simulator.base.types import limits_of
-from simulator.base.vertex_layouts import LARGEST_COUNT
 from simulator.graph.field_links import FieldLink
 from simulator.graph.objects import FieldRef
 from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertex_builder import BlockBuilder
-from simulator.graph.vertices import FieldSpec, VertexType
-from simulator.programming.codelets import registered_type
+from simulator.graph.vertices import FieldSpec, VertexType, largest_dims
+from simulator.programming.codelets import type_of
 from simulator.programming.state import GraphState
 from simulator.programming.variables import new_constant
 
@@ -72,7 +71,7 @@ def connect_other(state: GraphState, builder: BlockBuilder, row: int, field: str
         _connect_field(state, builder, row, field, value)
         return
     if field in builder.fields.values:
-        builder.fields.set_value(row, field, value)
+        builder.indexed.set_initial(row, field, None, value)
         return
     column = builder.fields.edges.get(field)
     if column is None:
@@ -83,7 +82,14 @@ def connect_other(state: GraphState, builder: BlockBuilder, row: int, field: str
         else:
             builder.indexed.set_size(row, field, 0)
         return
-    builder.connect(row, field, _field_constant(state, builder, row, column.spec, value))
+    first_variable = len(state.store.variables.base)
+    try:
+        constant = _field_constant(state, builder, column.spec, value)
+        builder.connect(row, field, constant)
+    except BaseException:
+        state.store.remove_variables(first_variable)
+        raise
+    builder.constants.append((row, constant.view.variable))
 
 
 def _connect_field(state: GraphState, builder: BlockBuilder, row: int, field: str, other: FieldRef) -> None:
@@ -103,18 +109,24 @@ def _connect_element(state: GraphState, builder: BlockBuilder, row: int, field: 
     column = builder.fields.edges.get(field)
     if column is None:
         raise builder.fields.no_edge(field)
-    if not isinstance(what, Tensor):
-        what = _field_constant(state, builder, row, column.spec, what)
-    builder.connect_element(row, field, index, what)
+    if isinstance(what, Tensor):
+        builder.connect_element(row, field, index, what)
+        return
+    first_variable = len(state.store.variables.base)
+    try:
+        constant = _field_constant(state, builder, column.spec, what)
+        builder.connect_element(row, field, index, constant)
+    except BaseException:
+        state.store.remove_variables(first_variable)
+        raise
+    builder.constants.append((row, constant.view.variable))
 
 
-def _field_constant(state: GraphState, builder: BlockBuilder, row: int, spec: FieldSpec, value: Any) -> Tensor:
+def _field_constant(state: GraphState, builder: BlockBuilder, spec: FieldSpec, value: Any) -> Tensor:
     """A constant with a value that was given for an edge, on the tile that the vertex will have."""
     if spec.direction != "in" or spec.type is None or value is None:
         raise graph_connection_error(f"Field '{spec.name}' of {builder.type.name} needs a tensor, got {value!r}.")
-    constant = new_constant(state, spec.type, np.shape(value), value, "<const>")
-    builder.constants.append((row, constant.view.variable))
-    return constant
+    return new_constant(state, spec.type, np.shape(value), value, "<const>")
 
 
 def _not_delayed(other: FieldRef, delayed: Any) -> FieldRef:
@@ -135,7 +147,7 @@ def set_field_size(state: GraphState, field: FieldRef, size: int) -> None:
     _indexable(builder.type, field.name)
     if not isinstance(size, int | np.integer) or size < 0 or field.index is not None:
         raise index_error(f"setFieldSize: field '{field.name}' cannot have {size!r} elements.")
-    limit = _largest_size(builder.type.fields_by_name[field.name], 0)
+    limit = largest_dims(builder.type.fields_by_name[field.name], state.target.getBytesPerTile())[0]
     if size > limit:
         raise index_error(f"setFieldSize: field '{field.name}' holds at most {limit} elements, not {size}.")
     builder.indexed.set_size(row, field.name, int(size))
@@ -162,17 +174,15 @@ def field_size(state: GraphState, field: FieldRef) -> int:
 
 def max_field_dim(state: GraphState, vertex_name: str, field_name: str, dim_index: int) -> int:
     """`Graph.getMaxFieldDim`."""
-    spec = _indexable(registered_type(state.store, vertex_name), field_name)
-    dims = 2 if spec.kind == "vectors" else 1
-    if not isinstance(dim_index, int | np.integer) or not 0 <= dim_index < dims:
-        raise index_error(f"Field '{field_name}' of {vertex_name} has {dims} dimensions; there is no {dim_index}.")
-    element = spec.type.size if spec.type is not None and dim_index == dims - 1 else 1
-    return LARGEST_COUNT.get(_layout(spec, int(dim_index)), state.target.getBytesPerTile() // element)
+    dims = largest_dims(_indexable(type_of(state.store, vertex_name), field_name), state.target.getBytesPerTile())
+    if not isinstance(dim_index, int | np.integer) or not 0 <= dim_index < len(dims):
+        raise index_error(f"Field '{field_name}' of {vertex_name} has {len(dims)} dimensions; there is no {dim_index}.")
+    return dims[dim_index]
 
 
 def max_field_value(store: GraphStore, vertex_name: str, field_name: str) -> float:
     """`Graph.getMaxVertexFieldValue`."""
-    spec = _field(registered_type(store, vertex_name), field_name)
+    spec = _field(type_of(store, vertex_name), field_name)
     if spec.type is None:
         raise poplar_error(f"Field '{field_name}' of {vertex_name} takes any type; it has no largest value.")
     return limits_of(spec.type)[1]
@@ -192,8 +202,7 @@ def set_init_callback(state: GraphState, field: FieldRef, callback: Callable[...
 def _indexable(type_: VertexType, name: str) -> FieldSpec:
     """The field; raises `poplar_error` for one that is no vector."""
     spec = _field(type_, name)
-    vector_state = spec.elements or name in getattr(type_, "vectors", ())
-    if spec.kind == "scalar" or (spec.kind == "value" and not vector_state):
+    if spec.kind == "scalar" or (spec.kind == "value" and not spec.elements):
         raise poplar_error(f"Field '{name}' of {type_.name} is not indexable: it is one element, not a vector.")
     return spec
 
@@ -203,12 +212,3 @@ def _field(type_: VertexType, name: str) -> FieldSpec:
     if spec is None:
         raise unknown_field(f"{type_.name} has no field '{name}'; its fields are {', '.join(type_.fields_by_name)}.")
     return spec
-
-
-def _layout(spec: FieldSpec, dim: int) -> str:
-    """The layout with the count of a dimension."""
-    return spec.outer if spec.kind == "scalars" or (spec.kind == "vectors" and dim == 0) else spec.layout
-
-
-def _largest_size(spec: FieldSpec, dim: int) -> int:
-    return LARGEST_COUNT.get(_layout(spec, dim), LARGEST_COUNT["span"])

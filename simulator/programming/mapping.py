@@ -76,6 +76,8 @@ def map_to_one(store: GraphStore, t: Tensor, tile: int) -> None:
 
 def map_regions(store: GraphStore, starts: Int64Array, lengths: Int64Array, tiles: Int64Array) -> None:
     """Put regions of the element space, each within one variable, on tiles of the device."""
+    if not len(starts):
+        return
     pending = store.variables.pending_mapping
     owner = store.variable_of(starts)
     begins = starts - store.bases()[owner]
@@ -95,6 +97,7 @@ def set_intervals(state: GraphState, t: Tensor, begins: Int64Array, ends: Int64A
             f"{_described(t)} has {count} elements; interval [{begins[bad[0]]}, {ends[bad[0]]}) lies outside."
         )
     order = np.argsort(begins, kind="stable")
+    order = order[(ends > begins)[order]]
     overlap = np.flatnonzero(begins[order][1:] < ends[order][:-1])
     if len(overlap):
         raise invalid_tile_mapping(f"{_described(t)}: element {begins[order][1:][overlap[0]]} is mapped twice.")
@@ -102,12 +105,12 @@ def set_intervals(state: GraphState, t: Tensor, begins: Int64Array, ends: Int64A
     if view.strides is not None and view.is_contiguous() and len(order):
         b, e = begins[order], ends[order]
         whole = count == store.variables.numel[view.variable]
-        if whole and b[0] == 0 and e[-1] == count and (b[1:] == e[:-1]).all() and (e > b).all():
+        if whole and b[0] == 0 and e[-1] == count and (b[1:] == e[:-1]).all():
             store.variables.mapping[view.variable] = merged(e, device[order])
             store.variables.pending_mapping.pop(view.variable, None)
             return
-    starts, lengths, of = regions.cuts(*t.regions(), begins, ends)
-    map_regions(store, starts, lengths, device[of])
+    starts, lengths, of = regions.cuts(*t.regions(), begins[order], ends[order])
+    map_regions(store, starts, lengths, device[order][of])
 
 
 def intervals_of(state: GraphState, t: Tensor) -> tuple[Int64Array, Int64Array, Int64Array]:

@@ -82,9 +82,9 @@ def new_variable(
     state: GraphState, type_: Type, shape: Shape, context: Context, metadata: Tensor | None = None
 ) -> Tensor:
     """A variable without a tile mapping, with its metadata tensor where the type has one."""
-    own = as_context(context)
+    own, dims = as_context(context), _dims(shape)
     metadata = metadata_for(state, type_, metadata, own, "addVariable", None)
-    tensor = add_row(state, type_, shape, own, "variable", None)
+    tensor = add_row(state, type_, dims, own, "variable", None)
     set_metadata(state.store, tensor, metadata)
     return tensor
 
@@ -176,13 +176,17 @@ def new_constant(
     """A constant from one value, or one for each element."""
     own = as_context(context)
     dims = _dims(shape)
+    first = len(state.store.variables.base)
     metadata = metadata_for(state, type_, metadata, own, "addConstant", QuarterMetadata())
     try:
         if isinstance(values, _RawValues):
             values = values.typed(prod(dims))
         array = device_values(state.store, type_, values, prod(dims), metadata, "addConstant")
-    except type_error as error:
-        raise tensor_creation_error(f"addConstant, shape {list(dims)}: {error}") from None
+    except BaseException as error:
+        state.store.remove_variables(first)
+        if isinstance(error, type_error):
+            raise tensor_creation_error(f"addConstant, shape {list(dims)}: {error}") from None
+        raise
     tensor = add_row(state, type_, dims, own, "constant", array)
     set_metadata(state.store, tensor, metadata)
     return tensor

@@ -17,7 +17,7 @@ from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertex_builder import UNMAPPED, BlockBuilder
 from simulator.graph.vertices import ExternalExchange, FieldEdges, FieldSpec, VertexBlock, VertexType
-from simulator.programming.codelets import registered_type
+from simulator.programming.codelets import type_of
 from simulator.programming.fields import connect_other
 from simulator.programming.state import GraphState
 
@@ -41,23 +41,46 @@ def add_compute_set(store: GraphStore, context: Context) -> ComputeSet:
 
 def add_vertex(state: GraphState, cs: ComputeSet, vertex_type: str | VertexType, connections: Connections) -> VertexRef:
     """`Graph.addVertex`."""
-    _require_compute_set(state.store, cs)
+    store = state.store
+    _require_compute_set(store, cs)
+    if isinstance(connections, dict) or isinstance(connections, Mapping):  # noqa: SIM101 (the first is quick)
+        items: Iterable[Any] = connections.items()
+    else:  # a generator may add to the graph, so it ends before the vertex is made
+        items = connections if isinstance(connections, list | tuple) else list(connections)
     name = vertex_type if isinstance(vertex_type, str) else vertex_type.name
-    builder = state.store.open_blocks.get((cs.id, name))
+    builder = store.open_blocks.get((cs.id, name))
+    registers = False
     if builder is None:
+        registers = name not in store.vertex_types
         builder = _open_block(state, cs, vertex_type, name)
     assert isinstance(builder, BlockBuilder)
-    row = builder.add()
-    for item in connections.items() if isinstance(connections, Mapping) else connections:
-        try:
-            field, value = item
-        except (TypeError, ValueError):
-            field, value = _connection(item)
-        if isinstance(value, Tensor):
-            builder.connect(row, field, value)
-        else:
-            connect_other(state, builder, row, field, value)
+    row, first_variable = builder.add(), len(store.variables.base)
+    try:
+        for item in items:
+            try:
+                field, value = item
+            except (TypeError, ValueError):
+                field, value = _connection(item)
+            if isinstance(value, Tensor):
+                builder.connect(row, field, value)
+            else:
+                connect_other(state, builder, row, field, value)
+    except BaseException:
+        store.remove_variables(first_variable)
+        _remove_last(store, builder, (cs.id, name))
+        if registers:
+            del store.vertex_types[name]
+        raise
     return VertexRef(builder, row)
+
+
+def _remove_last(store: GraphStore, builder: BlockBuilder, key: tuple[int, str]) -> None:
+    """Take back the vertex added last, and its block if it is the only one."""
+    row = len(builder.tiles) - 1
+    store.field_links = [link for link in store.field_links if link.builder is not builder or link.row != row]
+    builder.remove_last()
+    if not builder.tiles:
+        store.remove_block(key)
 
 
 def add_external_exchange_vertex(
@@ -80,10 +103,11 @@ def add_external_exchange_vertex(
 
 
 def _open_block(state: GraphState, cs: ComputeSet, vertex_type: str | VertexType, key: str) -> BlockBuilder:
-    type_ = registered_type(state.store, vertex_type)
+    type_ = type_of(state.store, vertex_type)
     _set_kind(state.store, cs, key.endswith(_EXTERNAL))
     first_tile = state.device_tile(0) if state.num_tiles == 1 else UNMAPPED
-    builder = BlockBuilder(state.store, cs.id, type_, first_tile)
+    builder = BlockBuilder(state.store, cs.id, type_, first_tile, state.target.getBytesPerTile())
+    state.store.vertex_types.setdefault(type_.name, type_)
     state.store.open_blocks[cs.id, key] = builder
     state.store.settled_blocks.append(builder.block)
     return builder
@@ -130,8 +154,7 @@ def add_vertices(
     """`Graph.addVertices`."""
     store = state.store
     _require_compute_set(store, cs)
-    type_ = registered_type(store, vertex_type)
-    _set_kind(store, cs, False)
+    type_ = type_of(store, vertex_type)
     device = state.device_tiles(np.asarray(tiles, np.int64).reshape(-1))
     n = len(device)
     given, given_values = dict(edges), dict(values or {})
@@ -141,6 +164,8 @@ def add_vertices(
         _check_columns(store, type_.fields_by_name[name], column, n, type_.name)
     own_id = store.compute_set_debug_ids[cs.id] if debug_id is None else debug_id
     block = VertexBlock(cs.id, type_, 0, device.astype(np.uint32), columns, given_values, cycles, flops, own_id)
+    _set_kind(store, cs, False)
+    store.vertex_types.setdefault(type_.name, type_)
     store.settled_blocks.append(block)
     return block
 

@@ -127,7 +127,7 @@ CASES: dict[str, tuple[Case, type[Exception], str]] = {
     "getPerfEstimate where there is none": (
         lambda g, x: g.getPerfEstimate(without_estimate(g)),
         missing_perf_estimate,
-        "Outside cannot estimate its vertices: no figure",
+        "Outside cannot estimate its vertices: .*estimator, registered for it, raised LookupError .*: no figure",
     ),
     "getMaxFieldDim of a dimension that is not there": (
         lambda g, x: g.getMaxFieldDim("Plain", "row", 1),

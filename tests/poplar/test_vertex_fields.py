@@ -355,7 +355,7 @@ def test_what_estimators_see() -> None:
     assert graph.getPerfEstimate(v) == VertexPerfEstimate(51, 2)
     graph.setPerfEstimate(v, cycles=52, flops=3)
     assert graph.getPerfEstimate(v) == VertexPerfEstimate(52, 3)
-    with pytest.raises(poplar_error, match="-1 cycles and 0 flops are not whole numbers from 0 on"):
+    with pytest.raises(poplar_error, match="-1 cycles and 0 flops are not whole numbers from 0 to"):
         graph.setPerfEstimate(v, -1)
     assert concat(t[0], t[1]).numElements() == 8
 

@@ -50,6 +50,10 @@ class CodeletLibrary:
         copied._texts |= self._texts
         return copied
 
+    def become(self, other: CodeletLibrary) -> None:
+        """Take the sources of a copy, and no others; vertex types that refer to this library stay valid."""
+        self._units, self._paths, self._texts = list(other._units), set(other._paths), set(other._texts)
+
     def add_file(
         self, path: Path, type_: CodeletFileType, flags: str, output: IO[str] | None, target: str, architecture: str
     ) -> list[VertexType] | None:
