@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from popvision.analysis.operations.derived import derived_table
 from popvision.analysis.operations.table import operation_table
 from popvision.analysis.report.figure_titles import viewer_frame
 from webapp.arrays import Int64Array
@@ -19,30 +20,29 @@ def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
     source = context.source
     state = OperationState.read(source, context.params)
     groups = state.groups(source)
-    held = groups.found.columns()
-    frame = viewer_frame(operation_table(source, state.layer, state.ipu, state.level, state.under, state.by))
-    for name in (*(f"{field}_percent" for field in FIGURES), "cumulative"):
-        frame[name] = frame[name] / 100
+    recorded = groups.found.columns()
+    rows = operation_table(source, state.layer, state.ipu, state.level, state.under, state.by)
+    frame = viewer_frame(derived_table(source, rows, state.layer))
     fields = [Field("name", "Operation", "operation"), Field("operations", "Operations", "integer")]
     for field, (title, kind, _, is_shown) in FIGURES.items():
-        if field in held and (is_shown or field == state.by):
+        if field in recorded and (is_shown or field == state.by):
             fields.append(Field(field, title, kind))
             if field in groups.totals and field != "programs":
-                fields.append(Field(f"{field}_percent", "Share", "percent"))
+                fields.append(Field(f"{field}_share", "Share", "percent"))
             if field == state.by:
-                fields.append(Field("cumulative", "Cumulative", "percent"))
+                fields.append(Field("cumulative_share", "Cumulative", "percent"))
     title = f"Operations, most {FIGURES[state.by][0].lower()} first"
     table: Table = frame_table(title, frame, fields)
     blocks: list[Block] = [Note(each) for each in groups.found.missing]
     chosen = chosen_operations(source, state, context.params)
     if chosen is not None:
-        blocks.append(_facts(held, groups.totals, chosen.rows, names.show("operation", chosen.title)))
+        blocks.append(_facts(recorded, groups.totals, chosen.rows, names.show("operation", chosen.title)))
     return [*blocks, table]
 
 
-def _facts(held: dict[str, Int64Array], totals: dict[str, int], rows: list[int], title: str) -> Facts:
+def _facts(recorded: dict[str, Int64Array], totals: dict[str, int], rows: list[int], title: str) -> Facts:
     shown = []
-    for field, values in held.items():
+    for field, values in recorded.items():
         own, total = int(values[rows].clip(min=0).sum()), totals[field]
         share = percent_text(own / total) if total > 0 else ""
         shown.append((FIGURES[field][0], integer_text(own), f"{share} of {total:,}" if share else ""))

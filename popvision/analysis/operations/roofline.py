@@ -1,6 +1,4 @@
-"""Operations against what the machine can do: floating point operations per cycle over those per byte exchanged.
-
-    intensity = flops / bytes that its steps received         rate = flops / cycles of its steps
+"""Roofline of operations: floating point operations per cycle over those per byte exchanged (formulas: derived.py).
 
 Both over all recorded runs, cycles as operations.py counts them. Rates are those of one IPU: over several IPUs FLOPs
 and cycles are added up alike. Above `exchange x intensity` no rate can be reached while tiles receive one after the
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.operations.derived import quotient
 from popvision.analysis.operations.operations import FLOPS, RUNS
 from popvision.analysis.operations.table import OperationGroups
 from popvision.analysis.report.not_recorded import NotRecordedError
@@ -59,8 +58,8 @@ def roofline(source: ReportSource, groups: OperationGroups) -> Roofline:
     half, single = (each * target.tiles_per_ipu for each in PEAK_PER_TILE.get(target.architecture, (0, 0)))
     return Roofline(
         row,
-        flops[row] / received[row],
-        flops[row] / cycles[row],
+        quotient(flops[row], received[row]),
+        quotient(flops[row], cycles[row]),
         target.exchange_bytes_per_cycle * target.tiles_per_ipu,
         float(half),
         float(single),

@@ -135,6 +135,11 @@ _OPERATION_PERCENTS = {
     for id, entry in _OPERATION_SUMS.items()
 }
 
+_OPERATION_SHARES = {
+    f"{id}_share": FigureTitle("Share", formula=f"{entry.title} / {entry.title.lower()} of the report")
+    for id, entry in _OPERATION_SUMS.items()
+}
+
 #: Figures of a line of source, or of a file.
 _SOURCE_SUMS = {
     "cycles": FigureTitle(
@@ -167,6 +172,7 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
     },
     "operations": {
         "name": FigureTitle("Name", "Name of the operation's debug context"),
+        "operation": FigureTitle("Operation", "Library call, or the number of operations in the group"),
         "context": FigureTitle("Context", "Id of the operation's debug context"),
         "matched": FigureTitle("In", "Reports with operations of this name"),
         "operations": FigureTitle("Operations", "Number of operations in the group"),
@@ -177,6 +183,10 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
             formula="this row and all above it / the report's",
             column="cumulative_percent",
         ),
+        **_OPERATION_SHARES,
+        "cumulative_share": FigureTitle("Cumulative", formula="this row and all above it / the report's"),
+        "rate": FigureTitle("FLOP / cycle", formula="FLOPs / cycles"),
+        "intensity": FigureTitle("FLOP / byte", formula="FLOPs / bytes received"),
         "first_index": FigureTitle("First index", "First liveness index of its programs"),
         "last_index": FigureTitle("Last index", "Last liveness index of its programs"),
     },

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from popvision import pva
 from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.operations.code import code_in_memory
+from popvision.analysis.operations.derived import derived_table, quotient
 from popvision.analysis.operations.operations import operation_row, operations
 from popvision.analysis.operations.owners import NO_OPERATION, operations_above, owners
 from popvision.analysis.operations.table import (
@@ -241,3 +243,27 @@ def test_rows_of_another_producer_that_name_nothing_are_left_out(tmp_path: Path)
     assert found.owners.name == ["", "matMul"]
     assert found.tiles.tolist() == [0, 0]
     assert found.columns()["cycles"].sum() == 43
+
+
+def test_derived_figures_are_those_of_a_loop_over_rows(source: ReportSource) -> None:
+    table = operation_table(source)
+    plain, derived = viewer_frame(table).to_dict("records"), viewer_frame(derived_table(source, table))
+    assert derived["name"].tolist() == [row["name"] for row in plain]
+    for row, out in zip(plain, derived.to_dict("records"), strict=True):
+        for rate, divisor in (("rate", row["cycles"]), ("intensity", row["received"])):
+            known = not pd.isna(row["flops"]) and row["flops"] > 0 and divisor > 0
+            assert out[rate] == row["flops"] / divisor if known else np.isnan(out[rate])
+        assert out["code_share"] == row["code_percent"] / 100
+        assert out["cumulative_share"] == row["cumulative"] / 100
+    calls = dict(zip(derived["name"], derived["operation"], strict=True))
+    assert calls[NOT_ATTRIBUTED] == ""
+    assert (derived["rate"] > 0).any()
+    assert {name.partition("::")[0] for name in calls.values() if name} <= {"popops", "poplin"}
+    groups = viewer_frame(derived_table(source, operation_table(source, level=1)))
+    assert "2 operations" in groups["operation"].tolist()
+
+
+def test_a_quotient_needs_both_parts() -> None:
+    rates = quotient(np.array([6.0, 0.0, np.nan, 5.0, -1.0]), np.array([3.0, 2.0, 2.0, 0.0, 4.0]))
+    assert rates[0] == 2
+    assert np.isnan(rates[1:]).all()

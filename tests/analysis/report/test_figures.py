@@ -35,6 +35,7 @@ from popvision.analysis.memory.tile_details import details_table, tile_details
 from popvision.analysis.memory.tile_ranking import tile_ranking
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.memory.variable_tiles import variable_table
+from popvision.analysis.operations.derived import derived_table
 from popvision.analysis.operations.table import compared_operations, operation_table
 from popvision.analysis.programs.table import program_table, program_tiles
 from popvision.analysis.report.figure import Figure, Table, with_changes
@@ -93,6 +94,7 @@ def every_table(source: ReportSource) -> list[Table]:
         program_tiles(hardware, copy),
         program_tiles_pair(hardware, hardware, copy),
         operation_table(sample),
+        derived_table(sample, operation_table(sample)),
         compared_operations(sample, sample),
         exchange_programs_table(source),
         compared_exchanges(source, source),

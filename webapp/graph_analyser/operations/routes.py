@@ -14,13 +14,14 @@ import orjson
 from dash import Dash
 from flask import Response, request
 
+from popvision.analysis.operations.derived import library_call
 from popvision.analysis.operations.drawing import Drawing, Node, flow_drawing, parts_drawing
 from popvision.analysis.operations.layered_layout import Layout, layered
 from popvision.analysis.operations.operations import operation_row
 from webapp.data_routes import report_route
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.graph_analyser.operations.state import OperationState
-from webapp.graph_analyser.operations.tables import FIGURES, call_name
+from webapp.graph_analyser.operations.tables import FIGURES
 from webapp.query import optional_number_of
 
 if TYPE_CHECKING:
@@ -127,6 +128,6 @@ def _detail(source: ReportSource, node: Node, kind: str, clock: float) -> str:
     share = f" · {percent_text(node.value / node.total)}" if node.total > 0 else ""
     lead = {"group": f"{node.count:,} ops · ", "program": f"{_TYPES.get(node.type, node.type)} · "}.get(node.kind, "")
     if node.kind == "operation":
-        call = call_name(source, node.context)
+        call = library_call(source, node.context)
         lead = f"{call.rpartition('::')[2]} · " if call else ""
     return f"{lead}{shown}{share}"

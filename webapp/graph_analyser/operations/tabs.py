@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.operations.derived import library_call
 from popvision.analysis.operations.parts import program_rows, variable_rows
 from popvision.analysis.operations.table import OperationGroups
 from popvision.analysis.programs.debug_chain import debug_chain
@@ -23,7 +24,7 @@ from webapp.components.table import MOST_ROWS
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.graph_analyser.operations.plot_tabs import code_tab, cycles_tab, flops_tab
 from webapp.graph_analyser.operations.state import Chosen, OperationState, chosen_operations
-from webapp.graph_analyser.operations.tables import FIGURES, call_name
+from webapp.graph_analyser.operations.tables import FIGURES
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _content(context: ViewContext, tab: str, state: OperationState, chosen: Chos
 
 def _title(source: ReportSource, state: OperationState, chosen: Chosen) -> Any:
     count = sum(1 for row in chosen.rows if row)
-    call = call_name(source, chosen.context) if chosen.context >= 0 else ""
+    call = library_call(source, chosen.context) if chosen.context >= 0 else ""
     badge = f"context {chosen.context}" if chosen.context >= 0 else f"{count:,} operations"
     shown = [html.Strong(chosen.title, className="cut", title=chosen.title)]
     return [*shown, html.Span(call, className="panel-name"), html.Span(badge, className="badge")]
