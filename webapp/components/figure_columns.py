@@ -68,6 +68,12 @@ def figure_frame(table: Table) -> DataFrame:
     return add_difference(viewer_frame(table), *compared)
 
 
+def _help(table: Table, figure: Figure) -> str:
+    """What the figure is, its formula, and the source of modelled cycles."""
+    sources = [f"least certain source: {figure.provenance}"] if figure.provenance else []
+    return "; ".join([part for part in (figure_title(table.id, figure.id).hint, *sources) if part])
+
+
 def _places(table: Table, id: str) -> list[str]:
     return list(dict.fromkeys(figure.place for figure in table if figure.id == id))
 
@@ -79,15 +85,15 @@ def _column(table: Table, figure: Figure, layout: Mapping[str, Any]) -> Column:
         options = {"width": _WIDTHS.get(figure.unit, 120)} | dict(layout)
         if "flex" in options:
             options.pop("width")
-        return Column(field, placed(entry.title, _spoken(figure.place)), kind, help=entry.hint, **options)
+        return Column(field, placed(entry.title, _spoken(figure.place)), kind, help=_help(table, figure), **options)
     places = _places(table, figure.id)
     if figure.side == "change":
         return _change(field, entry.title, kind, figure.place, places[0])
     if len(places) == 1:
         preposition = "at" if figure.place.startswith("index") else "on"
         title = f"{entry.title} {preposition} {_spoken(figure.place)}"
-        return Column(field, title, kind, help=entry.hint, width=170)
-    return Column(field, _spoken(figure.place), kind, help=entry.hint, width=_NARROW, group=entry.title)
+        return Column(field, title, kind, help=_help(table, figure), width=170)
+    return Column(field, _spoken(figure.place), kind, help=_help(table, figure), width=_NARROW, group=entry.title)
 
 
 def _change(field: str, title: str, kind: str, place: str, first: str) -> Column:
@@ -110,6 +116,7 @@ def _compared(table: Table, figure: Figure, place: str) -> list[Column]:
     has_many = "{place}" in entry.title or len(_places(table, figure.id)) > 1
     title = placed(entry.title, _spoken(place) if has_many else "")
     field = field_of(table, figure).removesuffix("_source")
-    help = f"{entry.hint}." if entry.hint else ""
+    help = _help(table, figure)
+    help = f"{help}." if help else ""
     name = entry.title.replace(" {place}", "")
     return difference_columns(field, name, KINDS[figure.unit], group=title, help=help)

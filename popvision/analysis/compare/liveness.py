@@ -232,9 +232,9 @@ def cycles_pair(
     theirs = cycles_table(target, paired[paired >= 0].tolist(), tiles[1])
     figures = [ours.column("liveness_index"), Figure("target_index", "id", _or_none(paired)), ours.column("step")]
     for id in ("longest_cycles", "mean_cycles", "balance"):
-        there = pd.Series(np.full(len(paired), np.nan))
-        there[paired >= 0] = np.asarray(theirs[id], np.float64)
-        figures += [replace(ours.column(id), side="source"), replace(ours.column(id), values=there, side="target")]
+        values = pd.Series(np.full(len(paired), np.nan))
+        values[paired >= 0] = np.asarray(theirs[id], np.float64)
+        figures += [replace(ours.column(id), side="source"), replace(theirs.column(id), values=values, side="target")]
     return Table("cycle_estimates", figures)
 
 

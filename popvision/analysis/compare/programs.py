@@ -60,7 +60,9 @@ def program_tiles_pair(source: ReportSource, target: ReportSource, program: int)
     sides: tuple[tuple[Side, Table], ...] = (("source", mine), ("target", other))
     for id, (unit, _) in TILE_FIGURES.items():
         if id in mine or id in other:
-            figures += [Figure(id, unit, _filled(table, id, count), side=side) for side, table in sides]
+            for side, table in sides:
+                provenance = table.column(id).provenance if id in table else ""
+                figures.append(Figure(id, unit, _filled(table, id, count), side=side, provenance=provenance))
     return Table("program_tiles", figures)
 
 

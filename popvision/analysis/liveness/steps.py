@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import curve
 from popvision.analysis.report.columns import liveness, programs_of
-from popvision.analysis.report.figure import Figure, Table, Unit
+from popvision.analysis.report.figure import Figure, Table, Unit, least_certain
 from popvision.analysis.report.tiles import Where, target_of
 from popvision.arrays import Int64Array
-from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices
+from popvision.formats.profile.model import ComputeSetVertices
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -106,9 +106,17 @@ def cycles_table(source: ReportSource, indices: Sequence[int], tiles: range) -> 
                 "balance": float(cycles.mean()) / longest if longest else 1.0,
                 "device_us": longest / clock * 1e6 if clock > 0 else np.nan,
             }
-        rows.append(row | {"provenance": _least_certain(_groups(source, index))})
+        rows.append(row | {"provenance": least_certain(group.provenance for group in _groups(source, index))})
     frame = pd.DataFrame(rows, columns=list(_ESTIMATES))
-    return Table("cycle_estimates", [Figure(id, unit, frame[id]) for id, unit in _ESTIMATES.items()])
+    provenance = least_certain(frame["provenance"])
+    estimated = [id for id in _ESTIMATES if id.endswith("_cycles") or id == "device_us"]
+    return Table(
+        "cycle_estimates",
+        [
+            Figure(id, unit, frame[id], provenance=provenance if id in estimated else "")
+            for id, unit in _ESTIMATES.items()
+        ],
+    )
 
 
 _ESTIMATES: dict[str, Unit] = {
@@ -182,10 +190,6 @@ def _cycles(source: ReportSource, program: int, tiles: range) -> Int64Array | No
         whole = np.zeros(per_ipu, dtype=np.int64) if cycles is None else np.asarray(cycles, dtype=np.int64)
         parts.append(_on_tiles(whole, ipu, tiles, per_ipu))
     return np.concatenate(parts).astype(np.int64) if known else None
-
-
-def _least_certain(groups: list[ComputeSetVertices]) -> str:
-    return max((group.provenance for group in groups), key=PROVENANCE.index, default="")
 
 
 def curve_table(source: ReportSource, where: Where = Where(), text: str = "") -> Table:  # noqa: B008

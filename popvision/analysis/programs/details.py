@@ -10,6 +10,7 @@ import numpy as np
 
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.report.columns import programs_of
+from popvision.analysis.report.figure import Provenance, least_certain
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROVENANCE
@@ -95,8 +96,6 @@ def program_facts(source: ReportSource, program: int, ipu: int | None = None) ->
     compute_set = int(programs.compute_set[program])
     sets = reader.compute_sets()
     entered, trips = recorded_trips(source, program)
-    classes = [row.provenance for row in vertex_rows(source, program)]
-    classes += [row.provenance for row in cost_rows(source, program)]
     return ProgramFacts(
         program=program,
         type=programs.type[program],
@@ -117,7 +116,7 @@ def program_facts(source: ReportSource, program: int, ipu: int | None = None) ->
         bytes_received=int(sums.bytes_received[program]),
         bytes_sent=int(sums.bytes_sent[program]),
         flops=int(sets.flops[compute_set]) if compute_set >= 0 else -1,
-        provenance=least_certain(classes),
+        provenance=cycles_provenance(source, program),
     )
 
 
@@ -133,10 +132,10 @@ def recorded_trips(source: ReportSource, program: int) -> tuple[int, int]:
     return entered, trips
 
 
-def least_certain(classes: list[str]) -> str:
-    """The last of exact, fitted, guess, unknown that occurs; "" for none."""
-    known = [PROVENANCE.index(each) for each in classes if each in PROVENANCE]
-    return PROVENANCE[max(known)] if known else ""
+def cycles_provenance(source: ReportSource, program: int) -> Provenance:
+    """The least certain source of a program's cycles: of its vertices and of the terms stored for it."""
+    classes = [row.provenance for row in vertex_rows(source, program)]
+    return least_certain(classes + [row.provenance for row in cost_rows(source, program)])
 
 
 def tile_figures(source: ReportSource, program: int) -> TileFigures:

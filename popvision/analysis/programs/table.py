@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.programs.details import code_bytes_of, tile_figures
+from popvision.analysis.programs.details import code_bytes_of, cycles_provenance, tile_figures
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.memory import peak_live
 from popvision.analysis.report.columns import programs_of
@@ -120,13 +121,15 @@ def program_tiles(source: ReportSource, program: int) -> Table:
     """A row per tile of all IPUs: tile, ipu, then what the report holds of estimated_cycles (of one execution),
     recorded_cycles (of the last recorded step), received_bytes, sent_bytes, exchange_code_bytes and control_code_bytes.
     ValueError for a program that is not there."""
-    found = tile_figures(source, program)
-    known = [
+    by_tile = tile_figures(source, program)
+    stored = [
         Figure(id, unit, values)
         for id, (unit, field) in TILE_FIGURES.items()
-        if (values := getattr(found, field)) is not None
+        if (values := getattr(by_tile, field)) is not None
     ]
-    return Table("program_tiles", [*tile_numbers(source), *known])
+    provenance = cycles_provenance(source, program)
+    stored = [replace(each, provenance=provenance) if each.unit == "cycles" else each for each in stored]
+    return Table("program_tiles", [*tile_numbers(source), *stored])
 
 
 def tile_numbers(source: ReportSource) -> list[Figure]:

@@ -11,13 +11,14 @@ stand under the id in `figure_titles`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
 from popvision.arrays import AnyArray, BoolArray
+from popvision.formats.profile.model import PROVENANCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,8 +45,8 @@ Unit: TypeAlias = Literal[
 ]
 
 #: The least certain source of the values of modelled cycles: a public formula, constants fitted to published figures, a
-#: default for an unknown codelet. "" for figures that no model makes, or where the report does not say.
-Provenance: TypeAlias = Literal["", "exact", "fitted", "guess"]
+#: default for an unknown codelet, no source given. "" for figures that no model makes, or where the report is silent.
+Provenance: TypeAlias = Literal["", "exact", "fitted", "guess", "unknown"]
 
 #: A table of two reports has a figure twice; one with several places has the change of later places to the first.
 Side: TypeAlias = Literal["", "source", "target", "change"]
@@ -117,6 +118,12 @@ class Table:
     def take(self, rows: slice | BoolArray) -> Table:
         """Some of the rows: a slice, or those where a mask is true."""
         return Table(self.id, [replace(each, values=_rows(each.values, rows)) for each in self.figures])
+
+
+def least_certain(classes: Iterable[str]) -> Provenance:
+    """The last of exact, fitted, guess, unknown that occurs; "" for none of them."""
+    known = [PROVENANCE.index(each) for each in classes if each in PROVENANCE]
+    return cast(Provenance, PROVENANCE[max(known)]) if known else ""
 
 
 def table_of(id: str, units: Mapping[str, Unit], values: Mapping[str, Values] | pd.DataFrame) -> Table:

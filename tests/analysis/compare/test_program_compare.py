@@ -104,7 +104,7 @@ def test_a_file_with_itself_is_line_by_line(pair: tuple[ReportSource, ReportSour
     assert rows.source.tolist() == rows.target.tolist() == list(range(1, len(rows.source) + 1))
     at = line_of("add") - 1
     assert row_texts(source, rows, at, at + 1, target)[0].endswith("# line add")
-    with pytest.raises(ValueError, match="nothing was made"):
+    with pytest.raises(ValueError, match="no program or variable comes from"):
         source_rows(source, "/etc/passwd")
 
 

@@ -18,6 +18,7 @@ from popvision.analysis.liveness.steps import (
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from tests.analysis.memory.memory_case import make_case, write_case
+from webapp.components.figure_columns import figure_columns
 
 
 @pytest.fixture
@@ -48,6 +49,17 @@ def test_cycles_of_an_index_are_over_its_tiles(source: ReportSource) -> None:
     assert rows[2]["Maximum"] != rows[2]["Maximum"]  # not known
     one = viewer_frame(cycles_table(source, [0], range(4, 5))).to_dict("records")[0]
     assert (one["Maximum"], one["Tile"], one["Balance"]) == (1100, 4, 1.0)
+
+
+def test_estimates_carry_their_least_certain_source(source: ReportSource) -> None:
+    for indices, least in (([0], "exact"), ([1], ""), ([0, 2], "guess")):
+        table = cycles_table(source, indices, range(6))
+        for id in ("longest_cycles", "mean_cycles", "shortest_cycles", "device_us"):
+            assert table.column(id).provenance == least
+        assert table.column("longest_tile").provenance == ""
+        titles = {column.title: column.help for column in figure_columns(table)}
+        ending = f"; least certain source: {least}" if least else "Cycles of the longest tile: the length of the step"
+        assert titles["Max cycles"].endswith(ending)
 
 
 def test_vertices_of_two_indices(source: ReportSource) -> None:

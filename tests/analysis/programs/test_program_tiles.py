@@ -40,6 +40,26 @@ def test_rows_are_those_of_the_arrays() -> None:
     assert frame["Received"].sum() == messages_of(source, program).bytes.sum() > 0
 
 
+def test_cycles_of_tiles_carry_the_class_of_their_program() -> None:
+    source = ReportSource(SAMPLES / "train_mlp")
+    program = program_ending(source, "layer1/fwd/Conv_1/Convolve")
+    with sqlite3.connect(f"file:{SAMPLES / 'train_mlp' / 'profile.pop'}?mode=ro", uri=True) as db:
+        classes = db.execute(
+            "select distinct provenance from compute_set_vertices join programs using (compute_set) "
+            f"where programs.id = {program}"
+        ).fetchall()
+        terms = db.execute(
+            "select source from cost_terms where object = 'program:' || ? or object = "
+            "(select 'computeSet:' || compute_set from programs where id = ?)",
+            (program, program),
+        ).fetchall()
+    order = ["exact", "fitted", "guess", "unknown"]
+    expected = max([name for (name,) in classes] + [text.partition(":")[0] for (text,) in terms], key=order.index)
+    tiles = program_tiles(source, program)
+    assert tiles.column("estimated_cycles").provenance == expected
+    assert tiles.column("tile").provenance == ""
+
+
 def test_a_planted_difference_is_on_its_tile(tmp_path: Path) -> None:
     source = ReportSource(planted().write(tmp_path / "source"))
     messages = [(tile, (tile + 1) % 8, 256 + 44 * (tile == 3)) for tile in range(8)]

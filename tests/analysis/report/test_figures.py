@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -38,9 +39,10 @@ from popvision.analysis.memory.variable_tiles import variable_table
 from popvision.analysis.operations.derived import derived_table
 from popvision.analysis.operations.table import compared_operations, operation_table
 from popvision.analysis.programs.table import program_table, program_tiles
-from popvision.analysis.report.figure import Figure, Table, with_changes
+from popvision.analysis.report.figure import Figure, Table, Unit, headings, least_certain, table_of, with_changes
 from popvision.analysis.report.figure_titles import (
     TITLES,
+    FigureTitle,
     UnknownFigureError,
     field_of,
     figure_title,
@@ -53,6 +55,7 @@ from popvision.analysis.report.tiles import Where, target_of
 from popvision.analysis.source_code.lines import file_table, line_table
 from tests.analysis.memory.memory_case import make_case, write_case
 from tests.samples import SAMPLES, program_ending
+from webapp.components.figure_columns import KINDS, figure_columns
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +138,31 @@ def test_a_figure_that_is_not_listed_is_an_error() -> None:
             show(table)
     with pytest.raises(UnknownFigureError, match="'instances' of table 'none'"):
         figure_title("none", "instances")
+
+
+def test_a_page_lays_out_a_new_column_by_its_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A figure and its entry of the catalogue are enough; its unit comes from the figure, never from its name."""
+    monkeypatch.setitem(TITLES["vertices_on_tiles"], "heat_bytes", FigureTitle("Heat", "How warm it gets"))
+    for unit, kind in (("bytes", "bytes"), ("count", "integer"), ("text", "text")):
+        table = headings("vertices_on_tiles", {"name": "text", "heat_bytes": unit})
+        assert [(column.title, column.kind) for column in figure_columns(table)][1] == ("Heat", kind)
+    assert set(KINDS) == set(get_args(Unit))
+
+
+def test_a_table_has_the_figures_of_its_units_and_no_others() -> None:
+    table = table_of("variables", {"name": "text", "size_bytes": "bytes"}, {"size_bytes": [4], "name": ["a"], "x": [1]})
+    assert [(figure.id, figure.unit) for figure in table] == [("name", "text"), ("size_bytes", "bytes")]
+    with pytest.raises(KeyError, match="size_bytes"):
+        table_of("variables", {"size_bytes": "bytes"}, {"name": ["a"]})
+    assert len(headings("variables", {"name": "text"})) == 0
+
+
+@pytest.mark.parametrize(
+    ("classes", "least"),
+    [([], ""), (["exact"], "exact"), (["exact", "guess", "fitted"], "guess"), (["", "fitted", "other"], "fitted")],
+)
+def test_the_least_certain_source_counts(classes: list[str], least: str) -> None:
+    assert least_certain(classes) == least
 
 
 def test_figures_of_different_length_are_no_table() -> None:
