@@ -1,7 +1,8 @@
 """DeviceManager: the simulated hardware of this computer.
 
 POPVISION_IPUS says how many IPUs there are (16 when it is not set). Devices are numbered as on real systems: first the
-single IPUs, then pairs of neighbours, then groups of four, and so on up to all of them.
+single IPUs, then pairs of neighbours, then groups of four, and so on up to all of them. POPVISION_IPU_IDS lists the
+IPUs that a job was given of a larger system; device ids are those of the part, as in a partition of a real system.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from simulator.engine.devices.device_locks import DeviceLocks
 from simulator.engine.devices.what_if import overridden
 from simulator.machine.targets import MK2
 
-VARIABLE = "POPVISION_IPUS"
+VARIABLE, ALLOTTED = "POPVISION_IPUS", "POPVISION_IPU_IDS"
 DEFAULT_IPUS = 16
 
 
@@ -25,11 +26,13 @@ class DeviceManager:
     """Finds devices. Simulated hardware is a Mk2 system unless POPVISION_TARGET names another chip."""
 
     def __init__(self) -> None:
-        text = os.environ.get(VARIABLE, str(DEFAULT_IPUS))
-        if not text.isdigit():
-            raise invalid_machine_model(f"{VARIABLE}='{text}' is not a number of IPUs; write a whole number.")
-        self._ipus = int(text)
+        self._ipus = _ipus_of_system(os.environ)
         self._locks = DeviceLocks()
+
+    @property
+    def num_ipus(self) -> int:
+        """How many IPUs the system, or the part of it that a job was given, has."""
+        return len(self._ipus)
 
     @staticmethod
     def createDeviceManager() -> DeviceManager:
@@ -38,8 +41,8 @@ class DeviceManager:
     def _groups(self) -> list[tuple[int, ...]]:
         groups: list[tuple[int, ...]] = []
         size = 1
-        while size <= self._ipus:
-            groups += [tuple(range(first, first + size)) for first in range(0, self._ipus - size + 1, size)]
+        while size <= self.num_ipus:
+            groups += [self._ipus[first : first + size] for first in range(0, self.num_ipus - size + 1, size)]
             size *= 2
         return groups
 
@@ -68,7 +71,7 @@ class DeviceManager:
         groups = self._groups()
         if not 0 <= deviceId < len(groups):
             raise index_error(
-                f"There is no device {deviceId}; {VARIABLE}={self._ipus} gives ids 0 to {len(groups) - 1}."
+                f"There is no device {deviceId}; a system of {self.num_ipus} IPUs gives ids 0 to {len(groups) - 1}."
             )
         return self._device(deviceId, groups[deviceId])
 
@@ -78,6 +81,26 @@ class DeviceManager:
 
 def _hardware(ipus: int, type_: TargetType) -> Target:
     return overridden(Target(type_, MK2, num_ipus=ipus, compile_ipu_code=type_ is TargetType.IPU), os.environ)
+
+
+def _ipus_of_system(environment: Mapping[str, str]) -> tuple[int, ...]:
+    """The IPUs of the whole system that devices are made of, in ascending order. Raises `invalid_machine_model`."""
+    text, listed = environment.get(VARIABLE), environment.get(ALLOTTED)
+    if text is not None and not (text.isascii() and text.isdigit()):
+        raise invalid_machine_model(f"{VARIABLE}='{text}' is not a number of IPUs; write a whole number.")
+    if not listed:
+        return tuple(range(DEFAULT_IPUS if text is None else int(text)))
+    words = [word.strip() for word in listed.split(",")]
+    if not all(word.isascii() and word.isdigit() for word in words):
+        raise invalid_machine_model(f"{ALLOTTED}='{listed}' is not a list of IPUs; write numbers, as in 4,5,6,7.")
+    ipus = tuple(sorted({int(word) for word in words}))
+    if len(ipus) != len(words):
+        raise invalid_machine_model(f"{ALLOTTED}='{listed}' names an IPU twice; name each once.")
+    if text is not None and int(text) != len(ipus):
+        raise invalid_machine_model(
+            f"{VARIABLE}={text} and {ALLOTTED}='{listed}' disagree; unset one, or give as many IPUs as the list has."
+        )
+    return ipus
 
 
 def _no_options(opts: Mapping[str, Any] | None) -> None:

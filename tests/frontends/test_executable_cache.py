@@ -1,0 +1,225 @@
+"""The executable cache: hits, damage, and several processes on one folder."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from simulator.engine import executable_file
+from simulator.frontends.session.executable_cache import ExecutableCache, Outcome, executable_key
+from simulator.poplar import FLOAT, DeviceManager, Engine, Graph, Target, TargetType, compileGraph, poplar_error
+from simulator.poplar.program import Sequence
+from simulator.poplibs import popops
+
+KEY = "00c0ffee00c0ffee"
+
+#: Fetches one key: compiles a small program, says so on standard output, and waits where its third argument says.
+FETCHER = """
+import sys, time, resource, signal
+from pathlib import Path
+from simulator.frontends.session.executable_cache import ExecutableCache
+from tests.frontends.test_executable_cache import KEY, compiled
+def compile_executable():
+    print("compiling", flush=True)
+    time.sleep(float(sys.argv[2]))
+    return compiled()
+if len(sys.argv) > 3:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
+cache = ExecutableCache(Path(sys.argv[1]), ".popef", lambda sentence: print("warning:", sentence, flush=True))
+for _ in range(2):
+    print(cache.fetch(KEY, compile_executable).outcome.value, flush=True)
+"""
+
+
+def compiled():
+    """A program that adds 2 to each of 8 numbers; the host writes and reads them."""
+    graph = Graph(Target.createIPUTarget(1, "ipu2"))
+    popops.addCodelets(graph)
+    x = graph.addVariable(FLOAT, [8], "x")
+    two = graph.addConstant(FLOAT, [8], [2.0] * 8, "two")
+    for tensor in (x, two):
+        graph.setTileMapping(tensor, 0)
+    graph.createHostWrite("in", x)
+    graph.createHostRead("out", x)
+    program = Sequence()
+    popops.addInPlace(graph, x, two, program, "add")
+    return compileGraph(graph, [program])
+
+
+def result_of(executable):
+    """What the program makes of 0 to 7."""
+    device = DeviceManager().getDevices(TargetType.IPU, 1)[0]
+    with device:
+        engine = Engine(executable)
+        engine.load(device)
+        engine.writeTensor("in", np.arange(8, dtype=np.float32))
+        engine.run(0)
+        out = np.zeros(8, np.float32)
+        engine.readTensor("out", out)
+    return out.tolist()
+
+
+@pytest.fixture(autouse=True)
+def own_locks(monkeypatch, tmp_path):
+    monkeypatch.setenv("POPVISION_LOCKS", str(tmp_path / "locks"))
+
+
+@pytest.fixture
+def cache(tmp_path):
+    """A cache in an empty folder; `cache.sentences` are its warnings."""
+    sentences = []
+    cache = ExecutableCache(tmp_path / "cache", ".popef", sentences.append)
+    cache.sentences = sentences
+    return cache
+
+
+def fetch(cache):
+    """The outcome, how often it compiled, and the executable."""
+    compilations = []
+
+    def compile_executable():
+        compilations.append(1)
+        return compiled()
+
+    fetched = cache.fetch(KEY, compile_executable)
+    return fetched.outcome, len(compilations), fetched.executable
+
+
+def start(folder, seconds=0.0, *limit):
+    return subprocess.Popen(
+        [sys.executable, "-c", FETCHER, str(folder), str(seconds), *map(str, limit)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def lines_of(process):
+    return process.communicate(timeout=120)[0].splitlines()
+
+
+def test_the_second_fetch_compiles_nothing_and_computes_the_same(cache):
+    outcome, compilations, executable = fetch(cache)
+    assert (outcome, compilations) == (Outcome.STORED, 1)
+    assert cache.path(KEY).is_file()
+    outcome, compilations, again = fetch(cache)
+    assert (outcome, compilations, cache.sentences) == (Outcome.LOADED, 0, [])
+    assert result_of(again) == result_of(executable) == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 0.5, 0.99])
+def test_a_file_cut_short_is_replaced_with_one_sentence(cache, size):
+    fetch(cache)
+    path = cache.path(KEY)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(size * len(whole)) if isinstance(size, float) else size])
+    assert fetch(cache)[:2] == (Outcome.STORED, 1)
+    assert len(cache.sentences) == 1
+    assert f"{path} is not used and replaced: The file holds no executable" in cache.sentences[0]
+    assert fetch(cache)[:2] == (Outcome.LOADED, 0)
+
+
+def test_a_file_of_another_version_is_replaced(cache, monkeypatch):
+    monkeypatch.setattr(executable_file, "__version__", "0.0.1")
+    fetch(cache)
+    monkeypatch.undo()
+    assert fetch(cache)[:2] == (Outcome.STORED, 1)
+    assert "written by version 0.0.1" in cache.sentences[0]
+
+
+def test_an_error_of_compilation_passes_and_leaves_the_key_free(cache):
+    def fail():
+        raise poplar_error("no such operator")
+
+    with pytest.raises(poplar_error, match="no such operator"):
+        cache.fetch(KEY, fail)
+    assert not cache.path(KEY).exists()
+    assert fetch(cache)[:2] == (Outcome.STORED, 1)
+
+
+def test_an_executable_that_cannot_be_saved_is_used_uncached(cache):
+    class Unsaved:
+        def serialize(self, out):
+            raise poplar_error("Codelet 'Local' is not at the top of a module.")
+
+    executable = Unsaved()
+    for _ in range(2):
+        fetched = cache.fetch(KEY, lambda: executable)
+        assert (fetched.executable, fetched.outcome) == (executable, Outcome.UNCACHED)
+    assert cache.sentences == ["The program is not cached: Codelet 'Local' is not at the top of a module."]
+
+
+def test_a_folder_that_cannot_be_made_costs_one_warning(tmp_path):
+    (tmp_path / "file").write_text("")
+    sentences = []
+    cache = ExecutableCache(tmp_path / "file" / "cache", ".popef", sentences.append)
+    assert fetch(cache)[:2] == (Outcome.UNCACHED, 1)
+    assert fetch(cache)[:2] == (Outcome.UNCACHED, 1)
+    assert all("Not a directory" in sentence for sentence in sentences)
+    assert [sentence for sentence in sentences if "cannot be written" in sentence] == [
+        f"The executable cache {tmp_path}/file/cache cannot be written (Not a directory); programs are compiled in "
+        "each process. Free space there, or choose another folder."
+    ]
+
+
+def test_a_full_disk_costs_one_warning_and_leaves_no_file(tmp_path):
+    lines = lines_of(start(tmp_path, 0, 5_000))
+    assert lines[0::2][:1] == ["compiling"]
+    assert [line for line in lines if not line.startswith("warning:")] == ["compiling", "uncached"] * 2
+    assert sum("cannot be written (File too large)" in line for line in lines) == 1
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".compile_lock" and path.name != "locks"] == []
+
+
+def test_ten_processes_on_one_empty_cache_compile_once(tmp_path):
+    folder = tmp_path / "cache"
+    processes = [start(folder, 0.3) for _ in range(10)]
+    outcomes = [lines_of(process) for process in processes]
+    assert sorted(map(tuple, outcomes)) == sorted([("compiling", "stored", "loaded")] + [("loaded", "loaded")] * 9)
+    assert {path.suffix for path in folder.iterdir()} == {".popef", ".compile_lock"}
+
+
+def test_a_compiler_that_is_killed_leaves_no_lock_and_no_half_file(tmp_path, cache):
+    process = start(cache.folder, 60)
+    assert process.stdout.readline() == "compiling\n"
+    (cache.folder / f"{KEY}.{process.pid}.tmp").write_bytes(b"half")
+    (cache.folder / f"other.{process.pid}.tmp").write_bytes(b"another key's")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert fetch(cache)[:2] == (Outcome.STORED, 1)
+    assert sorted(path.name for path in cache.folder.glob("*.tmp")) == [f"other.{process.pid}.tmp"]
+
+
+def test_who_waits_for_the_lock_loads_what_the_other_stored(cache):
+    """The lock is taken, the entry appears, the lock is given back: no second compilation."""
+    cache.folder.mkdir()
+    handle = os.open(cache.folder / f"{KEY}.compile_lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    process = start(cache.folder)
+    buffer = io.BytesIO()
+    compiled().serialize(buffer)
+    cache.path(KEY).write_bytes(buffer.getvalue())
+    os.close(handle)
+    assert lines_of(process) == ["loaded", "loaded"]
+
+
+def test_keys_tell_targets_options_and_parts_apart():
+    one = Target.createIPUTarget(1, "ipu2")
+    keys = [
+        executable_key(one, ["ab", "c"], {}),
+        executable_key(one, ["a", "bc"], {}),
+        executable_key(Target.createIPUTarget(2, "ipu2"), ["ab", "c"], {}),
+        executable_key(Target.createIPUTarget(1, "ipu21"), ["ab", "c"], {}),
+        executable_key(one, ["ab", "c"], {"POPLAR_ENGINE_OPTIONS": '{"autoReport.all":"true"}'}),
+        executable_key(one, ["ab", "c"], {"POPLAR_TARGET_OPTIONS": "{}"}),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert all(len(key) == 16 and int(key, 16) >= 0 for key in keys)
+    assert keys[0] == executable_key(one, [b"ab", b"c"], {"OTHER": "1"})
