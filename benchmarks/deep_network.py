@@ -47,7 +47,7 @@ def main() -> int:
     began = time.process_time()
     program = build(graph)
     built = time.process_time()
-    executable = compileGraph(graph, [program], {"autoReport.outputGraphProfile": "true"})
+    executable = compileGraph(graph, [program], {"debug.retainDebugInformation": "true"})
     compiled = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     vertices = sum(len(block) for block in graph.store.blocks)

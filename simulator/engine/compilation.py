@@ -104,7 +104,8 @@ def compileGraph(
 def compileGraph(*arguments: Any, **named: Any) -> Executable:
     """Compile a graph and programs, each of which `Engine.run` can run by its index. `checkOptionFlags` refuses options
     that only matter at run time; `preallocations` place external variables; `progressCallBack(done, maximum)`
-    is called from one thread of its own.
+    is called from one thread of its own. Reports and the archive that options ask for are written here; the first
+    engine made from the executable adds its runs to them.
 
     Raises `invalid_option`; `stream_memory_allocation_error` for streams and remote buffers that the host has no room
     for; `link_error` for external variables without a place, and its kind `graph_memory_allocation_error` when
@@ -153,7 +154,9 @@ def compileModule(*arguments: Any, **named: Any) -> Module:
         _check_no_streams(graph.store, program)
     places = given.get("preallocations") or Preallocations()
     flags, progress, context = given["opt"] or {}, given["progressCallBack"], given["debugContext"]
-    return Module(_compile(graph, [program], flags, progress, context, places, module=True))
+    executable = _compile(graph, [program], flags, progress, context, places, module=True)
+    executable.close_reports()  # a module's runtime records nothing
+    return Module(executable)
 
 
 def compile_for_engine(
@@ -203,6 +206,7 @@ def _compile(
     executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph.state.device_target)
     if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _allows_out_of_memory(options):
         _raise_out_of_memory(executable)
+    executable.write_reports()
     return executable
 
 

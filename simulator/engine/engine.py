@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import sys
 import time
 import weakref
 from collections.abc import Iterable, Mapping
@@ -23,7 +22,7 @@ from simulator.base.text_output import checked_stream
 from simulator.engine.buffer_arguments import buffer_argument, callback_arguments
 from simulator.engine.compilation import ProgressFunc, compile_for_engine
 from simulator.engine.devices.device import Device
-from simulator.engine.executable import Executable
+from simulator.engine.executable import Executable, close_at_end
 from simulator.engine.options import EngineOptions, RuntimeLayers, RuntimeOptions, resolve
 from simulator.engine.prepared_device import PreparedDevice
 from simulator.graph.debug_context import Context
@@ -57,9 +56,10 @@ class Engine:
     debug context names the engine's sub-folder of reports. Reports are finished by `close()`, at the end of a `with`
     block, or when the engine goes away.
 
-    Raises `invalid_option` for unknown or malformed options, and for options other than those that an executable was
-    compiled with; `link_error` where linking fails, and its kind `graph_memory_allocation_error` where tiles have too
-    little memory."""
+    Without options they are empty: those of the environment alone. Raises `invalid_option` for unknown or malformed
+    options, and for engine options other than those that an executable was compiled with (runtime options may differ);
+    `link_error` where linking fails, and its kind `graph_memory_allocation_error` where tiles have too little
+    memory."""
 
     @overload
     def __init__(
@@ -96,7 +96,7 @@ class Engine:
         programs = progs if prog is None else prog
         if isinstance(source, Executable):
             self.executable = source
-            self._options = _options_for(source, opt if programs is None else programs)
+            self._options = _options_for(source, _only_options(programs, opt, progressCallBack, debugContext))
         elif isinstance(source, Graph):
             self.executable = compile_for_engine(source, programs, opt, progressCallBack, debugContext)
             self._options = self.executable.options
@@ -106,11 +106,7 @@ class Engine:
         self.core = EngineCore(compiled, self.executable.plan, self._options.run_settings(target, os.environ))
         self._runtime = RuntimeLayers(self._options.values, target)
         self._prepared = PreparedDevice(compiled, target)
-        self._folder: ReportFolder | None = None
-        report = self._options.report
-        if report.writes_report or report.writes_archive:
-            self._folder = ReportFolder(report, self.executable.name, self._options.facts())
-            self._folder.write_compilation(compiled)
+        self._folder = self.executable.take_folder(self._options)
         self._finish = weakref.finalize(self, _close_at_end, self._folder, self.core)
 
     def prepare(self, device: Device, runOptions: RuntimeOptions | None = None) -> None:
@@ -339,8 +335,11 @@ class Engine:
         self.core.recording = False
 
     def resetExecutionProfile(self) -> None:
-        """Drop the runs recorded so far. Those already written to a report file stay there."""
+        """Discard the runs recorded so far, those in profile.pop too. Raises poplar_error where the file cannot be
+        written."""
         self.core.recorder.reset()
+        if self._folder is not None:
+            self._folder.discard_runs()
 
     def getReport(self, reportExecution: bool = True) -> Report:
         """The profile as libpva shows it, as of now.
@@ -417,19 +416,28 @@ class Engine:
         self.close()
 
 
+def _only_options(progs: Any, opt: Any, progress: Any, context: Context) -> Any:
+    """The options in the arguments after an executable, which takes no other. Raises poplar_error for more."""
+    if (progs is not None and opt is not None) or progress is not None or context != "":
+        raise poplar_error(
+            "An engine of an executable takes the executable and options; its programs, progress and name were given "
+            "to compileGraph."
+        )
+    return opt if progs is None else progs
+
+
 def _options_for(executable: Executable, given: Mapping[str, Any] | None) -> EngineOptions:
-    """The options of an engine made from an executable: as it was compiled, but for those that only matter at run
-    time. Raises `invalid_option` naming the first one that differs."""
+    """The options of an engine made from an executable, the environment's included: as it was compiled, but for those
+    that only matter at run time. Raises `invalid_option` naming one that differs, one that was given if there is."""
     compiled = executable.options
-    if given is None:
-        return compiled
-    now = resolve(given, os.environ, executable.getTarget())
-    for name in sorted(compiled.values):
-        if name not in RUNTIME_TABLE and compiled.values[name] != now.values[name]:
-            raise invalid_option(
-                f"Option '{name}' is '{now.values[name]}' but the executable was compiled with "
-                f"'{compiled.values[name]}'; give both the same options."
-            )
+    now = resolve(given, os.environ, executable.compiled.machine.target)
+    differ = [name for name, text in compiled.values.items() if name not in RUNTIME_TABLE and text != now.values[name]]
+    if differ:
+        name = min(differ, key=lambda name: (name not in now.given and name not in compiled.given, name))
+        raise invalid_option(
+            f"Option '{name}' is '{now.values[name]}' but the executable was compiled with "
+            f"'{compiled.values[name]}'; give both the same options."
+        )
     return now
 
 
@@ -440,8 +448,7 @@ def _close(folder: ReportFolder | None, core: EngineCore) -> None:
 
 
 def _close_at_end(folder: ReportFolder | None, core: EngineCore) -> None:
-    """At exit, or when the last reference to the engine goes: no caller could catch an error there."""
-    try:
-        _close(folder, core)
-    except poplar_error as error:
-        print(f"popvision: {error}", file=sys.stderr)
+    """As `_close`, at exit or when the last reference to the engine goes."""
+    core.unload()
+    if folder is not None:
+        close_at_end(folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
 from typing import IO
 
 from simulator.base.errors import poplar_error
@@ -9,6 +11,7 @@ from simulator.base.target import Target
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.engine.executable_file import from_file, to_bytes
 from simulator.engine.options import EngineOptions
+from simulator.runtime.recording.report_folder import ReportFolder
 from simulator.runtime.values.numeric_plan import NumericPlan
 
 
@@ -23,6 +26,38 @@ class Executable:
         self.options = options  #: it was compiled with
         self.name = name  #: of the engine, "" for none
         self.target = target
+        self._folder: ReportFolder | None = None  #: that compilation wrote, until an engine takes it
+
+    def write_reports(self) -> None:
+        """Write the files that its options ask for: once, when it was compiled. Raises poplar_error where that is not
+        possible."""
+        self._folder = self._written_folder(self.options)
+        if self._folder is not None:
+            self._finish = weakref.finalize(self, close_at_end, self._folder)
+
+    def close_reports(self) -> None:
+        """Finish the files; no engine will add to them. Raises poplar_error where that is not possible."""
+        if self._folder is not None and self._finish.detach() is not None:
+            self._folder.close()
+        self._folder = None
+
+    def take_folder(self, options: EngineOptions) -> ReportFolder | None:
+        """The report folder of a new engine with these options, None where they ask for no file. The first engine
+        takes the one that compilation wrote; every other, and that of a saved executable, gets its own."""
+        folder, self._folder = self._folder, None
+        if folder is None:
+            return self._written_folder(options)
+        self._finish.detach()
+        folder.set_option_facts(options.facts())
+        return folder
+
+    def _written_folder(self, options: EngineOptions) -> ReportFolder | None:
+        report = options.report
+        if not (report.writes_report or report.writes_archive):
+            return None
+        folder = ReportFolder(report, self.name, options.facts())
+        folder.write_compilation(self.compiled)
+        return folder
 
     def getTarget(self) -> Target:
         """The target it was compiled for, with the IPUs of all replicas."""
@@ -48,3 +83,11 @@ class Executable:
 
     def __repr__(self) -> str:
         return f"Executable({self.compiled.num_programs} programs)"
+
+
+def close_at_end(folder: ReportFolder) -> None:
+    """Finish a report at exit, or when the last reference to its owner goes: no caller could catch an error there."""
+    try:
+        folder.close()
+    except poplar_error as error:
+        print(f"popvision: {error}", file=sys.stderr)

@@ -26,8 +26,8 @@ def test_by_position_and_by_name(device):
     engines = [
         Engine(tutorial.graph, tutorial.program, options, None, "name"),
         Engine(graph=tutorial.graph, progs=[tutorial.program], opt=options, debugContext="name"),
-        Engine(executable),
         Engine(executable, options),
+        Engine(executable, opt=options),
         Engine(exe=executable, opt=options),
     ]
     for engine in engines:

@@ -257,9 +257,10 @@ def test_out_of_memory_on_hardware_saves_the_profile_first(tmp_path):
 def test_out_of_memory_may_be_allowed_but_not_loaded(tmp_path):
     device = hardware()
     graph, program = big(device)
-    executable = compileGraph(graph, [program], {"debug.allowOutOfMemory": "true"})
+    options = {"debug.allowOutOfMemory": "true"}
+    executable = compileGraph(graph, [program], options)
     with device, pytest.raises(graph_memory_allocation_error):
-        Engine(executable).load(device)
+        Engine(executable, options).load(device)
 
 
 def test_a_model_never_stops_on_out_of_memory(device, capsys):

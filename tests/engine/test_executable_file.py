@@ -93,12 +93,13 @@ def run(engine, device):
 
 def test_a_saved_executable_does_what_it_did_before(device):
     graph, programs = everything(device)
-    executable = compileGraph(graph, programs, {"autoReport.executionProfileProgramRunCount": "3"})
-    before = run(Engine(executable), device)
+    options = {"autoReport.executionProfileProgramRunCount": "3"}
+    executable = compileGraph(graph, programs, options)
+    before = run(Engine(executable, options), device)
     file = io.BytesIO()
     executable.serialize(file)
     again = Executable.deserialize(io.BytesIO(file.getvalue()))
-    after = run(Engine(again, {"autoReport.executionProfileProgramRunCount": "3"}), device)
+    after = run(Engine(again, options), device)
     a, b = before[5]
     np.testing.assert_allclose(before[0], 2 * (a @ b), rtol=1e-5)
     for one, two in zip(before[:5], after[:5], strict=True):
@@ -132,7 +133,7 @@ def test_replicas_halves_and_options(tmp_path):
     options = {"autoReport.directory": str(tmp_path), "autoReport.outputGraphProfile": "true"}
     file = io.BytesIO()
     compileGraph(graph, Sequence(), options, None, "named").serialize(file)
-    engine = Engine(Executable.deserialize(io.BytesIO(file.getvalue())))
+    engine = Engine(Executable.deserialize(io.BytesIO(file.getvalue())), options)
     assert engine.getEngineOptions()["autoReport.directory"] == str(tmp_path)
     engine.load(device)
     values = np.arange(6, dtype=np.float16)

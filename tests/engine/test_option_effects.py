@@ -78,7 +78,7 @@ FILES = {
     "autoReport.outputDebugInfo": ["debug.cbor", "debug.json"],
     "autoReport.outputExecutionProfile": ["profile.pop"],
     "autoReport.outputGraphProfile": ["profile.pop"],
-    "autoReport.outputLoweredVars": [],
+    "autoReport.outputLoweredVars": ["profile.pop"],
     "autoReport.outputSerializedGraph": ["serialized_graph.capnp"],
 }
 ALL = ["archive.a", "debug.cbor", "debug.json", "profile.pop", "serialized_graph.capnp"]
@@ -100,7 +100,7 @@ def test_parts_of_the_profile_have_their_own_switches(tmp_path):
         return reader.tile_memory() is not None, len(reader.runs().name) > 0, reader.lowered_tile(0) is not None
 
     assert parts("no runs", "autoReport.outputExecutionProfile") == (True, False, True)
-    assert parts("no graph", "autoReport.outputGraphProfile") == (False, True, False)
+    assert parts("no graph", "autoReport.outputGraphProfile") == (False, True, True)
     assert parts("no lowered", "autoReport.outputLoweredVars") == (True, True, False)
     assert parts("as asked", "") == (True, True, False)
 

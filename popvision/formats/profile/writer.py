@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -106,6 +106,35 @@ class ProfileWriter:
             self._meta["generation"] += 1
             self._runs += 1
 
+    def discard_runs(self) -> None:
+        """Removes all runs and blocks; the next run is the first again. The generation grows by 1. Their arrays stay,
+        for further runs of the same programs to share."""
+        with self._lock:
+            db, _ = self._ready("")
+            with self._transaction(db, f"cannot discard the runs of {self.path}"):
+                for table in TABLES.values():
+                    if table.per_run:
+                        db.execute(f"DELETE FROM {table.name}")
+                        db.execute("DELETE FROM parts WHERE name = ? AND part >= 0", (table.name,))
+                self._write_meta(db, self._meta["generation"] + 1)
+            self._meta["generation"] += 1
+            self._runs = self._steps = 0
+
+    def update_meta(self, facts: Mapping[str, Any]) -> None:
+        """Replaces facts of Compilation.meta; the generation grows by 1."""
+        with self._lock:
+            db, _ = self._ready("")
+            self._check_free(facts)
+            before = self._meta
+            self._meta = {**before, **facts}
+            try:
+                with self._transaction(db, f"cannot write the facts of {self.path}"):
+                    self._write_meta(db, before["generation"] + 1)
+            except FormatError:
+                self._meta = before
+                raise
+            self._meta["generation"] += 1
+
     def _ready(self, run: str) -> tuple[sqlite3.Connection, Target]:
         """The database and the target; raises FormatError where nothing can be appended."""
         if self._db is None or self._compilation is None:
@@ -157,9 +186,7 @@ class ProfileWriter:
             db.close()
 
     def _first_meta(self, db: sqlite3.Connection, compilation: Compilation) -> dict[str, Any]:
-        taken = [name for name in _RESERVED if name in compilation.meta]
-        if taken:
-            raise FormatError(f"the facts {', '.join(taken)} are written by ProfileWriter; leave them out of meta.")
+        self._check_free(compilation.meta)
         return {
             "reportId": uuid.uuid4().hex,
             **compilation.meta,
@@ -174,6 +201,12 @@ class ProfileWriter:
                 "num_compute_sets": len(compilation.compute_sets.name),
             },
         }
+
+    @staticmethod
+    def _check_free(facts: Mapping[str, Any]) -> None:
+        taken = [name for name in _RESERVED if name in facts]
+        if taken:
+            raise FormatError(f"the facts {', '.join(taken)} are written by ProfileWriter; leave them out of meta.")
 
     def _write_meta(self, db: sqlite3.Connection, generation: int) -> None:
         facts = {**self._meta, "generation": generation}

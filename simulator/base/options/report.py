@@ -102,7 +102,7 @@ class ReportSettings:
         "autoReport.outputLoweredVars",
         BOOL,
         "<autoReport.all>",
-        "Lowered variables in profile.pop",
+        "The lowered variables in profile.pop, with or without a graph profile.",
         changes="Lowered variables in profile.pop.",
         test=_PARTS,
         inactive=False,
@@ -184,13 +184,11 @@ class ReportSettings:
         return self.output_archive or self.archive is not None
 
     @property
+    def writes_profile(self) -> bool:
+        """Whether a profile.pop is to be written."""
+        return self.output_graph_profile or self.output_execution_profile or self.output_lowered_vars
+
+    @property
     def writes_report(self) -> bool:
         """Whether some file is to be written into `directory`."""
-        return (
-            self.output_graph_profile
-            or self.output_execution_profile
-            or self.output_debug_info
-            or self.output_archive
-            or self.output_serialized_graph
-            or self.output_lowered_vars
-        )
+        return self.writes_profile or self.output_debug_info or self.output_archive or self.output_serialized_graph

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ class ReportFolder:
         """Write what compilation knows, making the folders that get a file. Raises poplar_error when it cannot be
         written."""
         settings, archive = self._settings, self._archive_path
-        profile = settings.output_graph_profile or settings.output_execution_profile
+        profile = settings.writes_profile
         if settings.output_debug_info:
             _make(self._root)
         if profile or executable.serialized is not None or archive == self.folder / ARCHIVE_NAME:
@@ -121,14 +121,33 @@ class ReportFolder:
         return self._settings.archive
 
     def _open_profile(self, compilation: Compilation, executable: CompiledGraph) -> None:
+        if not self._settings.output_lowered_vars:
+            compilation = replace(compilation, lowered=())
         if not self._settings.output_graph_profile:
             compilation = without_memory(compilation)
-        elif not self._settings.output_lowered_vars:
-            compilation = replace(compilation, lowered=())
         meta = report_meta(self._option_facts, self._engine_name, self._directory.run_id, executable)
         writer = ProfileWriter(self.profile_path)
         writer.write_compilation(replace(compilation, meta=meta))
         self._writer = writer
+
+    def set_option_facts(self, facts: Mapping[str, Any]) -> None:
+        """Say other things about the engine's options, in the profile too: an engine has its own runtime options."""
+        if facts != self._option_facts and self._writer is not None:
+            self._writing(lambda writer: writer.update_meta(facts))
+        self._option_facts = facts
+
+    def discard_runs(self) -> None:
+        """Remove the runs recorded so far from the profile, and those that wait for the end. Raises poplar_error when
+        the file cannot be written."""
+        self._waiting = []
+        self._writing(lambda writer: writer.discard_runs())
+
+    def _writing(self, write: Callable[[ProfileWriter], None]) -> None:
+        try:
+            if self._writer is not None:
+                write(self._writer)
+        except FormatError as error:
+            raise poplar_error(_sentence(error)) from None
 
     def append_run(self, record: RunRecord) -> None:
         """Add a recorded run: now, or when the engine ends, as autoReport.streamAtEachRun says."""
@@ -188,18 +207,12 @@ def debug_contexts(infos: Iterable[dict[str, Any]], shift: int = 0) -> list[Debu
 
 
 def without_memory(compilation: Compilation) -> Compilation:
-    """The compilation without what only a graph profile shows."""
-    return replace(
-        compilation,
-        tile_memory=None,
-        category_memory=(),
-        variables=None,
-        eq_classes=None,
-        liveness=None,
-        vars_info=None,
-        lowered=(),
-        lowered_names=[],
-    )
+    """The compilation without what only a graph profile shows. Lowered variables, if there are any, stay, with the
+    variables and lifetimes that they refer to."""
+    compilation = replace(compilation, tile_memory=None, category_memory=(), liveness=None, vars_info=None)
+    if compilation.lowered:
+        return compilation
+    return replace(compilation, variables=None, eq_classes=None, lowered_names=[])
 
 
 def _make(folder: Path) -> None:

@@ -1,0 +1,209 @@
+"""What compileGraph and compileModule write, and the options of engines made from an executable."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from popvision.formats.archive import read_archive
+from popvision.formats.profile.reader import ProfileReader
+from popvision.pva import openReport
+from simulator.engine.devices.device import Device
+from simulator.poplar import (
+    FLOAT,
+    Engine,
+    Executable,
+    Graph,
+    compileGraph,
+    compileModule,
+    invalid_option,
+    poplar_error,
+    unknown_runtime_error,
+)
+from simulator.poplar.program import Copy, Repeat, Sequence
+from simulator.runtime.recording import report_folder
+from tests.compiler.tiny_graphs import hardware, model, tutorial3
+
+PROFILE = {"autoReport.outputGraphProfile": "true", "autoReport.outputExecutionProfile": "true"}
+
+
+@pytest.fixture(autouse=True)
+def _forget_directories(monkeypatch):
+    monkeypatch.setattr(report_folder, "_directories", {})
+
+
+def compiled(options, target=None):
+    tutorial = tutorial3(target or model())
+    return compileGraph(tutorial.graph, [tutorial.program, Repeat(2, tutorial.program)], options)
+
+
+def files(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("compile_", [compileGraph, compileModule])
+def test_the_archive_is_saved_while_the_graph_is_compiled(compile_, tmp_path):
+    graph = Graph(model())
+    x, y = (graph.addVariable(FLOAT, [8], name) for name in "xy")
+    for tensor in (x, y):
+        graph.setTileMapping(tensor, 2)
+    compile_(graph, Copy(x, y), {"target.saveArchive": str(tmp_path / "mine.a")})
+    assert files(tmp_path) == ["mine.a"]
+    assert read_archive(tmp_path / "mine.a").tile_bytes(4).sum() > 0
+
+
+def test_a_module_with_streams_refused_leaves_no_archive(tmp_path):
+    tutorial = tutorial3(model())
+    with pytest.raises(poplar_error, match="cannot speak with the host"):
+        compileModule(tutorial.graph, tutorial.program, {"target.saveArchive": str(tmp_path / "mine.a")})
+    assert files(tmp_path) == []
+
+
+def test_the_first_engine_adds_its_runs_to_what_compilation_wrote(tmp_path):
+    options = PROFILE | {"autoReport.directory": str(tmp_path), "autoReport.outputArchive": "true"}
+    executable = compiled(options)
+    assert files(tmp_path) == ["archive.a", "profile.pop"]
+    device = Device(model())
+    for _ in range(2):
+        with Engine(executable, options) as engine:
+            engine.load(device)
+            engine.run(0)
+            engine.run(1)
+    assert files(tmp_path) == ["archive.a", "engine_1/archive.a", "engine_1/profile.pop", "profile.pop"]
+    first, second = (ProfileReader(tmp_path / name).runs() for name in ("profile.pop", "engine_1/profile.pop"))
+    assert first.program_index.tolist() == second.program_index.tolist() == [0, 1]
+    np.testing.assert_array_equal(first.cycles, second.cycles)
+
+
+def test_an_executable_without_an_engine_leaves_one_finished_file(tmp_path):
+    compiled(PROFILE | {"autoReport.directory": str(tmp_path)})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["profile.pop"]
+    assert openReport(tmp_path / "profile.pop").compilation.graph.numVertices == 4
+
+
+def test_a_saved_executable_writes_what_it_was_compiled_to_write(tmp_path):
+    options = PROFILE | {"autoReport.directory": str(tmp_path / "reports")}
+    file = io.BytesIO()
+    compiled(options).serialize(file)
+    report_folder._directories.clear()
+    (tmp_path / "reports" / "profile.pop").unlink()
+    with Engine(Executable.deserialize(io.BytesIO(file.getvalue())), options) as engine:
+        engine.loadAndRun(Device(model()))
+    assert ProfileReader(tmp_path / "reports" / "profile.pop").runs().program_index.tolist() == [0]
+
+
+def test_omitted_options_are_none(monkeypatch, tmp_path):
+    executable = compiled({})
+    Engine(executable).close()
+    asked = json.dumps({"autoReport.outputGraphProfile": "true", "autoReport.directory": str(tmp_path)})
+    for given in ((executable,), (executable, {}), (executable, None)):
+        monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", asked)
+        with pytest.raises(invalid_option, match=r"'autoReport\.\w+' is '.*' but the executable was compiled with"):
+            Engine(*given)
+        monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"autoReport.everything": "true"}')
+        with pytest.raises(invalid_option, match=r"'autoReport\.everything' .* is not an engine option"):
+            Engine(*given)
+        monkeypatch.delenv("POPLAR_ENGINE_OPTIONS")
+    monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", asked)
+    with Engine(compiled({})):  # both see the variable, so both have the same options
+        pass
+    assert files(tmp_path) == ["profile.pop"]
+
+
+def test_an_executable_with_options_needs_them_again():
+    executable = compiled({"debug.instrument": "true"})
+    with pytest.raises(invalid_option, match=r"'debug\.instrument' is 'false' but .* 'true'; give both the same"):
+        Engine(executable)
+    Engine(executable, {"debug.instrument": "true"}).close()
+
+
+def test_runtime_options_of_the_environment_reach_an_engine_without_options(monkeypatch, tmp_path):
+    executable = compiled({}, hardware())
+    device = Device(hardware())
+    monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"target.hostSyncTimeout": "1e-9"}')
+    with device, Engine(executable) as engine:
+        engine.load(device)
+        assert engine.getEngineOptions() == {"target.hostSyncTimeout": "1e-9"}
+        with pytest.raises(unknown_runtime_error, match=r"longer than target\.hostSyncTimeout"):
+            engine.run()
+
+
+def test_the_profile_tells_the_runtime_options_of_its_engine(tmp_path):
+    options = PROFILE | {"autoReport.directory": str(tmp_path)}
+    executable = compiled(options)
+    with Engine(executable, options | {"target.hostSyncTimeout": "7"}):
+        pass
+    given = ProfileReader(tmp_path / "profile.pop").meta["engineOptionsGiven"]
+    assert given == options | {"target.hostSyncTimeout": "7"}
+
+
+@pytest.mark.parametrize(
+    "more", [({}, {"autoReport.all": "true"}), (Sequence(), {}), ({}, None, print), ({}, None, None, "name")]
+)
+def test_an_executable_takes_options_only(more):
+    with pytest.raises(poplar_error, match="takes the executable and options"):
+        Engine(compiled({}), *more)
+
+
+@pytest.mark.parametrize("stream", ["true", "false"])
+def test_a_reset_discards_runs_from_the_file_too(stream, tmp_path):
+    target = model()
+    tutorial = tutorial3(target)
+    programs = [tutorial.program, Repeat(3, tutorial.program)]
+    flags = PROFILE | {"autoReport.directory": str(tmp_path), "autoReport.streamAtEachRun": stream}
+    with Engine(tutorial.graph, programs, flags) as engine:
+        engine.load(Device(target))
+        engine.run(1, "dropped")
+        engine.run(0, "dropped")
+        engine.resetExecutionProfile()
+        assert len(ProfileReader(tmp_path / "profile.pop").runs().name) == 0
+        engine.run(0, "kept")
+        assert [run.name for run in engine.getReport().execution.runs] == ["kept"]
+    reader = ProfileReader(tmp_path / "profile.pop")
+    assert reader.runs().name == ["kept"]
+    steps = reader.steps()
+    assert len(steps.program) == reader.runs().n_steps[0] > 0
+    fresh = tmp_path / "fresh"
+    with Engine(tutorial.graph, programs, flags | {"autoReport.directory": str(fresh)}) as engine:
+        engine.load(Device(target))
+        engine.run(0, "kept")
+    alone = ProfileReader(fresh / "profile.pop")
+    np.testing.assert_array_equal(steps.program, alone.steps().program)
+    np.testing.assert_array_equal(reader.runs().cycles, alone.runs().cycles)
+    assert openReport(tmp_path / "profile.pop").execution.totalCycles.total == reader.runs().cycles.sum()
+
+
+def test_a_reset_without_later_runs_leaves_none(tmp_path):
+    target = model()
+    tutorial = tutorial3(target)
+    for stream in ("true", "false"):
+        folder = tmp_path / stream
+        flags = PROFILE | {"autoReport.directory": str(folder), "autoReport.streamAtEachRun": stream}
+        with Engine(tutorial.graph, tutorial.program, flags) as engine:
+            engine.loadAndRun(Device(target))
+            engine.resetExecutionProfile()
+        assert len(ProfileReader(folder / "profile.pop").runs().name) == 0
+
+
+def test_lowered_variables_alone_are_a_profile(tmp_path):
+    tutorial = tutorial3(model())
+    both = {"autoReport.outputLoweredVars": "true", "autoReport.outputGraphProfile": "true"}
+    for name, flags in (("alone", {"autoReport.outputLoweredVars": "true"}), ("both", both)):
+        with Engine(tutorial.graph, tutorial.program, flags | {"autoReport.directory": str(tmp_path / name)}):
+            pass
+    assert files(tmp_path / "alone") == ["profile.pop"]
+    alone, reports = (openReport(tmp_path / name / "profile.pop").compilation for name in ("alone", "both"))
+    for tile in range(4):
+        mine, theirs = (
+            [(v.name, v.offset, v.bytes) for v in report.loweredVariables.forTile(tile)] for report in (alone, reports)
+        )
+        assert mine == theirs
+        assert mine
+    assert ProfileReader(tmp_path / "alone" / "profile.pop").tile_memory() is None
+
+
+def test_graphs_without_programs_are_no_executables():
+    with pytest.raises(poplar_error, match="needs a graph and programs, or an executable"):
+        Engine(None)
+    assert isinstance(compileGraph(Graph(model()), Sequence()), Executable)
