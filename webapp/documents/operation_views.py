@@ -20,7 +20,7 @@ def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
     source = context.source
     state = OperationState.read(source, context.params)
     groups = state.groups(source)
-    recorded = groups.found.columns()
+    recorded = groups.sums.columns()
     rows = operation_table(source, state.layer, state.ipu, state.level, state.under, state.by)
     frame = viewer_frame(derived_table(source, rows, state.layer))
     fields = [Field("name", "Operation", "operation"), Field("operations", "Operations", "integer")]
@@ -33,7 +33,7 @@ def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
                 fields.append(Field("cumulative_share", "Cumulative", "percent"))
     title = f"Operations, most {FIGURES[state.by][0].lower()} first"
     table: Table = frame_table(title, frame, fields)
-    blocks: list[Block] = [Note(each) for each in groups.found.missing]
+    blocks: list[Block] = [Note(each) for each in groups.sums.missing]
     chosen = chosen_operations(source, state, context.params)
     if chosen is not None:
         blocks.append(_facts(recorded, groups.totals, chosen.rows, names.show("operation", chosen.title)))

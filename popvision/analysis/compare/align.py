@@ -133,10 +133,10 @@ def _walk_back(trace: list[dict[int, int]], n: int, m: int, row: int, column: in
 
 
 def _single_positions(codes: list[int], begin: int, end: int) -> dict[int, int]:
-    found: dict[int, int] = {}
+    position_of: dict[int, int] = {}
     for position in range(begin, end):
-        found[codes[position]] = -1 if codes[position] in found else position
-    return {code: position for code, position in found.items() if position >= 0}
+        position_of[codes[position]] = -1 if codes[position] in position_of else position
+    return {code: position for code, position in position_of.items() if position >= 0}
 
 
 def _longest_ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -177,7 +177,7 @@ def _changes(
 
 def _taken(values: Any, rows: Int64Array) -> Float64Array:
     """Values of the rows, NaN where there is none."""
-    found = np.full(len(rows), np.nan)
+    taken = np.full(len(rows), np.nan)
     known = rows >= 0
-    found[known] = np.asarray(values, np.float64)[rows[known]]
-    return found
+    taken[known] = np.asarray(values, np.float64)[rows[known]]
+    return taken

@@ -34,21 +34,21 @@ def matrix_difference(source: ReportSource, target: ReportSource, program: int, 
 
     def read() -> Matrix:
         machine = target_of(source)
-        found, left_out = difference_messages(source, target, program)
-        return Matrix(in_order(found, ranks(machine, order)), machine.num_tiles, left_out)
+        messages, left_out = difference_messages(source, target, program)
+        return Matrix(in_order(messages, ranks(machine, order)), machine.num_tiles, left_out)
 
     return source.kept.beside(target).recent(("exchange matrix", program, order), read)
 
 
 def partner_of(source: ReportSource, target: ReportSource, program: int) -> int:
     """The target's program that is `program` of the source. Raises NotRecordedError when there is none."""
-    found = match_programs(source, target).target_rows()
-    if not 0 <= program < len(found) or found[program] < 0:
-        name = programs_of(source).name[program] if 0 <= program < len(found) else ""
+    partner = match_programs(source, target).target_rows()
+    if not 0 <= program < len(partner) or partner[program] < 0:
+        name = programs_of(source).name[program] if 0 <= program < len(partner) else ""
         raise NotRecordedError(
             f"Program {program} {name}".rstrip() + " is not in the target, so it has no difference: see Programs below."
         )
-    return int(found[program])
+    return int(partner[program])
 
 
 def difference_messages(source: ReportSource, target: ReportSource, program: int) -> tuple[Messages, int]:
@@ -57,10 +57,10 @@ def difference_messages(source: ReportSource, target: ReportSource, program: int
     one = messages_of(source, program)
     tiles = min(target_of(source).num_tiles, target_of(target).num_tiles)
     parts, left_out = [], 0
-    for found, sign in ((one, -1), (other, 1)):
-        common = (found.src < tiles) & (found.dst < tiles)
+    for messages, sign in ((one, -1), (other, 1)):
+        common = (messages.src < tiles) & (messages.dst < tiles)
         left_out += int(np.count_nonzero(~common))
-        parts.append((found.src[common], found.dst[common], sign * found.bytes[common]))
+        parts.append((messages.src[common], messages.dst[common], sign * messages.bytes[common]))
     src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
     return summed(src, dst, size, target_of(source).num_tiles), left_out
 
@@ -108,20 +108,20 @@ def _taken(values: object, rows: Int64Array) -> Float64Array:
 def compared_pairs(source: ReportSource, target: ReportSource, program: int) -> Table:
     """The pairs of tiles whose messages changed most, bytes in either report (0 where it has no such message). Raises
     NotRecordedError."""
-    found = difference_messages(source, target, program)[0]
-    rows = heaviest(found, MOST_PAIRS)
-    src, dst = found.src[rows], found.dst[rows]
+    messages = difference_messages(source, target, program)[0]
+    rows = heaviest(messages, MOST_PAIRS)
+    src, dst = messages.src[rows], messages.dst[rows]
     before = _bytes_of(messages_of(source, program), src, dst)
     after = _bytes_of(messages_of(target, partner_of(source, target, program)), src, dst)
     sizes = [Figure("bytes", "bytes", before, side="source"), Figure("bytes", "bytes", after, side="target")]
-    return Table("exchange_pairs", [*ends_of(source, found, rows), *sizes])
+    return Table("exchange_pairs", [*ends_of(source, messages, rows), *sizes])
 
 
-def _bytes_of(found: Messages, src: Int64Array, dst: Int64Array) -> Int64Array:
+def _bytes_of(messages: Messages, src: Int64Array, dst: Int64Array) -> Int64Array:
     """Bytes from src[i] to dst[i], 0 where there is no message."""
-    if not len(found.src):
+    if not len(messages.src):
         return np.zeros(len(src), np.int64)
-    width = 1 + max(int(each.max(initial=0)) for each in (found.dst, dst))
-    known, wanted = found.src * width + found.dst, src * width + dst
+    width = 1 + max(int(each.max(initial=0)) for each in (messages.dst, dst))
+    known, wanted = messages.src * width + messages.dst, src * width + dst
     at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where(known[at] == wanted, found.bytes[at], 0)
+    return np.where(known[at] == wanted, messages.bytes[at], 0)

@@ -73,13 +73,13 @@ class Identities:
         name, line = str(record.get("name", "")), record.get("line", 0)
         file = str(record.get("file", "")).replace("\\", "/").rpartition("/")[2]
         own = (str(record.get("layer", "")), stable_name(name), file)
-        found = (
+        identity = (
             self._words.number(("identity", own, tuple(one[0] for one in above))),
             self._words.number(("lines", own, line if isinstance(line, int) else 0, tuple(one[1] for one in above))),
             bool(name) or any(one[2] for one in above),
         )
-        self._known[id] = found
-        return found
+        self._known[id] = identity
+        return identity
 
 
 _UNKNOWN = (-1, -1, False)

@@ -37,19 +37,19 @@ class Pairing:
         self, keys: tuple[IntegerArray, IntegerArray], how: int, lines: tuple[IntegerArray, IntegerArray] | None = None
     ) -> None:
         """Matches free rows with the same key; a negative key is none."""
-        found = tuple(
+        free_keys = tuple(
             np.where(partner < 0, key, -1) for key, partner in zip(keys, (self.target_of, self.source_of), strict=True)
         )
-        once = [_standing_once(key) for key in found]
-        _, rows, columns = np.intersect1d(found[0][once[0]], found[1][once[1]], return_indices=True)
+        once = [_standing_once(key) for key in free_keys]
+        _, rows, columns = np.intersect1d(free_keys[0][once[0]], free_keys[1][once[1]], return_indices=True)
         self.add(once[0][rows], once[1][columns], how)
-        found = self._free(found)
+        free_keys = self._free(free_keys)
         if lines is not None:
-            self._by_lines(found, lines, how)
-            found = self._free(found)
-        if np.intersect1d(found[0][found[0] >= 0], found[1][found[1] >= 0]).size:
-            self._in_order(found, how)
-            self.add(*_kth_with_kth(self._free(found)), how)
+            self._by_lines(free_keys, lines, how)
+            free_keys = self._free(free_keys)
+        if np.intersect1d(free_keys[0][free_keys[0] >= 0], free_keys[1][free_keys[1] >= 0]).size:
+            self._in_order(free_keys, how)
+            self.add(*_kth_with_kth(self._free(free_keys)), how)
 
     def _free(self, keys: tuple[Int64Array, ...]) -> tuple[Int64Array, Int64Array]:
         return np.where(self.target_of < 0, keys[0], -1), np.where(self.source_of < 0, keys[1], -1)

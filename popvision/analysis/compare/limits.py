@@ -88,17 +88,17 @@ def check_limits(limits: list[Limit], figures: list[Figure]) -> list[Outcome]:
 
 
 def _parse(part: str) -> Limit:
-    found = _LIMIT.fullmatch(part)
-    if found is None:
+    match = _LIMIT.fullmatch(part)
+    if match is None:
         raise LimitError(f"the limit {part!r} cannot be read: write metric, > or <, and a number, as in cycles>+2%")
-    name, sign, digits, unit = found.group(1), found.group(3), found.group(4), found.group(5)
+    name, sign, digits, unit = match.group(1), match.group(3), match.group(4), match.group(5)
     metric = BY_NAME.get(name)
     if metric is None:
         names = ", ".join(each.name for each in METRICS)
         raise LimitError(f"there is no metric {name!r}; the metrics are {names}")
     number = float(digits.replace("_", "")) * (-1 if sign == "-" else 1)
     of, factor = _meaning(part, metric, bool(sign), unit)
-    return Limit(part, metric, found.group(2), of, number * factor)
+    return Limit(part, metric, match.group(2), of, number * factor)
 
 
 def _meaning(part: str, metric: Metric, signed: bool, unit: str) -> tuple[str, float]:

@@ -74,10 +74,10 @@ def heat_difference(
     for number, (one, other) in enumerate(pairs.T.tolist()):
         layouts = changes(source)[one], changes(target)[other]
         points, starts, columns = _points(layouts, partner, indices.start, index_edges)
-        mine = np.flatnonzero(of.ravel() == number) if len(points) else np.empty(0, dtype=np.int64)
+        points_of_layout = np.flatnonzero(of.ravel() == number) if len(points) else np.empty(0, dtype=np.int64)
         paired = points, partner[points - indices.start]
-        for first in range(0, len(mine), _BLOCK):
-            block = mine[first : first + _BLOCK]
+        for first in range(0, len(points_of_layout), _BLOCK):
+            block = points_of_layout[first : first + _BLOCK]
             change = _change(layouts, paired, (ours[1][block], theirs[1][block])) + below[block]
             row = np.searchsorted(tile_edges, both[block], side="right") - 1
             begins = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
@@ -137,11 +137,11 @@ def _places(source: ReportSource) -> Int64Array:
     """(number of its layout, column in the layout) of each tile."""
 
     def read() -> Int64Array:
-        found = np.zeros((2, target_of(source).num_tiles), dtype=np.int64)
+        layout_of_tile = np.zeros((2, target_of(source).num_tiles), dtype=np.int64)
         for number, layout in enumerate(changes(source)):
-            found[0, layout.tiles] = number
-            found[1, layout.tiles] = np.arange(len(layout.tiles))
-        return found
+            layout_of_tile[0, layout.tiles] = number
+            layout_of_tile[1, layout.tiles] = np.arange(len(layout.tiles))
+        return layout_of_tile
 
     return source.kept.once("live_change_places", read)
 

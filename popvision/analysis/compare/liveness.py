@@ -80,9 +80,9 @@ def curve_pair(source: ReportSource, target: ReportSource, where: Where, by: str
         Figure("target_program", "id", _or_missing(theirs.program, partners)),
     ]
     for id, always in (("not_always_live_bytes", (0, 0)), ("live_bytes", (ours.always_live, theirs.always_live))):
-        mine = _or_missing(ours.not_always_live + always[0], rows)
+        source_live = _or_missing(ours.not_always_live + always[0], rows)
         other = _or_missing(theirs.not_always_live + always[1], partners)
-        figures += [Figure(id, "bytes", mine, side="source"), Figure(id, "bytes", other, side="target")]
+        figures += [Figure(id, "bytes", source_live, side="source"), Figure(id, "bytes", other, side="target")]
     return Table("liveness_curve", figures)
 
 

@@ -91,10 +91,10 @@ def match_steps(source: ReportSource, target: ReportSource) -> Matching:
 def match_runs(source: ReportSource, target: ReportSource) -> Int64Array:
     """The target's run of each run of the source, -1 = none: runs of the same program and name, in order."""
     keys = _run_keys(source, target)
-    found = np.full(len(keys[0]), -1, np.int64)
+    partner = np.full(len(keys[0]), -1, np.int64)
     rows, partners = align(keys[0], keys[1])
-    found[rows] = partners
-    return found
+    partner[rows] = partners
+    return partner
 
 
 def match_tiles(source: ReportSource, target: ReportSource) -> Matching:
@@ -111,9 +111,9 @@ def match_tiles(source: ReportSource, target: ReportSource) -> Matching:
 
 
 def _partners(rows: Int64Array, partners: Int64Array, size: int) -> Int64Array:
-    found = np.full(size, -1, np.int64)
-    found[rows] = partners
-    return found
+    partner = np.full(size, -1, np.int64)
+    partner[rows] = partners
+    return partner
 
 
 def _finished(pairing: Pairing) -> Matching:
@@ -264,11 +264,11 @@ def _places(partner: Int64Array, kinds: Int64Array, words: Vocabulary) -> Int64A
     """A number for (matched neighbour before, the one after, kind) of each free row, -1 for matched rows."""
     before, after = _last_seen(partner), _last_seen(partner[::-1])[::-1]
     free = np.flatnonzero(partner < 0)
-    found = np.full(len(partner), -1, np.int64)
-    found[free] = words.numbers(
+    places = np.full(len(partner), -1, np.int64)
+    places[free] = words.numbers(
         list(zip(before[free].tolist(), after[free].tolist(), kinds[free].tolist(), strict=True))
     )
-    return found
+    return places
 
 
 def _last_seen(values: Int64Array) -> Int64Array:

@@ -41,18 +41,18 @@ def joined(source: Table, target: Table, matching: Matching, key: str, compared:
     both = left.merge(right, on="key", how="outer", suffixes=("_source", "_target"), indicator="in", sort=False)
     first = {row: at for at, row in enumerate([*left["key"].tolist(), *right["key"].tolist()][::-1])}
     both = both.iloc[np.argsort([-first[row] for row in both["key"].tolist()], kind="stable")].reset_index(drop=True)
-    found: list[Figure] = []
+    figures: list[Figure] = []
     for at, figure in enumerate(source):
-        mine, other = both[f"{at}_source"], both[f"{at}_target"]
+        of_source, other = both[f"{at}_source"], both[f"{at}_target"]
         if figure.id in compared:
-            found.append(replace(figure, values=mine.astype(float), side="source"))
-            found.append(replace(figure, values=other.astype(float), side="target"))
+            figures.append(replace(figure, values=of_source.astype(float), side="source"))
+            figures.append(replace(figure, values=other.astype(float), side="target"))
         elif figure.unit == "id":
-            found.append(replace(figure, values=mine.fillna(-1).astype(np.int64)))
+            figures.append(replace(figure, values=of_source.fillna(-1).astype(np.int64)))
         else:
-            found.append(replace(figure, values=mine.where(mine.notna(), other)))
+            figures.append(replace(figure, values=of_source.where(of_source.notna(), other)))
     reports = both["in"].astype(str).map({"both": "both", "left_only": "source", "right_only": "target"})
-    return Table(source.id, [*found, Figure("in_report", "text", reports)])
+    return Table(source.id, [*figures, Figure("in_report", "text", reports)])
 
 
 def _keys(table: Table, key: str, partner: Int64Array | None) -> list[str]:
@@ -62,8 +62,8 @@ def _keys(table: Table, key: str, partner: Int64Array | None) -> list[str]:
     keys, seen = [], Counter[str]()
     for row, name in zip(np.asarray(table[key]).tolist(), text, strict=True):
         if row >= 0:
-            mine = row if partner is None else int(partner[row])
-            keys.append(f"{mine}" if mine >= 0 else f"target {row}")
+            source_row = row if partner is None else int(partner[row])
+            keys.append(f"{source_row}" if source_row >= 0 else f"target {row}")
         else:
             keys.append(f"{seen[name]} {name}")
             seen[name] += 1
@@ -76,19 +76,19 @@ def joined_tiles(source: Table, target: Table) -> Table:
     import pandas as pd
 
     numbers = list(dict.fromkeys([*np.asarray(source["tile"]).tolist(), *np.asarray(target["tile"]).tolist()]))
-    found: list[Figure] = []
+    figures: list[Figure] = []
     sides: tuple[tuple[Side, Table], ...] = (("source", source), ("target", target))
     for side, table in sides:
         rows = pd.Index(np.asarray(table["tile"])).get_indexer(numbers)
         for figure in table:
             values = np.where(rows >= 0, np.asarray(figure.values, np.float64)[rows], np.nan)
             if figure.unit != "id":
-                found.append(replace(figure, values=values, side=side))
+                figures.append(replace(figure, values=values, side=side))
             elif figure.id == "tile" and side == "source":
-                found.append(replace(figure, values=np.asarray(numbers, np.int64)))
+                figures.append(replace(figure, values=np.asarray(numbers, np.int64)))
             elif side == "source":
-                found.append(replace(figure, values=values))
-    return Table(source.id, found)
+                figures.append(replace(figure, values=values))
+    return Table(source.id, figures)
 
 
 def columns_of_target(
@@ -123,13 +123,13 @@ def breakdown_pair(source: ReportSource, target: ReportSource, by: str, replica:
     ours, theirs = breakdown(source, by, replica), breakdown(target, by, replica_of_target(target, replica))
     labels = dict(zip([*ours.keys, *theirs.keys], [*ours.labels, *theirs.labels], strict=True))
     keys = [key for key in breakdown_keys(by) if key in labels]
-    mine, other = (dict(zip(each.keys, each.values, strict=True)) for each in (ours, theirs))
+    of_source, other = (dict(zip(each.keys, each.values, strict=True)) for each in (ours, theirs))
     none = np.zeros(len(tiles_of_replica(target_of(source), replica)), dtype=np.int64)
     absent = np.zeros(len(tiles_of_replica(target_of(target), replica_of_target(target, replica))), dtype=np.int64)
     return BreakdownPair(
         keys,
         [labels[key] for key in keys],
-        [mine.get(key, none) for key in keys],
+        [of_source.get(key, none) for key in keys],
         [by_position(source, target, other.get(key, absent), replica) for key in keys],
     )
 
@@ -151,22 +151,22 @@ class DetailsPair:
 def details_pair(
     source: ReportSource,
     target: ReportSource,
-    mine: TileColumns,
+    columns: TileColumns,
     tiles: Sequence[int],
     ipus: Sequence[int],
     replica: int | None,
 ) -> DetailsPair:
     """Raises NotRecordedError when either report has no graph profile."""
-    details = tile_details(source, mine)
+    details = tile_details(source, columns)
     theirs, there = columns_of_target(target, tiles, ipus, replica)
     if theirs is None:
         return DetailsPair(details.columns, [(row, None) for row in details.rows])
     partner = match_vertex_types(source, target).source_rows()
-    found = {_key(row, partner): row for row in _widened(tile_details(target, theirs), there, mine.width)}
+    target_rows = {_key(row, partner): row for row in _widened(tile_details(target, theirs), there, columns.width)}
     pairs: list[tuple[DetailRow | None, DetailRow | None]] = []
     for row in details.rows:
-        pairs.append((row, found.pop(row.key, None)))
-    for key, row in found.items():  # below the last row of the same parent
+        pairs.append((row, target_rows.pop(row.key, None)))
+    for key, row in target_rows.items():  # below the last row of the same parent
         parent = key.rpartition("/")[0]
         at = max((i for i, (a, b) in enumerate(pairs) if _under(a or b, parent)), default=len(pairs) - 1)
         pairs.insert(at + 1, (None, row))
@@ -196,8 +196,8 @@ def _key(row: DetailRow, partner: Int64Array) -> str:
     head, _, number = row.key.rpartition("/")
     if head != "vertex/type":
         return row.key
-    mine = int(partner[int(number)])
-    return f"{head}/{mine}" if mine >= 0 else f"{head}/target {number}"
+    source_row = int(partner[int(number)])
+    return f"{head}/{source_row}" if source_row >= 0 else f"{head}/target {number}"
 
 
 def _widened(details: TileDetails, there: Sequence[int], width: int) -> list[DetailRow]:
@@ -213,8 +213,8 @@ def _widened(details: TileDetails, there: Sequence[int], width: int) -> list[Det
 def by_position(source: ReportSource, target: ReportSource, values: Int64Array, replica: int | None) -> Int64Array:
     """`values` (one per tile of the target's replica) at the places of the source's tiles, -1 where it has no such
     tile. Replicas are compared from their first tile on, so replica 0 meets replica 0."""
-    mine = tiles_of_replica(target_of(source), replica)
-    found = np.full(len(mine), -1, dtype=np.int64)
-    shared = min(len(mine), len(values))
-    found[:shared] = values[:shared]
-    return found
+    source_tiles = tiles_of_replica(target_of(source), replica)
+    at_positions = np.full(len(source_tiles), -1, dtype=np.int64)
+    shared = min(len(source_tiles), len(values))
+    at_positions[:shared] = values[:shared]
+    return at_positions

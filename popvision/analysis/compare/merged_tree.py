@@ -35,8 +35,8 @@ class MergedRows:
 
 def partners(source: ReportSource, target: ReportSource) -> tuple[Int64Array, Int64Array]:
     """(target program of each source program, source program of each target program), -1 where there is none."""
-    found = match_programs(source, target)
-    return found.target_rows(), found.source_rows()
+    matching = match_programs(source, target)
+    return matching.target_rows(), matching.source_rows()
 
 
 def merged_tree(source: ReportSource, target: ReportSource, root: int) -> MergedRows:
@@ -51,11 +51,11 @@ def _walk(source: ReportSource, target: ReportSource, root: int) -> MergedRows:
     rows: list[tuple[int, int, int]] = []
     stack: list[tuple[int, int, int]] = [(root, forth[root], 0)]
     while stack:
-        mine, other, depth = stack.pop()
+        source_node, other, depth = stack.pop()
         if len(rows) >= MOST_ROWS or depth > _MOST_DEPTH:
             raise FormatError(f"The merged program trees have more than {MOST_ROWS:,} rows.")
-        rows.append((mine, other, depth))
-        below = _merged(ours(mine), theirs(other), forth, back)
+        rows.append((source_node, other, depth))
+        below = _merged(ours(source_node), theirs(other), forth, back)
         stack.extend((a, b, depth + 1) for a, b in reversed(below))
     table = np.array(rows, np.int64).reshape(-1, 3)
     return MergedRows(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), _sizes(table[:, 2]))
@@ -67,18 +67,20 @@ def _children(programs: Programs) -> Callable[[int], list[int]]:
     return lambda row: children[offsets[row] : offsets[row + 1]] if row >= 0 else []
 
 
-def _merged(mine: list[int], theirs: list[int], forth: list[int], back: list[int]) -> list[tuple[int, int]]:
+def _merged(
+    source_nodes: list[int], target_nodes: list[int], forth: list[int], back: list[int]
+) -> list[tuple[int, int]]:
     """Children of a pair: the source's in order, each target-only one after the sibling it follows in the target."""
-    place = {other: at for at, other in enumerate(theirs)}
+    place = {other: at for at, other in enumerate(target_nodes)}
     result: list[tuple[int, int]] = []
     done = 0
-    for child in mine:
+    for child in source_nodes:
         other = forth[child]
         if other in place and place[other] >= done:
-            result += [(-1, each) for each in theirs[done : place[other]] if back[each] < 0]
+            result += [(-1, each) for each in target_nodes[done : place[other]] if back[each] < 0]
             done = place[other] + 1
         result.append((child, other))
-    return result + [(-1, each) for each in theirs[done:] if back[each] < 0]
+    return result + [(-1, each) for each in target_nodes[done:] if back[each] < 0]
 
 
 def _sizes(depth: Int64Array) -> Int64Array:

@@ -152,14 +152,14 @@ def _memory(source: ReportSource) -> Values:
     if memory is None or not len(memory.including_gaps):
         return {}
     including, excluding = (np.asarray(each, np.int64) for each in (memory.including_gaps, memory.excluding_gaps))
-    whole, used = int(including.sum()), int(excluding.sum())
+    total, used = int(including.sum()), int(excluding.sum())
     over = int(np.count_nonzero(including > target_of(source).bytes_per_tile))
     return {
         "peak": int(including.max()),
         "peak_used": int(excluding.max()),
-        "memory": whole,
+        "memory": total,
         "memory_used": used,
-        "gaps": whole - used,
+        "gaps": total - used,
         "tiles_over": over,
     }
 

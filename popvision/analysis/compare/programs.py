@@ -20,22 +20,22 @@ def compared_programs(source: ReportSource, target: ReportSource, field: str, ip
     """A row per pair of matched programs and per program that only one report has: id, target_id, type, name, matched
     ("debug identity", "name", "order", "only source", "only target") and the field of either side; largest absolute
     difference first, a missing side counting as 0 there. Raises KeyError for a field that is not one of FIELDS."""
-    found = match_programs(source, target)
-    lone, other = len(found.only_source), len(found.only_target)
-    mine = np.concatenate([found.source, found.only_source, np.full(other, -1)])
-    theirs = np.concatenate([found.target, np.full(lone, -1), found.only_target])
-    how = [HOW[each] for each in found.how.tolist()] + ["only source"] * lone + ["only target"] * other
+    matching = match_programs(source, target)
+    lone, other = len(matching.only_source), len(matching.only_target)
+    source_rows = np.concatenate([matching.source, matching.only_source, np.full(other, -1)])
+    target_rows = np.concatenate([matching.target, np.full(lone, -1), matching.only_target])
+    how = [HOW[each] for each in matching.how.tolist()] + ["only source"] * lone + ["only target"] * other
     ours, others = programs_of(source), programs_of(target)
-    before = _taken(program_columns(source, ipu)[field], mine)
-    after = _taken(program_columns(target, ipu)[field], theirs)
+    before = _taken(program_columns(source, ipu)[field], source_rows)
+    after = _taken(program_columns(target, ipu)[field], target_rows)
     order = np.argsort(-np.abs(np.maximum(after, 0) - np.maximum(before, 0)), kind="stable")
-    mine, theirs = mine[order], theirs[order]
-    which = list(zip(mine.tolist(), theirs.tolist(), strict=True))
+    source_rows, target_rows = source_rows[order], target_rows[order]
+    which = list(zip(source_rows.tolist(), target_rows.tolist(), strict=True))
     return Table(
         "programs",
         [
-            Figure("id", "id", known(mine)),
-            Figure("target_id", "id", known(theirs)),
+            Figure("id", "id", known(source_rows)),
+            Figure("target_id", "id", known(target_rows)),
             Figure("type", "text", [ours.type[a] if a >= 0 else others.type[b] for a, b in which]),
             Figure("name", "text", [ours.name[a] if a >= 0 else others.name[b] for a, b in which]),
             Figure("matched", "text", [how[row] for row in order.tolist()]),
@@ -53,13 +53,13 @@ def program_tiles_pair(source: ReportSource, target: ReportSource, program: int)
     """The same of a program and of its partner in the target: both sides of what either holds, tiles matched by number;
     missing (NaN) where one side has no such tile, program or figure."""
     partner = int(match_programs(source, target).target_rows()[program])
-    mine = program_tiles(source, program)
+    of_source = program_tiles(source, program)
     other = program_tiles(target, partner) if partner >= 0 else Table("program_tiles", [])
-    count = max(len(mine), len(other))
-    figures = tile_numbers(source if len(mine) >= len(other) else target)
-    sides: tuple[tuple[Side, Table], ...] = (("source", mine), ("target", other))
+    count = max(len(of_source), len(other))
+    figures = tile_numbers(source if len(of_source) >= len(other) else target)
+    sides: tuple[tuple[Side, Table], ...] = (("source", of_source), ("target", other))
     for id, (unit, _) in TILE_FIGURES.items():
-        if id in mine or id in other:
+        if id in of_source or id in other:
             for side, table in sides:
                 provenance = table.column(id).provenance if id in table else ""
                 figures.append(Figure(id, unit, _filled(table, id, count), side=side, provenance=provenance))

@@ -43,8 +43,8 @@ class Figure:
         """Target - source."""
         if self.source is None or self.target is None:
             return None
-        found: float = signed(self.source, self.target).item()
-        return found
+        change: float = signed(self.source, self.target).item()
+        return change
 
     @property
     def relative(self) -> float | None:
@@ -109,12 +109,12 @@ def compare_reports(source: ReportSource, target: ReportSource) -> ReportDiff:
 def _compare(
     source: ReportSource, target: ReportSource
 ) -> tuple[list[Figure], list[Setting], StepsMatched | None, list[Changes]]:
-    found = [if_recorded(lambda question=question: question(source, target)) for question in CHANGES]  # type: ignore[misc]
+    changes_of_kind = [if_recorded(lambda question=question: question(source, target)) for question in CHANGES]  # type: ignore[misc]
     return (
         figures_of(source, target),
         settings(source, target),
         if_recorded(lambda: _steps(source, target)),
-        [changes for changes in found if changes is not None],
+        [changes for changes in changes_of_kind if changes is not None],
     )
 
 
@@ -127,26 +127,28 @@ def _steps(source: ReportSource, target: ReportSource) -> StepsMatched | None:
 
 def notes(source: ReportSource, target: ReportSource) -> list[str]:
     """See ReportDiff.notes; needs no row to be compared."""
-    found = []
+    sentences = []
     runs = [if_recorded(report.reader.runs) for report in (source, target)]
     counts = [0 if each is None else len(each.name) for each in runs]
     if counts[0] != counts[1] and not min(counts):
-        found.append(f"The {'target' if counts[0] else 'source'} recorded no run: what it took is not known.")
+        sentences.append(f"The {'target' if counts[0] else 'source'} recorded no run: what it took is not known.")
     elif counts[0] != counts[1]:
-        found.append(
+        sentences.append(
             f"The source recorded {counts[0]:,} runs and the target {counts[1]:,}: figures over all runs differ for "
             "that alone; cycles per run and shares do not."
         )
     for name, each in zip(("source", "target"), runs, strict=True):
         if each is not None and bool(each.truncated.any()):
-            found.append(f"The {name} is truncated: the cap on recorded steps was reached, later steps are missing.")
+            sentences.append(
+                f"The {name} is truncated: the cap on recorded steps was reached, later steps are missing."
+            )
     one, other = (if_recorded(partial(target_of, report)) for report in (source, target))
     if one is not None and other is not None:
         if one.num_tiles != other.num_tiles:
-            found.append(f"The machines differ: {one.num_tiles:,} and {other.num_tiles:,} tiles.")
+            sentences.append(f"The machines differ: {one.num_tiles:,} and {other.num_tiles:,} tiles.")
         if one.type != other.type:
-            found.append(f"One report is of {type_name(one)}, the other of {type_name(other)}.")
+            sentences.append(f"One report is of {type_name(one)}, the other of {type_name(other)}.")
     for name, report in (("source", source), ("target", target)):
         if report.lost:
-            found.append(f"The {name} is damaged, {len(report.lost)} parts of it are lost and not compared.")
-    return found
+            sentences.append(f"The {name} is damaged, {len(report.lost)} parts of it are lost and not compared.")
+    return sentences

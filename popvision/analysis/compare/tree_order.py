@@ -151,9 +151,9 @@ def _gaps(i: IntegerArray, j: IntegerArray, rows: int, columns: int) -> list[tup
 
 def _same_types(source: Tree, target: Tree, left: list[int], right: list[int]) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
-    here, there = Counter(source.type[left].tolist()), Counter(target.type[right].tolist())
-    for type, count in here.items():
-        if there[type] == count:
+    source_types, target_types = Counter(source.type[left].tolist()), Counter(target.type[right].tolist())
+    for type, count in source_types.items():
+        if target_types[type] == count:
             ours = [row for row in left if source.type[row] == type]
             pairs += zip(ours, [row for row in right if target.type[row] == type], strict=True)
     return pairs

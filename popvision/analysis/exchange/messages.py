@@ -74,10 +74,10 @@ def messages_of(source: ReportSource, program: int) -> Messages:
         raise ValueError(f"there is no program {program}: ids go from 0 to {len(programs.type) - 1}")
     if programs.type[program].startswith("StreamCopy"):
         raise NotRecordedError(HOST_COPY)
-    found = source.kept.recent(("exchange messages", program), lambda: _read(source, program))
-    if not len(found.src):
+    messages = source.kept.recent(("exchange messages", program), lambda: _read(source, program))
+    if not len(messages.src):
         raise NotRecordedError(NO_MESSAGES)
-    return found
+    return messages
 
 
 def _read(source: ReportSource, program: int) -> Messages:
@@ -105,20 +105,20 @@ def summed(src: Int64Array, dst: Int64Array, size: Int64Array, tiles: int) -> Me
 def ranks(target: Target, order: str) -> Int64Array:
     """Position of each tile, "software" or "hardware" order (see tiles_in_order)."""
     at = tiles_in_order(target, range(target.num_tiles), order)
-    found = np.empty(len(at), np.int64)
-    found[at] = np.arange(len(at))
-    return found
+    rank = np.empty(len(at), np.int64)
+    rank[at] = np.arange(len(at))
+    return rank
 
 
-def in_order(found: Messages, rank: Int64Array) -> Messages:
+def in_order(messages: Messages, rank: Int64Array) -> Messages:
     """The same with positions in place of tiles, sorted by them."""
-    return summed(rank[found.src], rank[found.dst], found.bytes, len(rank))
+    return summed(rank[messages.src], rank[messages.dst], messages.bytes, len(rank))
 
 
-def block(found: Messages, rows: tuple[int, int], columns: tuple[int, int], size: int) -> Block:
+def block(messages: Messages, rows: tuple[int, int], columns: tuple[int, int], size: int) -> Block:
     """The window of positions [first, last) x [first, last) in cells of `size` x `size`; rows are sources."""
-    begin, end = np.searchsorted(found.src, rows)
-    dst, src, values = found.dst[begin:end], found.src[begin:end], found.bytes[begin:end]
+    begin, end = np.searchsorted(messages.src, rows)
+    dst, src, values = messages.dst[begin:end], messages.src[begin:end], messages.bytes[begin:end]
     high, wide = -(-(rows[1] - rows[0]) // size), -(-(columns[1] - columns[0]) // size)
     inside = (dst >= columns[0]) & (dst < columns[1])
     if not inside.all():
@@ -128,24 +128,24 @@ def block(found: Messages, rows: tuple[int, int], columns: tuple[int, int], size
     return Block(sums.astype(np.int64), high, wide)
 
 
-def largest_cell(found: Messages, size: int) -> int:
+def largest_cell(messages: Messages, size: int) -> int:
     """The largest cell of the whole matrix in cells of `size` x `size` positions aligned to 0, by absolute value: the
     end of the colour scale, the same for every window."""
-    if not len(found.src):
+    if not len(messages.src):
         return 0
     if size == 1:
-        return int(np.abs(found.bytes).max())
-    src, dst = found.src // size, found.dst // size
+        return int(np.abs(messages.bytes).max())
+    src, dst = messages.src // size, messages.dst // size
     wide = int(dst.max()) + 1
     if (int(src.max()) + 1) * wide <= _MOST_CELLS:
-        return int(np.abs(np.bincount(src * wide + dst, weights=found.bytes)).max())
-    sums = summed(src, dst, found.bytes, wide).bytes
+        return int(np.abs(np.bincount(src * wide + dst, weights=messages.bytes)).max())
+    sums = summed(src, dst, messages.bytes, wide).bytes
     return int(np.abs(sums).max()) if len(sums) else 0
 
 
-def heaviest(found: Messages, most: int) -> Int64Array:
+def heaviest(messages: Messages, most: int) -> Int64Array:
     """Rows of the `most` messages with most bytes (by absolute value), heaviest first, equal ones by tile."""
-    weight = np.abs(found.bytes)
+    weight = np.abs(messages.bytes)
     rows = np.arange(len(weight))
     if len(weight) > most:
         least = np.partition(weight, len(weight) - most)[len(weight) - most]
@@ -156,13 +156,15 @@ def heaviest(found: Messages, most: int) -> Int64Array:
 
 def partners(source: ReportSource, program: int, tile: int) -> Partners:
     """Who sends to a tile and to whom it sends. Raises NotRecordedError and ValueError as `messages_of`."""
-    found = messages_of(source, program)
-    into = np.flatnonzero(found.dst == tile)
-    begin, end = np.searchsorted(found.src, (tile, tile + 1))
+    messages = messages_of(source, program)
+    into = np.flatnonzero(messages.dst == tile)
+    begin, end = np.searchsorted(messages.src, (tile, tile + 1))
     out = np.arange(begin, end)
-    into, out = (rows[np.argsort(-found.bytes[rows], kind="stable")] for rows in (into, out))
+    into, out = (rows[np.argsort(-messages.bytes[rows], kind="stable")] for rows in (into, out))
     receivers, multicast = sendings_of(source, program, tile)
-    return Partners(found.src[into], found.bytes[into], found.dst[out], found.bytes[out], receivers, multicast)
+    return Partners(
+        messages.src[into], messages.bytes[into], messages.dst[out], messages.bytes[out], receivers, multicast
+    )
 
 
 def sendings_of(source: ReportSource, program: int, tile: int | None = None) -> tuple[Int64Array, Int64Array]:
@@ -177,15 +179,15 @@ def sendings_of(source: ReportSource, program: int, tile: int | None = None) -> 
     return np.array(counts, np.int64), np.array([sums[count] for count in counts], np.int64)
 
 
-def fan_outs(found: Messages) -> tuple[Int64Array, Int64Array]:
+def fan_outs(messages: Messages) -> tuple[Int64Array, Int64Array]:
     """(receivers, tiles that send to so many), ascending, of the tiles that send at all."""
-    fan = np.bincount(found.src)
+    fan = np.bincount(messages.src)
     receivers, tiles = np.unique(fan[fan > 0], return_counts=True)
     return receivers.astype(np.int64), tiles.astype(np.int64)
 
 
-def between_ipus(found: Messages, target: Target) -> Int64Array:
+def between_ipus(messages: Messages, target: Target) -> Int64Array:
     """Bytes from IPU (row) to IPU (column); the diagonal is traffic within an IPU."""
     ipus, per_ipu = target.num_ipus, target.tiles_per_ipu
-    cell = found.src // per_ipu * ipus + found.dst // per_ipu
-    return np.bincount(cell, weights=found.bytes, minlength=ipus * ipus).astype(np.int64).reshape(ipus, ipus)
+    cell = messages.src // per_ipu * ipus + messages.dst // per_ipu
+    return np.bincount(cell, weights=messages.bytes, minlength=ipus * ipus).astype(np.int64).reshape(ipus, ipus)

@@ -165,13 +165,13 @@ def _moved(source: ReportSource) -> Moved:
 def _columns(source: ReportSource, column: str, rows: list[int]) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
     """(places in `rows`, IPUs, values with a row for each of them and a column for each tile), batch by batch."""
     for begin in range(0, len(rows), _AT_ONCE):
-        found = source.reader.program_columns(column, rows[begin : begin + _AT_ONCE])
-        found = [each for each in found if len(each[2])]
-        if found:
-            values = np.zeros((len(found), max(len(each[2]) for each in found)), np.int64)
-            for row, (_, _, of_tiles) in enumerate(found):
+        stored = source.reader.program_columns(column, rows[begin : begin + _AT_ONCE])
+        stored = [each for each in stored if len(each[2])]
+        if stored:
+            values = np.zeros((len(stored), max(len(each[2]) for each in stored)), np.int64)
+            for row, (_, _, of_tiles) in enumerate(stored):
                 values[row, : len(of_tiles)] = of_tiles
-            program, ipu = (np.array([each[part] for each in found], np.int64) for part in (0, 1))
+            program, ipu = (np.array([each[part] for each in stored], np.int64) for part in (0, 1))
             yield np.searchsorted(rows, program), ipu, values
 
 

@@ -71,20 +71,20 @@ def pairs_table(source: ReportSource, program: int) -> Table:
     """The heaviest pairs of tiles of a program; empty where messages are not recorded."""
     nothing = np.empty(0, np.int64)
     try:
-        found = messages_of(source, program)
+        messages = messages_of(source, program)
     except (NotRecordedError, ValueError):
-        found = Messages(nothing, nothing, nothing)
-    rows = heaviest(found, MOST_PAIRS)
-    size = found.bytes[rows]
-    share = size / max(1, int(np.abs(found.bytes).sum()))
+        messages = Messages(nothing, nothing, nothing)
+    rows = heaviest(messages, MOST_PAIRS)
+    size = messages.bytes[rows]
+    share = size / max(1, int(np.abs(messages.bytes).sum()))
     figures = [Figure("bytes", "bytes", size), Figure("share", "share", share)]
-    return Table("exchange_pairs", [*ends_of(source, found, rows), *figures])
+    return Table("exchange_pairs", [*ends_of(source, messages, rows), *figures])
 
 
-def ends_of(source: ReportSource, found: Messages, rows: Int64Array) -> list[Figure]:
+def ends_of(source: ReportSource, messages: Messages, rows: Int64Array) -> list[Figure]:
     """Tiles and IPUs of some messages."""
     per_ipu = target_of(source).tiles_per_ipu
-    src, dst = found.src[rows], found.dst[rows]
+    src, dst = messages.src[rows], messages.dst[rows]
     return [
         Figure("source", "id", src),
         Figure("destination", "id", dst),

@@ -53,13 +53,13 @@ def exchange_of(source: ReportSource, program: int | None, step: int | None) -> 
     programs = programs_of(source)
     steps = np.asarray(source.reader.steps().program)
     if step is not None and 0 <= step < len(steps):
-        found = _transfer(source, int(steps[step]))
-        if found is not None:
-            return found, step if found == int(steps[step]) else None
+        transfer = _transfer(source, int(steps[step]))
+        if transfer is not None:
+            return transfer, step if transfer == int(steps[step]) else None
     if program is not None and 0 <= program < len(programs.type):
-        found = _transfer(source, program)
-        if found is not None:
-            return found, None
+        transfer = _transfer(source, program)
+        if transfer is not None:
+            return transfer, None
     rows, r = exchange_programs(source), ran(source)
     if not rows:
         return None, None
@@ -93,8 +93,8 @@ def exchange_tiles(source: ReportSource, program: int, step: int | None = None) 
         moving = np.ceil(np.maximum(received, sent) / target.exchange_bytes_per_cycle).astype(np.int64)
     fan_in = fan_out = None
     try:
-        found = messages_of(source, program)
-        fan_in, fan_out = (np.bincount(column, minlength=target.num_tiles) for column in (found.dst, found.src))
+        messages = messages_of(source, program)
+        fan_in, fan_out = (np.bincount(column, minlength=target.num_tiles) for column in (messages.dst, messages.src))
     except NotRecordedError:
         pass
     recorded, at = _recorded(source, program, step)
@@ -106,10 +106,10 @@ def _joined(source: ReportSource, program: int, column: str) -> Int64Array | Non
     parts = source.reader.program_columns(column, [program])
     if not parts:
         return None
-    whole = np.zeros(target.num_tiles, np.int64)
+    all_tiles = np.zeros(target.num_tiles, np.int64)
     for _, ipu, values in parts:
-        whole[ipu * target.tiles_per_ipu :][: len(values)] = values
-    return whole
+        all_tiles[ipu * target.tiles_per_ipu :][: len(values)] = values
+    return all_tiles
 
 
 def _recorded(source: ReportSource, program: int, step: int | None) -> tuple[Int64Array | None, int]:

@@ -63,9 +63,9 @@ class Spread:
 
 def bars_in_window(levels: Sequence[Level], grid: Grid) -> tuple[Bars, Merged]:
     """The bars of every level that overlap the grid's columns (a bar of no length: that begin in them)."""
-    found = [_of_level(row, level, grid) for row, level in enumerate(levels)]
-    bars = (np.concatenate([getattr(bars, each.name) for bars, _ in found]) for each in fields(Bars))
-    cells = (np.concatenate([getattr(cells, each.name) for _, cells in found]) for each in fields(Merged))
+    parts = [_of_level(row, level, grid) for row, level in enumerate(levels)]
+    bars = (np.concatenate([getattr(bars, each.name) for bars, _ in parts]) for each in fields(Bars))
+    cells = (np.concatenate([getattr(cells, each.name) for _, cells in parts]) for each in fields(Merged))
     return Bars(*bars), Merged(*cells)
 
 
@@ -110,15 +110,15 @@ def _merge(row: int, first_step: Int32Array, spread: Spread, small: BoolArray, g
     touched[spread.last_column[small]] = True
     column = np.flatnonzero(touched)
     time = _time_at_ends(spread, grid)[:, column]
-    whole = np.int64(grid.pitch).reshape(1)
+    column_cycles = np.int64(grid.pitch).reshape(1)
     first = np.full(grid.columns, np.iinfo(np.int32).max, np.int32)
     for touching in (spread.last_column, spread.first_column):
         np.minimum.at(first, touching[small], first_step[small])
-    group = (2 * LEVELS * time[_GROUP_CLASS] + whole) // (2 * whole)
+    group = (2 * LEVELS * time[_GROUP_CLASS] + column_cycles) // (2 * column_cycles)
     return Merged(
         np.full(len(column), row, np.uint8),
         column.astype(np.int32),
-        pack_levels(time[:_GROUP_CLASS], whole),
+        pack_levels(time[:_GROUP_CLASS], column_cycles),
         np.maximum(group, time[_GROUP_CLASS] > 0).astype(np.uint8),
         count[column].astype(np.int32),
         first[column],

@@ -55,10 +55,10 @@ def _of_tile(runs: Sequence[TileBlocks], programs: Programs, begin: int, end: in
     inside = (first < end) & (last > begin) | ((first == last) & (first >= begin) & (first < end))
     rows = []
     for each in np.unique(program[inside]).tolist():
-        mine = inside & (program == each)
-        cycles = (last - first)[mine]
+        of_program = inside & (program == each)
+        cycles = (last - first)[of_program]
         figures = (int(cycles.min()), float(np.median(cycles)), float(cycles.mean()), int(cycles.max()))
-        what = KINDS.get(int(kind[mine][0]), "")
+        what = KINDS.get(int(kind[of_program][0]), "")
         rows.append((_name(programs, each), what, tile, each, len(cycles), *figures, int(cycles.sum())))
     return rows
 

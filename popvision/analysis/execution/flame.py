@@ -86,14 +86,14 @@ def _in_lanes(steps: Timeline, apart: list[Lane], make: Callable[[Timeline], Fla
     levels: list[Level] = []
     begins = []
     for lane in apart:
-        made = make(lane_timeline(steps, lane))
+        part = make(lane_timeline(steps, lane))
         rows = lane.steps.astype(np.int32)
         begins.append(len(levels))
         levels += [
             replace(each, first=rows[each.first], last=rows[each.last], name=each.name + np.int32(len(names)))
-            for each in made.levels
+            for each in part.levels
         ]
-        names += made.names
+        names += part.names
     return Flame(names, levels, tuple(begins))
 
 

@@ -90,9 +90,9 @@ def interval_table(source: ReportSource) -> IntervalTable:
 
 def _rows(moments: Int64Array, changes: Int64Array) -> IntervalTable:
     counts = np.cumsum(changes, axis=0)
-    kept = np.ones(len(moments), bool)
-    kept[1:] = changes[1:].any(axis=1)
-    moments, counts = moments[kept], counts[kept]
+    is_change = np.ones(len(moments), bool)
+    is_change[1:] = changes[1:].any(axis=1)
+    moments, counts = moments[is_change], counts[is_change]
     if not len(moments):
         empty = np.empty(0, np.int64)
         return IntervalTable(empty, empty, empty, empty, empty)

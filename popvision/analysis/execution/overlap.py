@@ -79,20 +79,20 @@ def lane_timeline(steps: Timeline, lane: Lane) -> Timeline:
     )
 
 
-def bar_of(found: list[Lane], step: int) -> tuple[int, int]:
+def bar_of(lanes_of_tiles: list[Lane], step: int) -> tuple[int, int]:
     """Begin and end of a step's bar in its lane."""
-    begin, end = bars_of(found, np.array([step]))
+    begin, end = bars_of(lanes_of_tiles, np.array([step]))
     return int(begin[0]), int(end[0])
 
 
-def bars_of(found: list[Lane], steps: Int64Array) -> tuple[Int64Array, Int64Array]:
+def bars_of(lanes_of_tiles: list[Lane], steps: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Begins and ends of the bars of recorded steps."""
     begin, end = np.zeros(len(steps), np.int64), np.zeros(len(steps), np.int64)
-    for lane in found:
+    for lane in lanes_of_tiles:
         row = np.searchsorted(lane.steps, steps)
-        mine = np.flatnonzero(row < len(lane.steps))
-        mine = mine[lane.steps[row[mine]] == steps[mine]]
-        begin[mine], end[mine] = lane.begin[row[mine]], lane.end[row[mine]]
+        of_lane = np.flatnonzero(row < len(lane.steps))
+        of_lane = of_lane[lane.steps[row[of_lane]] == steps[of_lane]]
+        begin[of_lane], end[of_lane] = lane.begin[row[of_lane]], lane.end[row[of_lane]]
     return begin, end
 
 
@@ -109,14 +109,14 @@ def overlapping_copies(steps: Timeline, reader: ArrayReader) -> Int64Array:
     begins, ends, work = begins[order], ends[order], work[order]
     latest = np.maximum.accumulate(ends)
     tiles = _TilesOf(steps, reader)
-    found = []
+    overlapping = []
     for copy in copies.tolist():
         low = int(np.searchsorted(latest, spans.busy_begin[copy], side="right"))
         high = int(np.searchsorted(begins, spans.busy_end[copy], side="left"))
         near = work[low:high][ends[low:high] > spans.busy_begin[copy]]
         if any(tiles.are_apart(copy, other) for other in near.tolist()):
-            found.append(copy)
-    return np.array(found, np.int64)
+            overlapping.append(copy)
+    return np.array(overlapping, np.int64)
 
 
 class _TilesOf:

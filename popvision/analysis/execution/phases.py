@@ -29,8 +29,8 @@ class PhaseTotals:
 
     def share(self, phase: str) -> float:
         """Part of all tile cycles spent in the phase, 0..1."""
-        whole = self.length * self.tiles
-        return self.tile_cycles[phase] / whole if whole else 0.0
+        all_cycles = self.length * self.tiles
+        return self.tile_cycles[phase] / all_cycles if all_cycles else 0.0
 
     def average(self, phase: str) -> float:
         """Cycles that a tile spends in the phase on average."""

@@ -106,13 +106,13 @@ def packed(time: Int64Array, tiles: int, grid: Grid) -> UInt32Array:
     A level is the share of the pixel rounded to 31sts, but never 0 for a class that is there: small intervals
     merge, they do not vanish.
     """
-    whole = np.diff(grid.row_tiles(tiles)) * grid.pitch
-    return pack_levels(time, whole[None, None, :]).T.copy()
+    capacity = np.diff(grid.row_tiles(tiles)) * grid.pitch
+    return pack_levels(time, capacity[None, None, :]).T.copy()
 
 
-def pack_levels(time: Int64Array, whole: Int64Array) -> UInt32Array:
+def pack_levels(time: Int64Array, capacity: Int64Array) -> UInt32Array:
     """Levels of `time` (classes first) out of `whole`, packed over the first axis."""
-    levels = (2 * LEVELS * time + whole) // (2 * whole)
+    levels = (2 * LEVELS * time + capacity) // (2 * capacity)
     levels = np.maximum(levels, time > 0).astype(np.uint32)
     shifts = (5 * np.arange(len(time), dtype=np.uint32)).reshape(-1, *[1] * (time.ndim - 1))
     pixels: UInt32Array = np.bitwise_or.reduce(levels << shifts, axis=0)

@@ -149,9 +149,9 @@ def flat_figures(
     Balances are None, `of_tiles` is False."""
     length = np.maximum(np.minimum(steps.end, end) - np.maximum(steps.begin, begin), 0)
     inside = (length > 0) & (steps.begin >= begin) & (steps.end <= end)
-    here = WindowSteps(inside, length, length, (length > 0).astype(np.int64), length)
-    found = _figures(replace(steps, tiles=1), here, (begin, end), hidden, destination)
-    return replace(found, tiles=1, compute_mean=0.0, active_mean=0.0, compute_max=0, of_tiles=False)
+    in_window = WindowSteps(inside, length, length, (length > 0).astype(np.int64), length)
+    figures = _figures(replace(steps, tiles=1), in_window, (begin, end), hidden, destination)
+    return replace(figures, tiles=1, compute_mean=0.0, active_mean=0.0, compute_max=0, of_tiles=False)
 
 
 def figures_of(
@@ -169,55 +169,55 @@ def figures_of(
 
 def _figures(
     steps: Timeline,
-    here: WindowSteps,
+    in_window: WindowSteps,
     window: tuple[int, int],
     hidden: Collection[str],
     destination: UInt8Array | None,
 ) -> WindowFigures:
     begin, end = window
     drawn = np.zeros(len(PROGRAM_TYPES), np.int64)
-    np.add.at(drawn, steps.type, here.tile_cycles)
+    np.add.at(drawn, steps.type, in_window.tile_cycles)
     tail = steps.tiles * (end - begin) - int(drawn[PHASE != NOT_DRAWN].sum())
     left_out = np.isin(PROGRAM_TYPES, list(hidden))
-    shown = here.busy & ~left_out[steps.type]
+    shown = in_window.busy & ~left_out[steps.type]
     compute = shown & (steps.type == _COMPUTE)
-    sums, active = here.tile_cycles[compute], here.tiles[compute]
+    sums, active = in_window.tile_cycles[compute], in_window.tiles[compute]
     return WindowFigures(
         ipu=steps.ipu,
         tiles=steps.tiles,
         length=end - begin,
         steps=int(shown.sum()),
-        intervals=int(here.tiles[shown].sum()),
+        intervals=int(in_window.tiles[shown].sum()),
         by_type={name: int(drawn[row]) for row, name in enumerate(PROGRAM_TYPES) if drawn[row] and not left_out[row]},
         tail=tail,
         hidden=frozenset(hidden),
         compute_mean=int(sums.sum()) / steps.tiles,
         active_mean=float((sums / active).sum()),
-        compute_max=int(here.longest[compute].sum()),
-        transfers={name: _transfer(steps, here, shown, name) for name in MOVERS},
-        streams=_streams(steps, here, shown, destination),
+        compute_max=int(in_window.longest[compute].sum()),
+        transfers={name: _transfer(steps, in_window, shown, name) for name in MOVERS},
+        streams=_streams(steps, in_window, shown, destination),
     )
 
 
 def _streams(
-    steps: Timeline, here: WindowSteps, shown: BoolArray, destination: UInt8Array | None
+    steps: Timeline, in_window: WindowSteps, shown: BoolArray, destination: UInt8Array | None
 ) -> dict[str, Transfer]:
     goes = np.full(len(steps), DESTINATIONS.index("unknown")) if destination is None else destination[steps.program]
     copies = shown & np.isin(PROGRAM_TYPES, MOVERS["stream copy"])[steps.type]
     return {
-        name: _transfer(steps, here, shown & (goes == row), "stream copy")
+        name: _transfer(steps, in_window, shown & (goes == row), "stream copy")
         for row, name in enumerate(DESTINATIONS)
         if (copies & (goes == row)).any()
     }
 
 
-def _transfer(steps: Timeline, here: WindowSteps, shown: BoolArray, name: str) -> Transfer:
+def _transfer(steps: Timeline, in_window: WindowSteps, shown: BoolArray, name: str) -> Transfer:
     rows = shown & np.isin(PROGRAM_TYPES, MOVERS[name])[steps.type]
     data_in, data_out = (np.asarray(each).astype(np.int64) for each in (steps.figures.data_in, steps.figures.data_out))
-    proper = rows & here.inside & (steps.type == PROGRAM_TYPES.index(_PROPER[name]))
+    proper = rows & in_window.inside & (steps.type == PROGRAM_TYPES.index(_PROPER[name]))
     moved = np.maximum(data_in[proper], data_out[proper])
     return Transfer(
-        int(data_in[rows].sum()), int(data_out[rows].sum()), int(moved.sum()), int(here.longest[proper].sum())
+        int(data_in[rows].sum()), int(data_out[rows].sum()), int(moved.sum()), int(in_window.longest[proper].sum())
     )
 
 

@@ -103,10 +103,10 @@ def lanes_of_tile(lanes: VertexLanes, place: int, tile: int, contexts: int, esti
     )
     begin, load = np.zeros(len(worker), np.int64), np.zeros(contexts, np.int64)
     for context in range(contexts):
-        mine = np.flatnonzero(worker == context)
-        ends = np.cumsum(cycles[mine])
-        begin[mine] = contexts * (ends - cycles[mine])
-        load[context] = ends[-1] if len(mine) else 0
+        of_context = np.flatnonzero(worker == context)
+        ends = np.cumsum(cycles[of_context])
+        begin[of_context] = contexts * (ends - cycles[of_context])
+        load[context] = ends[-1] if len(of_context) else 0
     own = np.flatnonzero(worker == NO_CONTEXT)
     ends = np.cumsum(cycles[own])
     begin[own] = contexts * load.max(initial=0) + ends - cycles[own]
@@ -162,9 +162,9 @@ def _recorded(source: ReportSource, compute_set: int, ipu: int) -> VertexLanes:
     reader = source.reader
     if compute_set < 0:
         raise NotRecordedError("Only steps of type OnTileExecute run vertices: select one to see its workers.")
-    found = source.kept.recent(("vertex lanes", compute_set, ipu), lambda: reader.vertex_lanes(compute_set, ipu))
-    if found is not None:
-        return found
+    stored = source.kept.recent(("vertex lanes", compute_set, ipu), lambda: reader.vertex_lanes(compute_set, ipu))
+    if stored is not None:
+        return stored
     if "vertex_lanes" in reader.missing:
         raise NotRecordedError("This report does not say which worker ran which vertex: table vertex_lanes is missing.")
     if any(part.compute_set == compute_set and part.ipu == ipu for part in reader.compute_set_vertices()):
@@ -181,5 +181,5 @@ def _estimates(source: ReportSource, compute_set: int, ipu: int) -> npt.NDArray[
     rows = np.flatnonzero(np.asarray(programs.compute_set) == compute_set)
     if not len(rows):
         return None
-    found = source.reader.program_on_ipu(int(rows[0]), ipu)
-    return None if found is None else found.cycles
+    stored = source.reader.program_on_ipu(int(rows[0]), ipu)
+    return None if stored is None else stored.cycles

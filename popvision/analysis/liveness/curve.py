@@ -126,5 +126,5 @@ class _Ranges:
         self._of = np.repeat(np.arange(len(count)), count)
 
     def classes_at(self, index: int) -> Int64Array:
-        found = np.sort(self._of[self._index.at(index)])  # np.unique first loads numpy.ma: 25 ms
-        return found[np.diff(found, prepend=-1) > 0]
+        classes = np.sort(self._of[self._index.at(index)])  # np.unique first loads numpy.ma: 25 ms
+        return classes[np.diff(classes, prepend=-1) > 0]

@@ -54,10 +54,10 @@ def timed_steps(source: ReportSource, run: int, ipu: int) -> TimedSteps:
     if not 0 <= run < count:
         raise ValueError(f"run {run} does not exist: this report has runs 0 to {count - 1}")
     steps = timeline(source, ipu)
-    mine = np.flatnonzero(steps.run == run)
-    program = np.asarray(steps.program[mine], dtype=np.int64)
+    of_run = np.flatnonzero(steps.run == run)
+    program = np.asarray(steps.program[of_run], dtype=np.int64)
     index = indices_of_steps(np.asarray(liveness(source).program, dtype=np.int64), program)
-    return TimedSteps(run, ipu, mine, steps.begin[mine], steps.end[mine], index)
+    return TimedSteps(run, ipu, of_run, steps.begin[of_run], steps.end[of_run], index)
 
 
 def indices_of_steps(order: Int64Array, program: Int64Array) -> Int64Array:
@@ -66,11 +66,11 @@ def indices_of_steps(order: Int64Array, program: Int64Array) -> Int64Array:
     places: dict[int, list[int]] = {}
     for index, each in enumerate(order.tolist()):
         places.setdefault(each, []).append(index)
-    found, before = np.full(len(program), -1, dtype=np.int64), -1
+    indices, before = np.full(len(program), -1, dtype=np.int64), -1
     for row, each in enumerate(program.tolist()):
-        mine = places.get(each)
-        if mine is not None:
-            at = bisect_right(mine, before) if len(mine) > 1 else 0
-            before = mine[at] if at < len(mine) else mine[0]
-            found[row] = before
-    return found
+        call_sites = places.get(each)
+        if call_sites is not None:
+            at = bisect_right(call_sites, before) if len(call_sites) > 1 else 0
+            before = call_sites[at] if at < len(call_sites) else call_sites[0]
+            indices[row] = before
+    return indices

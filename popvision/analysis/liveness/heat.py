@@ -124,8 +124,8 @@ def _raise(
     together = len(chosen) == chosen[-1] - chosen[0] + 1
     levels = layout.levels[:, chosen[0] : chosen[-1] + 1] if together else layout.levels[:, chosen]
     highest = _by_column if len(chosen) >= _MANY else _in_one_pass
-    found = np.maximum.reduceat(highest(layout.at, levels, edges[1]) + below, starts, axis=1).T
-    values[row[starts]] = np.maximum(values[row[starts]], found)
+    maxima = np.maximum.reduceat(highest(layout.at, levels, edges[1]) + below, starts, axis=1).T
+    values[row[starts]] = np.maximum(values[row[starts]], maxima)
 
 
 def _by_column(at: Int64Array, levels: AnyArray, edges: Int64Array) -> AnyArray:
@@ -133,10 +133,10 @@ def _by_column(at: Int64Array, levels: AnyArray, edges: Int64Array) -> AnyArray:
     change before the right edge."""
     first = np.searchsorted(at, edges[:-1], side="right") - 1
     last = np.searchsorted(at, edges[1:], side="left")
-    found = np.empty((len(first), levels.shape[1]), dtype=levels.dtype)
+    maxima = np.empty((len(first), levels.shape[1]), dtype=levels.dtype)
     for row, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-        np.max(levels[begin:end], axis=0, out=found[row])
-    return found
+        np.max(levels[begin:end], axis=0, out=maxima[row])
+    return maxima
 
 
 def _in_one_pass(at: Int64Array, levels: AnyArray, edges: Int64Array) -> AnyArray:
@@ -144,10 +144,10 @@ def _in_one_pass(at: Int64Array, levels: AnyArray, edges: Int64Array) -> AnyArra
     next left edge. Where no change happens at an edge, the level there belongs to the run before it too."""
     first = np.searchsorted(at, edges[:-1], side="right") - 1
     last = np.searchsorted(at, edges[1:], side="left")
-    found = np.maximum.reduceat(levels[: int(last[-1])], first, axis=0)
+    maxima = np.maximum.reduceat(levels[: int(last[-1])], first, axis=0)
     carried = np.flatnonzero(last[:-1] == first[1:] + 1)
-    found[carried] = np.maximum(found[carried], levels[first[carried + 1]])
-    return np.asarray(found)
+    maxima[carried] = np.maximum(maxima[carried], levels[first[carried + 1]])
+    return np.asarray(maxima)
 
 
 def _read(source: ReportSource) -> list[Changes]:

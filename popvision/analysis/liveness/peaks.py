@@ -26,22 +26,22 @@ def peaks(values: npt.ArrayLike, most: int = MOST) -> Int64Array:
         return np.empty(0, dtype=np.int64)
     clear = CLEAR * float(curve.max() - curve.min())
     starts = np.flatnonzero(np.diff(curve, prepend=curve[0] - 1))
-    found: list[int] = []
+    positions: list[int] = []
     best, at, low, rising = -1, -1, int(curve.min()) - 1, True
     for position, value in zip(starts.tolist(), curve[starts].tolist(), strict=True):
         if rising:
             if at < 0 or value > best:
                 best, at = value, position
             elif value <= best - clear:
-                found.append(at)
+                positions.append(at)
                 low, rising = value, False
         elif value < low:
             low = value
         elif value >= low + clear:
             best, at, rising = value, position, True
     if rising:
-        found.append(at)
-    chosen = np.asarray(found, dtype=np.int64)
+        positions.append(at)
+    chosen = np.asarray(positions, dtype=np.int64)
     if len(chosen) > most:
         chosen = np.sort(chosen[np.argsort(-curve[chosen], kind="stable")[:most]])
     return chosen

@@ -184,11 +184,11 @@ def _cycles(source: ReportSource, program: int, tiles: range) -> Int64Array | No
     per_ipu = target_of(source).tiles_per_ipu
     parts, known = [], False
     for ipu in range(tiles.start // per_ipu, (tiles.stop - 1) // per_ipu + 1):
-        found = source.reader.program_on_ipu(program, ipu)
-        cycles = None if found is None else found.cycles
+        stored = source.reader.program_on_ipu(program, ipu)
+        cycles = None if stored is None else stored.cycles
         known |= cycles is not None
-        whole = np.zeros(per_ipu, dtype=np.int64) if cycles is None else np.asarray(cycles, dtype=np.int64)
-        parts.append(_on_tiles(whole, ipu, tiles, per_ipu))
+        of_ipu = np.zeros(per_ipu, dtype=np.int64) if cycles is None else np.asarray(cycles, dtype=np.int64)
+        parts.append(_on_tiles(of_ipu, ipu, tiles, per_ipu))
     return np.concatenate(parts).astype(np.int64) if known else None
 
 
@@ -212,5 +212,5 @@ def curve_table(source: ReportSource, where: Where = Where(), text: str = "") ->
 
 def first_step(source: ReportSource, program: int) -> int | None:
     """The first execution step of a program over all runs, None when it never ran or nothing is recorded."""
-    found = np.flatnonzero(np.asarray(source.reader.steps().program) == program)
-    return int(found[0]) if len(found) else None
+    steps = np.flatnonzero(np.asarray(source.reader.steps().program) == program)
+    return int(steps[0]) if len(steps) else None

@@ -151,15 +151,17 @@ def place_at(of: AddressMap, address: int, index: int) -> Place:
         raise ValueError(f"no place at address {address}, index {index}: indices are 0 to {of.indices - 1}")
     bands = of.bands
     stop = int(np.searchsorted(bands.begin, address, side="right"))
-    here = np.flatnonzero(bands.end[:stop] > address)
-    live = here[(bands.live_from[here] <= index) & (index < bands.live_to[here])]
+    at_address = np.flatnonzero(bands.end[:stop] > address)
+    live = at_address[(bands.live_from[at_address] <= index) & (index < bands.live_to[at_address])]
     at = int(np.searchsorted(of.sharing_from, address, side="right")) - 1
     sharing = int(of.sharing[at]) if at >= 0 else 0
     if len(live):
         return _place("live", bands, int(live[0]), sharing)
-    if len(here):
-        before = here[bands.live_to[here] <= index]
-        nearest = before[bands.live_to[before].argmax()] if len(before) else here[bands.live_from[here].argmin()]
+    if len(at_address):
+        before = at_address[bands.live_to[at_address] <= index]
+        nearest = (
+            before[bands.live_to[before].argmax()] if len(before) else at_address[bands.live_from[at_address].argmin()]
+        )
         return _place("idle", bands, int(nearest), sharing)
     if sharing or address >= of.including_gaps:  # an allocation that is never live, or nothing above
         return Place("idle" if sharing else "beyond", -1, address, address + 1, 0, of.indices, sharing)

@@ -67,8 +67,8 @@ class Cells:
 def bands_in_window(bands: Bands, window: Window) -> Bands:
     """The bands that touch a window, with their whole extent."""
     stop = int(np.searchsorted(bands.begin, window.top, side="left"))
-    found = (bands.end[:stop] > window.bottom) & (bands.live_from[:stop] < window.last)
-    return bands.take(np.flatnonzero(found & (bands.live_to[:stop] > window.first)))
+    is_inside = (bands.end[:stop] > window.bottom) & (bands.live_from[:stop] < window.last)
+    return bands.take(np.flatnonzero(is_inside & (bands.live_to[:stop] > window.first)))
 
 
 def cells(bands: Bands, window: Window) -> Cells:
@@ -82,11 +82,11 @@ def cells(bands: Bands, window: Window) -> Cells:
     total = np.zeros_like(best)
     category = np.full((rows, columns), NO_CATEGORY, dtype=np.uint8)
     for code in range(len(CATEGORIES)):
-        mine = np.flatnonzero(bands.category == code)
-        if not len(mine):
+        of_category = np.flatnonzero(bands.category == code)
+        if not len(of_category):
             continue
-        up = _Extents(begin[mine], end[mine], window.cell_bytes)
-        along = _Extents(first[mine], last[mine], window.cell_indices)
+        up = _Extents(begin[of_category], end[of_category], window.cell_bytes)
+        along = _Extents(first[of_category], last[of_category], window.cell_indices)
         area = _areas(up, along, rows, columns)
         total += area
         wins = area > best
@@ -108,12 +108,12 @@ class _Extents:
         if short:
             cell, length = begin // self.size, end - begin
             return [(cell, length), (cell + 1, -length)]
-        found = []
+        changes_at_cells = []
         for at, sign in ((begin, 1), (end, -1)):
             cell = at // self.size
             rest = (cell + 1) * self.size - at
-            found += [(cell, sign * rest), (cell + 1, sign * (self.size - rest))]
-        return found
+            changes_at_cells += [(cell, sign * rest), (cell + 1, sign * (self.size - rest))]
+        return changes_at_cells
 
 
 def _areas(up: _Extents, along: _Extents, rows: int, columns: int) -> Int64Array:

@@ -22,8 +22,8 @@ _NO_ARCHIVE = (
 
 def has_archive(source: ReportSource) -> bool:
     """Whether archive.a of the same run lies beside the profile; looks at its first bytes only."""
-    found = source.files.get("archive.a")
-    return found is not None and found.state == "found"
+    archive = source.files.get("archive.a")
+    return archive is not None and archive.state == "found"
 
 
 def binary_bytes(source: ReportSource, replica: int | None = 0) -> Int64Array:
@@ -34,8 +34,8 @@ def binary_bytes(source: ReportSource, replica: int | None = 0) -> Int64Array:
     tiles = tiles_of_replica(target_of(source), replica)
     if not has_archive(source):
         raise NotRecordedError(_NO_ARCHIVE)
-    whole: Int64Array = source.kept.once("binary_bytes", lambda: _read(source))
-    return whole[tiles.start : tiles.stop]
+    all_tiles: Int64Array = source.kept.once("binary_bytes", lambda: _read(source))
+    return all_tiles[tiles.start : tiles.stop]
 
 
 def _read(source: ReportSource) -> Int64Array:

@@ -58,10 +58,10 @@ def _sums(source: ReportSource, figure: str, programs: Sequence[int], columns: T
         tables = _batches(source, figure, programs)
     for table in tables:
         for ipu in np.unique(table.ipu).tolist():
-            here = np.flatnonzero(table.ipu == ipu)
+            of_ipu = np.flatnonzero(table.ipu == ipu)
             for column, tiles in columns.on_ipu(ipu):
-                found = table.values[here] if len(tiles) == per_ipu else table.values[here][:, tiles]
-                np.add.at(sums[:, column], table.program[here], found.sum(axis=1, dtype=np.int64))
+                on_tiles = table.values[of_ipu] if len(tiles) == per_ipu else table.values[of_ipu][:, tiles]
+                np.add.at(sums[:, column], table.program[of_ipu], on_tiles.sum(axis=1, dtype=np.int64))
     return sums
 
 
@@ -69,13 +69,13 @@ def _batches(source: ReportSource, figure: str, programs: Sequence[int]) -> Iter
     place = {program: row for row, program in enumerate(programs)}
     width = target_of(source).tiles_per_ipu
     for begin in range(0, len(programs), _PROGRAMS_AT_ONCE):
-        found = source.reader.program_columns(figure, programs[begin : begin + _PROGRAMS_AT_ONCE])
-        values = np.zeros((len(found), width), dtype=np.int64)
-        for row, (_, _, array) in enumerate(found):
+        stored = source.reader.program_columns(figure, programs[begin : begin + _PROGRAMS_AT_ONCE])
+        values = np.zeros((len(stored), width), dtype=np.int64)
+        for row, (_, _, array) in enumerate(stored):
             values[row, : len(array)] = array
         kind = np.min_scalar_type(int(values.max(initial=0)))
-        program = np.asarray([place[each] for each, _, _ in found], dtype=np.int64)
-        yield _Table(program, np.asarray([ipu for _, ipu, _ in found], dtype=np.int64), values.astype(kind))
+        program = np.asarray([place[each] for each, _, _ in stored], dtype=np.int64)
+        yield _Table(program, np.asarray([ipu for _, ipu, _ in stored], dtype=np.int64), values.astype(kind))
 
 
 def _joined(source: ReportSource, figure: str, programs: Sequence[int]) -> _Table:

@@ -37,10 +37,10 @@ def lowered_tile(source: ReportSource, tile: int) -> LoweredTile:
     count = target_of(source).num_tiles
     if not 0 <= tile < count:
         raise ValueError(f"tile {tile} does not exist: this report has tiles 0 to {count - 1}")
-    found = source.reader.lowered_tile(tile)
-    if found is None:
+    allocations = source.reader.lowered_tile(tile)
+    if allocations is None:
         raise NotRecordedError(LOWERED_VARIABLES)
-    return found
+    return allocations
 
 
 @dataclass(frozen=True)

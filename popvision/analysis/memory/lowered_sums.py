@@ -59,8 +59,8 @@ def allocation_sums(source: ReportSource, tiles: Sequence[int]) -> AllocationSum
 
 def _added(sums: AllocationSums, parts: list[tuple[Int64Array, ...]]) -> AllocationSums:
     """Sums with more rows; they stay about as many as there are variables, however many tiles are added."""
-    whole = [(sums.eq_class, sums.variable, sums.name, sums.bytes), *parts]
-    return add_equal(*(np.concatenate([part[column] for part in whole]) for column in range(4)))
+    all_parts = [(sums.eq_class, sums.variable, sums.name, sums.bytes), *parts]
+    return add_equal(*(np.concatenate([part[column] for part in all_parts]) for column in range(4)))
 
 
 def _alike(columns: list[dict[str, npt.NDArray[np.integer]]]) -> Iterator[tuple[Int64Array, ...]]:

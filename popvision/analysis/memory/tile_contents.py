@@ -30,10 +30,10 @@ def vertex_table(source: ReportSource, columns: TileColumns) -> Table:
     per column instances, state_bytes and code_bytes (missing where the code size is not known)."""
     import pandas as pd
 
-    found = vertices_on_tiles(source, columns)
+    vertices = vertices_on_tiles(source, columns)
     types = source.reader.vertex_types()
     instances = np.zeros((len(types.name), columns.width), dtype=np.int64)
-    np.add.at(instances, found.vertex_type, found.counts)
+    np.add.at(instances, vertices.vertex_type, vertices.counts)
     each = np.asarray(types.state_bytes, dtype=np.int64)
     state = instances * each[:, None]
     code_each = np.asarray(types.code_bytes, dtype=np.int64)
@@ -45,7 +45,7 @@ def vertex_table(source: ReportSource, columns: TileColumns) -> Table:
         Figure("instance_bytes", "bytes", each[present]),
     ]
     for column, place in enumerate(columns.labels):
-        code = [int(code_each[i] * found.holders[i, column]) if code_each[i] >= 0 else None for i in present]
+        code = [int(code_each[i] * vertices.holders[i, column]) if code_each[i] >= 0 else None for i in present]
         table += [
             Figure("instances", "count", instances[present, column], place),
             Figure("state_bytes", "bytes", state[present, column], place),
@@ -57,13 +57,13 @@ def vertex_table(source: ReportSource, columns: TileColumns) -> Table:
 def compute_set_table(source: ReportSource, columns: TileColumns) -> Table:
     """Compute sets with vertices there, most state first: name, compute_set (its number), programs (how many run it),
     program (the id of the first of these, -1 = none), then per column vertices and state_bytes."""
-    found = vertices_on_tiles(source, columns)
+    counts_on_tiles = vertices_on_tiles(source, columns)
     sets = source.reader.compute_sets()
     each = np.asarray(source.reader.vertex_types().state_bytes, dtype=np.int64)
     vertices = np.zeros((len(sets.name), columns.width), dtype=np.int64)
     state = np.zeros_like(vertices)
-    np.add.at(vertices, found.compute_set, found.counts)
-    np.add.at(state, found.compute_set, found.counts * each[found.vertex_type][:, None])
+    np.add.at(vertices, counts_on_tiles.compute_set, counts_on_tiles.counts)
+    np.add.at(state, counts_on_tiles.compute_set, counts_on_tiles.counts * each[counts_on_tiles.vertex_type][:, None])
     runs_it = np.asarray(source.reader.programs().compute_set, dtype=np.int64)
     programs = np.bincount(runs_it[runs_it >= 0], minlength=len(sets.name))
     first = np.full(len(sets.name), -1, dtype=np.int64)

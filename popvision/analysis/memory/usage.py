@@ -110,13 +110,13 @@ def category_arrays(source: ReportSource) -> dict[tuple[str, str, bool], Int64Ar
 
 
 def _read_categories(source: ReportSource, target: Target) -> dict[tuple[str, str, bool], Int64Array]:
-    found: dict[tuple[str, str, bool], Int64Array] = {}
+    arrays: dict[tuple[str, str, bool], Int64Array] = {}
     for part in source.reader.category_memory():
         key = (part.category, part.region, bool(part.overlapped))
-        whole = found.setdefault(key, np.zeros(target.num_tiles, dtype=np.int64))
+        all_tiles = arrays.setdefault(key, np.zeros(target.num_tiles, dtype=np.int64))
         first = part.ipu * target.tiles_per_ipu
-        whole[first : first + target.tiles_per_ipu] += np.asarray(part.bytes, dtype=np.int64)
-    return dict(sorted(found.items(), key=_report_order))
+        all_tiles[first : first + target.tiles_per_ipu] += np.asarray(part.bytes, dtype=np.int64)
+    return dict(sorted(arrays.items(), key=_report_order))
 
 
 def _report_order(item: tuple[tuple[str, str, bool], Int64Array]) -> tuple[int, int, bool]:

@@ -39,12 +39,12 @@ def _parts(source: ReportSource, variable: int, where: Where) -> Table:
     seen = 0
     for batch in source.reader.lowered_tiles(tiles, ("variable", "name", "address", "bytes")):
         seen += len(batch)
-        found: dict[int, np.ndarray] = {}
+        rows_by_column: dict[int, np.ndarray] = {}
         for number, columns in batch:
             owner = columns["variable"]
-            if id(owner) not in found:  # tiles laid out alike share the column
-                found[id(owner)] = np.flatnonzero(owner == variable)
-            rows = found[id(owner)]
+            if id(owner) not in rows_by_column:  # tiles laid out alike share the column
+                rows_by_column[id(owner)] = np.flatnonzero(owner == variable)
+            rows = rows_by_column[id(owner)]
             if len(rows):
                 picked = [columns[name][rows].astype(np.int64) for name in ("name", "address", "bytes")]
                 parts.append(np.stack([np.full(len(rows), number), *picked]))

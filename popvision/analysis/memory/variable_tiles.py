@@ -46,8 +46,8 @@ def _gather(source: ReportSource, chosen: Int64Array, tiles: range) -> Int64Arra
         seen += len(batch)
         for tile, columns in batch:
             for row, variable in enumerate(chosen):
-                mine = columns["bytes"][columns["variable"] == variable]
-                sums[row, tile - tiles.start] = mine.sum(dtype=np.int64)
+                sizes = columns["bytes"][columns["variable"] == variable]
+                sums[row, tile - tiles.start] = sizes.sum(dtype=np.int64)
     if seen < len(tiles):
         raise NotRecordedError(LOWERED_VARIABLES)
     return sums

@@ -53,12 +53,12 @@ def vertices_on_tiles(source: ReportSource, columns: TileColumns) -> VerticesOnT
     keys, which = np.unique(key, return_inverse=True)
     counts = np.zeros((len(keys), columns.width), dtype=np.int64)
     for ipu in range(target.num_ipus):
-        here = np.flatnonzero(groups.ipu == ipu)
+        of_ipu = np.flatnonzero(groups.ipu == ipu)
         for column, tiles in columns.on_ipu(ipu):
-            whole = len(tiles) == target.tiles_per_ipu
-            rows = groups.row[here]
-            found = groups.total[rows] if whole else groups.table[rows][:, tiles].sum(axis=1, dtype=np.int64)
-            np.add.at(counts[:, column], which[here], found)
+            is_all_tiles = len(tiles) == target.tiles_per_ipu
+            rows = groups.row[of_ipu]
+            on_tiles = groups.total[rows] if is_all_tiles else groups.table[rows][:, tiles].sum(axis=1, dtype=np.int64)
+            np.add.at(counts[:, column], which[of_ipu], on_tiles)
     holders = np.zeros((types, columns.width), dtype=np.int64)
     for column, tiles in enumerate(columns.tiles):
         holders[:, column] = groups.present[:, tiles].sum(axis=1)

@@ -69,14 +69,14 @@ class VertexSharing:
 
 def operation_code(source: ReportSource, layer: str = "") -> OperationCode:
     """Raises NotRecordedError where the program was compiled without code, and as `owners`."""
-    found = owners(source, layer)
-    return source.kept.recent(("operation_code", found.layer), lambda: _code(source, found))
+    ownership = owners(source, layer)
+    return source.kept.recent(("operation_code", ownership.layer), lambda: _code(source, ownership))
 
 
 def vertex_sharing(source: ReportSource, layer: str = "") -> VertexSharing:
     """Vertex code and tiles by operation; no code where the sizes of types are not known. Raises as `owners`."""
-    found = owners(source, layer)
-    return source.kept.recent(("operation_vertices", found.layer), lambda: _sharing(source, found))
+    ownership = owners(source, layer)
+    return source.kept.recent(("operation_vertices", ownership.layer), lambda: _sharing(source, ownership))
 
 
 def code_in_memory(source: ReportSource) -> dict[str, int]:
@@ -96,42 +96,42 @@ def vertex_counts(source: ReportSource) -> tuple[Int64Array, Int64Array, Int64Ar
         compute_set, vertex_type, ipu, counts = source.reader.compute_set_counts()
         sizes = (len(source.reader.compute_sets().name), len(source.reader.vertex_types().name))
         columns = [np.asarray(each, np.int64) for each in (compute_set, vertex_type, ipu)]
-        there = np.ones(len(counts), bool)
+        in_report = np.ones(len(counts), bool)
         for column, size in zip(columns, (*sizes, target_of(source).num_ipus), strict=True):
-            there &= (column >= 0) & (column < size)
-        kept_rows = [count for count, is_there in zip(counts, there.tolist(), strict=True) if is_there]
-        return columns[0][there], columns[1][there], columns[2][there], kept_rows
+            in_report &= (column >= 0) & (column < size)
+        counts_in_report = [count for count, is_there in zip(counts, in_report.tolist(), strict=True) if is_there]
+        return columns[0][in_report], columns[1][in_report], columns[2][in_report], counts_in_report
 
     return source.kept.once("vertex_counts", read)
 
 
-def _code(source: ReportSource, found: Owners) -> OperationCode:
+def _code(source: ReportSource, ownership: Owners) -> OperationCode:
     totals = code_in_memory(source)
     if not any(totals.values()):
         raise NotRecordedError(CODE)
-    n = len(found.context)
-    exchange, control = (_of_programs(source, found, f"{name}_code", n) for name in ("exchange", "control"))
-    sharing = vertex_sharing(source, found.layer)
+    n = len(ownership.context)
+    exchange, control = (_of_programs(source, ownership, f"{name}_code", n) for name in ("exchange", "control"))
+    sharing = vertex_sharing(source, ownership.layer)
     columns = {"exchange": exchange, "control": control, "vertex": sharing.own.copy()}
     for name, column in columns.items():  # what lies in memory beyond what programs say is not attributed either
         column[NO_OPERATION] = totals[name] - int(column[1:].sum())
     return OperationCode(exchange, control, columns["vertex"], sharing.used)
 
 
-def _of_programs(source: ReportSource, found: Owners, column: str, n: int) -> Int64Array:
+def _of_programs(source: ReportSource, ownership: Owners, column: str, n: int) -> Int64Array:
     program, size = source.reader.program_sums(column)
     sums = np.zeros(n, np.int64)
-    np.add.at(sums, found.program[program], size)
+    np.add.at(sums, ownership.program[program], size)
     return sums
 
 
-def _sharing(source: ReportSource, found: Owners) -> VertexSharing:
+def _sharing(source: ReportSource, ownership: Owners) -> VertexSharing:
     """One pass over the compute sets' vertices: who has each type on each tile, and on which tiles anyone is."""
     target = target_of(source)
     per_ipu = target.tiles_per_ipu
     compute_set, vertex_type, ipu, counts = vertex_counts(source)
     size = np.maximum(np.asarray(source.reader.vertex_types().code_bytes, np.int64), 0)
-    owner_of = found.compute_set[compute_set]
+    owner_of = ownership.compute_set[compute_set]
     holder: dict[int, Int64Array] = {}
     uses: dict[tuple[int, int], BoolArray] = {}
     present: dict[int, BoolArray] = {}
@@ -142,22 +142,22 @@ def _sharing(source: ReportSource, found: Owners) -> VertexSharing:
         if key in seen or not len(count):
             continue
         seen.add(key)
-        here = slice(place * per_ipu, (place + 1) * per_ipu)
+        tiles_of_ipu = slice(place * per_ipu, (place + 1) * per_ipu)
         if id(count) not in present:
             present[id(count)] = np.asarray(count) > 0
-        there = present[id(count)]
-        holders = holder.setdefault(type_, np.full(target.num_tiles, _NOBODY, np.int64))[here]
+        present_tiles = present[id(count)]
+        holders = holder.setdefault(type_, np.full(target.num_tiles, _NOBODY, np.int64))[tiles_of_ipu]
         alone = (holders == _NOBODY) | (holders == owner)
-        np.copyto(holders, np.where(alone, owner, _SEVERAL), where=there)
-        uses.setdefault((owner, type_), np.zeros(target.num_tiles, bool))[here] |= there
-    n = len(found.context)
+        np.copyto(holders, np.where(alone, owner, _SEVERAL), where=present_tiles)
+        uses.setdefault((owner, type_), np.zeros(target.num_tiles, bool))[tiles_of_ipu] |= present_tiles
+    n = len(ownership.context)
     own, used, tiles = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for type_, holders in holder.items():
         own += size[type_] * np.bincount(holders[holders >= 0], minlength=n).astype(np.int64)
-    mine: dict[int, BoolArray] = {}
-    for (owner, type_), there in uses.items():
-        used[owner] += size[type_] * int(np.count_nonzero(there))
-        mine[owner] = mine[owner] | there if owner in mine else there
-    for owner, there in mine.items():
-        tiles[owner] = np.count_nonzero(there)
+    tiles_of_owner: dict[int, BoolArray] = {}
+    for (owner, type_), present_tiles in uses.items():
+        used[owner] += size[type_] * int(np.count_nonzero(present_tiles))
+        tiles_of_owner[owner] = tiles_of_owner[owner] | present_tiles if owner in tiles_of_owner else present_tiles
+    for owner, present_tiles in tiles_of_owner.items():
+        tiles[owner] = np.count_nonzero(present_tiles)
     return VertexSharing(own, used, tiles)

@@ -131,25 +131,25 @@ def parts_drawing(source: ReportSource, owners: Owners, rows: Sequence[int]) -> 
     """Programs of operations and the variables that they touch: the computation graph of a few. An arrow leads from the
     first program that touches a variable to it, and from it to the others; always-live ones are inputs. Raises as
     `flow_drawing`."""
-    found = touches(source)
+    touched_variables = touches(source)
     ids = programs_made(owners, rows)
-    mine = np.isin(found.program, ids)
-    giver = found.givers(found.program, np.full(len(found.bytes), -1, np.int64))
+    drawn = np.isin(touched_variables.program, ids)
+    giver = touched_variables.givers(touched_variables.program, np.full(len(touched_variables.bytes), -1, np.int64))
     cycles, _ = program_cycles(source)
-    touched = np.unique(found.program[mine])
+    touched = np.unique(touched_variables.program[drawn])
     busiest = touched[np.argsort(-cycles[touched], kind="stable")][: MOST_NODES // 2]
-    mine &= np.isin(found.program, busiest)
-    size = found.bytes[found.variable]
-    candidates = np.unique(found.variable[mine])
-    largest = candidates[np.argsort(-found.bytes[candidates], kind="stable")][: MOST_NODES - len(busiest)]
-    mine &= np.isin(found.variable, largest)
+    drawn &= np.isin(touched_variables.program, busiest)
+    size = touched_variables.bytes[touched_variables.variable]
+    candidates = np.unique(touched_variables.variable[drawn])
+    largest = candidates[np.argsort(-touched_variables.bytes[candidates], kind="stable")][: MOST_NODES - len(busiest)]
+    drawn &= np.isin(touched_variables.variable, largest)
     boxes, edges = _Boxes(), []
-    for at in np.flatnonzero(mine).tolist():
-        program, variable = int(found.program[at]), int(found.variable[at])
-        one = _program_box(boxes, source, found, program, int(cycles[program]), int(cycles[ids].sum()))
+    for at in np.flatnonzero(drawn).tolist():
+        program, variable = int(touched_variables.program[at]), int(touched_variables.variable[at])
+        one = _program_box(boxes, source, touched_variables, program, int(cycles[program]), int(cycles[ids].sum()))
         gives = int(giver[at]) == program
         inside = gives or bool(np.isin(giver[at], busiest))
-        other = _variable_box(boxes, source, found, variable, int(giver[at]) if inside else -1)
+        other = _variable_box(boxes, source, touched_variables, variable, int(giver[at]) if inside else -1)
         edges.append(Edge(one, other, int(size[at]), 1) if gives else Edge(other, one, int(size[at]), 1))
     edges.sort(key=lambda edge: -edge.bytes)
     hidden = len(touched) - len(busiest), len(candidates) - len(largest)
@@ -159,21 +159,23 @@ def parts_drawing(source: ReportSource, owners: Owners, rows: Sequence[int]) -> 
     return Drawing(boxes.nodes, edges[:MOST_EDGES], text if any(hidden) else _left_out(len(edges)))
 
 
-def _program_box(boxes: _Boxes, source: ReportSource, found: Touches, program: int, cycles: int, total: int) -> int:
+def _program_box(
+    boxes: _Boxes, source: ReportSource, touched_variables: Touches, program: int, cycles: int, total: int
+) -> int:
     programs = programs_of(source)
-    rank = float(found.index[np.flatnonzero(found.program == program)[0]])
+    rank = float(touched_variables.index[np.flatnonzero(touched_variables.program == program)[0]])
     name = programs.name[program] or programs.type[program]
     node = Node("program", name, rank, cycles, total, program=program, type=programs.type[program])
     return boxes.of(("program", program), node)
 
 
-def _variable_box(boxes: _Boxes, source: ReportSource, found: Touches, variable: int, giver: int) -> int:
+def _variable_box(boxes: _Boxes, source: ReportSource, touched_variables: Touches, variable: int, giver: int) -> int:
     """Just behind the program that gives it its value, `giver`; before everything where that is another's (-1)."""
     rank = _BEFORE
     if giver >= 0:
-        rank = float(found.index[np.flatnonzero(found.program == giver)[0]]) + 0.5
+        rank = float(touched_variables.index[np.flatnonzero(touched_variables.program == giver)[0]]) + 0.5
     name = variables(source).name[variable] or f"variable {variable}"
-    size = int(found.bytes[variable])
+    size = int(touched_variables.bytes[variable])
     kind = "input" if giver < 0 else "variable"
     return boxes.of(("variable", variable), Node(kind, name, rank, size, variable=variable))
 

@@ -73,21 +73,23 @@ def touches(source: ReportSource) -> Touches:
 
 def flow(source: ReportSource, groups: OperationGroups) -> Flow:
     """What passes between groups. Raises as `touches`."""
-    found = touches(source)
+    touched_variables = touches(source)
     outside = len(groups.name)
-    owners = groups.found.owners
+    owners = groups.sums.owners
     of_operation = np.where(groups.group < 0, outside, groups.group)
-    group = of_operation[owners.program[found.program]]
-    giver = found.givers(group, of_operation[owners.variable])
+    group = of_operation[owners.program[touched_variables.program]]
+    giver = touched_variables.givers(group, of_operation[owners.variable])
     passed = giver != group
-    whole = outside + 1
-    key = np.unique((found.variable[passed] * whole + giver[passed]) * whole + group[passed])  # each variable once
-    pair, which = np.unique(key % (whole * whole), return_inverse=True)
+    num_rows = outside + 1
+    key = np.unique(
+        (touched_variables.variable[passed] * num_rows + giver[passed]) * num_rows + group[passed]
+    )  # each variable once
+    pair, which = np.unique(key % (num_rows * num_rows), return_inverse=True)
     size = np.zeros(len(pair), np.int64)
-    np.add.at(size, which, found.bytes[key // (whole * whole)])
+    np.add.at(size, which, touched_variables.bytes[key // (num_rows * num_rows)])
     count = np.bincount(which, minlength=len(pair)).astype(np.int64)
     order = np.argsort(-size, kind="stable")
-    return Flow(pair[order] // whole, pair[order] % whole, size[order], count[order])
+    return Flow(pair[order] // num_rows, pair[order] % num_rows, size[order], count[order])
 
 
 def _touches(source: ReportSource) -> Touches:
@@ -99,8 +101,8 @@ def _touches(source: ReportSource) -> Touches:
     rows = dict(zip(ids.tolist(), reader.arrays(ids.tolist()), strict=True))
     columns = [np.asarray(rows[array], np.int64) for array in stored.values()]
     program = np.repeat(np.fromiter(stored, np.int64, len(stored)), [len(each) for each in columns])
-    whole, size = _wholes(source)
-    variable = whole[np.concatenate(columns)]
+    first_row, size = _wholes(source)
+    variable = first_row[np.concatenate(columns)]
     index = first_indices(source)[program]
     index = np.where(index < 0, program + len(index), index)  # programs without a place come last, in their order
     order = np.lexsort((program, index, variable))
@@ -113,7 +115,9 @@ def _wholes(source: ReportSource) -> tuple[Int64Array, Int64Array]:
     known = variables(source)
     first: dict[tuple[str, int], int] = {}
     pairs = zip(known.name, np.asarray(known.debug_id).tolist(), strict=True)
-    whole = np.array([first.setdefault(key, row) if key[1] >= 0 else row for row, key in enumerate(pairs)], np.int64)
-    size = np.zeros(len(whole), np.int64)
-    np.add.at(size, whole, np.asarray(known.bytes, np.int64) // target_of(source).num_replicas)
-    return whole, size
+    first_row = np.array(
+        [first.setdefault(key, row) if key[1] >= 0 else row for row, key in enumerate(pairs)], np.int64
+    )
+    size = np.zeros(len(first_row), np.int64)
+    np.add.at(size, first_row, np.asarray(known.bytes, np.int64) // target_of(source).num_replicas)
+    return first_row, size

@@ -90,39 +90,39 @@ class Operations:
 
     def columns(self) -> dict[str, Int64Array]:
         """The figures that add up, by name; those that the report lacks are left out."""
-        found = {name: getattr(self, name) for name in ("programs", "compute_sets", "variables")}
+        by_name = {name: getattr(self, name) for name in ("programs", "compute_sets", "variables")}
         if self.cycles is not None:
-            found |= {name: getattr(self.cycles, name) for name in ("cycles", "steps", "received", "sent")}
+            by_name |= {name: getattr(self.cycles, name) for name in ("cycles", "steps", "received", "sent")}
         if self.code is not None:
-            found |= {"code": self.code.total, "exchange_code": self.code.exchange}
-            found |= {"control_code": self.code.control, "vertex_code": self.code.vertex}
+            by_name |= {"code": self.code.total, "exchange_code": self.code.exchange}
+            by_name |= {"control_code": self.code.control, "vertex_code": self.code.vertex}
         if self.flops is not None:
-            found["flops_once"] = self.flops.flops_once
+            by_name["flops_once"] = self.flops.flops_once
             if self.flops.flops is not None:
-                found["flops"] = self.flops.flops
+                by_name["flops"] = self.flops.flops
         if self.memory is not None:
-            found |= {name: getattr(self.memory, name) for name in ("always_live", "not_always_live")}
+            by_name |= {name: getattr(self.memory, name) for name in ("always_live", "not_always_live")}
             if self.memory.live_at_peak is not None:
-                found["live_at_peak"] = self.memory.live_at_peak
-        return found
+                by_name["live_at_peak"] = self.memory.live_at_peak
+        return by_name
 
 
 def operations(source: ReportSource, layer: str = "", ipu: int | None = None) -> Operations:
     """Figures of every operation of a layer. Raises NotRecordedError without debug information, ValueError for a layer
     or an IPU that is not there."""
-    found = owners(source, layer)
+    ownership = owners(source, layer)
     ipus = target_of(source).num_ipus
     if ipu is not None and not 0 <= ipu < ipus:
         raise ValueError(f"there is no IPU {ipu}: this report has IPUs 0 to {ipus - 1}")
-    key = ("operations", source.generation, ipu, found.layer)
-    return source.kept.recent(key, lambda: _operations(source, found, ipu))
+    key = ("operations", source.generation, ipu, ownership.layer)
+    return source.kept.recent(key, lambda: _operations(source, ownership, ipu))
 
 
-def operation_row(found: Operations, context: int) -> int:
+def operation_row(sums: Operations, context: int) -> int:
     """The row of the operation whose debug context has this id; ValueError where there is none."""
-    rows = np.flatnonzero(found.owners.context[1:] == context)
+    rows = np.flatnonzero(sums.owners.context[1:] == context)
     if not len(rows):
-        raise ValueError(f"there is no operation {context} in layer {found.owners.layer}")
+        raise ValueError(f"there is no operation {context} in layer {sums.owners.layer}")
     return int(rows[0]) + 1
 
 
@@ -141,24 +141,24 @@ class _Recorded:
             return None
 
 
-def _operations(source: ReportSource, found: Owners, ipu: int | None) -> Operations:
+def _operations(source: ReportSource, ownership: Owners, ipu: int | None) -> Operations:
     recorded = _Recorded()
-    n = len(found.context)
+    n = len(ownership.context)
     none = np.full(n, -1, np.int64)
-    sharing = recorded.part(lambda: vertex_sharing(source, found.layer))
-    first, last = recorded.part(lambda: _indices(source, found)) or (none, none)
+    sharing = recorded.part(lambda: vertex_sharing(source, ownership.layer))
+    first, last = recorded.part(lambda: _indices(source, ownership)) or (none, none)
     return Operations(
-        owners=found,
-        programs=_count(found.program, n),
-        compute_sets=_count(found.compute_set, n),
-        variables=_count(found.variable, n),
+        owners=ownership,
+        programs=_count(ownership.program, n),
+        compute_sets=_count(ownership.compute_set, n),
+        variables=_count(ownership.variable, n),
         tiles=none if sharing is None else sharing.tiles,
         first_index=first,
         last_index=last,
-        cycles=recorded.part(lambda: _cycles(source, found, ipu)),
-        code=recorded.part(lambda: operation_code(source, found.layer)),
-        flops=recorded.part(lambda: _flops(source, found)),
-        memory=recorded.part(lambda: _memory(source, found)),
+        cycles=recorded.part(lambda: _cycles(source, ownership, ipu)),
+        code=recorded.part(lambda: operation_code(source, ownership.layer)),
+        flops=recorded.part(lambda: _flops(source, ownership)),
+        memory=recorded.part(lambda: _memory(source, ownership)),
         missing=recorded.missing,
     )
 
@@ -167,23 +167,23 @@ def _count(owner: Int64Array, n: int) -> Int64Array:
     return np.bincount(owner, minlength=n).astype(np.int64)
 
 
-def _indices(source: ReportSource, found: Owners) -> tuple[Int64Array, Int64Array]:
+def _indices(source: ReportSource, ownership: Owners) -> tuple[Int64Array, Int64Array]:
     """First and last liveness index of the programs of each operation."""
-    owner = found.program[np.asarray(liveness(source).program, np.int64)]
+    owner = ownership.program[np.asarray(liveness(source).program, np.int64)]
     index = np.arange(len(owner))
-    n = len(found.context)
+    n = len(ownership.context)
     first, last = np.full(n, len(owner), np.int64), np.full(n, -1, np.int64)
     np.minimum.at(first, owner, index)
     np.maximum.at(last, owner, index)
     return np.where(last < 0, -1, first), last
 
 
-def _cycles(source: ReportSource, found: Owners, ipu: int | None) -> OperationCycles:
+def _cycles(source: ReportSource, ownership: Owners, ipu: int | None) -> OperationCycles:
     reader = source.reader
     if not len(reader.runs().name):
         raise NotRecordedError(RUNS)
-    owner = found.program[np.asarray(reader.steps().program, np.int64)]
-    n = len(found.context)
+    owner = ownership.program[np.asarray(reader.steps().program, np.int64)]
+    n = len(ownership.context)
     by_ipu = [reader.steps_on_ipu(each) for each in range(target_of(source).num_ipus)]
     counted = list(range(len(by_ipu))) if ipu is None else [ipu]
     cycles, received, sent = (np.zeros(n, np.int64) for _ in range(3))
@@ -196,7 +196,7 @@ def _cycles(source: ReportSource, found: Owners, ipu: int | None) -> OperationCy
     return OperationCycles(cycles, _count(owner, n), received, sent, counted)
 
 
-def _flops(source: ReportSource, found: Owners) -> OperationFlops:
+def _flops(source: ReportSource, ownership: Owners) -> OperationFlops:
     """Programs of one compute set share its estimate: each of them executes it."""
     estimate = np.asarray(source.reader.compute_sets().flops, np.int64)
     compute_set = np.asarray(programs_of(source).compute_set, np.int64)
@@ -204,8 +204,8 @@ def _flops(source: ReportSource, found: Owners) -> OperationFlops:
     program = program[estimate[compute_set[program]] >= 0]
     if not len(program):
         raise NotRecordedError(FLOPS)
-    owner, once = found.program[program], estimate[compute_set[program]]
-    n = len(found.context)
+    owner, once = ownership.program[program], estimate[compute_set[program]]
+    n = len(ownership.context)
     known = np.bincount(owner, minlength=n) > 0
     known[NO_OPERATION] = True
     flops = None
@@ -215,14 +215,14 @@ def _flops(source: ReportSource, found: Owners) -> OperationFlops:
     return OperationFlops(flops, np.where(known, _sums(owner, once, n), -1))
 
 
-def _memory(source: ReportSource, found: Owners) -> OperationMemory:
+def _memory(source: ReportSource, ownership: Owners) -> OperationMemory:
     known = variables(source)
-    n = len(found.context)
+    n = len(ownership.context)
     size = np.asarray(known.bytes, np.int64) // target_of(source).num_replicas
     always = np.asarray(known.always_live, bool)
     eq_class = np.asarray(known.eq_class, np.int64)
     temporary = ~always & (eq_class >= 0)
-    always_live, at_times = (_sums(found.variable[rows], size[rows], n) for rows in (always, temporary))
+    always_live, at_times = (_sums(ownership.variable[rows], size[rows], n) for rows in (always, temporary))
     try:
         line = curve(source)
     except NotRecordedError:
@@ -230,7 +230,7 @@ def _memory(source: ReportSource, found: Owners) -> OperationMemory:
     always_live[NO_OPERATION] = line.always_live - int(always_live[1:].sum())
     index = peak(line).index
     live = temporary & np.isin(eq_class, live_classes(source, index))
-    at_peak = _sums(found.variable[live], size[live], n)
+    at_peak = _sums(ownership.variable[live], size[live], n)
     at_peak[NO_OPERATION] = int(line.not_always_live[index]) - int(at_peak[1:].sum())
     return OperationMemory(always_live, at_times, at_peak, index)
 

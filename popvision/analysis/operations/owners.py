@@ -106,7 +106,7 @@ def _owners(source: ReportSource, layer: str) -> Owners:
 def operations_above(contexts: DebugContexts, layer: str) -> dict[int, int]:
     """By id of a context the id of the outermost context of the layer at or above it, -1 where there is none. A parent
     that is not in the file counts as none."""
-    found: dict[int, int] = {}
+    outermost: dict[int, int] = {}
     waiting = list(contexts.records())
     for _ in range(_MOST_READINGS):
         late = []
@@ -116,18 +116,18 @@ def operations_above(contexts: DebugContexts, layer: str) -> dict[int, int]:
             for each in parents if isinstance(parents, list) else ():
                 if not isinstance(each, int):
                     continue
-                upper = found.get(each)
+                upper = outermost.get(each)
                 if upper is None and each in contexts and each != id:
                     late.append((id, record))
                     break
                 if above < 0 and upper is not None:
                     above = upper
             else:
-                found[id] = id if above < 0 and record.get("layer") == layer else above
+                outermost[id] = id if above < 0 and record.get("layer") == layer else above
         if not late or len(late) == len(waiting):
             break
         waiting = late
-    return found
+    return outermost
 
 
 def _looked_up(above: dict[int, int], debug_id: Int64Array) -> Int64Array:

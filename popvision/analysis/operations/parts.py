@@ -36,9 +36,9 @@ class TileParts:
     cycles: Int64Array
 
 
-def programs_made(found: Owners, rows: Sequence[int]) -> Int64Array:
+def programs_made(ownership: Owners, rows: Sequence[int]) -> Int64Array:
     """Ids of the programs of operations, ascending."""
-    return np.flatnonzero(np.isin(found.program, np.asarray(rows, np.int64))).astype(np.int64)
+    return np.flatnonzero(np.isin(ownership.program, np.asarray(rows, np.int64))).astype(np.int64)
 
 
 def program_cycles(source: ReportSource, ipu: int | None = None) -> tuple[Int64Array, Int64Array]:
@@ -55,12 +55,12 @@ def program_cycles(source: ReportSource, ipu: int | None = None) -> tuple[Int64A
     return source.kept.recent(("program_cycles", source.generation, ipu), read)
 
 
-def program_rows(source: ReportSource, found: Owners, rows: Sequence[int], ipu: int | None = None) -> pd.DataFrame:
+def program_rows(source: ReportSource, ownership: Owners, rows: Sequence[int], ipu: int | None = None) -> pd.DataFrame:
     """A row per program in the order of ids: id, depth (below the shallowest of them), type, name, cycles, steps,
     exchange_code, control_code (bytes over all tiles), first_index (liveness index, NA where none)."""
     import pandas as pd
 
-    programs, ids = programs_of(source), programs_made(found, rows)
+    programs, ids = programs_of(source), programs_made(ownership, rows)
     cycles, steps = program_cycles(source, ipu)
     depth = source.kept.once("program_depths", lambda: _depths(source))[ids]
     code = []
@@ -85,72 +85,78 @@ def program_rows(source: ReportSource, found: Owners, rows: Sequence[int], ipu: 
     )
 
 
-def cycles_by_type(source: ReportSource, found: Owners, rows: Sequence[int], ipu: int | None = None) -> dict[str, int]:
+def cycles_by_type(
+    source: ReportSource, ownership: Owners, rows: Sequence[int], ipu: int | None = None
+) -> dict[str, int]:
     """Cycles by type of program, most first; types without any are left out."""
     cycles, _ = program_cycles(source, ipu)
     types = programs_of(source).type
     sums: dict[str, int] = {}
-    for program in programs_made(found, rows).tolist():
+    for program in programs_made(ownership, rows).tolist():
         sums[types[program]] = sums.get(types[program], 0) + int(cycles[program])
     return {name: sums[name] for name in sorted(sums, key=lambda name: (-sums[name], name)) if sums[name]}
 
 
-def tile_parts(source: ReportSource, found: Owners, rows: Sequence[int]) -> TileParts:
+def tile_parts(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> TileParts:
     """Code and estimated cycles on every tile."""
     target = target_of(source)
     per_ipu = target.tiles_per_ipu
-    ids = programs_made(found, rows)
+    ids = programs_made(ownership, rows)
     sums = {name: np.zeros(target.num_tiles, np.int64) for name in ("exchange_code", "control_code", "cycles")}
     for name, column in sums.items():
         for _, ipu, values in source.reader.program_columns(name, ids.tolist()):
             column[ipu * per_ipu : (ipu + 1) * per_ipu] += np.asarray(values, np.int64)
     vertex = np.zeros(target.num_tiles, np.int64)
     size = np.asarray(source.reader.vertex_types().code_bytes, np.int64)
-    for type_, there in _types_on_tiles(source, found, rows).items():
-        vertex += max(int(size[type_]), 0) * there
+    for type_, present in _types_on_tiles(source, ownership, rows).items():
+        vertex += max(int(size[type_]), 0) * present
     return TileParts(sums["exchange_code"], sums["control_code"], vertex, sums["cycles"])
 
 
-def vertex_type_rows(source: ReportSource, found: Owners, rows: Sequence[int]) -> pd.DataFrame:
+def vertex_type_rows(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> pd.DataFrame:
     """A row per vertex type, most code first: type, tiles (that have some), code (bytes there, NA where not known),
     compute_sets (of the operation)."""
     import pandas as pd
 
     types = source.reader.vertex_types()
-    on_tiles = _types_on_tiles(source, found, rows)
-    mine = np.isin(found.compute_set, np.asarray(rows, np.int64))
+    on_tiles = _types_on_tiles(source, ownership, rows)
+    is_owned = np.isin(ownership.compute_set, np.asarray(rows, np.int64))
     sets: dict[int, set[int]] = {}
     compute_sets, vertex_types = vertex_counts(source)[:2]
     for compute_set, type_ in zip(compute_sets.tolist(), vertex_types.tolist(), strict=True):
-        if mine[compute_set]:
+        if is_owned[compute_set]:
             sets.setdefault(type_, set()).add(compute_set)
     size = np.asarray(types.code_bytes, np.int64)
-    made = [
-        (types.name[type_], int(np.count_nonzero(there)), int(size[type_]), len(sets.get(type_, ())))
-        for type_, there in on_tiles.items()
+    types_with_sizes = [
+        (types.name[type_], int(np.count_nonzero(present)), int(size[type_]), len(sets.get(type_, ())))
+        for type_, present in on_tiles.items()
     ]
-    made.sort(key=lambda row: (-row[1] * max(row[2], 0), row[0]))
-    code = np.array([tiles * each for _, tiles, each, _ in made], np.int64)
+    types_with_sizes.sort(key=lambda row: (-row[1] * max(row[2], 0), row[0]))
+    code = np.array([tiles * each for _, tiles, each, _ in types_with_sizes], np.int64)
     return pd.DataFrame(
         {
-            "type": [row[0] for row in made],
-            "tiles": [row[1] for row in made],
-            "code": pd.arrays.IntegerArray(np.maximum(code, 0), np.array([row[2] < 0 for row in made], bool)),
-            "compute_sets": [row[3] for row in made],
+            "type": [row[0] for row in types_with_sizes],
+            "tiles": [row[1] for row in types_with_sizes],
+            "code": pd.arrays.IntegerArray(
+                np.maximum(code, 0), np.array([row[2] < 0 for row in types_with_sizes], bool)
+            ),
+            "compute_sets": [row[3] for row in types_with_sizes],
         }
     )
 
 
-def compute_set_rows(source: ReportSource, found: Owners, rows: Sequence[int], ipu: int | None = None) -> pd.DataFrame:
+def compute_set_rows(
+    source: ReportSource, ownership: Owners, rows: Sequence[int], ipu: int | None = None
+) -> pd.DataFrame:
     """A row per program that runs a compute set, most cycles first: program, name, flops_once (NA where not known),
     steps, flops (flops_once x steps), cycles, rate (flops / cycles, NaN where there are none)."""
     import pandas as pd
 
-    ids = programs_made(found, rows)
+    ids = programs_made(ownership, rows)
     compute_set = np.asarray(programs_of(source).compute_set, np.int64)[ids]
     sets = source.reader.compute_sets()
-    there = (compute_set >= 0) & (compute_set < len(sets.name))
-    ids, compute_set = ids[there], compute_set[there]
+    has_compute_set = (compute_set >= 0) & (compute_set < len(sets.name))
+    ids, compute_set = ids[has_compute_set], compute_set[has_compute_set]
     once = np.asarray(sets.flops, np.int64)[compute_set]
     cycles, steps = (column[ids] for column in program_cycles(source, ipu))
     order = np.lexsort((ids, -cycles))
@@ -169,13 +175,13 @@ def compute_set_rows(source: ReportSource, found: Owners, rows: Sequence[int], i
     )
 
 
-def variable_rows(source: ReportSource, found: Owners, rows: Sequence[int]) -> pd.DataFrame:
+def variable_rows(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> pd.DataFrame:
     """A row per variable made under the operations, largest first: variable (its row), name, bytes (one replica),
     always_live, classes. Raises NotRecordedError when the report holds no variables."""
     import pandas as pd
 
     known = variables(source)
-    ids = np.flatnonzero(np.isin(found.variable, np.asarray(rows, np.int64)))
+    ids = np.flatnonzero(np.isin(ownership.variable, np.asarray(rows, np.int64)))
     size = np.asarray(known.bytes, np.int64)[ids] // target_of(source).num_replicas
     order = np.lexsort((ids, -size))
     ids, size = ids[order], size[order]
@@ -186,15 +192,15 @@ def variable_rows(source: ReportSource, found: Owners, rows: Sequence[int]) -> p
     return pd.DataFrame({"variable": ids, "name": names, "bytes": size, "live": live.tolist()})
 
 
-def _types_on_tiles(source: ReportSource, found: Owners, rows: Sequence[int]) -> dict[int, BoolArray]:
+def _types_on_tiles(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> dict[int, BoolArray]:
     """By vertex type the tiles on which the operations have some."""
     target = target_of(source)
     compute_set, vertex_type, ipu, counts = vertex_counts(source)
     present: dict[int, BoolArray] = {}
-    for row in np.flatnonzero(np.isin(found.compute_set[compute_set], np.asarray(rows, np.int64))).tolist():
+    for row in np.flatnonzero(np.isin(ownership.compute_set[compute_set], np.asarray(rows, np.int64))).tolist():
         first = int(ipu[row]) * target.tiles_per_ipu
-        there = present.setdefault(int(vertex_type[row]), np.zeros(target.num_tiles, bool))
-        there[first : first + len(counts[row])] |= np.asarray(counts[row]) > 0
+        has_type = present.setdefault(int(vertex_type[row]), np.zeros(target.num_tiles, bool))
+        has_type[first : first + len(counts[row])] |= np.asarray(counts[row]) > 0
     return present
 
 

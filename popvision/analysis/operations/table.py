@@ -59,7 +59,7 @@ class OperationGroups:
     choice leaves it out. `name` is the beginning that the row's operations share, `context` the debug context of a row
     that is one operation, else -1. A column is left out where the report lacks it; FLOPs are -1 where not known."""
 
-    found: Operations
+    sums: Operations
     level: int
     under: str
     group: Int64Array
@@ -76,8 +76,10 @@ class OperationGroups:
 def labels(source: ReportSource, layer: str = "") -> list[str]:
     """A name to show for each operation: its own, else what the context says it is, else its id; row 0 is "not
     attributed". Raises as `operations`."""
-    found = owners(source, layer)
-    return source.kept.recent(("operation_labels", found.layer), lambda: _labels(source, found.context, found.name))
+    ownership = owners(source, layer)
+    return source.kept.recent(
+        ("operation_labels", ownership.layer), lambda: _labels(source, ownership.context, ownership.name)
+    )
 
 
 def deepest_level(source: ReportSource, layer: str = "") -> int:
@@ -97,9 +99,9 @@ def operation_groups(
     """Groups of a level, of all operations or of those whose names begin with the parts of `under`.
 
     Raises as `operations`."""
-    found = operations(source, layer, ipu)
-    key = ("operation_groups", source.generation, ipu, level, under[:500], found.owners.layer)
-    return source.kept.recent(key, lambda: _groups(source, found, level, under[:500]))
+    sums = operations(source, layer, ipu)
+    key = ("operation_groups", source.generation, ipu, level, under[:500], sums.owners.layer)
+    return source.kept.recent(key, lambda: _groups(source, sums, level, under[:500]))
 
 
 def operation_table(
@@ -115,27 +117,27 @@ def operation_table(
     it has none). Raises as `operations`, ValueError for a field that is not one of FIELDS."""
     if by not in FIELDS:
         raise ValueError(f"by must be one of {', '.join(FIELDS)}, not {by[:50]!r}")
-    found = operation_groups(source, layer, ipu, level, under)
-    n = len(found.name)
+    groups = operation_groups(source, layer, ipu, level, under)
+    n = len(groups.name)
     none = np.full(n, -1, np.int64)
-    sorted_by = found.columns.get(by, none)
+    sorted_by = groups.columns.get(by, none)
     order = np.lexsort((np.arange(n), -sorted_by, np.arange(n) == NO_OPERATION))
-    if not any(column[NO_OPERATION] for column in found.columns.values()) or under:
+    if not any(column[NO_OPERATION] for column in groups.columns.values()) or under:
         order = order[:-1]
     table = [
-        Figure("name", "text", [found.name[row] for row in order.tolist()]),
-        Figure("context", "id", _known(found.context[order])),
-        Figure("operations", "count", found.operations[order]),
+        Figure("name", "text", [groups.name[row] for row in order.tolist()]),
+        Figure("context", "id", _known(groups.context[order])),
+        Figure("operations", "count", groups.operations[order]),
     ]
     for field, unit in FIELDS.items():
-        column = found.columns.get(field)
+        column = groups.columns.get(field)
         values = none if column is None else column
         absent = none[order] if column is None else _absent(field, values[order])
         table.append(Figure(field, unit, _known(values[order], absent)))
-        table.append(Figure(f"{field}_percent", "percent", percent(values[order], found.totals.get(field, 0))))
-    cumulative = percent(np.cumsum(np.maximum(sorted_by[order], 0)), found.totals.get(by, 0))
+        table.append(Figure(f"{field}_percent", "percent", percent(values[order], groups.totals.get(field, 0))))
+    cumulative = percent(np.cumsum(np.maximum(sorted_by[order], 0)), groups.totals.get(by, 0))
     table.append(Figure("cumulative", "percent", cumulative))
-    table += [Figure(id, "id", _known(getattr(found, id)[order])) for id in ("first_index", "last_index")]
+    table += [Figure(id, "id", _known(getattr(groups, id)[order])) for id in ("first_index", "last_index")]
     return Table("operations", table)
 
 
@@ -207,8 +209,8 @@ def _labels(source: ReportSource, context: Int64Array, name: list[str]) -> list[
     return shown
 
 
-def _groups(source: ReportSource, found: Operations, level: int, under: str) -> OperationGroups:
-    paths = _paths(source, found.owners.layer)
+def _groups(source: ReportSource, sums: Operations, level: int, under: str) -> OperationGroups:
+    paths = _paths(source, sums.owners.layer)
     above = split_name(under) if under else []
     n = len(paths)
     group = np.full(n, -1, np.int64)
@@ -224,17 +226,17 @@ def _groups(source: ReportSource, found: Operations, level: int, under: str) -> 
         at = known.setdefault(key, len(known))
         if at == len(name):
             name.append("/".join(shown))
-            context.append(int(found.owners.context[row]))
+            context.append(int(sums.owners.context[row]))
             deeper.append(False)
         else:
             context[at] = -1
         deeper[at] |= len(path) > len(shown)
         group[row] = at
-    return _summed(found, level, under, group, (name, np.array(context, np.int64), np.array(deeper, bool)))
+    return _summed(sums, level, under, group, (name, np.array(context, np.int64), np.array(deeper, bool)))
 
 
 def _summed(
-    found: Operations,
+    operations: Operations,
     level: int,
     under: str,
     group: Int64Array,
@@ -243,7 +245,7 @@ def _summed(
     n = len(rows[0])
     inside = np.flatnonzero(group >= 0)
     columns, totals = {}, {}
-    for field, values in found.columns().items():
+    for field, values in operations.columns().items():
         sums = np.zeros(n, np.int64)
         np.add.at(sums, group[inside], np.maximum(values[inside], 0) if field.startswith("flops") else values[inside])
         if field.startswith("flops"):
@@ -252,11 +254,21 @@ def _summed(
         columns[field] = sums
         totals[field] = int(np.maximum(values, 0).sum() if field.startswith("flops") else values.sum())
     first, last = np.full(n, np.iinfo(np.int64).max), np.full(n, -1, np.int64)
-    has = inside[found.last_index[inside] >= 0]
-    np.minimum.at(first, group[has], found.first_index[has])
-    np.maximum.at(last, group[has], found.last_index[has])
+    has = inside[operations.last_index[inside] >= 0]
+    np.minimum.at(first, group[has], operations.first_index[has])
+    np.maximum.at(last, group[has], operations.last_index[has])
     counted = np.bincount(group[inside], minlength=n).astype(np.int64)
     counted[NO_OPERATION] = 0
     return OperationGroups(
-        found, level, under, group, *rows[:2], counted, rows[2], columns, totals, np.where(last < 0, -1, first), last
+        operations,
+        level,
+        under,
+        group,
+        *rows[:2],
+        counted,
+        rows[2],
+        columns,
+        totals,
+        np.where(last < 0, -1, first),
+        last,
     )

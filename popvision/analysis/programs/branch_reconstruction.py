@@ -115,10 +115,10 @@ class BranchReconstruction:
         if self._at >= len(self._recorded):
             return False
         step = self._next()
-        mine = self._of_all(rows, context)[0].get(step)
-        if mine is None:
+        recorded_count = self._of_all(rows, context)[0].get(step)
+        if recorded_count is None:
             return False
-        if not mine >= follow().get(step, mine):
+        if not recorded_count >= follow().get(step, recorded_count):
             raise UnknownCallsError(f"Step {self._at} of the run could belong to two calls.")
         return True
 
@@ -190,10 +190,10 @@ class BranchReconstruction:
         if not below:
             return ({program: {context}}, False) if type_ in PHASE_OF_TYPE else ({}, True)
         if type_ in ("If", "Switch"):
-            found: dict[int, set[int]] = {}
+            first_steps: dict[int, set[int]] = {}
             for row in below:
-                found = _joined(found, self._first(row, context)[0])
-            return found, type_ == "Switch" or any(self._first(row, context)[1] for row in below)
+                first_steps = _joined(first_steps, self._first(row, context)[0])
+            return first_steps, type_ == "Switch" or any(self._first(row, context)[1] for row in below)
         if type_ == "RepeatWhile":
             steps, nothing = self._of_all([*below[:-1], below[-1]], context)
             return steps, nothing or len(below) == 1
@@ -202,13 +202,13 @@ class BranchReconstruction:
 
     def _of_all(self, rows: Sequence[int], context: int) -> First:
         """What programs one after another may begin with."""
-        found: dict[int, set[int]] = {}
+        first_steps: dict[int, set[int]] = {}
         for row in rows:
             steps, nothing = self._first(row, context)
-            found = _joined(found, steps)
+            first_steps = _joined(first_steps, steps)
             if not nothing:
-                return found, False
-        return found, True
+                return first_steps, False
+        return first_steps, True
 
 
 def _joined(a: dict[int, set[int]], b: dict[int, set[int]]) -> dict[int, set[int]]:

@@ -53,14 +53,14 @@ def _runs(source: ReportSource, programs: Programs, steps_of: Int64Array) -> lis
     longest = int(np.max(runs.n_steps, initial=0))
     known: dict[int, Unfolded] = {}
     by_data = any(type_ in CHOSEN_BY_DATA for type_ in programs.type)
-    found = []
+    contexts = []
     for run, index in enumerate(np.asarray(runs.program_index).tolist()):
         begin = int(runs.first_step[run])
         recorded = steps_of[begin : begin + int(runs.n_steps[run])]
         unfolding = Unfolding(programs, index, longest)
         if by_data:
             record, cut = source.reader.branch_record(run), bool(runs.truncated[run])
-            found.append(BranchReconstruction(unfolding, recorded, record, truncated=cut).reconstruct())
+            contexts.append(BranchReconstruction(unfolding, recorded, record, truncated=cut).reconstruct())
             continue
         if index not in known:
             known[index] = unfolding.whole()
@@ -71,5 +71,5 @@ def _runs(source: ReportSource, programs: Programs, steps_of: Int64Array) -> lis
             )
         if not np.array_equal(expected.program, recorded):
             raise UnknownCallsError(f"The steps of run {run} do not follow the program tree as it stands.")
-        found.append(expected)
-    return found
+        contexts.append(expected)
+    return contexts

@@ -35,23 +35,23 @@ def entries(source: ReportSource, executions: Int64Array) -> Int64Array:
     unknown = np.where(leaf | (executions > 0), executions, -1)
     if not len(runs.name):
         return np.zeros(n, np.int64)
-    found = _propagated(programs, np.asarray(runs.program_index).tolist(), _chosen(source))
-    if found is None or bool(np.any(runs.truncated)) or not np.array_equal(found[leaf], executions[leaf]):
+    entered = _propagated(programs, np.asarray(runs.program_index).tolist(), _chosen(source))
+    if entered is None or bool(np.any(runs.truncated)) or not np.array_equal(entered[leaf], executions[leaf]):
         return unknown
-    return np.where(leaf, executions, found)
+    return np.where(leaf, executions, entered)
 
 
 def _chosen(source: ReportSource) -> dict[int, int] | None:
     """Bodies of each RepeatWhile and entries of each branch that data chose, in all recorded runs; None where a run has
     no record of them."""
-    found: dict[int, int] = {}
+    trips_by_program: dict[int, int] = {}
     for run in range(len(source.reader.runs().name)):
         record = source.reader.branch_record(run)
         if not len(record.program):
             return None
         for program, trips in zip(record.program.tolist(), record.trips.tolist(), strict=True):
-            found[program] = found.get(program, 0) + trips
-    return found
+            trips_by_program[program] = trips_by_program.get(program, 0) + trips
+    return trips_by_program
 
 
 def _propagated(programs: Programs, chosen: list[int], by_data: dict[int, int] | None) -> Int64Array | None:

@@ -56,24 +56,24 @@ def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
     ipus = range(reader.target().num_ipus) if ipu is None else [ipu]
     steps_of = np.asarray(reader.steps().program, np.int64)
     totals = _Totals(source, steps_of, n)
-    own, whole = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    own, total = np.zeros(n, np.int64), np.zeros(n, np.int64)
     moved = np.zeros((4, n), np.int64)  # received, sent; the same with everything below
     for each in ipus:
         steps = reader.steps_on_ipu(each)
         cycles = np.asarray(steps.cycles, np.int64)
         on_ipu = _sum_by_program(steps_of, cycles, n)
         own = np.maximum(own, on_ipu)
-        whole = np.maximum(whole, totals.of(on_ipu, cycles))
+        total = np.maximum(total, totals.of(on_ipu, cycles))
         for row, values in enumerate((steps.data_in, steps.data_out)):
             bytes_ = np.asarray(values, np.int64)
             by_program = _sum_by_program(steps_of, bytes_, n)
             moved[row] += by_program
             moved[2 + row] += totals.of(by_program, bytes_)
-    whole[totals.unknown] = UNKNOWN
+    total[totals.unknown] = UNKNOWN
     moved[2:, totals.unknown] = UNKNOWN
     executions = np.bincount(steps_of, minlength=n).astype(np.int64)
     entered = entries(source, executions)
-    return ProgramFigures(executions, entered, own, whole, moved[0], moved[1], moved[2], moved[3], totals.problem)
+    return ProgramFigures(executions, entered, own, total, moved[0], moved[1], moved[2], moved[3], totals.problem)
 
 
 def _sum_by_program(program: Int64Array, values: Int64Array, n: int) -> Int64Array:

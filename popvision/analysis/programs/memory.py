@@ -66,15 +66,15 @@ def _lengths(callee: Int64Array, order: Int64Array, trees: list[TreeRows]) -> In
     length = present.copy()
     for _ in range(len(callee)):  # calls nest; each turn settles one more level of them
         own = present + np.where(callee >= 0, length[callee], 0)
-        found = own.copy()
+        covered = own.copy()
         for rows in trees:
             running = np.concatenate([[0], np.cumsum(own[rows.program])])
             at = np.arange(len(rows.program))
-            found[rows.program] = running[at + rows.size] - running[at]
-        found = np.minimum(found, len(order))
-        if np.array_equal(found, length):
+            covered[rows.program] = running[at + rows.size] - running[at]
+        covered = np.minimum(covered, len(order))
+        if np.array_equal(covered, length):
             break
-        length = found
+        length = covered
     return length
 
 

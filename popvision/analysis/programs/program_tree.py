@@ -61,12 +61,12 @@ def roots(source: ReportSource) -> list[Root]:
     is_child = np.zeros(len(programs.type), bool)
     is_child[_children(programs)] = True
     numbers: dict[str, int] = {}
-    found = []
+    roots_by_owner = []
     for program in np.flatnonzero(~is_child).tolist():
         owner = programs.owner[program]
-        found.append(Root(program, owner, numbers.get(owner, 0), programs.name[program]))
+        roots_by_owner.append(Root(program, owner, numbers.get(owner, 0), programs.name[program]))
         numbers[owner] = numbers.get(owner, 0) + 1
-    return found
+    return roots_by_owner
 
 
 def tree_rows(source: ReportSource, root: int) -> TreeRows:

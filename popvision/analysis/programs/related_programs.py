@@ -41,8 +41,8 @@ def related_programs(source: ReportSource, program: int, rule: str = "") -> Int6
         return _by_vertex(source, program)
     if rule and rule in layers(source):
         operation = source.kept.recent(("related operations", rule[:200]), lambda: _operations(source, rule))
-        mine = int(operation[program])
-        same = operation == mine if mine >= 0 else np.arange(n) == program
+        own_operation = int(operation[program])
+        same = operation == own_operation if own_operation >= 0 else np.arange(n) == program
         return np.flatnonzero(same).astype(np.int64)
     compute_set = int(programs.compute_set[program])
     if compute_set >= 0:
@@ -66,14 +66,14 @@ def _layers(source: ReportSource) -> list[str]:
 def _operations(source: ReportSource, layer: str) -> Int64Array:
     """By program the id of its nearest context of the layer, -1 where there is none."""
     contexts = source.debug
-    found: dict[int, int] = {}
+    operation_of: dict[int, int] = {}
 
     def nearest(id: int) -> int:
         chain: list[int] = []
         result = -1
         while id >= 0 and id in contexts and len(chain) < _MOST_PARENTS:
-            if id in found:
-                result = found[id]
+            if id in operation_of:
+                result = operation_of[id]
                 break
             chain.append(id)
             record = contexts.record(id)
@@ -82,7 +82,7 @@ def _operations(source: ReportSource, layer: str) -> Int64Array:
                 break
             above = record.get("parents")
             id = above[0] if isinstance(above, list) and above and isinstance(above[0], int) else -1
-        found.update(dict.fromkeys(chain, result))
+        operation_of.update(dict.fromkeys(chain, result))
         return result
 
     return np.array([nearest(id) for id in np.asarray(programs_of(source).debug_id).tolist()], np.int64)
@@ -91,15 +91,15 @@ def _operations(source: ReportSource, layer: str) -> Int64Array:
 def _by_vertex(source: ReportSource, program: int) -> Int64Array:
     types_of: dict[int, set[int]] = source.kept.once("vertex_types_of_sets", lambda: _types_of_sets(source))
     sets = np.asarray(programs_of(source).compute_set, np.int64)
-    mine = types_of.get(int(sets[program]), set())
-    if not mine:
+    own_types = types_of.get(int(sets[program]), set())
+    if not own_types:
         return np.array([program], np.int64)
-    alike = [compute_set for compute_set, types in types_of.items() if types & mine]
+    alike = [compute_set for compute_set, types in types_of.items() if types & own_types]
     return np.flatnonzero(np.isin(sets, alike)).astype(np.int64)
 
 
 def _types_of_sets(source: ReportSource) -> dict[int, set[int]]:
-    found: dict[int, set[int]] = {}
+    types: dict[int, set[int]] = {}
     for compute_set, vertex_type in source.reader.compute_set_types():
-        found.setdefault(compute_set, set()).add(vertex_type)
-    return found
+        types.setdefault(compute_set, set()).add(vertex_type)
+    return types

@@ -48,15 +48,15 @@ def program_columns(source: ReportSource, ipu: int | None = None) -> dict[str, I
 def column_totals(source: ReportSource, ipu: int | None = None) -> dict[str, int]:
     """What 100 % is for a field: the report's total, for `live` the highest point of the curve. Fields that have no
     meaningful whole (executions, trips) are left out."""
-    found = program_columns(source, ipu)
+    columns = program_columns(source, ipu)
     sums = figures(source, ipu)
     return {
         "self": source.reader.total_cycles(),
         "total": source.reader.total_cycles(),
         "received": int(sums.bytes_received.sum()),
         "sent": int(sums.bytes_sent.sum()),
-        "live": int(found["live"].max(initial=0)),
-        "code": int(found["code"].sum()),
+        "live": int(columns["live"].max(initial=0)),
+        "code": int(columns["code"].sum()),
     }
 
 

@@ -63,7 +63,7 @@ def test_an_opened_operation_shows_programs_and_variables(served: Any) -> None:
 def test_a_selected_program_selects_the_operation_that_made_it(tmp_path: Path) -> None:
     source = ReportSource(run_operations(tmp_path / "again"))
     state = OperationState.read(source, {})
-    owners = state.groups(source).found.owners
+    owners = state.groups(source).sums.owners
     row = owners.name.index("net/second")
     program = owners.program.tolist().index(row)
     chosen = chosen_operations(source, state, {"program": str(program)})

@@ -34,7 +34,7 @@ def code_tab(
     source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
 ) -> Component:
     """Code by kind and by tile, and its vertex types."""
-    owners = state.groups(source).found.owners
+    owners = state.groups(source).sums.owners
     code = operation_code(source, state.layer)
     colours = tokens(theme)
     values = {
@@ -69,7 +69,7 @@ def cycles_tab(
     source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
 ) -> Component:
     """Recorded cycles by program type, and estimated cycles by tile."""
-    owners = state.groups(source).found.owners
+    owners = state.groups(source).sums.owners
     clock = source.reader.target().clock_hz
     parts: list[Component] = []
     sums = cycles_by_type(source, owners, chosen.rows, state.ipu)
@@ -78,7 +78,7 @@ def cycles_tab(
         bars = [(name, value, styles[name].fill, styles[name].edge) for name, value in sums.items()]
         parts.append(_bars("ops-cycles", bars, theme, "Cycles", lambda value: cycles_text(value, clock)))
     else:
-        ran = state.groups(source).found.cycles is not None
+        ran = state.groups(source).sums.cycles is not None
         parts.append(empty_hint("No recorded step belongs to this operation." if ran else RUNS))
     if 0 not in chosen.rows:
         estimates = tile_parts(source, owners, chosen.rows).cycles
@@ -92,7 +92,7 @@ def flops_tab(
     source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
 ) -> Component:
     """FLOPs, their rate compared with the machine's peak, and the compute sets."""
-    found = state.groups(source).found
+    found = state.groups(source).sums
     rows = compute_set_rows(source, found.owners, chosen.rows, state.ipu)
     if found.flops is None or not len(rows):
         return empty_hint(FLOPS if found.flops is None else "This operation has no compute sets.")

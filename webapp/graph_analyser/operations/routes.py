@@ -54,15 +54,15 @@ def _graph(source: ReportSource) -> Response:
     if context is None:
         drawing, kind = flow_drawing(source, groups, state.by), FIGURES[state.by][1]
     else:
-        row = operation_row(groups.found, context)
-        drawing, kind = parts_drawing(source, groups.found.owners, [row]), "cycles"
+        row = operation_row(groups.sums, context)
+        drawing, kind = parts_drawing(source, groups.sums.owners, [row]), "cycles"
     layout = layered([node.rank for node in drawing.nodes], [(e.source, e.target) for e in drawing.edges], WIDTH)
     answer = drawn(source, drawing, layout, kind)
     if state.find:
         for node in answer["nodes"]:
             node["found"] = state.find.lower() in node["name"].lower()
     if context is not None:
-        _shorten_names(answer["nodes"], groups.found.owners.name[row])
+        _shorten_names(answer["nodes"], groups.sums.owners.name[row])
     return Response(orjson.dumps(answer), mimetype="application/json")
 
 

@@ -99,7 +99,7 @@ def chosen_operations(source: ReportSource, state: OperationState, params: Mappi
     context = whole_number(str(params.get("ops_at", "")))
     if context is not None:
         try:
-            found = operation_groups(source, state.layer, state.ipu).found
+            found = operation_groups(source, state.layer, state.ipu).sums
             row = operation_row(found, context)
         except ValueError:
             return None
@@ -116,7 +116,7 @@ def chosen_operations(source: ReportSource, state: OperationState, params: Mappi
 
 
 def _maker(source: ReportSource, state: OperationState, groups: OperationGroups, text: str) -> Chosen | None:
-    owners = groups.found.owners
+    owners = groups.sums.owners
     program = whole_number(text, 0, len(owners.program) - 1)
     row = NO_OPERATION if program is None else int(owners.program[program])
     if row == NO_OPERATION:

@@ -73,7 +73,7 @@ def tab_content(context: ViewContext, tab: str) -> Component:
 
 def _content(context: ViewContext, tab: str, state: OperationState, chosen: Chosen) -> Component:
     source, key = context.source, context.key
-    found = state.groups(source).found
+    found = state.groups(source).sums
     if tab == "programs":
         return _programs(source, state, chosen)
     if tab == "memory":
@@ -96,7 +96,7 @@ def _title(source: ReportSource, state: OperationState, chosen: Chosen) -> Any:
 
 def _whole(source: ReportSource, state: OperationState) -> Component:
     """Totals of the report, and the part that belongs to operations of the layer."""
-    found = state.groups(source).found
+    found = state.groups(source).sums
     clock = source.reader.target().clock_hz
     rows: list[tuple[Any, Any]] = [("Operations", integer_text(len(found.owners.context) - 1))]
     rows += [("Layer", found.owners.layer)]
@@ -126,7 +126,7 @@ def _whole(source: ReportSource, state: OperationState) -> Component:
 
 
 def _summary(source: ReportSource, key: str, state: OperationState, chosen: Chosen) -> Component:
-    found = state.groups(source).found
+    found = state.groups(source).sums
     clock = source.reader.target().clock_hz
     sides: list[list[tuple[Any, Any]]] = [[], []]
     for field, values in found.columns().items():
@@ -162,7 +162,7 @@ def _indices(found: Any, chosen: Chosen) -> tuple[int, int]:
 
 
 def _links(source: ReportSource, key: str, state: OperationState, chosen: Chosen, first: int, last: int) -> Component:
-    programs = program_rows(source, state.groups(source).found.owners, chosen.rows, state.ipu)
+    programs = program_rows(source, state.groups(source).sums.owners, chosen.rows, state.ipu)
     links: list[tuple[str, str, dict[str, Any]]] = []
     if len(programs):
         top = int(programs["id"].to_numpy()[programs["cycles"].to_numpy().argmax()])
@@ -195,7 +195,7 @@ def _compared(
     clock = source.reader.target().clock_hz
     shown: list[tuple[Any, Any]] = []
     for field, (title, kind, _, _) in FIGURES.items():
-        one, two = mine.found.columns().get(field), groups.columns.get(field)
+        one, two = mine.sums.columns().get(field), groups.columns.get(field)
         if one is None or two is None:
             continue
         before, after = int(one[chosen.rows].clip(min=0).sum()), int(two[rows].clip(min=0).sum())
@@ -214,7 +214,7 @@ def _text(value: int, kind: str, clock: float) -> str:
 
 def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Component:
     found: OperationGroups = state.groups(source)
-    frame = program_rows(source, found.found.owners, chosen.rows, state.ipu)
+    frame = program_rows(source, found.sums.owners, chosen.rows, state.ipu)
     if not len(frame):
         return empty_hint("This operation creates variables only, no programs.")
     cut = len(frame) > MOST_ROWS
@@ -237,7 +237,7 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
         Column("exchange_code", "Exchange code", "bytes", "Bytes over all tiles", width=135),
         Column("control_code", "Control code", "bytes", "Bytes over all tiles", width=130),
     ]
-    columns += (recorded if found.found.cycles is not None else []) + (code if found.found.code is not None else [])
+    columns += (recorded if found.sums.cycles is not None else []) + (code if found.sums.code is not None else [])
     columns += [
         Column("first_index", "Index", "integer", "First liveness index; – = none", width=90),
     ]
@@ -256,7 +256,7 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
 
 
 def _variables(source: ReportSource, state: OperationState, chosen: Chosen) -> Component:
-    frame = variable_rows(source, state.groups(source).found.owners, chosen.rows)
+    frame = variable_rows(source, state.groups(source).sums.owners, chosen.rows)
     if not len(frame):
         return empty_hint("This operation creates no variables.")
     total = max(1, int(frame["bytes"].sum()))
