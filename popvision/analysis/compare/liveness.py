@@ -52,9 +52,9 @@ def _by_programs(source: ReportSource, target: ReportSource, ours: Int64Array, t
     partner = match_programs(source, target).target_rows()[ours]
     codes = np.where(partner >= 0, partner, -2)  # -2: equal to nothing of the target
     rows, columns = align(codes, theirs)
-    found = np.full(len(ours), -1, dtype=np.int64)
-    found[rows] = columns
-    return found
+    target_position = np.full(len(ours), -1, dtype=np.int64)
+    target_position[rows] = columns
+    return target_position
 
 
 def only_target(source: ReportSource, target: ReportSource, by: str = "index") -> Int64Array:

@@ -40,8 +40,8 @@ def tile_of_terms(source: ReportSource, program: int) -> int:
 
 def cycles_of_tile(source: ReportSource, program: int, tile: int) -> Derivation:
     """Cycles of one execution on a tile: the stored terms, or what the columns say of another tile."""
-    found, terms = tile_figures(source, program), stored_terms(source, program)
-    value = next((float(c[tile]) for c in (found.estimated, found.recorded) if c is not None and c.any()), None)
+    by_tile, terms = tile_figures(source, program), stored_terms(source, program)
+    value = next((float(c[tile]) for c in (by_tile.estimated, by_tile.recorded) if c is not None and c.any()), None)
     type_ = programs_of(source).type[program]
     title = f"cycles of one execution on tile {tile}"
     if type_ in ("Sync", "SyncAns", "Sans"):
@@ -60,8 +60,8 @@ def cycles_of_tile(source: ReportSource, program: int, tile: int) -> Derivation:
     rest = None if value is None or derivation.sum is None else value - derivation.sum
     if rest is not None and not derivation.complete:
         notes.append(f"The stored terms leave {rest:+,.0f} cycles of the figure unexplained.")
-    if found.recorded is not None and value is not None and int(found.recorded[tile]) != int(value):
-        notes.append(f"The last recorded execution (step {found.recorded_step}) took {int(found.recorded[tile]):,}.")
+    if by_tile.recorded is not None and value is not None and int(by_tile.recorded[tile]) != int(value):
+        notes.append(f"The last recorded execution (step {by_tile.recorded_step}) took {int(by_tile.recorded[tile]):,}.")
     return derivation
 
 
@@ -82,8 +82,8 @@ def _barrier(source: ReportSource, tile: int) -> list[Term]:
 
 def _parts_on_tile(source: ReportSource, program: int, tile: int) -> list[Term]:
     """Vertices by worker context for a compute set, bytes for an exchange."""
-    found = tile_figures(source, program)
-    columns = (("bytes received", found.received), ("bytes sent", found.sent), ("exchange code", found.exchange_code))
+    by_tile = tile_figures(source, program)
+    columns = (("bytes received", by_tile.received), ("bytes sent", by_tile.sent), ("exchange code", by_tile.exchange_code))
     terms = [from_report(text, int(column[tile])) for text, column in columns if column is not None and column[tile]]
     return terms + _lanes(source, program, tile)
 
@@ -96,8 +96,8 @@ def _lanes(source: ReportSource, program: int, tile: int) -> list[Term]:
     if lanes is None:
         return []
     local = tile % target.tiles_per_ipu
-    mine = slice(int(lanes.tile_offsets[local]), int(lanes.tile_offsets[local + 1]))
-    worker, spent = np.asarray(lanes.worker[mine], np.int64), np.asarray(lanes.thread_cycles[mine], np.int64)
+    of_tile = slice(int(lanes.tile_offsets[local]), int(lanes.tile_offsets[local + 1]))
+    worker, spent = np.asarray(lanes.worker[of_tile], np.int64), np.asarray(lanes.thread_cycles[of_tile], np.int64)
     terms = [from_report("vertices", len(worker))]
     if (worker != _NO_WORKER).any():
         sums = np.bincount(worker[worker != _NO_WORKER], weights=spent[worker != _NO_WORKER]).astype(np.int64)
@@ -134,23 +134,23 @@ def step_length(source: ReportSource, program: int) -> Derivation | None:
 def sums_of_below(source: ReportSource, program: int) -> Derivation | None:
     """Total cycles over all recorded runs: its own steps, its children and a called function. None where it is its own
     steps alone, executed once."""
-    programs, found = programs_of(source), figures(source)
-    total, executions = int(found.total_cycles[program]), int(found.executions[program])
+    programs, sums = programs_of(source), figures(source)
+    total, executions = int(sums.total_cycles[program]), int(sums.executions[program])
     begin, end = (int(programs.child_offsets[program + i]) for i in (0, 1))
     below = [int(child) for child in programs.children[begin:end]]
     if not below and executions <= 1 and (programs.callee is None or programs.callee[program] < 0):
         return None
     if total == UNKNOWN:
-        return Derivation("total cycles, all recorded runs", None, "cycles", notes=[found.calls_unknown])
+        return Derivation("total cycles, all recorded runs", None, "cycles", notes=[sums.calls_unknown])
     terms = []
     if executions:
-        terms.append(from_report(f"its own {executions:,} steps", int(found.self_cycles[program]), 1))
-    chosen = sorted((b for b in below if found.total_cycles[b]), key=lambda child: -int(found.total_cycles[child]))
+        terms.append(from_report(f"its own {executions:,} steps", int(sums.self_cycles[program]), 1))
+    chosen = sorted((b for b in below if sums.total_cycles[b]), key=lambda child: -int(sums.total_cycles[child]))
     for child in chosen[:SHOWN]:
         text = f"program {child}, {programs.type[child]} {programs.name[child]}".rstrip()
-        text += f", entered {times(int(found.entered[child]))}"
-        terms.append(from_report(text, int(found.total_cycles[child]), 1))
-    rest = sum(int(found.total_cycles[child]) for child in chosen[SHOWN:])
+        text += f", entered {times(int(sums.entered[child]))}"
+        terms.append(from_report(text, int(sums.total_cycles[child]), 1))
+    rest = sum(int(sums.total_cycles[child]) for child in chosen[SHOWN:])
     if rest:
         terms.append(from_report(f"{len(chosen) - SHOWN:,} further programs", rest, 1))
     derivation = Derivation("total cycles, all recorded runs", float(total), "cycles", terms)

@@ -71,8 +71,8 @@ def _tile(source: ReportSource, program: int, wanted: int | None) -> int:
     stored = tile_of_terms(source, program)
     if stored >= 0:
         return stored
-    found = tile_figures(source, program)
-    for column in (found.estimated, found.recorded):
+    by_tile = tile_figures(source, program)
+    for column in (by_tile.estimated, by_tile.recorded):
         if column is not None and column.any():
             return int(np.argmax(column))
     return -1
@@ -113,9 +113,9 @@ def live_while_running(source: ReportSource, program: int) -> list[Derivation]:
 
 def code_and_state(source: ReportSource, program: int, tile: int | None) -> list[Derivation]:
     """Exchange code, control code and vertex state, over all tiles or on one."""
-    found = tile_figures(source, program)
+    by_tile = tile_figures(source, program)
     out = []
-    for title, column in (("exchange code", found.exchange_code), ("control code", found.control_code)):
+    for title, column in (("exchange code", by_tile.exchange_code), ("control code", by_tile.control_code)):
         if column is None or not column.any():
             continue
         if tile is not None:
@@ -140,25 +140,25 @@ _SIGN = {1: "+", -1: "-", 0: " "}
 _WIDTH = 110
 
 
-def program_text(found: ProgramExplanation) -> str:
+def program_text(explanation: ProgramExplanation) -> str:
     """The explanation of one program."""
-    head = f"Program {found.program}: {found.type} {found.name}".rstrip()
-    return "\n\n".join([f"{head}\nexecuted {times(found.executions)}", *map(derivation_text, found.derivations)]) + (
-        "\n\n" + "\n".join(found.notes) + "\n" if found.notes else "\n"
+    head = f"Program {explanation.program}: {explanation.type} {explanation.name}".rstrip()
+    return "\n\n".join([f"{head}\nexecuted {times(explanation.executions)}", *map(derivation_text, explanation.derivations)]) + (
+        "\n\n" + "\n".join(explanation.notes) + "\n" if explanation.notes else "\n"
     )
 
 
-def derivation_text(found: Derivation) -> str:
+def derivation_text(derivation: Derivation) -> str:
     """One figure with its terms; the last line says whether they add up to it."""
-    lines = [f"{found.figure}: {'not known' if found.value is None else number(found.value) + ' ' + found.unit}"]
-    width = max((len(number(term.value)) for term in found.terms), default=0)
-    for term in found.terms:
+    lines = [f"{derivation.figure}: {'not known' if derivation.value is None else number(derivation.value) + ' ' + derivation.unit}"]
+    width = max((len(number(term.value)) for term in derivation.terms), default=0)
+    for term in derivation.terms:
         lines.append(f"  {_SIGN[term.sign]} {number(term.value):>{width}}  {term.text}")
         lines += _source(term, width)
-    if found.sum is not None:
-        word = "the figure" if found.complete else f"of {'?' if found.value is None else number(found.value)}"
+    if derivation.sum is not None:
+        word = "the figure" if derivation.complete else f"of {'?' if derivation.value is None else number(derivation.value)}"
         lines.append(f"  = {number(found.sum):>{width}}  {word}")
-    return "\n".join(lines + [f"  {note}" for note in found.notes])
+    return "\n".join(lines + [f"  {note}" for note in derivation.notes])
 
 
 def _source(term: Term, width: int) -> list[str]:

@@ -53,9 +53,9 @@ def _memory(source: ReportSource) -> list[Derivation]:
     sums: dict[str, int] = {}
     for part in reader.category_memory():
         sums[part.category] = sums.get(part.category, 0) + int(np.sum(part.bytes, dtype=np.int64))
-    whole = float(np.sum(memory.excluding_gaps, dtype=np.int64))
+    total = float(np.sum(memory.excluding_gaps, dtype=np.int64))
     terms = [from_report(name, size, 1) for name, size in sums.items()]
-    out = [Derivation("memory excluding gaps, all tiles", whole, "B", terms)]
+    out = [Derivation("memory excluding gaps, all tiles", total, "B", terms)]
     for name, size in sums.items():
         parts = [stored(term) for term in reader.cost_terms(f"category:{name}")]
         if parts:

@@ -69,7 +69,7 @@ def live_table(source: ReportSource, indices: Sequence[int], where: Where = Wher
     classes = [live_classes(source, index) for index in indices]
     wanted = np.unique(np.concatenate(classes)) if classes else np.empty(0, dtype=np.int64)
     rows = rows_of_classes(rows, wanted)
-    live = [np.where(np.isin(rows.eq_class, found), rows.bytes, 0) for found in classes]
+    live = [np.where(np.isin(rows.eq_class, classes_at_index), rows.bytes, 0) for classes_at_index in classes]
     order = np.lexsort((rows.name, rows.variable, *(-column for column in reversed(live))))
     rows, live = rows.take(order), [column[order] for column in live]
     ranges = eq_classes(source)

@@ -48,10 +48,10 @@ def stored_variables(source: ReportSource) -> Variables | None:
 
 def variables(source: ReportSource) -> Variables:
     """Variables before lowering. Raises NotRecordedError when the report holds none."""
-    found = stored_variables(source)
-    if found is None:
+    stored = stored_variables(source)
+    if stored is None:
         raise NotRecordedError(LOWERED_VARIABLES)
-    return found
+    return stored
 
 
 def stored_eq_classes(source: ReportSource) -> EquivalenceClasses | None:
@@ -61,10 +61,10 @@ def stored_eq_classes(source: ReportSource) -> EquivalenceClasses | None:
 
 def eq_classes(source: ReportSource) -> EquivalenceClasses:
     """Live ranges by equivalence class. Raises NotRecordedError when the report holds none."""
-    found = stored_eq_classes(source)
-    if found is None:
+    stored = stored_eq_classes(source)
+    if stored is None:
         raise NotRecordedError(LOWERED_VARIABLES)
-    return found
+    return stored
 
 
 def stored_liveness(source: ReportSource) -> Liveness | None:
@@ -74,7 +74,7 @@ def stored_liveness(source: ReportSource) -> Liveness | None:
 
 def liveness(source: ReportSource) -> Liveness:
     """The liveness curves. Raises NotRecordedError without them."""
-    found = stored_liveness(source)
-    if found is None or not len(found.program):
+    stored = stored_liveness(source)
+    if stored is None or not len(stored.program):
         raise NotRecordedError(LIVENESS)
-    return found
+    return stored

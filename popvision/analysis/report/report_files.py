@@ -70,14 +70,14 @@ def _state(is_there: Callable[[], bool]) -> str:
 
 def json_files(source: ReportSource) -> list[JsonFile]:
     """framework.json and app.json where they are, in the folder or the one above it."""
-    found = []
+    documents = []
     for name, label in JSON_FILES.items():
         for folder in (source.folder, source.folder.absolute().parent):
             path = folder / name
             if path.is_file():
-                found.append(_read(path, label))
+                documents.append(_read(path, label))
                 break
-    return found
+    return documents
 
 
 def _read(path: Path, label: str) -> JsonFile:

@@ -55,7 +55,7 @@ class ReportSource:
         Raises FormatError when the file is damaged; with `salvage` it then reads as empty, and `lost` says so."""
         with self._lock:
             if self._debug is None:
-                path = self._debug_path or self._found_debug()
+                path = self._debug_path or self._debug_file()
                 self._debug = DebugContexts() if path is None else self._read_debug(path)
             return self._debug
 
@@ -74,10 +74,10 @@ class ReportSource:
         asked for. Always empty without `salvage`."""
         return [*self.reader.lost, *([self._lost_debug] if self._lost_debug else [])]
 
-    def _found_debug(self) -> Path | None:
+    def _debug_file(self) -> Path | None:
         files = self.files
-        found = (files[name] for name in ("debug.json", "debug.cbor"))
-        paths = (file.path for file in found if file.state == "found" and file.path is not None)
+        debug_files = (files[name] for name in ("debug.json", "debug.cbor"))
+        paths = (file.path for file in debug_files if file.state == "found" and file.path is not None)
         return next((path for path in paths if self._within is None or self._lies_within(path)), None)
 
     def _lies_within(self, path: Path) -> bool:

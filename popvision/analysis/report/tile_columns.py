@@ -29,9 +29,9 @@ class TileColumns:
     def on_ipu(self, ipu: int) -> Iterator[tuple[int, Int64Array]]:
         """(column, tile numbers within the IPU) of the columns that have tiles there."""
         for column, tiles in enumerate(self.tiles):
-            here = tiles[tiles // self.tiles_per_ipu == ipu] % self.tiles_per_ipu
-            if len(here):
-                yield column, here
+            tiles_of_ipu = tiles[tiles // self.tiles_per_ipu == ipu] % self.tiles_per_ipu
+            if len(tiles_of_ipu):
+                yield column, tiles_of_ipu
 
     def pick(self, values: npt.NDArray[np.integer]) -> list[int]:
         """Sum per column of an array with one entry per tile of the whole report."""
@@ -58,6 +58,6 @@ def tile_columns(
     if ipus:
         whole_ipus = [np.arange(ipu * per_ipu, (ipu + 1) * per_ipu, dtype=np.int64) for ipu in ipus]
         return TileColumns([f"IPU {ipu}" for ipu in ipus], whole_ipus, per_ipu, False)
-    whole = tiles_of_replica(target, replica)
+    all_tiles = tiles_of_replica(target, replica)
     label = "all tiles" if target.num_replicas == 1 or replica is None else f"all tiles of replica {replica}"
-    return TileColumns([label], [np.arange(whole.start, whole.stop, dtype=np.int64)], per_ipu, False)
+    return TileColumns([label], [np.arange(all_tiles.start, all_tiles.stop, dtype=np.int64)], per_ipu, False)

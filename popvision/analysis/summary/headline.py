@@ -75,7 +75,7 @@ def headline(source: ReportSource) -> Headline:
 def _headline(source: ReportSource) -> Headline:
     lost: dict[str, str] = {}
 
-    def asked(name: str, question: Callable[[], T]) -> T | None:
+    def recorded(name: str, question: Callable[[], T]) -> T | None:
         try:
             return question()
         except LostError as damage:
@@ -85,26 +85,26 @@ def _headline(source: ReportSource) -> Headline:
         return None
 
     if_recorded(source.reader.steps)  # damage to steps takes whole runs: known before any of them is counted
-    target = asked("target", lambda: target_of(source))
-    runs = asked("cycles", source.reader.runs)
+    target = recorded("target", lambda: target_of(source))
+    runs = recorded("cycles", source.reader.runs)
     ran = runs if runs is not None and len(runs.name) else None
-    total = asked("cycles", source.reader.total_cycles) if ran else None
-    memory = asked("memory", lambda: stored_tile_memory(source))
-    found = Headline(
+    total = recorded("cycles", source.reader.total_cycles) if ran else None
+    memory = recorded("memory", lambda: stored_tile_memory(source))
+    facts = Headline(
         total_cycles=total,
         device_seconds=None if total is None or target is None or target.clock_hz <= 0 else total / target.clock_hz,
         runs=0 if ran is None else len(ran.name),
         truncated=ran is not None and bool(ran.truncated.any()),
-        shares=asked("shares", lambda: _shares(source, ran)),
-        longest=asked("longest", lambda: _longest(source, total)) if total else None,
-        live_peak=asked("live", lambda: peak(curve(source))),
+        shares=recorded("shares", lambda: _shares(source, ran)),
+        longest=recorded("longest", lambda: _longest(source, total)) if total else None,
+        live_peak=recorded("live", lambda: peak(curve(source))),
         lost=lost,
         **_memory(memory, target),
     )
     for name in ("shares", "longest"):  # without the runs there is nothing to share out
         if "cycles" in lost:
             lost.setdefault(name, lost["cycles"])
-    return found
+    return facts
 
 
 def _memory(memory: TileMemory | None, target: Target | None) -> dict[str, Any]:
@@ -126,8 +126,8 @@ def _memory(memory: TileMemory | None, target: Target | None) -> dict[str, Any]:
     }
 
 
-def _ratio(part: int | None, whole: int | None) -> float | None:
-    return None if part is None or whole is None or whole <= 0 else part / whole
+def _ratio(part: int | None, total: int | None) -> float | None:
+    return None if part is None or total is None or total <= 0 else part / total
 
 
 def _shares(source: ReportSource, runs: Runs | None) -> dict[str, float] | None:

@@ -70,18 +70,18 @@ def find(root: Path) -> tuple[list[Found], str]:
         return _find_file(root)
     if not root.is_dir():
         return [], f"{root} does not exist: give a report folder, or a folder above some."
-    found: list[Found] = []
+    entries: list[Found] = []
     for visited, (parent, folders, files) in enumerate(os.walk(root)):
         if visited >= MOST_FOLDERS:
-            return found, f"{root} holds more than {MOST_FOLDERS:,} folders; not all were searched: give one below it."
+            return entries, f"{root} holds more than {MOST_FOLDERS:,} folders; not all were searched: give one below it."
         folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
         if "profile.pop" in files:
-            found.append(Found("report", Path(parent)))
-        found += [Found("trace", Path(parent, name)) for name in sorted(files) if name.endswith(".pvti")]
-    if not found:
+            entries.append(Found("report", Path(parent)))
+        entries += [Found("trace", Path(parent, name)) for name in sorted(files) if name.endswith(".pvti")]
+    if not entries:
         options = """POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true", "autoReport.directory":"FOLDER"}'"""
         return [], f"{root} holds no report: run the program with {options} and open that folder."
-    return found, ""
+    return entries, ""
 
 
 def _find_file(path: Path) -> tuple[list[Found], str]:
@@ -106,14 +106,14 @@ def open_trace(path: Path) -> TraceSource:
     return TraceSource(path)
 
 
-def describe(found: Found) -> Card:
+def describe(entry: Found) -> Card:
     """Open an entry and read its card; damage becomes the card's sentence."""
     try:
-        return _describe_report(found.path) if found.kind == "report" else _describe_trace(found.path)
+        return _describe_report(entry.path) if entry.kind == "report" else _describe_trace(entry.path)
     except FormatError as problem:
         state, sentence = "damaged", str(problem)
-    size, modified = _size_and_time(found.path)
-    return Card(found.path.name, state, sentence, size_bytes=size, modified=modified, opens=False)
+    size, modified = _size_and_time(entry.path)
+    return Card(entry.path.name, state, sentence, size_bytes=size, modified=modified, opens=False)
 
 
 def _describe_report(folder: Path) -> Card:

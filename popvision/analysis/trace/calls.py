@@ -87,9 +87,9 @@ class _Tree:
         own_total = sums(inverse, own[listed], len(keys))
         count = np.bincount(inverse, minlength=len(keys))
         ids = np.full(len(keys), -2, np.int64)
-        kept = np.argsort(-total, kind="stable")[:MOST_PATHS]
-        self.omitted += len(keys) - len(kept)
-        for index in kept.tolist():
+        largest = np.argsort(-total, kind="stable")[:MOST_PATHS]
+        self.omitted += len(keys) - len(largest)
+        for index in largest.tolist():
             row = self.rows[self._node((int(keys[index]) >> 32) - 1, int(keys[index]) & 0xFFFFFFFF, ids, index)]
             row.count += int(count[index])
             row.total += int(total[index])

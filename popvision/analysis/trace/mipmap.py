@@ -44,11 +44,11 @@ class Mipmap:
 
     def for_width(self, width_ns: float) -> Level | None:
         """The coarsest level whose blocks begin within `width_ns`; None when even the finest is too coarse."""
-        found = None
+        coarsest = None
         for level in self.levels:
             if (1 << level.shift) <= width_ns:
-                found = level
-        return found
+                coarsest = level
+        return coarsest
 
 
 def build_mipmap(start: Int64Array, duration: UnsignedArray, name: UnsignedArray) -> Mipmap:

@@ -95,11 +95,11 @@ def find_event(source: TraceSource, text: str, after: tuple[int, int, int, int],
         if not len(rows):
             continue
         times = start[rows]
-        here = _count_up_to(times, rows, (thread, depth), after, inclusive=backwards is False)
+        count = _count_up_to(times, rows, (thread, depth), after, inclusive=backwards is False)
         matches += len(rows)
-        before += here
-        # With `inclusive` the next match stands at `here`; without, the one before stands at `here` - 1.
-        keys = {"first": 0, "last": len(rows) - 1, "next": here, "previous": here - 1}
+        before += count
+        # With `inclusive` the next match has index `count`; without, the one before has `count` - 1.
+        keys = {"first": 0, "last": len(rows) - 1, "next": count, "previous": count - 1}
         for role, at in keys.items():
             if 0 <= at < len(rows):
                 key = (int(times[at]), thread, depth, int(rows[at]))
@@ -107,10 +107,10 @@ def find_event(source: TraceSource, text: str, after: tuple[int, int, int, int],
     if not matches:
         return None
     if backwards:
-        found, rank = (best["previous"], before) if "previous" in best else (best["last"], matches)
+        event, rank = (best["previous"], before) if "previous" in best else (best["last"], matches)
     else:
-        found, rank = (best["next"], before + 1) if "next" in best else (best["first"], 1)
-    start_ns, thread, depth, position = found
+        event, rank = (best["next"], before + 1) if "next" in best else (best["first"], 1)
+    start_ns, thread, depth, position = event
     duration = 0 if depth < 0 else int(source.threads[thread].lanes[depth].duration[position])
     return Hit(thread, depth, position, start_ns, duration, rank, matches)
 
