@@ -1,6 +1,6 @@
-"""Copies between host and device: bytes and the cycles of their three parts, over all recorded runs.
+"""Copies between host and device: bytes and cycles of their three programs, over all recorded runs.
 
-Cycles are those of the longest tile of each execution (`longest_tiles`): of copies that others hide, too.
+Cycles are those of the longest tile of each execution (`longest_tiles`), also of copies that overlap with compute.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tile-to-tile matrix of one exchange program, kept ready for windows."""
+"""The tile-to-tile matrix of one exchange program: sparse messages in display order, largest cells cached."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Matrix:
         return block(self.messages, rows, columns, size)
 
     def largest(self, size: int) -> int:
-        """The largest cell of the whole matrix in such cells, by absolute value."""
+        """The largest cell of the entire matrix in such cells, by absolute value."""
         if size not in self._largest:
             self._largest[size] = largest_cell(self.messages, size)
         return self._largest[size]

@@ -1,8 +1,11 @@
-"""Traffic from tile to tile of one exchange program: the matrix, its heaviest pairs, and the partners of a tile.
+"""Traffic from tile to tile of one exchange program: a sparse matrix in coordinate form, sorted by source tile.
 
-A *message* is what one tile sends another in one execution of the program, in bytes. Over sources, messages add up
+A *message* is the bytes that one tile sends another in one execution of the program. Over sources, messages add up
 to what each tile receives (`rx` of the program); over destinations to the bytes that a tile's messages carry, which is
 what it sends (`tx`) with a multicast counted once per receiver. Tile ids are global, all replicas.
+
+A window of the matrix costs two binary searches and the messages of its rows, because a device has millions of pairs
+of tiles and a program few messages.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from popvision.formats.profile.model import Target
 
 
-#: Cells of a whole matrix that are added up at once.
+#: Cells of a dense matrix that `np.bincount` adds up at once.
 _MOST_CELLS = 4_000_000
 
 HOST_COPY = (
@@ -129,7 +132,7 @@ def block(messages: Messages, rows: tuple[int, int], columns: tuple[int, int], s
 
 
 def largest_cell(messages: Messages, size: int) -> int:
-    """The largest cell of the whole matrix in cells of `size` x `size` positions aligned to 0, by absolute value: the
+    """The largest cell of the entire matrix in cells of `size` x `size` positions aligned to 0, by absolute value: the
     end of the colour scale, the same for every window."""
     if not len(messages.src):
         return 0

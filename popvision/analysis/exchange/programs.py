@@ -1,4 +1,4 @@
-"""Every program that moves data, ranked: bytes, messages, fan-out, cycles, and what it could have moved in that time.
+"""Every program that moves data, ranked: bytes, messages, fan-out, cycles, and its possible bandwidth.
 
 Rows are DoExchange (tiles of one IPU), GlobalExchange and CrossReplicaCopy (between IPUs) and StreamCopyMid (the
 transfer of a host copy; its Begin waits, its End rearranges, neither moves bytes). Bytes received count every
@@ -7,8 +7,9 @@ called totals.
 
 Possible bandwidth, bytes per cycle: DoExchange: `exchange_bytes_per_cycle` (4) x tiles that receive. GlobalExchange:
 `link_bytes_per_cycle` x IPUs that receive. StreamCopyMid: `host_bytes_per_cycle` x IPUs that take part. The cycles are
-those of the longest tile (`longest_tiles`), because a step's flat length leaves out what other tiles hide. Two tiles
-that share an exchange bus take what both want at twice the rate (docs/exchange.md), so an exchange may exceed 100 %.
+those of the longest tile (`longest_tiles`), because the flat bar of a step is shorter where other tiles work at the
+same time. Two tiles that share an exchange bus receive the same data at twice the rate (docs/exchange.md), so an
+exchange may exceed 100 %.
 """
 
 from __future__ import annotations
@@ -91,12 +92,12 @@ def moved(source: ReportSource) -> Moved:
 
 
 def fans(source: ReportSource) -> Fans:
-    """Messages of all programs: asked apart from `moved`, because it reads who sends for each of them."""
+    """Messages of all programs; apart from `moved`, because it reads the senders of each."""
     return source.kept.once("exchange_fans", lambda: _fans(source))
 
 
 def exchange_programs(source: ReportSource) -> list[int]:
-    """Programs that move bytes, ascending: the rows of all columns here."""
+    """Programs that move bytes, ascending: the rows of all columns of this module."""
     return [row for row, type_ in enumerate(programs_of(source).type) if type_ in EXCHANGE_TYPES]
 
 

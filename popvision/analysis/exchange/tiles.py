@@ -1,4 +1,4 @@
-"""One exchange program on every tile: bytes, partners, code, and the cycles that dictate its length."""
+"""One exchange program on every tile: bytes, partners, code, and the cycles that determine its length."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ to each other:
     cycles        parts of the flat bars that lie in the window (critical path); of all steps: the window
     tile cycles   sum over tiles of the cycles they spend in the window
 
-and two ways to give them to a name: *self* = steps whose whole name it is (whose last part it is, for parts of names),
+and two ways to give them to a name: *self* = steps whose full name it is (whose last part it is, for parts of names),
 *total* = those below it as well; a step counts once however often a part occurs in its name. Steps that the window cuts
 count with the part inside (`window_steps`). With several IPUs, cycles and tile cycles of all of them are added.
 """

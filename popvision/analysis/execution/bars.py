@@ -1,8 +1,9 @@
-"""What a window of the time axis draws of one level of bars: bars of a pixel or more as they are, smaller ones merged.
+"""Level of detail of one row of bars in a window: bars of a pixel or more, and merged cells of smaller ones.
 
 Every bar of the window is either in `Bars` or counted in exactly one cell of `Merged` (the column in which it begins,
-or the window's first one), so nothing is dropped. A merged cell covers its whole pixel column and says what share of
-the column each class takes, whatever bars that time belongs to.
+or the window's first one), so none is dropped. A merged cell covers its entire pixel column and holds the share of
+the column that each class takes, whatever bars that time belongs to. The answer has at most two entries per pixel
+column, however many bars the window has.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _CLASS_OF_KIND[[GROUP, RUN, STREAM_COPY]] = _GROUP_CLASS
 class Bars:
     """Bars at least one column wide. Times in cycles; `first` and `last` are execution steps, inclusive."""
 
-    level: UInt8Array  #: row of the levels asked for
+    level: UInt8Array  #: row of the requested levels
     begin: Int64Array
     end: Int64Array
     kind: UInt8Array  #: program type, or GROUP, STREAM_COPY or RUN of flame
@@ -42,11 +43,11 @@ class Bars:
 class Merged:
     """One cell per column that holds bars narrower than a column."""
 
-    level: UInt8Array  #: row of the levels asked for
+    level: UInt8Array  #: row of the requested levels
     column: Int32Array  #: relative to the grid
     shares: UInt32Array  #: packed shares of the classes, as in raster.packed
     group: UInt8Array  #: share of grouping bars, 0 to 31
-    count: Int32Array  #: bars merged here
+    count: Int32Array  #: bars in the cell
     first: Int32Array  #: the first of their steps
 
 
@@ -140,7 +141,7 @@ def _time_at_ends(spread: Spread, grid: Grid) -> Int64Array:
 
 
 def _time_in_columns(spread: Spread, grid: Grid) -> Int64Array:
-    """`_time_at_ends` plus the whole columns between a bar's first and last one."""
+    """`_time_at_ends` plus the full columns between a bar's first and last one."""
     time = _time_at_ends(spread, grid)
     change = np.zeros((_GROUP_CLASS + 1, grid.columns + 1), np.int64)
     wide = (spread.last_column > spread.first_column + 1) & (spread.pixel_class <= _GROUP_CLASS)

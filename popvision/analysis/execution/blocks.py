@@ -1,8 +1,8 @@
-"""What lightweight profiling recorded, added up by program and tile: how often each ran, and how long it took.
+"""Blocks of lightweight profiling, aggregated by program and tile: executions and their durations.
 
-A block counts in a window when a part of it lies there, with its whole length: the lengths of single executions are
-what lightweight profiling is for. Names: a Block's own, that of the program that a filter names, and of parts of stream
-copies also their type. An overflow is a time during which nothing was recorded on its tile.
+A block counts in a window when a part of it lies there, with its full length: lightweight profiling is for the lengths
+of single executions. Names: a Block's own, that of the program that a filter names, and for parts of stream copies
+also their type. An overflow is a time during which its tile recorded nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of bars above each other: the levels of the slash-separated debug names of what ran.
+"""Flame graph over time: stacked bars for the levels of the slash-separated debug names of recorded steps.
 
 "m4/Conv_1/Convolve" is a bar "Convolve" on the third level, under "Conv_1", under "m4". Neighbouring steps that share
 a prefix share its bar; every execution keeps its own leaf. Slashes within braces
@@ -72,7 +72,7 @@ def flame(source: ReportSource, ipu: int) -> Flame:
 
 
 def flat(source: ReportSource, ipu: int) -> Flame:
-    """One level with a bar per step, named by the whole debug name. Raises what `timeline` raises."""
+    """One level with a bar per step, named by the full debug name. Raises what `timeline` raises."""
     steps, apart = timeline(source, ipu), lanes(source, ipu)
     labels = program_labels(source)
     return source.kept.recent(("flat", ipu), lambda: _in_lanes(steps, apart, lambda each: make_flat(each, labels)))

@@ -1,9 +1,9 @@
-"""How many tiles compute, exchange and sync at each moment: the rows of Poplar's `reportIntervals`.
+"""Tiles that compute, exchange and sync over time, counted by an event sweep: the rows of Poplar's `reportIntervals`.
 
 The slow obvious way: for every cycle, count the tiles whose interval covers it, by phase; merge equal neighbours.
-The fast way counts only where something begins or ends: each interval adds one at its begin and takes one away at
-its end, and a running sum over the sorted distinct moments gives the counts. Steps of a pattern have few distinct
-begins and ends, so each is reduced by `np.unique` before it is kept.
+The sweep counts only where an interval begins or ends: each adds one at its begin and subtracts one at its end, and a
+running sum over the sorted distinct moments gives the counts. Steps of a pattern have few distinct begins and ends, so
+`np.unique` reduces each step before the sweep.
 
 Phases: compute; exchange = internal, global and host exchange with the waits of StreamCopyBegin;
 sync = barriers with their waits, and each tile's tail at the end of a run. The three add up to all tiles.

@@ -1,4 +1,4 @@
-"""Overlapped I/O: stream copies that some tiles make while others compute, and the lanes that show both at once.
+"""Overlapped I/O: stream copies on some tiles while others compute, and the two lanes that show them.
 
 The rule. A StreamCopyMid *overlaps* when some OnTileExecute, DoExchange or GlobalExchange of the same IPU runs at the
 same time on other tiles: their busy intervals [first begin, last end) share at least one cycle, and no tile takes part

@@ -1,7 +1,7 @@
 """Tile cycles by phase: the one sum behind shares, averages and the text summary.
 
 A phase's tile cycles = the sum over tiles of the cycles of steps whose program type is in that phase; the tail of a
-run on each tile counts as sync. Over whole runs the phases add up to tiles x run length, so
+run on each tile counts as sync. Over complete runs the phases add up to tiles x run length, so
 share = phase / (tiles x length) and the shares add up to 1.
 """
 

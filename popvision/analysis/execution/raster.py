@@ -1,11 +1,11 @@
-"""A BSP picture of one IPU: what share of every pixel is compute, exchange, host, waiting or sync.
+"""Raster of a BSP picture of one IPU: the share of every pixel that is compute, exchange, host, waiting or sync.
 
 The slow obvious way: for every step and tile, cut the interval [begin, end) at the column edges and add each piece, in
 the step's class, to the pixel of that column and of the tile's row; divide by the pixel's width times its number of
 tiles. The fast way is equal because most steps of a wide window lie within one column: such a step adds its cycles and
 needs no start times; only steps that cross an edge are cut, all tiles at once.
 
-Positions are whole multiples of 1/1024 cycle, so every sum is an exact integer and so is the rounding to 31 levels.
+Positions are integer multiples of 1/1024 cycle, so every sum is an exact integer and so is the rounding to 31 levels.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ GRAIN = 1024
 #: Classes of a pixel, in the order of their five bits in a packed pixel, lowest first.
 CLASSES = ("compute", "exchange", "global", "host", "wait", "sync")
 
-#: Levels of a share: 0 = nothing at all, 1 = something, 31 = the whole pixel.
+#: Levels of a share: 0 = nothing at all, 1 = something, 31 = the entire pixel.
 LEVELS = 31
 
-_BATCH = 256  #: steps whose arrays are held at once
+_BATCH = 256  #: steps whose arrays are in memory at once
 
 
 class ArrayReader(Protocol):
@@ -111,7 +111,7 @@ def packed(time: Int64Array, tiles: int, grid: Grid) -> UInt32Array:
 
 
 def pack_levels(time: Int64Array, capacity: Int64Array) -> UInt32Array:
-    """Levels of `time` (classes first) out of `whole`, packed over the first axis."""
+    """Levels of `time` (classes first) out of `capacity`, packed over the first axis."""
     levels = (2 * LEVELS * time + capacity) // (2 * capacity)
     levels = np.maximum(levels, time > 0).astype(np.uint32)
     shifts = (5 * np.arange(len(time), dtype=np.uint32)).reshape(-1, *[1] * (time.ndim - 1))

@@ -158,7 +158,7 @@ def find_steps(source: ReportSource, ipu: int, text: str) -> Int64Array:
 def steps_in_window(source: ReportSource, ipu: int, begin: int, end: int) -> Table:
     """Every step with a tile busy in [begin, end), or whose flat bar overlaps it, one row each, in time order.
 
-    Cycles are whole lengths, not cut to the window."""
+    Cycles are full lengths, not cut to the window."""
     steps = timeline(source, ipu)
     spans, figures = steps.spans, steps.figures
     busy = (spans.busy_begin < end) & (spans.busy_end > begin) & (figures.active_tiles > 0)

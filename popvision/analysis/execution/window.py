@@ -1,7 +1,7 @@
-"""What one window of device time holds: cycles by type, utilisation, balance, bytes moved and how fast.
+"""Figures of one window of device time: cycles by type, utilisation, balance, bytes and bandwidth.
 
-Every figure is exact over the half-open window [begin, end) (`window_steps`). Nothing is sampled or left out, unless
-`hidden` types are asked to be: such figures say so in `hidden`.
+Every figure is exact over the half-open window [begin, end) (`window_steps`). Nothing is sampled; figures leave out
+only the types in `hidden`.
 
     share of a phase     = tile cycles of the phase / (tiles x window); a run's tail, where a tile has nothing left to
                            do, counts as sync, so the shares add up to 1. With hidden types: / tile cycles of the others
@@ -9,8 +9,8 @@ Every figure is exact over the half-open window [begin, end) (`window_steps`). N
     tile balance         = sum over the window's compute steps of the mean over all tiles of their cycles
                            / sum over the same steps of the maximum; for one step, mean / max
     active tile balance  = the same with the mean over the tiles that take part in the step
-    bytes                = whole bytes of every step that is busy in the window, cut or not
-    achieved bandwidth   = bytes received by the steps wholly within the window / sum of their longest tile's cycles
+    bytes                = all bytes of every step that is busy in the window, cut or not
+    achieved bandwidth   = bytes received by the steps entirely within the window / sum of their longest tile's cycles
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class WindowFigures:
     of_tiles: bool = True  #: False: from flat bars, the report does not know its tiles
 
     @property
-    def whole(self) -> int:
+    def all_cycles(self) -> int:
         """Tile cycles that shares refer to: tiles x length, less what is hidden."""
         return sum(self.tile_cycles.values())
 
@@ -106,13 +106,13 @@ class WindowFigures:
         return sum(cycles for name, cycles in self.by_type.items() if _USEFUL[PROGRAM_TYPES.index(name)])
 
     def share(self, phase: str) -> float | None:
-        return self.tile_cycles[phase] / self.whole if self.whole else None
+        return self.tile_cycles[phase] / self.all_cycles if self.all_cycles else None
 
     @property
     def utilisation(self) -> float | None:
         if not self.of_tiles:
             return None
-        return self.useful / self.whole if self.whole else None
+        return self.useful / self.all_cycles if self.all_cycles else None
 
     @property
     def balance(self) -> float | None:

@@ -1,7 +1,7 @@
-"""What every step of one IPU spends in a window of device cycles, exactly: the base of all figures of a window.
+"""Share of every step of one IPU in a window of device cycles, exactly: the base of all figures of a window.
 
 A step that lies inside counts with its stored sums; one that the window cuts counts with each tile's interval cut at
-the edges. At most the steps at the two edges need their arrays read.
+the edges. So a window costs one pass over the step rows and the arrays of the few steps at its two edges.
 """
 
 from __future__ import annotations

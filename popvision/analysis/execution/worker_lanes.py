@@ -1,6 +1,6 @@
-"""The worker contexts of one tile in one compute set: which vertex ran where, what waited, and what held the tile up.
+"""Schedule of one tile in one compute set: the vertices of each worker context, idle contexts, the longest one.
 
-The report keeps, of each compute set and IPU, every vertex's thread cycles and its context, in issue order
+The report stores, for each compute set and IPU, every vertex's thread cycles and its context, in issue order
 (`ProfileReader.vertex_lanes`). A context issues one instruction every `contexts` tile cycles, so
 
     tile cycles of a worker vertex   = contexts x its thread cycles
@@ -9,7 +9,7 @@ The report keeps, of each compute set and IPU, every vertex's thread cycles and 
     supervisor and multi vertices    = already tile cycles; they run alone, one after another
 
 The report does not say when supervisor and multi vertices run among the others; they are placed after the workers. What
-the tile's figure holds beyond these (launch of the workers, reading of counters) is `beyond`. All figures are those
+the tile's figure has beyond these (launch of the workers, reading of counters) is `beyond`. All figures are those
 of the compiler's estimate: one execution is like another.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 
-#: `worker` of vertices that run on the whole tile.
+#: `worker` of vertices that run on the tile's supervisor or on all its workers.
 NO_CONTEXT = 255
 
 
@@ -172,7 +172,7 @@ def _recorded(source: ReportSource, compute_set: int, ipu: int) -> VertexLanes:
             "This report counts the vertices of this compute set but does not say which worker ran which of them."
         )
     raise NotRecordedError(
-        f"The report names no vertices of this compute set on IPU {ipu}: it copies within tiles, or has none here."
+        f"The report names no vertices of this compute set on IPU {ipu}: it copies within tiles, or has none there."
     )
 
 

@@ -61,7 +61,9 @@ def cycles_of_tile(source: ReportSource, program: int, tile: int) -> Derivation:
     if rest is not None and not derivation.complete:
         notes.append(f"The stored terms leave {rest:+,.0f} cycles of the figure unexplained.")
     if by_tile.recorded is not None and value is not None and int(by_tile.recorded[tile]) != int(value):
-        notes.append(f"The last recorded execution (step {by_tile.recorded_step}) took {int(by_tile.recorded[tile]):,}.")
+        notes.append(
+            f"The last recorded execution (step {by_tile.recorded_step}) took {int(by_tile.recorded[tile]):,}."
+        )
     return derivation
 
 
@@ -83,7 +85,11 @@ def _barrier(source: ReportSource, tile: int) -> list[Term]:
 def _parts_on_tile(source: ReportSource, program: int, tile: int) -> list[Term]:
     """Vertices by worker context for a compute set, bytes for an exchange."""
     by_tile = tile_figures(source, program)
-    columns = (("bytes received", by_tile.received), ("bytes sent", by_tile.sent), ("exchange code", by_tile.exchange_code))
+    columns = (
+        ("bytes received", by_tile.received),
+        ("bytes sent", by_tile.sent),
+        ("exchange code", by_tile.exchange_code),
+    )
     terms = [from_report(text, int(column[tile])) for text, column in columns if column is not None and column[tile]]
     return terms + _lanes(source, program, tile)
 

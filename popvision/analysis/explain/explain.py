@@ -143,21 +143,22 @@ _WIDTH = 110
 def program_text(explanation: ProgramExplanation) -> str:
     """The explanation of one program."""
     head = f"Program {explanation.program}: {explanation.type} {explanation.name}".rstrip()
-    return "\n\n".join([f"{head}\nexecuted {times(explanation.executions)}", *map(derivation_text, explanation.derivations)]) + (
-        "\n\n" + "\n".join(explanation.notes) + "\n" if explanation.notes else "\n"
-    )
+    executed = f"{head}\nexecuted {times(explanation.executions)}"
+    notes = "\n\n" + "\n".join(explanation.notes) + "\n" if explanation.notes else "\n"
+    return "\n\n".join([executed, *map(derivation_text, explanation.derivations)]) + notes
 
 
 def derivation_text(derivation: Derivation) -> str:
     """One figure with its terms; the last line says whether they add up to it."""
-    lines = [f"{derivation.figure}: {'not known' if derivation.value is None else number(derivation.value) + ' ' + derivation.unit}"]
+    total = None if derivation.value is None else number(derivation.value)
+    lines = [f"{derivation.figure}: {'not known' if total is None else f'{total} {derivation.unit}'}"]
     width = max((len(number(term.value)) for term in derivation.terms), default=0)
     for term in derivation.terms:
         lines.append(f"  {_SIGN[term.sign]} {number(term.value):>{width}}  {term.text}")
         lines += _source(term, width)
     if derivation.sum is not None:
-        word = "the figure" if derivation.complete else f"of {'?' if derivation.value is None else number(derivation.value)}"
-        lines.append(f"  = {number(found.sum):>{width}}  {word}")
+        word = "the figure" if derivation.complete else f"of {total or '?'}"
+        lines.append(f"  = {number(derivation.sum):>{width}}  {word}")
     return "\n".join(lines + [f"  {note}" for note in derivation.notes])
 
 

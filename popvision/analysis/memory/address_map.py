@@ -1,15 +1,15 @@
-"""One tile's memory over address and time: which allocation uses which address while which liveness index runs.
+"""One tile's memory over address and time: rectangles of addresses x liveness indices (bands), one per allocation and
+live range.
 
-A band spans the addresses of one allocation and one of its live ranges. Allocations that are live together never
-share an address, so bands never cover each other: at a place (address, index) there is one live allocation, or an
-address that is *idle* (reserved for allocations of other indices), or a *gap* (no allocation at all). Three laws hold
-and are tested:
+Allocations that are live together never share an address, so bands never cover each other: at a place (address, index)
+there is one live allocation, or an address that is *idle* (reserved for allocations of other indices), or a *gap* (no
+allocation at all). Three laws are tested:
 
     bytes live at an index + idle bytes there = excluding gaps
     excluding gaps + gaps                     = including gaps
     area of all bands                         = sum over indices of the bytes live there
 
-A live range ends with the last use that the compiler knows, so what stays reserved after a variable's last use is idle.
+A live range ends with the last use that the compiler knows, so memory reserved after a variable's last use is idle.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""A window of an address map as something a screen can draw: its bands, or, where they are too many, cells.
+"""A window of an address map for a screen: its bands or, where they are too many, cells from a 2-D difference array.
 
-A cell is a whole number of bytes by a whole number of liveness indices. Its amounts are exact areas (bytes x indices);
-it is shown in the category that has most of it, with the share of the cell that is live.
+A cell spans an integer number of bytes and of liveness indices. Its amounts are exact areas (bytes x indices);
+it takes the colour of the category with most of it, and shows the share of the cell that is live.
 
 Obvious way: for each band, add its overlap to each cell that it touches. Here the overlap along one axis is written as
 a running sum: [a, b) against cells of size s changes the first differences of the overlaps at no more than four
 places, floor(a/s), floor(a/s)+1, floor(b/s), floor(b/s)+1. A band is the product of two such rows, so sixteen entries
-in a table of differences; two running sums over the table give the areas of all bands together.
+in a table of differences; two running sums over the table give the areas of all bands: O(bands + cells).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Cells:
 
 
 def bands_in_window(bands: Bands, window: Window) -> Bands:
-    """The bands that touch a window, with their whole extent."""
+    """The bands that touch a window, with their full extent."""
     stop = int(np.searchsorted(bands.begin, window.top, side="left"))
     is_inside = (bands.end[:stop] > window.bottom) & (bands.live_from[:stop] < window.last)
     return bands.take(np.flatnonzero(is_inside & (bands.live_to[:stop] > window.first)))

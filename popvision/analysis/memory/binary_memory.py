@@ -1,4 +1,4 @@
-"""Memory of each tile as its binary says: the sections of archive.a, beside what the graph profile says."""
+"""Memory of each tile according to its binary: the sections of archive.a, beside the graph profile."""
 
 from __future__ import annotations
 

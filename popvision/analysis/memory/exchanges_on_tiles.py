@@ -1,8 +1,8 @@
-"""Exchange code, received and sent bytes of every exchange program on the selected tiles.
+"""Exchange code, received and sent bytes of every exchange program on the selected tiles: one dense table per figure.
 
-Obvious way: read each program's array of each IPU and add up the tiles asked about. Here the arrays of a figure are
-read once, in batches, into one table of the narrowest type that holds them; above `MOST_BYTES` they are read for each
-choice of tiles.
+Obvious way: read each program's array of each IPU and add up the selected tiles. This module reads the arrays of a
+figure once, in batches, into one table (programs x tiles) of the narrowest type that fits; a selection is then a few of
+its columns. Above `MOST_BYTES` each selection reads them again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Figures of a program, as the reader names them.
 FIGURES = ("exchange_code", "rx", "tx")
 
-#: The largest table of one figure that is kept, in bytes.
+#: The largest table of one figure that is cached, in bytes.
 MOST_BYTES = 48 << 20
 
 #: Programs whose arrays are read together.
@@ -41,7 +41,7 @@ def exchange_figures(source: ReportSource, programs: Sequence[int], columns: Til
 
 @dataclass(frozen=True)
 class _Table:
-    """Row r: the figure of program `program[r]` (a place in the list asked for) on the tiles of `ipu[r]`."""
+    """Row r: the figure of program `program[r]` (a position in the requested list) on the tiles of `ipu[r]`."""
 
     program: Int64Array
     ipu: Int64Array

@@ -1,4 +1,4 @@
-"""What lies at which address of one tile: the table of its lowered variables, gaps and shared addresses.
+"""Allocations of one tile by address: the table of its lowered variables, gaps and shared addresses.
 
 An allocation covers the half-open range [address, address + bytes) of the tile's memory. Allocations that share bytes
 are never live at the same time.

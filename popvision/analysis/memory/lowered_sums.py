@@ -1,8 +1,8 @@
-"""Allocations of many tiles added up: how many bytes each variable has on them, in one reading of the file.
+"""Allocations of many tiles grouped by class, variable and name: bytes of each variable, in one reading of the file.
 
 Obvious way: a dictionary from (class, variable, name) to bytes, filled allocation by allocation. Tiles that were laid
-out alike share their columns (they are stored once), so the bytes of all tiles with the same three key columns are
-added row by row first; what remains is sorted by one combined key and equal neighbours are added up.
+out alike share their columns (the file stores them once), so the bytes of all tiles with the same three key columns
+add up row by row first; the rest is sorted by one combined key and equal neighbours are added up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What runs on the selected tiles: tables of compute sets, vertex types and exchanges with their bytes.
+"""Contents of the selected tiles: tables of compute sets, vertex types and exchanges with their bytes.
 
 Each table has figures per column of a `TileColumns`. State bytes are instances x bytes of one instance's state; code
 bytes are counted once per tile that holds the type.

@@ -1,6 +1,6 @@
-"""How much memory each tile uses, and of what: totals and breakdowns per tile and per IPU.
+"""Memory of each tile: totals and breakdowns per tile and per IPU.
 
-Three laws hold for every tile and are tested: including gaps = excluding gaps + gaps; the series of each breakdown
+Three laws are tested for every tile: including gaps = excluding gaps + gaps; the series of each breakdown
 add up to excluding gaps; an IPU's figure is the sum of its tiles'. All figures are bytes.
 """
 
@@ -92,7 +92,7 @@ def memory_by_tile(source: ReportSource, replica: int | None = 0) -> MemoryByTil
 
 
 def by_ipu(values: npt.ArrayLike, tiles_per_ipu: int) -> Int64Array:
-    """Sums over the tiles of each IPU of a per-tile array that covers whole IPUs."""
+    """Sums over the tiles of each IPU of a per-tile array that covers complete IPUs."""
     sums: Int64Array = np.asarray(values, dtype=np.int64).reshape(-1, tiles_per_ipu).sum(axis=1)
     return sums
 

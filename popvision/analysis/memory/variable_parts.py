@@ -1,4 +1,4 @@
-"""What a variable becomes when it is lowered: its allocations, tile by tile."""
+"""Allocations of one variable, tile by tile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many bytes of chosen variables lie on each tile, gathered from the allocations of all tiles in one reading."""
+"""Bytes of chosen variables on each tile, gathered from the allocations of all tiles in one reading."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def variable_bytes_by_tile(source: ReportSource, chosen: Sequence[int], replica: int | None = 0) -> Int64Array:
     """(variables, tiles of the replica): bytes of each chosen variable on each tile.
 
-    The first question about a variable reads every tile of the replica once; its column is kept for the next.
+    The first question about a variable reads every tile of the replica once; its column is cached for the next.
     Raises ValueError for a variable that does not exist, NotRecordedError when the report holds no lowered variables.
     """
     count = len(variables(source).eq_class)

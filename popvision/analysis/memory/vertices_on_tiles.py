@@ -1,8 +1,8 @@
-"""Vertices of the selected tiles, counted per compute set and vertex type.
+"""Vertices of the selected tiles, counted per compute set and vertex type: a dense table with a row per distinct array.
 
 Obvious way: for each group of vertices (one type in one compute set on one IPU) read its instances per tile and add up
-those of the tiles asked about. Here all groups are read once and kept as one table of the narrowest type that holds
-them (a row per distinct array: alike groups are stored once), so a question about a few tiles is a few of its columns.
+those of the selected tiles. This module reads all groups once into a table (distinct arrays x tiles) of the narrowest
+type that fits; equal groups share a row, and a selection of a few tiles reads a few columns.
 """
 
 from __future__ import annotations

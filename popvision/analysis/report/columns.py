@@ -1,4 +1,4 @@
-"""Columns of the compilation that many questions need: read at the first question, kept as long as the source.
+"""Columns of the compilation that many questions need, read at the first question and cached with the source.
 
 `stored_...` are None where the report does not hold them; the others raise NotRecordedError.
 """
@@ -27,7 +27,7 @@ def programs_of(source: ReportSource) -> Programs:
 
 
 def steps_of(source: ReportSource) -> Steps:
-    """The recorded execution steps when they were first asked for: runs that follow belong to the next opening."""
+    """The recorded execution steps at the first call; later runs need a new source."""
     return source.kept.once("steps", source.reader.steps)
 
 

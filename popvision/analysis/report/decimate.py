@@ -1,7 +1,7 @@
-"""Fewer points that draw the same outline: the minimum and maximum of each bucket, in their order.
+"""Min-max decimation of a series for drawing: the minimum and maximum of each bucket, in their order.
 
-For drawing only. With at most two points a bucket, every peak and dip of the series is still on the screen; whoever
-uses this says so next to the drawing.
+At most two points a bucket, so that every peak and dip of the series is still on the screen. For drawing only; the
+caller says so next to the drawing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The catalogue of figures: what each column of a table is called, and how it comes about.
+"""The catalogue of figures: title, help, formula and export name of each column.
 
 The viewer, `popvision.open` and the command line read `TITLES[table][figure]`. A figure that is not listed is an error,
 so that nothing is shown under a guessed name or unit.

@@ -1,10 +1,10 @@
-"""Where each tile lies on its IPU: the grid that the tile map is drawn on.
+"""Floor plan of an IPU: the grid place of each tile on the tile map. The places are a guess.
 
 Public sources give 16 columns of tiles per IPU, grouped in islands of four (Jia et al. 2019 for Mk1: 16 columns of
-80 physical tiles, 76 enabled), and name physical ids, but no public table maps an id to a place. The map here is
-therefore a guess and says so: ids run along one column after the other, and the four tiles of an island lie two by
-two. Islands and columns follow the ids, and tiles that share an exchange bus (id XOR 2) lie side by side. The plan lies
-on its side (columns run from left to right), because pages are wider than high.
+80 physical tiles, 76 enabled), and name physical ids, but no public table maps an id to a place. So in this plan ids
+run along one column after the other, and the four tiles of an island lie two by two. Islands and columns follow the
+ids, and tiles that share an exchange bus (id XOR 2) lie side by side. Columns run from left to right, because pages are
+wider than high.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def floor_plan(target: Target) -> FloorPlan:
     physical = physical_ids(target)
     span = int(physical.max()) + 1
     islands = -(-span // ISLAND)
-    # A machine made small for an experiment has no columns to follow: about twice as wide as high.
+    # An experiment's small machine has no published columns: about twice as wide as high.
     columns = COLUMNS if islands >= COLUMNS * COLUMNS else max(1, round((islands / 2) ** 0.5))
     islands_per_column = -(-islands // columns)
     island, corner = physical // ISLAND, physical % ISLAND

@@ -1,4 +1,4 @@
-"""How reports name memory categories and regions, in the order they print them."""
+"""Labels of memory categories and regions, in the order in which reports print them."""
 
 #: Labels of the published text, in its order.
 CATEGORY_LABELS = {

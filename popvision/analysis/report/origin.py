@@ -1,4 +1,4 @@
-"""Who made a report and how: versions, options, and the line at the head of every text and export."""
+"""The origin of a report: its producer, versions and options, and the first line of every text and export."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PROVENANCE_KEYS = (
 
 
 def provenance_of(source: ReportSource) -> list[tuple[str, str]]:
-    """(label, value): who made the report, when, with which versions."""
+    """(label, value): producer of the report, time, versions."""
     meta = source.reader.meta
     origin = "simulated" if meta.get("simulated", False) else "not said to be simulated"
     facts = [("Origin", origin)]

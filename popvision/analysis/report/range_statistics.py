@@ -1,4 +1,4 @@
-"""Average, minimum, maximum and standard deviation of a range, from the data itself, never from a drawing."""
+"""Average, minimum, maximum and standard deviation of a range, from the data, never from a drawing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Statistics:
 
 
 def statistics(values: npt.ArrayLike) -> Statistics:
-    """Statistics of whole numbers. Raises ValueError when there are none."""
+    """Statistics of integers. Raises ValueError when there are none."""
     numbers = np.asarray(values, dtype=np.int64)
     if not numbers.size:
         raise ValueError("an empty range has no statistics: choose at least one value")

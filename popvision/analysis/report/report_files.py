@@ -1,4 +1,4 @@
-"""What lies in a report folder: the files a report can have, and what the framework and the application wrote there."""
+"""Files of a report folder and their state, and the JSON that the framework and the application wrote there."""
 
 from __future__ import annotations
 

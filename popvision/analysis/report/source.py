@@ -1,4 +1,4 @@
-"""ReportSource: one opened report, what every question of `popvision.analysis` is asked of."""
+"""ReportSource: one opened report, the argument of every question of `popvision.analysis`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ReportSource:
         self._lost_debug = ""
         self._debug: DebugContexts | None = None
         self._lock = threading.Lock()
-        self.kept = Kept()  #: columns that were read, and values worked out from them
+        self.kept = Kept()  #: columns that were read, and values computed from them
 
     @property
     def files(self) -> dict[str, ReportFile]:
@@ -50,7 +50,7 @@ class ReportSource:
 
     @property
     def debug(self) -> DebugContexts:
-        """Debug contexts, read when first asked for; empty when the report has none of its own run.
+        """Debug contexts, read at the first use; empty when the report has none of its own run.
 
         Raises FormatError when the file is damaged; with `salvage` it then reads as empty, and `lost` says so."""
         with self._lock:
@@ -70,8 +70,8 @@ class ReportSource:
 
     @property
     def lost(self) -> list[str]:
-        """What damage has cost, one sentence each: see ProfileReader.lost, and damaged debug information once it was
-        asked for. Always empty without `salvage`."""
+        """What damage has cost, one sentence each: see ProfileReader.lost, and damaged debug information after its
+        first use. Always empty without `salvage`."""
         return [*self.reader.lost, *([self._lost_debug] if self._lost_debug else [])]
 
     def _debug_file(self) -> Path | None:

@@ -1,4 +1,4 @@
-"""The target of a report, in words and as facts."""
+"""The target of a report, as text and as facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of a table over tiles: one per selected tile or IPU, or one over all tiles of a replica when none is."""
+"""Columns of a table over tiles: one per selected tile or IPU, or one over all tiles of a replica."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TileColumns:
                 yield column, tiles_of_ipu
 
     def pick(self, values: npt.NDArray[np.integer]) -> list[int]:
-        """Sum per column of an array with one entry per tile of the whole report."""
+        """Sum per column of an array with one entry per tile of all replicas."""
         return [int(values[tiles].sum(dtype=np.int64)) for tiles in self.tiles]
 
 

@@ -1,4 +1,4 @@
-"""Which tiles a view shows, and in which order.
+"""Tiles of a view and their order.
 
 Tiles count over all replicas, IPU-major: tile t lies on IPU `t // tiles_per_ipu`. Replicas are neighbouring groups of
 IPUs that run the same program. Software order is the tile number; hardware order sorts the tiles of each IPU by

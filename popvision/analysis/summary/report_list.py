@@ -73,7 +73,8 @@ def find(root: Path) -> tuple[list[Found], str]:
     entries: list[Found] = []
     for visited, (parent, folders, files) in enumerate(os.walk(root)):
         if visited >= MOST_FOLDERS:
-            return entries, f"{root} holds more than {MOST_FOLDERS:,} folders; not all were searched: give one below it."
+            note = f"{root} holds more than {MOST_FOLDERS:,} folders; not all were searched: give one below it."
+            return entries, note
         folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
         if "profile.pop" in files:
             entries.append(Found("report", Path(parent)))

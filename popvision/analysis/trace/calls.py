@@ -1,4 +1,4 @@
-"""Call trees of a host trace: events merged by their path of labels. Times in ns."""
+"""Call trees of a host trace: events aggregated by their path of labels. Times in ns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Node:
 def call_tree(source: TraceSource, begin: int, end: int, event: tuple[int, int, int] | None = None) -> CallTree:
     """The tree below one event (thread index, depth, position), or below all that overlap [begin, end) ns.
 
-    Of a window only the outermost events need overlap it: what is inside them counts whole, as in the statistics.
+    Of a window only the outermost events need overlap it: events inside them count in full, as in the statistics.
     """
     tree = _Tree()
     if event is not None:

@@ -1,7 +1,7 @@
-"""What to draw of a host trace in a window of time: blocks per lane, instants, line graphs, heat maps, the overview.
+"""Level of detail of a host trace in a window of time: blocks per lane, instants, line graphs, heat maps, the overview.
 
-Windows are half-open, in ns since the epoch. Nothing is dropped: where events are narrower than a pixel they are merged
-into blocks that say how many they are and how much of their span they fill.
+Windows are half-open, in ns since the epoch. Nothing is dropped: events narrower than a pixel merge into blocks that
+hold their number and the share of their span that they fill.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def heatmap_in(
 
 
 def overview(source: TraceSource, width: int) -> tuple[UInt8Array, npt.NDArray[np.uint16]]:
-    """The whole trace as a small picture: (lane, pixel) share of the pixel that is busy, 0 to 255 rounded up, and the
+    """The entire trace as a small picture: (lane, pixel) share of the pixel that is busy, 0 to 255 rounded up, and the
     channel of the longest block there. Lanes in the order of threads and depths."""
     lanes = [lane for thread in source.threads for lane in thread.lanes]
     share = np.zeros((len(lanes), width), np.uint8)

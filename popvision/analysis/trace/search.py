@@ -72,7 +72,7 @@ def metadata_rows(text: str | None) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Hit:
-    """A found event, its rank among all matches in time order (1 is the first) and their number."""
+    """An event, its rank among all matches in time order (1 is the first) and their number."""
 
     thread: int
     depth: int

@@ -35,7 +35,7 @@ class Lane:
     ) -> None:
         self.start, self.duration, self.site, self.name, self.parent = start, duration, site, name, parent
         self.positions: Int64Array | None = None
-        """Of a lane that `only` has thinned out: where its events stand in the whole lane."""
+        """Of a lane that `only` has thinned out: positions of its events in the complete lane."""
         self._lock = threading.Lock()
         self._mipmap: Mipmap | None = None
 
@@ -57,7 +57,7 @@ class Lane:
 
     @property
     def mipmap(self) -> Mipmap:
-        """Events merged by time at several widths, for drawing; made once, whichever request needs it first."""
+        """Events merged by time at several widths, for drawing; built once, by the first request."""
         with self._lock:
             if self._mipmap is None:
                 self._mipmap = build_mipmap(self.start, self.duration, self.name)

@@ -43,7 +43,7 @@ def children(inner: Lane, first: int, last: int) -> tuple[int, int]:
 
 
 def label_statistics(source: TraceSource, begin: int | None = None, end: int | None = None) -> DataFrame:
-    """One row per (channel, label) of the events that overlap [begin, end) ns, by default all; events count whole.
+    """One row per (channel, label) of the events that overlap [begin, end) ns, by default all; events count in full.
 
     Columns: label, channel, count, total_us, self_us (total less what events inside took), mean_us, min_us, p50_us,
     p95_us, p99_us (nearest rank: the smallest duration that at least that share of events does not exceed), max_us.

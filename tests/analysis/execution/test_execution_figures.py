@@ -98,7 +98,7 @@ def test_active_tile_balance(tiny: ReportSource) -> None:
 def test_hidden_types_leave_the_figures_and_are_named(tiny: ReportSource) -> None:
     found = window_figures(tiny, 0, 0, 43, hidden=("Sync",))
     assert found.hidden == {"Sync"}
-    assert found.whole == 70 + 8
+    assert found.all_cycles == 70 + 8
     assert found.share("compute") == 70 / 78
     assert found.utilisation == 1
     assert window_figures(tiny, 0, 0, 43, hidden=("OnTileExecute",)).balance is None

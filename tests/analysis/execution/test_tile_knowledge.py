@@ -35,12 +35,12 @@ def test_levels(tmp_path: Path, target: str, level: str, known: bool) -> None:
     found = window_figures(source, 0, 0, 7)
     assert found.of_tiles is known
     if known:
-        assert (found.tile_cycles["compute"], found.whole) == (6, 14)
+        assert (found.tile_cycles["compute"], found.all_cycles) == (6, 14)
         assert found.balance == 3 / 4
         assert found.utilisation == 10 / 14
     else:
         assert "debug.computeInstrumentationLevel=tile" in tiles_unknown(source)
-        assert (found.tile_cycles["compute"], found.tile_cycles["exchange"], found.whole) == (4, 3, 7)
+        assert (found.tile_cycles["compute"], found.tile_cycles["exchange"], found.all_cycles) == (4, 3, 7)
         assert (found.balance, found.active_balance, found.utilisation) == (None, None, None)
 
 

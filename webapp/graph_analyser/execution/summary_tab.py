@@ -185,7 +185,7 @@ def _row(figures: WindowFigures) -> Component:
         [
             html.Th(f"IPU {figures.ipu}", scope="row"),
             html.Td(_proportions(figures), className="wide"),
-            html.Td(_meter(figures.utilisation, _fraction(figures.useful, figures.whole))),
+            html.Td(_meter(figures.utilisation, _fraction(figures.useful, figures.all_cycles))),
             html.Td(_meter(figures.balance, _fraction(figures.compute_mean, figures.compute_max))),
             html.Td(_meter(figures.active_balance, _fraction(figures.active_mean, figures.compute_max))),
         ]
@@ -218,7 +218,7 @@ def _swatch(phase: str) -> Component:
 
 def _share_text(figures: WindowFigures, phase: str) -> str:
     cycles = figures.tile_cycles[phase]
-    text = f"{phase}: {_fraction(cycles, figures.whole)} = {percent_text(figures.share(phase))}"
+    text = f"{phase}: {_fraction(cycles, figures.all_cycles)} = {percent_text(figures.share(phase))}"
     text += f"\n({_whole_text(figures)})"
     if phase == "host" and cycles:
         text += "".join(f"\n{name}: {value:,} tile cycles" for name, value in figures.host_parts.items())
@@ -229,8 +229,8 @@ def _share_text(figures: WindowFigures, phase: str) -> str:
 
 def _whole_text(figures: WindowFigures) -> str:
     if figures.hidden:
-        return f"{figures.whole:,} = tile cycles of the counted step types"
-    return f"{figures.whole:,} = {figures.tiles:,} tiles x {figures.length:,} cycles"
+        return f"{figures.all_cycles:,} = tile cycles of the counted step types"
+    return f"{figures.all_cycles:,} = {figures.tiles:,} tiles x {figures.length:,} cycles"
 
 
 def _meter(share: float | None, formula: str) -> Component:
