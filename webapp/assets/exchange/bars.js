@@ -184,7 +184,8 @@ const exchangeBars = (() => {
     }
 
     placeOf(tile) {
-      return tile < this.data.header.tiles ? { x: this.data.rank[tile], y: 0 } : null;
+      const x = exchange.positionOf(this.data, tile);
+      return x === null ? null : { x, y: 0 };
     }
     cursor() {
       return this.placeOf(parseInt(this.board.selection.tiles, 10));

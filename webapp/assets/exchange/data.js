@@ -24,6 +24,18 @@ const exchangeData = (() => {
     return { header, arrays, rank: arrays.rank, tileAt };
   }
 
+  /**
+   * The position of a tile in the order shown, null for a tile that the target lacks: addresses name any number.
+   *
+   * @param {{ rank: ArrayLike<number> }} data
+   * @param {number} tile
+   * @returns {number | null}
+   */
+  function positionOf(data, tile) {
+    const position = data.rank[tile];
+    return position === undefined ? null : position;
+  }
+
   /* Cells [row, row + rows) x [column, column + columns), counted in cells of `size` positions. */
   class Picture {
     constructor(size, row, rows, column, columns) {
@@ -88,6 +100,6 @@ const exchangeData = (() => {
   const loadPartners = (facts, program, tile) =>
     popvision.fetchPacked(`/data/${facts.key}/exchange/partners`, { program, tile });
 
-  return { query, loadTiles, loadPicture, loadPartners, Picture };
+  return { query, positionOf, loadTiles, loadPicture, loadPartners, Picture };
 })();
 Object.assign(popvision.exchange, exchangeData);

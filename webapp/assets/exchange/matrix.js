@@ -121,12 +121,10 @@ const exchangeMatrix = (() => {
     }
 
     placeOf(source, destination) {
-      const count = this.data.header.tiles;
-      if (!(source < count)) return null;
-      return {
-        y: this.data.rank[source],
-        x: destination < count ? this.data.rank[destination] : this.data.rank[source],
-      };
+      const y = exchange.positionOf(this.data, source);
+      if (y === null) return null;
+      const x = exchange.positionOf(this.data, destination);
+      return { y, x: x === null ? y : x };
     }
 
     cursor() {

@@ -153,7 +153,7 @@ const exchangePlan = (() => {
     }
 
     placeOf(tile) {
-      return tile < this.data.header.tiles ? this.cellOf(tile) : null;
+      return exchange.positionOf(this.data, tile) === null ? null : this.cellOf(tile);
     }
     cursor() {
       const tile = this.selected();
