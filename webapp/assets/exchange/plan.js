@@ -74,7 +74,7 @@ const exchangePlan = (() => {
 
     selected() {
       const tile = parseInt(this.board.selection.tiles, 10);
-      return tile < this.data.header.tiles ? tile : null;
+      return exchange.positionOf(this.data, tile) === null ? null : tile;
     }
 
     paint(pen) {
