@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -48,12 +49,13 @@ class FloatState:
 
     def apply(self) -> None:
         """Let NumPy raise FloatingPointError for the errors that the flags stop at."""
-        np.seterr(
-            invalid="raise" if self.inv else "ignore",
-            divide="raise" if self.div0 else "ignore",
-            over="raise" if self.oflo else "ignore",
-            under="ignore",
-        )
+        np.seterr(all="ignore")
+        np.seterr(**self.stops())
+
+    def stops(self) -> dict[str, Literal["raise"]]:
+        """The errors that the flags stop at, as NumPy's settings."""
+        flags = {"invalid": self.inv, "divide": self.div0, "over": self.oflo}
+        return {error: "raise" for error, stops in flags.items() if stops}
 
     def to_half(self, values: AnyArray) -> AnyArray:
         """Numbers rounded to half."""

@@ -15,6 +15,7 @@ import numpy as np
 from simulator.arrays import AnyArray
 from simulator.base.errors import application_runtime_error, graph_object_load_error
 from simulator.codelets.fields import attribute_of
+from simulator.codelets.float_guard import codelet_running
 from simulator.codelets.float_state import current
 from simulator.codelets.printing import running
 from simulator.graph.vertices import FieldSpec
@@ -26,12 +27,13 @@ def vertex_runner(cls: type[Any], fields: tuple[FieldSpec, ...], multi: bool) ->
 
     def run(given: Any) -> Any:
         instance = _instance(cls, fields, given, batch=False)
-        if not multi:
-            result = instance.compute()
-        else:
-            result = True
-            for running.worker in range(WORKERS):
-                result &= agrees(instance.compute(running.worker))
+        with codelet_running():
+            if not multi:
+                result = instance.compute()
+            else:
+                result = True
+                for running.worker in range(WORKERS):
+                    result &= agrees(instance.compute(running.worker))
         _write_back(cls, fields, given, instance)
         return result
 
@@ -50,7 +52,8 @@ def batch_runner(cls: type[Any], fields: tuple[FieldSpec, ...]) -> Callable[[Any
 
     def run(given: Any) -> Any:
         instance = _instance(cls, fields, given, batch=True)
-        result = instance.compute_batch()
+        with codelet_running():
+            result = instance.compute_batch()
         _write_back(cls, fields, given, instance)
         return result
 

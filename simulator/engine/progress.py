@@ -1,6 +1,7 @@
 """Progress callbacks of compilation, called from one thread of their own.
 
-A callback that blocks delays further calls, not the compilation."""
+A callback that is slow or blocks delays further calls, not the compilation, which at its end waits a quarter of a
+second in all for those that are left; they come while the program goes on."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from simulator.base.errors import poplar_error
 
 ProgressFunc = Callable[[int, int], None]
 
-#: Seconds that the end of compilation waits for a call to return; a callback that takes longer gets the rest later.
+#: Seconds that the end of compilation waits for all calls to return.
 _MOST_WAIT = 0.25
 
 
@@ -33,10 +34,7 @@ def progress_thread(callback: ProgressFunc | None) -> Iterator[ProgressFunc | No
         yield lambda current, maximum: pending.put((current, maximum))
     finally:
         pending.put(None)
-        left = pending.qsize() + 1
-        while thread.is_alive() and pending.qsize() < left:
-            left = pending.qsize()
-            thread.join(_MOST_WAIT)
+        thread.join(_MOST_WAIT)
 
 
 def _deliver(pending: queue.SimpleQueue[tuple[int, int] | None], callback: ProgressFunc) -> None:

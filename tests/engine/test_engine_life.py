@@ -249,6 +249,23 @@ def test_a_callback_that_blocks_does_not_hold_up_compilation():
     assert calls[0][2] != threading.get_ident()
 
 
+def test_a_callback_slower_than_compilation_delays_it_by_a_bounded_time():
+    """A dozen calls of 0.2 s each; they all come, but compilation does not wait for them."""
+    calls = []
+
+    def slow(done, maximum):
+        time.sleep(0.2)
+        calls.append((done, maximum))
+
+    Engine(*counting(model()), progressCallBack=slow).close()
+    at_the_end = len(calls)
+    deadline = time.monotonic() + 20
+    while (not calls or calls[-1][0] < calls[-1][1]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert calls[-1][0] == calls[-1][1]
+    assert at_the_end < len(calls)
+
+
 def test_every_form_of_compileGraph_and_the_constructor():
     device = model()
     graph, programs = counting(device)

@@ -117,8 +117,9 @@ def test_all_names_and_defaults_are_known() -> None:
     assert values["opt.useAutoloader"] == "true"
     assert settled(target=IPUModel("ipu1").createDevice().getTarget()).values["opt.useAutoloader"] == "false"
     two = Target(TargetType.IPU, num_ipus=2)
-    assert settled(target=two).compile.branch_record_tile == 2943
-    assert settled(target=two).compile.profiling_tile == 1471
+    recorded = {"debug.instrument": "true", "debug.computeInstrumentationLevel": "ipu"}
+    assert settled(recorded, target=two).compile.branch_record_tile == 2943
+    assert settled(recorded, target=two).compile.profiling_tile == 1471
 
 
 @pytest.mark.parametrize("option", ENGINE_TABLE.values(), ids=lambda o: o.name)
@@ -215,10 +216,34 @@ def test_explicit_options_win_over_implied_ones() -> None:
     assert not settled({"autoReport.outputExecutionProfile": "true"}).compile.allow_out_of_memory
 
 
-def test_tiles_must_exist() -> None:
-    with pytest.raises(invalid_option, match=r"'debug\.profilingTile' cannot be '1472'; the last tile is 1471"):
-        settled({"debug.profilingTile": "1472"})
-    assert settled({"debug.profilingTile": "0x10"}).compile.profiling_tile == 16
+TILES = {
+    "debug.profilingTile": {"debug.instrumentCompute": "true", "debug.computeInstrumentationLevel": "ipu"},
+    "debug.branchRecordTile": {"debug.instrumentControlFlow": "true"},
+    "profiler.blocks.tile": {"profiler.blocks.filter": "a"},
+}
+
+
+@pytest.mark.parametrize(("option", "on"), TILES.items())
+def test_tiles_must_exist_where_they_matter(option: str, on: dict[str, object]) -> None:
+    """A tile that nothing is stored on is no tile to refuse: without the options it depends on, and on a CPU."""
+    for target in (TARGET, Target(TargetType.IPU)):
+        with pytest.raises(invalid_option, match=rf"'{option}' cannot be '1472'; the last tile is 1471"):
+            settled({option: "1472"} | on, target=target)
+        settled({option: "0x10"} | on, target=target)
+        assert settled({option: "1472"}, target=target).values[option] == "1472"
+        for switch in on:
+            settled({option: "1472"} | {k: v for k, v in on.items() if k != switch}, target=target)
+    settled({option: "1472"} | on, target=Target(TargetType.CPU))
+    with_ten = settled({"debug.profilingTile": "0x10"} | TILES["debug.profilingTile"])
+    assert with_ten.compile.profiling_tile == 16
+
+
+def test_buffers_of_blocks_hold_a_record_where_blocks_are_recorded() -> None:
+    small = {"profiler.blocks.bufferSize": "1"}
+    with pytest.raises(invalid_option, match=r"'profiler\.blocks\.bufferSize' cannot be '1'; a buffer of one record"):
+        settled(small | {"profiler.programs.filter": "a"})
+    settled(small)
+    settled(small | {"profiler.programs.filter": "a"}, target=Target(TargetType.CPU))
 
 
 def test_an_option_without_effect_says_so_once() -> None:

@@ -9,12 +9,15 @@ import pytest
 from popvision.formats.archive import read_archive
 from popvision.formats.profile.reader import ProfileReader
 from popvision.pva import openReport
+from simulator.base.options.table import ENGINE_TABLE
 from simulator.engine.devices.device import Device
 from simulator.poplar import (
     FLOAT,
     Engine,
     Executable,
     Graph,
+    Target,
+    TargetType,
     compileGraph,
     compileModule,
     invalid_option,
@@ -201,6 +204,38 @@ def test_lowered_variables_alone_are_a_profile(tmp_path):
         assert mine == theirs
         assert mine
     assert ProfileReader(tmp_path / "alone" / "profile.pop").tile_memory() is None
+
+
+def without_files(folder):
+    return [path for path in folder.rglob("*") if path.is_dir() and not any(path.iterdir())]
+
+
+@pytest.mark.parametrize("target", [model(), hardware(), Target(TargetType.CPU)], ids=lambda t: t.type.value)
+@pytest.mark.parametrize("option", ENGINE_TABLE.values(), ids=lambda o: o.name)
+def test_no_option_leaves_an_empty_folder(option, target, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    good = {"bool": ["true", "false"], "int": ["1"], "float": ["1.5"], "path": ["sub/x"], "regex": ["a.*b"]}
+    for value in option.kind.choices or good[option.kind.name]:
+        tutorial = tutorial3(target)
+        try:
+            with Engine(tutorial.graph, tutorial.program, {option.name: value}, None, "named") as engine:
+                device = Device(target)
+                with device:
+                    engine.loadAndRun(device)
+        except poplar_error:
+            assert files(tmp_path) == []
+        assert without_files(tmp_path) == []
+
+
+@pytest.mark.parametrize("path", ["target.saveArchive", "target.saveOutputVertexGraph", "debug.loweredVarDumpFile"])
+def test_a_report_that_fails_leaves_no_empty_folder(path, tmp_path):
+    (tmp_path / "file").write_text("")
+    tutorial = tutorial3(model())
+    options = PROFILE | {"autoReport.directory": str(tmp_path / "a" / "b"), path: str(tmp_path / "file" / "x")}
+    with pytest.raises(poplar_error, match="another path"):
+        Engine(tutorial.graph, tutorial.program, options, None, "named")
+    assert files(tmp_path) == ["file"]
+    assert without_files(tmp_path) == []
 
 
 def test_graphs_without_programs_are_no_executables():

@@ -54,6 +54,46 @@ def test_forms_of_memory():
     assert moved(bytearray(data.tobytes())) == [0, 1, 2, 3]
 
 
+def test_pointers_stand_for_void_pointers_everywhere():
+    """c_void_p, a typed pointer and byref, for tensors, streams and remote buffers; a null pointer is refused."""
+    device = model()
+    graph = Graph(device)
+    x = graph.addVariable(FLOAT, [4], "x")
+    graph.setTileMapping(x, 0)
+    graph.createHostWrite("x", x)
+    graph.createHostRead("x", x)
+    graph.addRemoteBuffer("far", FLOAT, 4, 2)
+    engine = Engine(graph, Sequence())
+    engine.load(device)
+    whole = ctypes.c_float * 4
+    for number, pointer in enumerate(
+        (
+            lambda a: ctypes.cast(a, ctypes.c_void_p),
+            lambda a: ctypes.cast(a, ctypes.POINTER(ctypes.c_float)),
+            ctypes.byref,
+        )
+    ):
+        source, back = whole(*range(number, number + 4)), whole()
+        first, last = pointer(source), ctypes.c_void_p(ctypes.addressof(source) + 16)
+        engine.writeTensor("x", first, last)
+        engine.readTensor("x", pointer(back), ctypes.c_void_p(ctypes.addressof(back) + 16))
+        assert list(back) == list(source)
+        back = whole()
+        engine.readTensor("x", pointer(back))
+        assert list(back) == list(source)
+        engine.copyToRemoteBuffer(first, "far", 1)
+        back = whole()
+        engine.copyFromRemoteBuffer("far", pointer(back), 1)
+        assert list(back) == list(source)
+    for move in (
+        lambda: engine.readTensor("x", ctypes.c_void_p()),
+        lambda: engine.copyFromRemoteBuffer("far", ctypes.c_void_p(), 0),
+        lambda: engine.copyToRemoteBuffer(ctypes.POINTER(ctypes.c_float)(), "far", 0),
+    ):
+        with pytest.raises(stream_connection_error, match="the pointer is null"):
+            move()
+
+
 def test_memory_that_cannot_be():
     data = np.arange(8, dtype=np.float32)
     for given, what in (

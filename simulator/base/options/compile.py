@@ -27,12 +27,29 @@ def _existing_tile(tile: int, tiles: int) -> int:
     return tile
 
 
-def _tile_of_ipu(tile: int, values: OptionValues) -> int:
-    return _existing_tile(tile, values.target.getTilesPerIPU())
+def _profiling_tile(tile: int, values: OptionValues) -> int:
+    """Checked where counters lie on one tile: the option has no effect otherwise."""
+    counted = values.on("debug.instrumentCompute") and values["debug.computeInstrumentationLevel"] in ("ipu", "device")
+    return _existing_tile(tile, values.target.getTilesPerIPU()) if counted and not _on_cpu(values) else -1
 
 
-def _tile_of_device(tile: int, values: OptionValues) -> int:
-    return _existing_tile(tile, values.target.getNumTiles())
+def _branch_record_tile(tile: int, values: OptionValues) -> int:
+    """Checked where branches are recorded: the option has no effect otherwise."""
+    recorded = values.on("debug.instrumentControlFlow") and not _on_cpu(values)
+    return _existing_tile(tile, values.target.getNumTiles()) if recorded else -1
+
+
+def _block_tile(tile: int, values: OptionValues) -> int:
+    return _existing_tile(tile, values.target.getTilesPerIPU()) if _records_blocks(values) else 0
+
+
+def _records_blocks(values: OptionValues) -> bool:
+    filtered = values["profiler.blocks.filter"] or values["profiler.programs.filter"]
+    return bool(filtered) and not _on_cpu(values)
+
+
+def _on_cpu(values: OptionValues) -> bool:
+    return values.target.type is TargetType.CPU
 
 
 def _extended_memory(on: bool, values: OptionValues) -> bool:
@@ -43,7 +60,7 @@ def _extended_memory(on: bool, values: OptionValues) -> bool:
 
 
 def _block_buffer(size: int, values: OptionValues) -> int:
-    if not block_records.capacity(size):
+    if _records_blocks(values) and not block_records.capacity(size):
         least = block_records.COUNT_BYTES + block_records.RECORD_BYTES
         raise ValueError(f"a buffer of one record takes {least} bytes.")
     return size
@@ -122,10 +139,10 @@ class CompileSettings:
         WHOLE,
         "<tiles - 1>",
         "Tile that stores the branch record.",
-        changes="The tile whose memory holds the record.",
+        changes="The tile whose memory holds the record, with debug.instrumentControlFlow.",
         test=f"{_EFFECTS}::test_branch_record",
         implied=lambda values: str(values.target.getNumTiles() - 1),
-        settle=_tile_of_device,
+        settle=_branch_record_tile,
         inactive=-1,
     )
     compute_level: str = setting(  #: "" (no counters), "vertex", "tile", "ipu" or "device"
@@ -162,10 +179,10 @@ class CompileSettings:
         WHOLE,
         "<tiles per IPU - 1>",
         "Tile that stores the counters of level ipu.",
-        changes="The tile whose memory holds the counters.",
+        changes="The tile whose memory holds the counters, with debug.instrumentCompute at level ipu or device.",
         test=f"{_EFFECTS}::test_level_and_profiling_tile_say_where_counters_lie",
         implied=lambda values: str(values.target.getTilesPerIPU() - 1),
-        settle=_tile_of_ipu,
+        settle=_profiling_tile,
         inactive=-1,
     )
     supervisor_stack: int | None = setting(  #: bytes; None = computed
@@ -318,7 +335,7 @@ class CompileSettings:
         changes="The tile that has the blocks, and the buffer.",
         test=f"{_BLOCKS}::test_another_tile_records",
         source="seen",
-        settle=_tile_of_ipu,
+        settle=_block_tile,
     )
     block_buffer_bytes: int = setting(
         "profiler.blocks.bufferSize",

@@ -37,7 +37,8 @@ def memory_of(buffer: Any, type_: Type, what: str, *, writable: bool) -> AnyArra
 
 
 def fixed_memory(pointer: Any, type_: Type, count: int, what: str) -> Any:
-    """The `count` elements that a ctypes pointer points at; other objects unchanged."""
+    """The bytes of the `count` elements that a ctypes pointer points at; other objects unchanged. Raises
+    stream_connection_error for a null pointer."""
     address = _address(pointer)
     return pointer if address is None else _bytes_at(address, count * numpy_type(type_).itemsize, what)
 
@@ -61,13 +62,16 @@ def memory_between(begin: Any, end: Any, what: str) -> Any:
     return whole[:size]
 
 
+#: What ctypes takes for `void *`: pointers, and references to what byref was given.
+_POINTERS = (ctypes.c_void_p, ctypes._Pointer, type(ctypes.byref(ctypes.c_byte())))
+
+
 def _address(pointer: Any) -> int | None:
     """The address in a ctypes pointer; None for other objects."""
-    if isinstance(pointer, ctypes.c_void_p):
-        return pointer.value or 0
-    if isinstance(pointer, ctypes._Pointer):
-        return ctypes.cast(pointer, ctypes.c_void_p).value or 0
-    return None
+    if not isinstance(pointer, _POINTERS):
+        return None
+    address: int | None = ctypes.cast(pointer, ctypes.c_void_p).value
+    return address or 0
 
 
 def _bytes_at(address: int, size: int, what: str) -> AnyArray:

@@ -18,7 +18,7 @@ from simulator.codelets.printing import CodeletPrints, Workers
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import PrintTensorFmt, Program
-from simulator.runtime.host.host_buffers import memory_of
+from simulator.runtime.host.host_buffers import fixed_memory, memory_of
 from simulator.runtime.host.host_functions import HostFunctions
 from simulator.runtime.host.host_side import RunStoppedError
 from simulator.runtime.host.print_tensor import tensor_text
@@ -149,9 +149,10 @@ class HostEnd:
         """The buffer as elements, a row for each replica."""
         if not self.memories:
             raise poplar_error(f"The engine is not loaded; call load(device) before '{handle}' is read or written.")
-        what = f"Tensor '{handle}'"
-        flat = memory_of(buffer, self._host_types[kind, handle], what, writable=kind == "read")
+        what, type_ = f"Tensor '{handle}'", self._host_types[kind, handle]
         size, replicas = math.prod(place.shape), len(self.memories)
+        buffer = fixed_memory(buffer, type_, size * replicas, what)
+        flat = memory_of(buffer, type_, what, writable=kind == "read")
         if len(flat) != size * replicas:
             each = "" if replicas == 1 else f" in each of {replicas} replicas, {size * replicas} in all"
             raise stream_connection_error(f"{what} has {size} elements{each}, but the buffer holds {len(flat)}.")

@@ -15,7 +15,7 @@ from simulator.arrays import AnyArray
 from simulator.base.errors import application_runtime_error, stream_connection_error
 from simulator.base.types import numpy_type
 from simulator.graph.objects import RemoteBuffer
-from simulator.runtime.host.host_buffers import memory_of
+from simulator.runtime.host.host_buffers import fixed_memory, memory_of
 
 
 class RemoteMemory:
@@ -87,6 +87,7 @@ class RemoteMemory:
             raise stream_connection_error(f"{what} has no row {repeat!r}; its rows are 0 to {buffer.repeats - 1}.")
         if not 0 <= replica < self._replicas:
             raise stream_connection_error(f"{what} has no replica {replica}; it has 0 to {self._replicas - 1}.")
+        memory = fixed_memory(memory, buffer.type, buffer.count, what)
         flat = memory_of(memory, buffer.type, what, writable=writable)
         if len(flat) != buffer.count:
             raise stream_connection_error(

@@ -8,6 +8,7 @@ are overwritten.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import uuid
@@ -87,7 +88,17 @@ class ReportFolder:
 
     def write_compilation(self, executable: CompiledGraph) -> None:
         """Write what compilation knows, making the folders that get a file. Raises poplar_error when it cannot be
-        written."""
+        written; then no empty folder is left."""
+        missing = [path for path in (self.folder, *self.folder.parents) if not path.exists()]
+        try:
+            self._write_compilation(executable)
+        except poplar_error:
+            for path in missing:
+                with contextlib.suppress(OSError):  # it was not made, or it holds a file
+                    path.rmdir()
+            raise
+
+    def _write_compilation(self, executable: CompiledGraph) -> None:
         settings, archive = self._settings, self._archive_path
         profile = settings.writes_profile
         if settings.output_debug_info:

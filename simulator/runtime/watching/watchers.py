@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
+from simulator.base.errors import poplar_error
 from simulator.base.options.run import RunSettings
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.runtime.values.arena import ArenaLayout
@@ -48,8 +49,14 @@ def _stream_of(settings: RunSettings) -> Callable[[], TextIO]:
 
     def stream() -> TextIO:
         if not opened:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            opened.append(path.open("w", buffering=1))
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                opened.append(path.open("w", buffering=1))
+            except OSError as error:
+                raise poplar_error(
+                    f"The trace cannot be written to {path} ({error.strerror or error}); give debug.traceFile another "
+                    "path."
+                ) from None
         return opened[0]
 
     return stream

@@ -92,8 +92,8 @@ def test_another_tile_records():
     [
         ({"profiler.blocks.filter": "("}, "Option 'profiler.blocks.filter' cannot be '('; it takes a regular expr"),
         ({"profiler.programs.filter": "[a"}, "Option 'profiler.programs.filter' cannot be '\\[a'"),
-        ({"profiler.blocks.tile": "4"}, "Option 'profiler.blocks.tile' cannot be '4'; the last tile is 3"),
-        ({"profiler.blocks.bufferSize": "15"}, "cannot be '15'; a buffer of one record takes 16 bytes"),
+        (KEPT | {"profiler.blocks.tile": "4"}, "Option 'profiler.blocks.tile' cannot be '4'; the last tile is 3"),
+        (KEPT | {"profiler.blocks.bufferSize": "15"}, "cannot be '15'; a buffer of one record takes 16 bytes"),
         ({"profiler.blocks.bufferSize": "many"}, "Option 'profiler.blocks.bufferSize' cannot be 'many'"),
     ],
 )

@@ -67,6 +67,68 @@ def test_invalid_operations_stop_a_program():
     assert result(device, Root, FLOAT, [4, 9], {"debug.floatPointOpException": "true"}).tolist() == [2, 3]
 
 
+def _hidden_by_errstate(x):
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(x)
+
+
+def _hidden_by_a_nested_errstate(x):
+    with np.errstate(invalid="raise"), np.errstate(all="ignore"):
+        return np.sqrt(x)
+
+
+@np.errstate(all="ignore")
+def _hidden_by_a_decorator(x):
+    return np.sqrt(x)
+
+
+def _hidden_by_seterr(x):
+    np.seterr(all="ignore")
+    return np.sqrt(x)
+
+
+class Hiding(Vertex):
+    """y = square root of x, in the way that `way` names."""
+
+    x = Input(Vector(FLOAT))
+    y = Output(Vector(FLOAT))
+    way = staticmethod(np.sqrt)
+
+    def compute(self):
+        self.y[:] = type(self).way(self.x)
+
+
+class Comparing(Vertex):
+    """y = whether x is close to itself; np.isclose ignores that infinities have no difference."""
+
+    x = Input(Vector(FLOAT))
+    y = Output(Vector(FLOAT))
+
+    def compute(self):
+        self.y[:] = np.isclose(self.x, self.x)
+
+
+@pytest.mark.parametrize(
+    "way", [_hidden_by_errstate, _hidden_by_a_nested_errstate, _hidden_by_a_decorator, _hidden_by_seterr]
+)
+def test_a_codelet_cannot_hide_invalid_operations(way, monkeypatch):
+    device, before = model(), np.geterr()
+    monkeypatch.setattr(Hiding, "way", staticmethod(way))
+    on = {"debug.floatPointOpException": "true"}
+    with pytest.raises(application_runtime_error, match=r"Program \d+ \('apply'\) stopped at an invalid"):
+        result(device, Hiding, FLOAT, [4, -1], on)
+    assert result(device, Hiding, FLOAT, [4, 9], on).tolist() == [2, 3]
+    assert np.isnan(result(device, Hiding, FLOAT, [4, -1])[1])  # the option is off
+    assert np.geterr() == before
+    with np.errstate(invalid="ignore"):  # and NumPy is as it was elsewhere
+        assert np.isnan(np.sqrt(-np.ones(1))).all()
+
+
+def test_functions_of_numpy_keep_their_own_errstate():
+    on = {"debug.floatPointOpException": "true"}
+    assert result(model(), Comparing, FLOAT, [1, np.inf], on).tolist() == [1, 1]
+
+
 def test_overflow_as_nan_is_an_invalid_operation():
     device = model()
     both = {"debug.nanOverflowMode": "true", "debug.floatPointOpException": "true"}
