@@ -1,8 +1,8 @@
 """Tables, lines and progress on the console, laid out by rich.
 
 In a pipe or a file a table keeps its natural width: nothing wraps, and no line ends in blanks. In a narrower terminal
-long texts fold inside their column; a terminal too narrow even for the numbers wraps whole lines. Cells come from
-files, so all of them are made printable. Rich takes about 0.2 ms per row; CSV and JSON suit many rows better."""
+long texts fold inside their column; a terminal too narrow even for the numbers wraps lines. Cells come from
+files, so each is escaped for the terminal. Rich takes about 0.2 ms per row; CSV and JSON suit many rows better."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ BROKEN = 3
 #: Exit code of wrong usage and of an unreadable report.
 UNREADABLE = 2
 
-#: Characters of a cell: names and paths stay whole.
+#: Characters of a cell: no name or path is cut.
 _MOST_CHARACTERS = 1_000
 
 

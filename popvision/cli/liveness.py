@@ -82,7 +82,7 @@ def _items(answer: dict[str, Any]) -> Sequence[str | Table]:
 
 
 def _rows(answer: dict[str, Any]) -> tuple[str, Table]:
-    """The title and the table of the rows that were asked for."""
+    """The title and the table of the requested rows."""
     columns: tuple[str, ...]
     if answer["shown"] == "curve":
         title, columns = (

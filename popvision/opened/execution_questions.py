@@ -15,10 +15,9 @@ from popvision.analysis.execution.aggregation import aggregate
 from popvision.analysis.execution.intervals import interval_table
 from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.execution.window import window_figures
-from popvision.analysis.liveness.device_time import NOT_RUN
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import opened_frame
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import EXECUTION_PROFILE, NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.summary.facts import run_rows
@@ -188,7 +187,7 @@ def grouped_steps(
 
 def worker_lanes(source: ReportSource, compute_set: int, tile: int) -> pd.DataFrame:
     """The vertices of a compute set on the workers of a tile, in issue order, as estimated: vertex_type, worker (-1:
-    the whole tile), thread_cycles as stored, begin_cycle and end_cycle since the compute set began."""
+    no single worker), thread_cycles as stored, begin_cycle and end_cycle since the compute set began."""
     table, types = lanes.worker_lanes(source, compute_set, tile), source.reader.vertex_types().name
     return report_frame(
         source,
@@ -272,7 +271,7 @@ def _cells(source: ReportSource, first: int, last: int | None, ipu: int, begins:
 
 def _check_run(source: ReportSource) -> None:
     if not len(source.reader.steps().program):
-        raise NotRecordedError(NOT_RUN)
+        raise NotRecordedError(EXECUTION_PROFILE)
 
 
 def _window_end(source: ReportSource, end: int | None) -> int:

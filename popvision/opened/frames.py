@@ -70,7 +70,7 @@ def report_table(source: ReportSource, table: pd.DataFrame, **facts: Any) -> pd.
 
 
 def report_provenance(source: ReportSource) -> str:
-    """Who made the report; its path alone where the report does not say."""
+    """The producer of the report; its path alone where the report has none."""
     try:
         return provenance_line(source)
     except (FormatError, NotRecordedError):

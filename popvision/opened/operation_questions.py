@@ -1,7 +1,7 @@
 """The operations of a software layer as a frame.
 
-An operation is an outermost call of a software layer, such as one poplin::matMul; all that is made under it belongs to
-it (analysis/operations/owners.py)."""
+An operation is an outermost call of a software layer, such as one poplin::matMul; everything created under it belongs
+to it (analysis/operations/owners.py)."""
 
 from __future__ import annotations
 

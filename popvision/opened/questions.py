@@ -31,7 +31,8 @@ class Opened(Generic[S]):
 
     @property
     def source(self) -> S:
-        """The source for `popvision.analysis`, for questions without a method here. Raises FormatError when closed."""
+        """The source, for functions of `popvision.analysis` without a method of this object. Raises FormatError when
+        closed."""
         if self._source is None:
             raise FormatError(f"{self._name} was closed; open it again with popvision.open.")
         return self._source

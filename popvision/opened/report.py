@@ -1,4 +1,4 @@
-"""OpenedReport: all questions that a report answers."""
+"""OpenedReport: one method per question about a report."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class OpenedReport(Opened[ReportSource]):
         """What was lost through damage, one sentence each; empty unless opened with `salvage`."""
         return self.source.lost
 
-    # The report as a whole.
+    # The entire report.
     summary = question(summary_questions.summary)
     target = question(summary_questions.target)
     options = question(summary_questions.options)

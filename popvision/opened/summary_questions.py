@@ -1,4 +1,4 @@
-"""Questions about the report as a whole: its summary, target, options, facts and files, and SQL over it."""
+"""Questions about the entire report: its summary, target, options, facts and files, and SQL over it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def options(source: ReportSource) -> pd.DataFrame:
 
 
 def facts(source: ReportSource) -> dict[str, str]:
-    """Who made the report, when and with which versions."""
+    """Producer, time and versions of the report."""
     return dict(provenance_of(source))
 
 

@@ -1,9 +1,8 @@
-"""Two sequences laid side by side in order: which element of one is which element of the other.
+"""Alignment of two sequences in order: the longest common subsequence by Myers' O(ND) difference.
 
-The longest common subsequence (Myers' O(ND) difference) wherever the sequences do not differ in very many places;
-among equally long ones the earliest elements match, so of three equal things in a row one of which is gone the last is
-unmatched. Beyond a budget of work, elements that stand once in either sequence come first, and what is left between
-them matches the k-th of each code with its k-th.
+Among equally long ones the earliest elements match, so of three equal elements of which one is gone the last is
+unmatched. The work has a budget; beyond it, elements that stand once in either sequence come first, and the rest
+between them matches the k-th of each code with its k-th.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ class _Alignment:
         return _longest_ascending(pairs)
 
     def _myers(self, span: _Span) -> list[tuple[int, int]] | None:
-        """The longest common subsequence of the span; None when the budget ends before it is found."""
+        """The longest common subsequence of the span; None when the budget ends first."""
         row, end_row, column, end_column = span
         n, m = end_row - row, end_column - column
         if n == 0 or m == 0:

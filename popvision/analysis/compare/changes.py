@@ -1,4 +1,4 @@
-"""What differs between matched rows: programs by cycles, variables and tiles by bytes, vertex types by vertices.
+"""Differences of matched rows: programs by cycles, variables and tiles by bytes, vertex types by vertices.
 
 A row that only one report has stays in the table: its other side is missing (NaN), and so is its difference.
 """

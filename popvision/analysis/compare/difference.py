@@ -9,7 +9,7 @@ from popvision.arrays import AnyArray, Float64Array
 
 
 def signed(source: npt.ArrayLike, target: npt.ArrayLike) -> AnyArray:
-    """target - source: positive where the target has more. Whole numbers stay whole (unsigned ones do not wrap)."""
+    """target - source: positive where the target has more. Integers stay integers (unsigned ones do not wrap)."""
     before, after = np.asarray(source), np.asarray(target)
     if np.issubdtype(before.dtype, np.floating) or np.issubdtype(after.dtype, np.floating):
         return np.asarray(after, np.float64) - np.asarray(before, np.float64)

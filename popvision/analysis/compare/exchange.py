@@ -1,7 +1,7 @@
 """Exchange of two reports side by side: the difference of two matrices, programs, and pairs of tiles.
 
-A difference is target - source, message by message, of the program that `match_programs` found; tiles are matched by
-their id, and messages of tiles that only one machine has are left out and counted.
+A difference is target - source, message by message, of a program and its partner (`match_programs`). Tiles match by
+their id; messages of tiles that only one machine has are left out and counted.
 """
 
 from __future__ import annotations
@@ -66,17 +66,18 @@ def difference_messages(source: ReportSource, target: ReportSource, program: int
 
 
 def compared_exchanges(source: ReportSource, target: ReportSource) -> Table:
-    """Exchange programs of both reports: program, target_program, type, name, how (they were matched), and COMPARED of
-    either side, missing (NaN) where one report alone has the program. Most changed bytes first."""
+    """Exchange programs of both reports: program, target_program, type, name, how (the rule that matched them, else
+    "only source" or "only target"), and COMPARED of either side, missing (NaN) where one report alone has the program.
+    Most changed bytes first."""
     tables = [exchange_programs_table(each) for each in (source, target)]
     ours, theirs = (np.asarray(table["program"], np.int64) for table in tables)
     place = {program: row for row, program in enumerate(theirs.tolist())}
     matching = match_programs(source, target)
     partners = zip(matching.source.tolist(), matching.target.tolist(), matching.how.tolist(), strict=True)
     matched = {one: (place[other], HOW[how]) for one, other, how in partners if other in place}
-    pairs = [(row, *matched.get(program, (-1, "only here"))) for row, program in enumerate(ours.tolist())]
+    pairs = [(row, *matched.get(program, (-1, "only source"))) for row, program in enumerate(ours.tolist())]
     taken = {other for _, other, _ in pairs}
-    pairs += [(-1, other, "only here") for other in range(len(theirs)) if other not in taken]
+    pairs += [(-1, other, "only target") for other in range(len(theirs)) if other not in taken]
     rows = [np.asarray([pair[side] for pair in pairs], np.int64) for side in (0, 1)]
     columns = [
         {id: _taken(table[id], at) for id in ("program", *COMPARED)} for table, at in zip(tables, rows, strict=True)

@@ -1,4 +1,4 @@
-"""What an operation is called by the program that made it: stable from report to report, unlike its id.
+"""Identity of an operation from report to report: a hash chain over its debug contexts, unlike its id.
 
 The identity of a debug context is its layer, its name, its source file's name and the identities of the contexts above
 it. The line stands apart: a line inserted at the top of a file shifts every one below, so lines decide only between

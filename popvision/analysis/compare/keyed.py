@@ -1,7 +1,7 @@
-"""Rows of two reports matched by keys: numbers that say what a row is, equal in both reports for equal things.
+"""Matching of rows by keys: numbers that are equal in both reports for equal things. Sorts, no pairwise search.
 
 A key that stands once in either report matches. A key that stands several times (an unrolled loop) matches by its lines
-where they name every row of the report that has fewer, else in order, seen between what is already matched; rows of
+where they name every row of the report that has fewer, else in order, between rows that already match; rows of
 one key that changed their order match the k-th with the k-th.
 """
 
@@ -14,7 +14,7 @@ from popvision.arrays import Int64Array, IntegerArray
 
 
 class Pairing:
-    """A matching that grows: for each source row the target row or -1, and how it was found.
+    """A matching that grows: for each source row the target row or -1, and the rule that matched it.
 
     `context` numbers rows of either report that have no key but tell where others belong (the type of a sync); -1 =
     nothing to go by."""
@@ -71,7 +71,7 @@ class Pairing:
         self.add(source[taken], target[taken], how)
 
     def _in_order(self, keys: tuple[Int64Array, Int64Array], how: int) -> None:
-        """Lays both reports side by side; pairs made before, and what stands around, hold the rest in place."""
+        """Aligns both reports; earlier pairs and their neighbours are fixed points."""
         size = max(int(keys[0].max(initial=0)), int(keys[1].max(initial=0))) + 1
         context = size + len(self.source_of)
         alone = context + 1 + max(int(each.max(initial=0)) for each in self.context)

@@ -1,7 +1,7 @@
-"""Two reports' pictures of tiles x liveness indices: where more is live, and where less.
+"""Difference of two reports' heat maps of tiles x liveness indices.
 
-Obvious way: subtract the curves of each tile, place by place. Here, as in `live_heat`, only the places are looked at
-where a curve of either report changes or the pairing of the indices jumps: between them the difference is constant.
+Obvious way: subtract the curves of each tile, place by place. As in `liveness.heat`, the difference is piecewise
+constant: only places where a curve of either report changes, or the pairing of the indices jumps, are evaluated.
 """
 
 from __future__ import annotations

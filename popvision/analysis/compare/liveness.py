@@ -1,7 +1,7 @@
-"""The liveness of two reports side by side: which index of one is which of the other, and what is live at both.
+"""Liveness of two reports side by side: matched indices, and variables live at both.
 
 Every table has a row per thing that stands in either report; the source's or target's figure is missing (NaN) where it
-stands in one report only. Variables are matched by `match_variables`, allocations without a variable by name.
+stands in one report only. Variables match by `match_variables`, allocations without a variable by name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which program, variable, step ... of one report is which of the other.
+"""Matching of programs, variables, steps and other rows of two reports.
 
-Matched by debug identity first (identity.py: the chain of debug contexts and the name), then by name, then by order
-(place in the tree, neighbours; tree_order.py). What nobody could tell apart stays unmatched and is listed. Results are
-kept per pair of reports; docs/compare.md has the rules with their reasons.
+Rows match by debug identity first (identity.py: the chain of debug contexts and the name), then by name, then by order
+(place in the tree, neighbours; tree_order.py). Rows that nothing tells apart stay unmatched and are listed. Results are
+cached per pair of reports; docs/compare.md has the rules with their reasons.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NAMELESS_TYPES = ("Sync", "SyncAns", "Sans")
 
 @dataclass(frozen=True)
 class Matching:
-    """Row source[i] of one report is row target[i] of the other, found by HOW[how[i]]; ascending in `source`.
+    """Row source[i] of one report is row target[i] of the other by rule HOW[how[i]]; ascending in `source`.
     The rest of either report stands in `only_source` and `only_target`, ascending."""
 
     source: Int64Array
@@ -64,7 +64,7 @@ def match_variables(source: ReportSource, target: ReportSource) -> Matching:
 
 
 def match_compute_sets(source: ReportSource, target: ReportSource) -> Matching:
-    """Rows of compute sets; a renamed one is found through the program that executes it."""
+    """Rows of compute sets; a renamed one matches through the program that executes it."""
     return source.kept.beside(target).once("compute sets", lambda: _compute_sets(source, target))
 
 

@@ -1,6 +1,6 @@
-"""Memory tables of two reports side by side: rows matched as the compare package says, unmatched ones kept.
+"""Memory tables of two reports side by side: matched rows together, unmatched ones with a missing side.
 
-The difference is always target - source. A row that one report lacks has missing figures on that side.
+The difference is always target - source.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two program trees as one: the source's, with programs that only the target has put in where they stand there."""
+"""Two program trees merged into one: the source's, with programs that only the target has inserted in their order."""
 
 from __future__ import annotations
 

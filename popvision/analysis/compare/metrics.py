@@ -1,4 +1,4 @@
-"""The figures of a report that a comparison and its limits speak of: names, units, formulas.
+"""Metrics of a report for comparisons and limits: names, units, formulas.
 
 A metric that the report does not hold is None, never 0. docs/compare.md lists them; a limit (limits.py) names them.
 """

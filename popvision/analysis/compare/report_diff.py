@@ -1,6 +1,6 @@
-"""A whole comparison: headline figures, the largest changes of each kind, what is unmatched, what was set otherwise.
+"""Comparison of two reports: headline figures, the largest changes of each kind, unmatched rows, different settings.
 
-What `popvision diff` prints and the Summary page shows; the rules are in docs/compare.md.
+`popvision diff` prints it and the Summary page shows it; the rules are in docs/compare.md.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class StepsMatched:
 
 @dataclass(frozen=True)
 class ReportDiff:
-    """Everything `diff` says about two reports, whole: what is printed of it is the printer's choice."""
+    """Everything that `diff` knows about two reports; each output chooses what it prints."""
 
     source: ReportSource
     target: ReportSource
@@ -100,10 +100,10 @@ CHANGES: tuple[Callable[[ReportSource, ReportSource], Changes], ...] = (
 
 
 def compare_reports(source: ReportSource, target: ReportSource) -> ReportDiff:
-    """The comparison, kept until either report grows. Raises FormatError when a report is damaged."""
+    """The comparison, cached until either report grows. Raises FormatError when a report is damaged."""
     stamp = source.generation, target.generation
     parts = source.kept.beside(target).recent(("report diff", stamp), lambda: _compare(source, target))
-    return ReportDiff(source, target, *parts)  # what is kept refers to no report, so that a closed one goes
+    return ReportDiff(source, target, *parts)  # the cached parts refer to no report, so that a closed one is freed
 
 
 def _compare(

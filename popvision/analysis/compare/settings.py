@@ -1,4 +1,4 @@
-"""Options, versions and the machine: what two reports were made with."""
+"""Options, versions and the machine of two reports, side by side."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ALWAYS_DIFFERENT = {"Report id", "Run id", "Compiled", "Generation"}
 
 
 def settings(source: ReportSource, target: ReportSource) -> list[Setting]:
-    """Everything either report was made with, in the order of the source."""
+    """Settings of either report, in the order of the source."""
     one, other = _facts(source), _facts(target)
     names = list(one) + [name for name in other if name not in one]
     return [Setting(*name, one.get(name), other.get(name)) for name in names]

@@ -1,8 +1,8 @@
-"""Programs without a name of their own (and renamed ones) matched by their place in the tree.
+"""Matching of programs without a name of their own, and of renamed ones, by their place in the tree.
 
 A container without a name matches the one that holds most of its matched children. Then, from the roots down,
-children of two matched parents are laid side by side: syncs and other nameless programs match the next one of their
-type between the same matched neighbours; a named program that found no partner matches the only candidate there: as
+the children of two matched parents are aligned: syncs and other nameless programs match the next one of their
+type between the same matched neighbours; a named program without a partner matches the only candidate there: as
 many programs of its type are left in the gap on both sides. That last pair is a rename.
 """
 
@@ -113,7 +113,7 @@ def _children(
     free_rows, free_columns = pairing.target_of[rows] < 0, pairing.source_of[columns] < 0
     if not free_rows.any() or not free_columns.any():
         return []
-    unnamed = NO_TYPE + len(pairing.source_of)  # codes from here on stand for one program alone
+    unnamed = NO_TYPE + len(pairing.source_of)  # larger codes stand for one program each
     alone = np.where(source.nameless[rows], source.type[rows], unnamed + np.arange(len(rows)))
     one = np.where(free_rows, alone, NO_TYPE + pairing.target_of[rows])
     alone = np.where(target.nameless[columns], target.type[columns], unnamed + len(rows) + np.arange(len(columns)))

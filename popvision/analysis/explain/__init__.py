@@ -1,1 +1,1 @@
-"""How a figure of a report comes about, term by term."""
+"""Derivations of a report's figures, term by term."""

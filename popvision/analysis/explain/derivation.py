@@ -37,7 +37,7 @@ class Derivation:
 
     @property
     def complete(self) -> bool:
-        """Whether the terms give the whole figure."""
+        """Whether the terms add up to the figure."""
         return self.value is not None and self.sum is not None and abs(self.sum - self.value) < 0.5
 
 

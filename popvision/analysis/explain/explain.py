@@ -1,8 +1,8 @@
-"""How a figure of a report comes about, from what the report stores: nothing is computed by a model of the machine.
+"""Derivations of figures from what the report stores; no model of the machine computes anything.
 
 A derivation is a figure with the terms that make it up. Terms with a sign add up to the figure, the others are facts
-that they use (model.CostTerm). The report keeps the terms of one tile, the busiest; for other tiles the parts are what
-its columns say, and what those cannot tell is named.
+that they use (model.CostTerm). The report stores the terms of one tile, the busiest; for other tiles the parts come
+from its columns, and the rest of the figure is named as unexplained.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def explain_program(source: ReportSource, program: int, tile: int | None = None)
 
 
 def _tile(source: ReportSource, program: int, wanted: int | None) -> int:
-    """The tile asked for, that of the stored terms, or the one with most cycles; -1 for none."""
+    """The requested tile, that of the stored terms, or the one with most cycles; -1 for none."""
     if wanted is not None:
         return wanted
     stored = tile_of_terms(source, program)

@@ -1,4 +1,4 @@
-"""How the report's two headline figures come about: total cycles by program, memory by category."""
+"""Derivations of the report's two headline figures: total cycles by program, memory by category."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How much memory is live at each liveness index: for one replica, one IPU or one tile.
+"""Liveness curves: bytes live at each liveness index, for one replica, one IPU or one tile.
 
-A liveness index is a position in the static order of the program. The curve of all tiles and of an IPU is stored; a
-tile's curve is computed from that tile's allocations and the live ranges of their equivalence classes, so no table of
-tiles x indices exists anywhere. Always-live bytes are a constant below the curve. All figures are bytes.
+A liveness index is a position in the static order of the program. The report stores the curves of all tiles and of each
+IPU; a tile's curve is computed from that tile's allocations and the live ranges of their equivalence classes, so no
+table of tiles x indices exists anywhere. Always-live bytes are a constant below the curve. All figures are bytes.
 
-The peak of the whole device is not the peak of its fullest tile: each tile peaks at its own index.
+The peak of the device is not the peak of its fullest tile: each tile peaks at its own index.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The liveness of a run over device time: which liveness index each execution step of the run stands for.
+"""Liveness of a run over device time: a merge of its execution steps with the liveness indices of their programs.
 
-What is live is known per liveness index, a place in the static order of the program; what ran when is known per
-execution step. They meet in the program: a step stands for the index of its program. Where a program has several
-indices (a function called from several places) the step takes the next one after the index of the step before it, or
-the first of them if none follows, as after the last step of a loop body. Every execution is shown, with its own length.
-A program without an index (an internal sync) allocates nothing: the level of the step before is carried over it.
+The report knows live bytes per liveness index (a place in the static order of the program) and times per execution
+step. A step stands for the index of its program. Where a program has several indices (a function with several calls),
+the step takes the next one after the index of the step before it, or the first of them if none follows, as after the
+last step of a loop body. Every execution is shown, with its own length. A program without an index (an internal sync)
+allocates nothing: it carries the level of the step before. One binary search per step.
 """
 
 from __future__ import annotations
@@ -17,14 +17,11 @@ import numpy as np
 
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.report.columns import liveness
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import EXECUTION_PROFILE, NotRecordedError
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-
-NOT_RUN = "This report holds no execution profile: run with autoReport.outputExecutionProfile=true to record one."
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ def timed_steps(source: ReportSource, run: int, ipu: int) -> TimedSteps:
     the IPU does not exist."""
     count = len(source.reader.runs().name)
     if not count:
-        raise NotRecordedError(NOT_RUN)
+        raise NotRecordedError(EXECUTION_PROFILE)
     if not 0 <= run < count:
         raise ValueError(f"run {run} does not exist: this report has runs 0 to {count - 1}")
     steps = timeline(source, ipu)

@@ -1,10 +1,10 @@
-"""Bytes live on every tile at every liveness index, as a picture: the maximum of each cell of tiles x indices.
+"""Heat map of live bytes over tiles x liveness indices: the maximum of each cell, from piecewise constant curves.
 
 Obvious way: the curve of each tile (`liveness.tile_curve`), one number per tile and index, 180 million of them for
-5,888 tiles and 31,000 indices. Here each tile keeps only the places where its curve changes: the begins and ends of the
-live ranges of its allocations, in order, and the bytes live from there on. The maximum of a cell is then the maximum of
-one run of these, found with one `reduceat` for all tiles that share their layout (their columns are stored once).
-What each tile keeps grows with its allocations, not with the indices.
+5,888 tiles and 31,000 indices. This module stores per tile only the places where its curve changes: the begins and ends
+of the live ranges of its allocations, in order, and the bytes live from there on. The maximum of a cell is then the
+maximum of one run of these, computed with one `reduceat` for all tiles that share their layout (the file stores their
+columns once). Memory grows with the allocations of a tile, not with the indices.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Which intervals contain a given index.
+"""Interval stabbing index with checkpoints: which intervals contain a given index.
 
-Obvious way: look at all n intervals, `[i for i in range(n) if starts[i] <= at < ends[i]]`. Here the intervals are
-sorted by start once and swept from left to right, and now and then the set of those still open is written down: a
-checkpoint. A question then looks at the last checkpoint before the index and at the intervals that began since, and
-keeps those that have not ended. That is the same set: an interval with start <= at began either before the checkpoint,
-and is in its set unless it had ended by then, or after it.
+Obvious way: look at all n intervals, `[i for i in range(n) if starts[i] <= at < ends[i]]`. This index sorts the
+intervals by start, sweeps them from left to right, and now and then stores the set of open ones: a checkpoint. A query
+looks at the last checkpoint before the index and at the intervals that began since, and returns those that have not
+ended. That is the same set: an interval with start <= at began either before the checkpoint, and is in its set unless
+it had ended by then, or after it.
 
-A checkpoint is written when more intervals began since the last one than were open there (and than `LEAST`). So the
-checkpoints together hold at most two entries per interval, and a question looks at no more than the intervals open at
-the checkpoint before it, as many again or `LEAST`, and those that begin at one index.
+A checkpoint follows when more intervals began since the last one than were open there (and than `LEAST`). So the
+checkpoints together have at most two entries per interval, and a query looks at no more than the intervals open at the
+checkpoint before it, as many again or `LEAST`, and those that begin at one index.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEAST = 4096
 
 
 class LiveIndex:
-    """Half-open intervals `[starts[i], ends[i])`, ready for questions. Empty ones are allowed and never found."""
+    """Half-open intervals `[starts[i], ends[i])`, ready for queries. Empty ones are allowed and never match."""
 
     def __init__(self, starts: npt.ArrayLike, ends: npt.ArrayLike, least: int = LEAST) -> None:
         begin = np.asarray(starts, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The peaks of a curve that a reader would name: high places between clear falls, not every small step."""
+"""The prominent peaks of a curve: high places between clear falls, not every small step. One pass over the curve."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def peaks(values: npt.ArrayLike, most: int = MOST) -> Int64Array:
     """Positions of the peaks, ascending: on both sides the curve falls by at least CLEAR of its range before it rises
     above the peak; beyond its ends it counts as having fallen. Of a plateau the first position. A flat curve has none.
 
-    Found in one pass over the turning points: remember the highest place since the last clear fall, and take it for a
-    peak as soon as the curve has fallen clearly below it; then look for the lowest place likewise.
+    One pass over the turning points with hysteresis: remember the highest place since the last clear fall, and take it
+    for a peak as soon as the curve has fallen clearly below it; then look for the lowest place likewise.
     """
     curve = np.asarray(values, dtype=np.int64)
     if not curve.size or curve.min() == curve.max():

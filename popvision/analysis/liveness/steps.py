@@ -1,6 +1,6 @@
-"""What runs at chosen liveness indices: the program, its vertices, cycle estimates and floating point operations.
+"""Chosen liveness indices in full: program, vertices, cycle estimates and floating point operations.
 
-Cycles here are estimates of the compiler for one execution on the tiles asked about, not recorded time. An index's
+Cycles are the compiler's estimates for one execution on the selected tiles, not recorded time. An index's
 length is the maximum over its tiles; balance = mean / maximum over all those tiles.
 """
 

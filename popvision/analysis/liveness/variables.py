@@ -1,4 +1,4 @@
-"""Which variables are live: the always-live ones, and those live at chosen liveness indices.
+"""Live variables: the always-live ones, and those live at chosen liveness indices.
 
 Over all tiles, a variable's size is the one of the variable before lowering, for one replica. On one tile or one IPU it
 is the sum of its allocations there; an allocation without such a variable stands under its own name. So the sizes at an

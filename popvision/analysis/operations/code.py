@@ -1,9 +1,9 @@
 """Code bytes of the operations of a layer, over all tiles.
 
-- Exchange and control code belong to a program, hence to its operation (operation_owners.py).
-- The code of a vertex type lies on a tile once, however many compute sets use it there. It is an operation's own where
-  no other operation (and nothing outside the layer) has vertices of that type on that tile; else it is shared, and
-  counts as not attributed. `vertex_used` says how much an operation needs, shared or not; these do not add up.
+- Exchange and control code belong to a program, hence to its operation (owners.py).
+- The code of a vertex type lies on a tile once, however many compute sets use it there. It belongs to an operation
+  where no other operation (and nothing outside the layer) has vertices of that type on that tile; else it is shared,
+  and counts as not attributed. `vertex_used` is what an operation needs, shared or not; these do not add up.
 
 So own exchange, control and vertex code of all operations, and what is not attributed, add up to the code in memory.
 """

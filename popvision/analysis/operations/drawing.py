@@ -1,8 +1,8 @@
-"""What a drawing of operations shows: groups and what passes between them, or the programs and variables of some.
+"""Drawings of operations: groups and the bytes between them, or the programs and variables of some operations.
 
-A screen holds some dozens of boxes: beyond that the groups with most of the chosen figure stand for themselves, and the
-others together. What no operation accounts for, and what the choice leaves out, stand twice: where they give
-variables (before everything) and where they take them (after it).
+A screen shows a few dozen boxes, so the groups with most of the chosen figure have a box each and the others share one.
+The rest (no operation, and operations that the choice leaves out) stands twice: where it gives variables (before
+everything) and where it takes them (after it).
 """
 
 from __future__ import annotations

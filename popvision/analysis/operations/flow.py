@@ -1,9 +1,11 @@
-"""What passes from operation to operation: the variables that one gives their value and others touch later.
+"""Data flow between operations: variables that one operation gives their value and others touch later.
 
-A report says which variables each program touches, not which it writes. So: the operation whose program touches a
+A report has the variables that each program touches, not those that it writes. So the operation whose program touches a
 variable first, in the static order of the program, gives it its value, and every other operation that touches it later
-gets it from there. In place operations thus stand beside, not behind, the one that made their variable. An always-live
-variable (a weight, a constant) has a value before the program runs: all get it from the operation that made it.
+gets it from there. In-place operations thus stand beside, not behind, the creator of their variable. An always-live
+variable (a weight, a constant) has a value before the program runs: all get it from the operation that created it.
+
+Edges come from one sort of (variable, giver, taker) keys.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _MOST_BENDS = 1_500
 @dataclass(frozen=True)
 class Layout:
     """`x[n]` = middle of node n (the leftmost edge of the drawing is 0), `layer[n]` counts from the top, `width` of the
-    whole. `bends[e]` = (x, layer) of edge e between its ends, in order; empty for edges that point back."""
+    drawing. `bends[e]` = (x, layer) of edge e between its ends, in order; empty for edges that point back."""
 
     x: Float64Array
     layer: Int64Array

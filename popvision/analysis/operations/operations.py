@@ -1,16 +1,16 @@
 """Operations of a software layer: programs, cycles, code, FLOPs, exchanged bytes and memory of each.
 
-What belongs to an operation is said in operation_owners.py, code in operation_code.py. The other columns:
+owners.py says what belongs to an operation, code.py how code counts. The other columns:
 
 - cycles: lengths of the steps of its programs over all recorded runs, on one IPU or added up over all of them (then the
-  total is the device's, times its IPUs: on several IPUs at once operations take more cycles than the device does);
+  total is the device's times its IPUs);
 - flops: of one execution of its compute sets, times their recorded executions (`flops_once`: without that factor);
 - received, sent: bytes that its steps moved, all IPUs and runs;
-- always_live, not_always_live: bytes of the variables made under it, one replica; `live_at_peak`: those of the latter
-  that are live at the report's highest liveness index;
+- always_live, not_always_live: bytes of the variables created under it, one replica; `live_at_peak`: those of the
+  latter that are live at the report's highest liveness index;
 - first_index, last_index: first and last (inclusive) liveness index of its programs, -1 where it has none.
 
-Row 0 is what no operation accounts for, so that for each figure the sum of the column is the report's own total.
+Row 0 is "not attributed", so that for each figure the sum of the column is the report's own total.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Which operation of a software layer made each program, compute set and variable.
+"""Owners of programs, compute sets and variables: the operation of a software layer that created each.
 
 An operation is a debug context of the layer that has none of the same layer above it: the outermost call, such as one
-`poplin::matMul` with its copies, its convolution and its reduction. What is made under it, at any depth, is its own:
+`poplin::matMul` with its copies, its convolution and its reduction. It owns everything created under it, at any depth:
 
 - a program or variable belongs to the operation above its own debug context, and to no other;
-- a program of a function belongs to the operation that made the function, wherever it is called from;
+- a program of a function belongs to the operation that created the function, wherever it is called from;
 - of several parents of a context the first one counts that has an operation of the layer at or above it;
 - a compute set belongs to the operation of the programs that run it, to none where programs of several do.
 
-Row 0 of everything is what no operation accounts for.
+Row 0 is "not attributed". One pass over the debug contexts, parents first.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def chosen_layer(source: ReportSource, wanted: str = "") -> str:
 
 
 def owners(source: ReportSource, layer: str = "") -> Owners:
-    """The operations of a layer and what each made. Raises as `chosen_layer`."""
+    """The operations of a layer and what each created. Raises as `chosen_layer`."""
     name = chosen_layer(source, layer)
     return source.kept.recent(("operation_owners", name), lambda: _owners(source, name))
 

@@ -1,6 +1,6 @@
-"""What one operation, or a group of them, is made of: its programs, code on each tile, compute sets, variables.
+"""Parts of one operation or of a group: its programs, code on each tile, compute sets, variables.
 
-`rows` are rows of operation_owners.Owners; row 0 asks for what no operation accounts for.
+`rows` are rows of owners.Owners; row 0 is "not attributed".
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def compute_set_rows(
 
 
 def variable_rows(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> pd.DataFrame:
-    """A row per variable made under the operations, largest first: variable (its row), name, bytes (one replica),
+    """A row per variable created under the operations, largest first: variable (its row), name, bytes (one replica),
     always_live, classes. Raises NotRecordedError when the report holds no variables."""
     import pandas as pd
 

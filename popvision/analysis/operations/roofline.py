@@ -1,8 +1,8 @@
 """Roofline of operations: floating point operations per cycle over those per byte exchanged (formulas: derived.py).
 
 Both over all recorded runs, cycles as operations.py counts them. Rates are those of one IPU: over several IPUs FLOPs
-and cycles are added up alike. Above `exchange x intensity` no rate can be reached while tiles receive one after the
-other what they work on, above `compute` none at all.
+and cycles are added up alike. `compute` bounds every rate; `exchange x intensity` bounds
+the rate of an operation whose tiles receive their data while they do not compute.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Operations as rows of a table: each by itself, or added up by the beginning of their names.
+"""Operations as rows of a table: each by itself, or grouped by the beginning of their names.
 
 Names are levels between slashes ("block1/attention/matMul"); slashes within braces belong to a variable's name. A group
 of level k holds the operations whose names agree in the first k parts; level EACH is one row per operation, BY_NAME one
-per whole name. A figure of a group is the sum of its operations; its liveness indices are the first and the last.
+per full name. A figure of a group is the sum of its operations; its liveness indices are the first and the last.
 
 percent = figure / the report's total x 100; cumulative = the same of this row and all above it, in descending order of
-the figure that the table is sorted by. What no operation accounts for is a row of its own, so that the rows add up to
-100 %.
+the figure that the table is sorted by. "Not attributed" is a row of its own, so that the rows add up to 100 %.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class OperationGroups:
     operations: Int64Array
     deeper: BoolArray  #: its operations have more parts in their names than the row shows
     columns: dict[str, Int64Array]
-    totals: dict[str, int]  #: of the whole report, what percentages are of
+    totals: dict[str, int]  #: of the report: 100 %
     first_index: Int64Array
     last_index: Int64Array
 

@@ -155,7 +155,7 @@ class BranchReconstruction:
         return np.array(inner, np.int64)
 
     def _within(self, context: int, call: int) -> int:
-        """The context of a call made from a context."""
+        """The context of a call from a context."""
         key = context, call
         if key not in self._inner:
             self._inner[key] = len(self._call)

@@ -1,11 +1,11 @@
-"""What each Call cost: a step of a function belongs to the call that was being executed.
+"""Cycles of each Call: a recorded step of a function belongs to the call that was running.
 
-The report holds the steps of a run in order, and a function's programs once, however many calls run them. The program
-tree says in which order a run must come to them, so it is unfolded (a loop's body as often as it turns, a function's
-body at each call, the branch that the run chose) and compared with the recorded steps. Where both are equal, each step
-has a known chain of calls. Where data chose the way, the recorded steps and the branch record of the run say which it
-was (`chosen_calls`). Where all this does not fit (reports of format 1.0, calls of one function that could both be the
-next), nothing is said: figures that would need it are unknown.
+The report has the steps of a run in order, and a function's programs once, however many calls run them. The program
+tree gives the order in which a run must come to them, so this module unfolds it (a loop's body for each trip, a
+function's body at each call, the branch that the run chose) and compares it with the recorded steps. Where both are
+equal, each step has a known chain of calls. Where data chose a branch, the recorded steps and the branch record of the
+run determine it (`branch_reconstruction`). Where neither fits (reports of format 1.0, two calls of one function that
+could both come next), figures by call are unknown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def step_contexts(source: ReportSource, programs: Programs, steps_of: Int64Array
 
 
 def sums_by_call(unfolded: Unfolded, values: Int64Array, n: int) -> Int64Array:
-    """`values` (one per step) added up by the calls that were being executed, outer calls included: one sum for each
+    """`values` (one per step) added up by the running calls, outer calls included: one sum for each
     of the n programs, 0 for those that are no Call."""
     sums = np.bincount(unfolded.context, weights=values, minlength=len(unfolded.call)).astype(np.int64)
     result = np.zeros(n, np.int64)
@@ -63,7 +63,7 @@ def _runs(source: ReportSource, programs: Programs, steps_of: Int64Array) -> lis
             contexts.append(BranchReconstruction(unfolding, recorded, record, truncated=cut).reconstruct())
             continue
         if index not in known:
-            known[index] = unfolding.whole()
+            known[index] = unfolding.complete()
         expected = known[index]
         if bool(runs.truncated[run]):
             expected = Unfolded(

@@ -1,4 +1,4 @@
-"""Where a program comes from: its debug context and those above it, nearest first."""
+"""The origin of a program: its debug context and those above it, nearest first."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How often recorded runs came to each program: steps that ran are counted, what holds them follows from the tree.
+"""Entries of each program over the recorded runs: steps are counted, entries of containers follow from the tree.
 
 A program is entered once for each time its parent runs it: as often as the parent was entered, times the trips of a
-Repeat; a function at each of its calls; a branch of the root switch once for each run that chose it. What data chose
-(an If, a Switch, a RepeatWhile) the branch record of each run says, where control flow is instrumented. The numbers
-that follow are compared with the recorded steps, and where they differ what they would say is unknown.
+Repeat; a function at each of its calls; a branch of the root switch once for each run that chose it. The branch record
+of each run has the trips and branches that data chose (If, Switch, RepeatWhile), where control flow is instrumented.
+The resulting numbers are compared with the recorded steps; where they differ, entries are unknown.
 """
 
 from __future__ import annotations

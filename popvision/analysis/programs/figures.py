@@ -1,9 +1,9 @@
-"""What each lowered program took over all recorded runs, and what it holds in memory.
+"""Cycles, bytes and executions of each lowered program over all recorded runs.
 
 Cycles of a program on an IPU are the lengths of its execution steps there (allCycles, which add up to the total), over
 all recorded runs. *Self* counts a program's own steps; *total* adds those of everything below it and of every function
-called there, each step once, at the call that was being executed (`call_sites`). So the control programs add up to
-the device's total, and the total of a function is what all calls of it took together. Over several IPUs a figure is
+called there, each step once, at the call that was running (`call_sites`). So the control programs add up to
+the device's total, and the total of a function is the sum over all its calls. Over several IPUs a figure is
 the largest of the IPUs; bytes are those of all IPUs together.
 """
 

@@ -1,7 +1,7 @@
-"""How much memory is live while a program runs: the most at its liveness indices and those of everything below it.
+"""Most bytes live while a program runs: the maximum of the liveness curve over its indices and those of all below it.
 
-The figure is that of the liveness curve (always-live bytes included), of one replica or of one IPU. A function has one
-place in the tree and several in the static order; a Call covers the places of its own call alone, the function all.
+The curve is that of one replica or of one IPU, always-live bytes included. A function has one place in the tree and
+several in the static order; a Call covers the places of its own call alone, the function all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each program's own steps took: the part of program_figures.py that needs no tree, hence at once."""
+"""Cycles of each program's own steps: the part of figures.py that needs no tree, so that it is fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lowered programs as trees: who contains whom, and which of them match a text."""
+"""The lowered programs as trees: containment, roots, and programs that match a text."""
 
 from __future__ import annotations
 

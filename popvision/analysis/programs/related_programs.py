@@ -1,4 +1,4 @@
-"""Programs that belong to the same work as a given one, by a rule the user chooses.
+"""Programs related to a given one, by a rule that the user chooses.
 
 `""`: the same compute set, else the same type and name. `"vertex"`: a vertex type in common. Any other word is a
 software layer of the debug information: the same operation there, that is the same nearest context of that layer at or
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 
-#: The rule of vertex types; a layer of this name cannot be asked for.
+#: The rule of vertex types; it hides a layer of this name.
 BY_VERTEX = "vertex"
 
 _MOST_PARENTS = 100

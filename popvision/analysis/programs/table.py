@@ -1,6 +1,6 @@
-"""Every lowered program as a row: the figures of the program tree, side by side.
+"""Lowered programs as rows: the figures of the program tree, side by side.
 
--1 in a column = the report does not say; in the tables such figures are missing (NA).
+-1 in a column = the report does not hold the figure; in the tables such figures are missing (NA).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 
-#: Columns of the tree. Cycles are device cycles, bytes those of all recorded runs; `executions` = how often runs
-#: came to the program; `trips` = turns of a Repeat per execution; `received`, `sent` with everything below and called;
+#: Columns of the tree. Cycles are device cycles, bytes those of all recorded runs; `executions` = entries over all
+#: runs; `trips` = iterations of a Repeat per execution; `received`, `sent` with everything below and called;
 #: `live` = most live bytes while it runs; `code` = exchange and control code of the program itself.
 FIELDS: dict[str, Unit] = {
     "self": "cycles",
@@ -46,8 +46,8 @@ def program_columns(source: ReportSource, ipu: int | None = None) -> dict[str, I
 
 
 def column_totals(source: ReportSource, ipu: int | None = None) -> dict[str, int]:
-    """What 100 % is for a field: the report's total, for `live` the highest point of the curve. Fields that have no
-    meaningful whole (executions, trips) are left out."""
+    """The total that is 100 % of a field: the report's, for `live` the highest point of the curve. Fields that have no
+    meaningful total (executions, trips) are left out."""
     columns = program_columns(source, ipu)
     sums = figures(source, ipu)
     return {

@@ -1,4 +1,4 @@
-"""The program tree of one run unfolded to steps in order, each with the chain of calls it runs in."""
+"""The program tree of one run unfolded to its sequence of steps, each with its chain of calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class UnknownCallsError(Exception):
 @dataclass(frozen=True)
 class Unfolded:
     """Steps in order: step i runs `program[i]` within the chain of calls `context[i]`. Context 0 is outside all calls;
-    context k > 0 is the call `call[k]` made from context `caller[k]` < k."""
+    context k > 0 is the call `call[k]` from context `caller[k]` < k."""
 
     program: Int64Array
     context: Int64Array
@@ -52,7 +52,7 @@ class Unfolding:
         self._repeat: list[int] = np.asarray(programs.repeat_count).tolist()
         self._parts: dict[int, Unfolded] = {}
 
-    def whole(self) -> Unfolded:
+    def complete(self) -> Unfolded:
         """All of the run. Raises UnknownCallsError where data choose its way."""
         return self.part(self.root(), 0)
 

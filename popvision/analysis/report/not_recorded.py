@@ -16,6 +16,7 @@ from typing import TypeVar
 from popvision.formats.errors import AbsentError, FormatError, LostError, NotRecordedError
 
 __all__ = [
+    "EXECUTION_PROFILE",
     "GRAPH_PROFILE",
     "LIVENESS",
     "LOWERED_VARIABLES",
@@ -40,5 +41,8 @@ def if_recorded(question: Callable[[], T]) -> T | None:
 GRAPH_PROFILE = "This report holds no graph profile: compile with autoReport.outputGraphProfile=true to record memory."
 LOWERED_VARIABLES = (
     "This report holds no lowered variables: compile with autoReport.outputLoweredVars=true to see what lies on a tile."
+)
+EXECUTION_PROFILE = (
+    "This report holds no execution profile: run the program with autoReport.outputExecutionProfile=true to record it."
 )
 LIVENESS = "This report holds no liveness: compile with autoReport.outputGraphProfile=true to record it."

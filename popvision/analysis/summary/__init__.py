@@ -1,1 +1,1 @@
-"""Summaries of a whole report: headline figures, facts, and the text of printProfileSummary."""
+"""Summaries of a report: headline figures, facts, and the text of printProfileSummary."""

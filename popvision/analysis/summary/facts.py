@@ -31,7 +31,7 @@ class RunRow:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything the summary says; `provenance` are (label, value) facts about who made the report and how. `lost`:
+    """The facts of the summary; `provenance` are (label, value) facts about the report's producer and options. `lost`:
     "target", "runs" or "meta" -> the sentence about damage that took that part."""
 
     headline: Headline

@@ -1,4 +1,4 @@
-"""The figures one asks for first, with the place of the evidence for each.
+"""Headline figures of a report, each with the place of its evidence.
 
 Peak memory is given in three ways, because they answer different questions: the fullest tile *including gaps* against
 the bytes of a tile decides whether the program fits; the sum *excluding gaps* against all tiles says how much is used;
@@ -84,7 +84,7 @@ def _headline(source: ReportSource) -> Headline:
             pass
         return None
 
-    if_recorded(source.reader.steps)  # damage to steps takes whole runs: known before any of them is counted
+    if_recorded(source.reader.steps)  # damage to steps loses entire runs: known before any is counted
     target = recorded("target", lambda: target_of(source))
     runs = recorded("cycles", source.reader.runs)
     ran = runs if runs is not None and len(runs.name) else None

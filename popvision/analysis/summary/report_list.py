@@ -1,4 +1,4 @@
-"""Which reports and traces lie below a folder, and one card of facts about each."""
+"""Reports and traces below a folder, and one card of facts about each."""
 
 from __future__ import annotations
 

@@ -61,9 +61,12 @@ def test_a_planted_difference_is_found_once(source: ReportSource, tmp_path: Path
 
 def test_a_removed_exchange_is_listed_without_a_target(source: ReportSource, tmp_path: Path) -> None:
     shorter = ReportSource(planted().with_program(5, remove=True).write(tmp_path / "shorter"))
-    for one, other, side in ((source, shorter, "target"), (shorter, source, "source")):
+    for one, other, side, where in (
+        (source, shorter, "target", "only source"),
+        (shorter, source, "source", "only target"),
+    ):
         frame = figure_frame(compared_exchanges(one, other))
-        alone = frame[frame["how"] == "only here"]
+        alone = frame[frame["how"] == where]
         assert len(frame) == 2
         assert alone["name"].tolist() == ["layer1/scores/ExchangePre"]
         assert alone[f"received_{side}"].isna().all()

@@ -161,7 +161,7 @@ def _host_row(one: Any, other: Any, match: tuple[int, int] | None) -> dict[str, 
         "program": None if one is None else one["program"],
         "target_program": None if other is None else other["program"],
         "name": (other if one is None else one)["name"],
-        "how": "only here" if match is None else HOW[match[1]],
+        "how": HOW[match[1]] if match is not None else "only source" if other is None else "only target",
     }
     for field, _ in _HOST_FIGURES:
         row |= {f"{field}_source": None if one is None else one[field]}
