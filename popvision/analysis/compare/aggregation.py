@@ -51,8 +51,11 @@ def aggregate_both(
 
 
 def _partners_names(source: ReportSource, target: ReportSource) -> Names:
-    ours, theirs = own_names(source), own_names(target)
+    source_names, target_names = own_names(source), own_names(target)
     partner = match_programs(source, target).source_rows().tolist()
-    label = [ours.label[one] if one >= 0 else theirs.label[row] for row, one in enumerate(partner)]
-    number = [ours.number[one] if one >= 0 else f"target {theirs.number[row]}" for row, one in enumerate(partner)]
+    label = [source_names.label[one] if one >= 0 else target_names.label[row] for row, one in enumerate(partner)]
+    number = [
+        source_names.number[one] if one >= 0 else f"target {target_names.number[row]}"
+        for row, one in enumerate(partner)
+    ]
     return Names(label, number)

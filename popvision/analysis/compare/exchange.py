@@ -6,12 +6,14 @@ their id; messages of tiles that only one machine has are left out and counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from popvision.analysis.compare.matching import HOW, match_programs
+from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.matrix import Matrix
 from popvision.analysis.exchange.messages import Messages, heaviest, in_order, messages_of, ranks, summed
 from popvision.analysis.exchange.table import MOST_PAIRS, ends_of, exchange_programs_table
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 #: Figures of exchange programs that are compared.
 COMPARED = ("received", "sent", "messages", "cycles", "executions", "total", "code")
+
+#: Figures of host copies that are compared.
+COMPARED_COPIES = ("executions", "to_device", "to_host", "begin", "mid", "end", "achieved", "use")
 
 
 def matrix_difference(source: ReportSource, target: ReportSource, program: int, order: str) -> Matrix:
@@ -69,41 +74,64 @@ def compared_exchanges(source: ReportSource, target: ReportSource) -> Table:
     """Exchange programs of both reports: program, target_program, type, name, how (the rule that matched them, else
     "only source" or "only target"), and COMPARED of either side, missing (NaN) where one report alone has the program.
     Most changed bytes first."""
-    tables = [exchange_programs_table(each) for each in (source, target)]
-    ours, theirs = (np.asarray(table["program"], np.int64) for table in tables)
-    place = {program: row for row, program in enumerate(theirs.tolist())}
-    matching = match_programs(source, target)
-    partners = zip(matching.source.tolist(), matching.target.tolist(), matching.how.tolist(), strict=True)
-    matched = {one: (place[other], HOW[how]) for one, other, how in partners if other in place}
-    pairs = [(row, *matched.get(program, (-1, "only source"))) for row, program in enumerate(ours.tolist())]
-    taken = {other for _, other, _ in pairs}
-    pairs += [(-1, other, "only target") for other in range(len(theirs)) if other not in taken]
+    tables = exchange_programs_table(source), exchange_programs_table(target)
+    return _compared(source, target, tables, ["type", "name"], COMPARED, by="total")
+
+
+def compared_host_copies(source: ReportSource, target: ReportSource) -> Table:
+    """Copies between host and device of both reports: program, target_program, name, how and COMPARED_COPIES of either
+    side as `compared_exchanges`; most changed cycles of the transfer first."""
+    tables = host_copies(source), host_copies(target)
+    return _compared(source, target, tables, ["name"], COMPARED_COPIES, by="mid")
+
+
+def _compared(
+    source: ReportSource,
+    target: ReportSource,
+    tables: tuple[Table, Table],
+    texts: Sequence[str],
+    ids: Sequence[str],
+    by: str,
+) -> Table:
+    """Rows of both tables, matched by their figure `program`; largest change of the figure `by` first, rows of one
+    report before all others."""
+    pairs = _pair_rows(source, target, tables)
     rows = [np.asarray([pair[side] for pair in pairs], np.int64) for side in (0, 1)]
-    columns = [
-        {id: _taken(table[id], at) for id in ("program", *COMPARED)} for table, at in zip(tables, rows, strict=True)
-    ]
-    change = np.abs(columns[1]["total"] - columns[0]["total"])
+    columns = [{id: _taken(table[id], at) for id in ("program", *ids)} for table, at in zip(tables, rows, strict=True)]
+    change = np.abs(columns[1][by] - columns[0][by])
     order = np.argsort(-np.where(np.isnan(change), np.inf, change), kind="stable")
-    shown = [tables[0 if one >= 0 else 1] for one, _, _ in pairs]
-    places = [one if one >= 0 else other for one, other, _ in pairs]
+    places = [(0, one) if one >= 0 else (1, other) for one, other, _ in pairs]
     figures = [
         Figure("program", "id", columns[0]["program"][order]),
         Figure("target_program", "id", columns[1]["program"][order]),
-        Figure("type", "text", [shown[row]["type"][places[row]] for row in order.tolist()]),
-        Figure("name", "text", [shown[row]["name"][places[row]] for row in order.tolist()]),
-        Figure("how", "text", [pairs[row][2] for row in order.tolist()]),
     ]
+    for id in texts:
+        values = [tables[places[row][0]][id][places[row][1]] for row in order.tolist()]
+        figures.append(Figure(id, "text", values))
+    figures.append(Figure("how", "text", [pairs[row][2] for row in order.tolist()]))
     sides: tuple[Side, Side] = ("source", "target")
-    for id in COMPARED:
-        for side, values in zip(sides, columns, strict=True):
-            figures.append(replace(tables[0].column(id), values=values[id][order], side=side))
-    return Table("exchange_programs", figures)
+    for id in ids:
+        for side, of_side in zip(sides, columns, strict=True):
+            figures.append(replace(tables[0].column(id), values=of_side[id][order], side=side))
+    return Table(tables[0].id, figures)
 
 
-def _taken(values: object, rows: Int64Array) -> Float64Array:
+def _pair_rows(source: ReportSource, target: ReportSource, tables: tuple[Table, Table]) -> list[tuple[int, int, str]]:
+    """(row of the source or -1, row of the target or -1, rule that matched them or the only report with the row)."""
+    source_programs, target_programs = (np.asarray(table["program"], np.int64).tolist() for table in tables)
+    row_of_target = {program: row for row, program in enumerate(target_programs)}
+    matching = match_programs(source, target)
+    partners = zip(matching.source.tolist(), matching.target.tolist(), matching.how.tolist(), strict=True)
+    matched = {one: (row_of_target[other], HOW[how]) for one, other, how in partners if other in row_of_target}
+    pairs = [(row, *matched.get(program, (-1, "only source"))) for row, program in enumerate(source_programs)]
+    taken = {other for _, other, _ in pairs}
+    return pairs + [(-1, other, "only target") for other in range(len(target_programs)) if other not in taken]
+
+
+def _taken(values: Any, rows: Int64Array) -> Float64Array:
     """Values at rows as numbers, NaN where a row is -1."""
-    column = np.append(np.asarray(values, np.float64), np.nan)
-    return column[rows]
+    numbers = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else np.asarray(values, float)
+    return np.append(numbers, np.nan)[rows]
 
 
 def compared_pairs(source: ReportSource, target: ReportSource, program: int) -> Table:

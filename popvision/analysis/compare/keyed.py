@@ -76,10 +76,14 @@ class Pairing:
         context = size + len(self.source_of)
         alone = context + 1 + max(int(each.max(initial=0)) for each in self.context)
         others = alone + len(self.target_of)
-        ours = np.where(self.context[0] >= 0, context + self.context[0], alone + np.arange(len(self.target_of)))
-        theirs = np.where(self.context[1] >= 0, context + self.context[1], others + np.arange(len(self.source_of)))
-        source = np.where(self.target_of >= 0, size + self.target_of, np.where(keys[0] >= 0, keys[0], ours))
-        target = np.where(self.source_of >= 0, size + np.arange(len(theirs)), np.where(keys[1] >= 0, keys[1], theirs))
+        source_codes = np.where(self.context[0] >= 0, context + self.context[0], alone + np.arange(len(self.target_of)))
+        target_codes = np.where(
+            self.context[1] >= 0, context + self.context[1], others + np.arange(len(self.source_of))
+        )
+        source = np.where(self.target_of >= 0, size + self.target_of, np.where(keys[0] >= 0, keys[0], source_codes))
+        target = np.where(
+            self.source_of >= 0, size + np.arange(len(target_codes)), np.where(keys[1] >= 0, keys[1], target_codes)
+        )
         rows, columns = align(source, target)
         new = (keys[0][rows] >= 0) & (keys[1][columns] >= 0)
         self.add(rows[new], columns[new], how)

@@ -69,8 +69,8 @@ def heat_difference(
     partner = match_indices(source, target, by)[indices.start : indices.stop]
     both = np.arange(tiles.start, min(tiles.stop, target_of(target).num_tiles))
     below = _always_change(source, target, both) if always else np.zeros(len(both), dtype=np.int64)
-    ours, theirs = (_places(report)[:, both] for report in (source, target))
-    pairs, of = np.unique(np.stack([ours[0], theirs[0]]), axis=1, return_inverse=True)
+    source_places, target_places = (_places(report)[:, both] for report in (source, target))
+    pairs, of = np.unique(np.stack([source_places[0], target_places[0]]), axis=1, return_inverse=True)
     for number, (one, other) in enumerate(pairs.T.tolist()):
         layouts = changes(source)[one], changes(target)[other]
         points, starts, columns = _points(layouts, partner, indices.start, index_edges)
@@ -78,7 +78,7 @@ def heat_difference(
         paired = points, partner[points - indices.start]
         for first in range(0, len(points_of_layout), _BLOCK):
             block = points_of_layout[first : first + _BLOCK]
-            change = _change(layouts, paired, (ours[1][block], theirs[1][block])) + below[block]
+            change = _change(layouts, paired, (source_places[1][block], target_places[1][block])) + below[block]
             row = np.searchsorted(tile_edges, both[block], side="right") - 1
             begins = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
             cells = np.ix_(row[begins], columns)
@@ -152,10 +152,10 @@ def _points(
     """(places of the window where a difference can change, ascending, those with a partner alone; the first of them of
     each column that has any; these columns)."""
     stop = start + len(partner)
-    theirs = np.flatnonzero(np.isin(partner, layouts[1].at)) + start
+    target_changes = np.flatnonzero(np.isin(partner, layouts[1].at)) + start
     jumps = np.flatnonzero(np.append(True, partner[1:] != partner[:-1] + 1)) + start
-    ours = layouts[0].at[(layouts[0].at >= start) & (layouts[0].at < stop)]
-    points = np.unique(np.concatenate([edges[:-1], ours, theirs, jumps]))
+    source_changes = layouts[0].at[(layouts[0].at >= start) & (layouts[0].at < stop)]
+    points = np.unique(np.concatenate([edges[:-1], source_changes, target_changes, jumps]))
     points = points[partner[points - start] >= 0]
     column = np.searchsorted(edges, points, side="right") - 1
     starts = np.flatnonzero(np.append(True, column[1:] != column[:-1])) if len(points) else points

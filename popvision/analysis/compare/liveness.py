@@ -41,18 +41,24 @@ def match_indices(source: ReportSource, target: ReportSource, by: str = "index")
     """
     if by not in BY:
         raise ValueError(f"indices are paired by {' or '.join(BY)}, not by {by!r}")
-    ours, theirs = (np.asarray(liveness(report).program, dtype=np.int64) for report in (source, target))
+    source_programs, target_programs = (
+        np.asarray(liveness(report).program, dtype=np.int64) for report in (source, target)
+    )
     if by == "index":
-        index = np.arange(len(ours))
-        return np.where(index < len(theirs), index, -1)
-    return source.kept.beside(target).once("liveness indices", lambda: _by_programs(source, target, ours, theirs))
+        index = np.arange(len(source_programs))
+        return np.where(index < len(target_programs), index, -1)
+    return source.kept.beside(target).once(
+        "liveness indices", lambda: _by_programs(source, target, source_programs, target_programs)
+    )
 
 
-def _by_programs(source: ReportSource, target: ReportSource, ours: Int64Array, theirs: Int64Array) -> Int64Array:
-    partner = match_programs(source, target).target_rows()[ours]
+def _by_programs(
+    source: ReportSource, target: ReportSource, source_programs: Int64Array, target_programs: Int64Array
+) -> Int64Array:
+    partner = match_programs(source, target).target_rows()[source_programs]
     codes = np.where(partner >= 0, partner, -2)  # -2: equal to nothing of the target
-    rows, columns = align(codes, theirs)
-    target_position = np.full(len(ours), -1, dtype=np.int64)
+    rows, columns = align(codes, target_programs)
+    target_position = np.full(len(source_programs), -1, dtype=np.int64)
     target_position[rows] = columns
     return target_position
 
@@ -66,22 +72,25 @@ def only_target(source: ReportSource, target: ReportSource, by: str = "index") -
 def curve_pair(source: ReportSource, target: ReportSource, where: Where, by: str = "index") -> Table:
     """A row per index of either report: liveness_index, target_index, step, program, target_program, then of either
     side not_always_live_bytes and live_bytes; the target's own rows stand at the end."""
-    ours, theirs = curve(source, where), curve(target, where)
+    source_curve, target_curve = curve(source, where), curve(target, where)
     paired = match_indices(source, target, by)
     alone = only_target(source, target, by)
     rows = np.concatenate([np.arange(len(paired)), np.full(len(alone), -1)])
     partners = np.concatenate([paired, alone])
-    names = [*program_names(source, ours.program), *program_names(target, theirs.program[alone])]
+    names = [*program_names(source, source_curve.program), *program_names(target, target_curve.program[alone])]
     figures = [
         Figure("liveness_index", "id", _or_missing(np.arange(len(paired)), rows)),
         Figure("target_index", "id", _or_none(partners)),
         Figure("step", "text", names),
-        Figure("program", "id", _or_missing(ours.program, rows)),
-        Figure("target_program", "id", _or_missing(theirs.program, partners)),
+        Figure("program", "id", _or_missing(source_curve.program, rows)),
+        Figure("target_program", "id", _or_missing(target_curve.program, partners)),
     ]
-    for id, always in (("not_always_live_bytes", (0, 0)), ("live_bytes", (ours.always_live, theirs.always_live))):
-        source_live = _or_missing(ours.not_always_live + always[0], rows)
-        other = _or_missing(theirs.not_always_live + always[1], partners)
+    for id, always in (
+        ("not_always_live_bytes", (0, 0)),
+        ("live_bytes", (source_curve.always_live, target_curve.always_live)),
+    ):
+        source_live = _or_missing(source_curve.not_always_live + always[0], rows)
+        other = _or_missing(target_curve.not_always_live + always[1], partners)
         figures += [Figure(id, "bytes", source_live, side="source"), Figure(id, "bytes", other, side="target")]
     return Table("liveness_curve", figures)
 
@@ -114,14 +123,14 @@ def live_pair(
     is missing; a variable not live at an index of a report that has it counts 0 there."""
     paired = match_indices(source, target, by)
     count = len(paired)
-    ours = [index if index < count else -1 for index in indices]
+    source_indices = [index if index < count else -1 for index in indices]
     partners = [int(paired[index]) if index < count else -1 for index in indices]
     frames = []
-    for report, own in ((source, ours), (target, partners)):
+    for report, own in ((source, source_indices), (target, partners)):
         table = live_table(report, [*dict.fromkeys(index for index in own if index >= 0)], where)
         frame = _frame(name=table["name"], variable=table["variable"])
-        for index, there in zip(indices, own, strict=True):
-            frame[str(index)] = table.column("size_bytes", str(there)).values if there >= 0 else np.nan
+        for index, own_index in zip(indices, own, strict=True):
+            frame[str(index)] = table.column("size_bytes", str(own_index)).values if own_index >= 0 else np.nan
         frames.append(frame)
     both = _variables(source, target, (frames[0], frames[1]), [str(index) for index in indices])
     _not_live_is_zero(
@@ -174,20 +183,22 @@ def _variables(
     source: ReportSource, target: ReportSource, frames: tuple[pd.DataFrame, pd.DataFrame], figures: list[str]
 ) -> pd.DataFrame:
     """Two frames of variables joined: by matched variable, else by name; equal names are added up before."""
-    ours, theirs = (
+    source_rows, target_rows = (
         frame.groupby(["variable", "name"], sort=False, as_index=False).sum(min_count=1) for frame in frames
     )
     # Row -1 (no variable) takes the last element: no partner either.
-    partner = np.append(match_variables(source, target).target_rows(), -1)[ours["variable"].to_numpy(dtype=np.int64)]
-    ours["key"] = [
+    partner = np.append(match_variables(source, target).target_rows(), -1)[
+        source_rows["variable"].to_numpy(dtype=np.int64)
+    ]
+    source_rows["key"] = [
         f"#{there}" if there >= 0 else (name if own < 0 else f"source {own}")
-        for own, there, name in zip(ours["variable"], partner, ours["name"], strict=True)
+        for own, there, name in zip(source_rows["variable"], partner, source_rows["name"], strict=True)
     ]
-    theirs["key"] = [
-        f"#{own}" if own >= 0 else name for own, name in zip(theirs["variable"], theirs["name"], strict=True)
+    target_rows["key"] = [
+        f"#{own}" if own >= 0 else name for own, name in zip(target_rows["variable"], target_rows["name"], strict=True)
     ]
-    theirs = theirs.rename(columns={"variable": "target_variable", "name": "target_name"})
-    both = ours.merge(theirs, on="key", how="outer", suffixes=("_source", "_target"), sort=False)
+    target_rows = target_rows.rename(columns={"variable": "target_variable", "name": "target_name"})
+    both = source_rows.merge(target_rows, on="key", how="outer", suffixes=("_source", "_target"), sort=False)
     names = zip(both["name"], both["target_name"], strict=True)
     both["name"] = [own if isinstance(own, str) else other for own, other in names]
     larger = both[[f"{figures[0]}_source", f"{figures[0]}_target"]].max(axis=1) if figures else both["variable"]
@@ -228,13 +239,20 @@ def cycles_pair(
     import pandas as pd
 
     paired = match_indices(source, target, by)[list(indices)]
-    ours = cycles_table(source, indices, tiles[0])
-    theirs = cycles_table(target, paired[paired >= 0].tolist(), tiles[1])
-    figures = [ours.column("liveness_index"), Figure("target_index", "id", _or_none(paired)), ours.column("step")]
+    source_table = cycles_table(source, indices, tiles[0])
+    target_table = cycles_table(target, paired[paired >= 0].tolist(), tiles[1])
+    figures = [
+        source_table.column("liveness_index"),
+        Figure("target_index", "id", _or_none(paired)),
+        source_table.column("step"),
+    ]
     for id in ("longest_cycles", "mean_cycles", "balance"):
         values = pd.Series(np.full(len(paired), np.nan))
-        values[paired >= 0] = np.asarray(theirs[id], np.float64)
-        figures += [replace(ours.column(id), side="source"), replace(theirs.column(id), values=values, side="target")]
+        values[paired >= 0] = np.asarray(target_table[id], np.float64)
+        figures += [
+            replace(source_table.column(id), side="source"),
+            replace(target_table.column(id), values=values, side="target"),
+        ]
     return Table("cycle_estimates", figures)
 
 

@@ -100,11 +100,11 @@ def columns_of_target(
     chosen, limit = (tiles, machine.num_tiles) if tiles else (ipus, machine.num_ipus)
     if not chosen:
         return tile_columns(machine, replica=replica_of_target(target, replica)), [0]
-    there = [position for position, number in enumerate(chosen) if number < limit]
-    if not there:
+    positions = [position for position, number in enumerate(chosen) if number < limit]
+    if not positions:
         return None, []
-    numbers = [chosen[position] for position in there]
-    return tile_columns(machine, numbers if tiles else (), () if tiles else numbers), there
+    numbers = [chosen[position] for position in positions]
+    return tile_columns(machine, numbers if tiles else (), () if tiles else numbers), positions
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,15 @@ class BreakdownPair:
 
 def breakdown_pair(source: ReportSource, target: ReportSource, by: str, replica: int | None = 0) -> BreakdownPair:
     """Both reports' `memory.breakdown`, parts matched by name. Raises as that does, of either report."""
-    ours, theirs = breakdown(source, by, replica), breakdown(target, by, replica_of_target(target, replica))
-    labels = dict(zip([*ours.keys, *theirs.keys], [*ours.labels, *theirs.labels], strict=True))
+    source_parts, target_parts = (
+        breakdown(source, by, replica),
+        breakdown(target, by, replica_of_target(target, replica)),
+    )
+    labels = dict(
+        zip([*source_parts.keys, *target_parts.keys], [*source_parts.labels, *target_parts.labels], strict=True)
+    )
     keys = [key for key in breakdown_keys(by) if key in labels]
-    of_source, other = (dict(zip(each.keys, each.values, strict=True)) for each in (ours, theirs))
+    of_source, other = (dict(zip(each.keys, each.values, strict=True)) for each in (source_parts, target_parts))
     none = np.zeros(len(tiles_of_replica(target_of(source), replica)), dtype=np.int64)
     absent = np.zeros(len(tiles_of_replica(target_of(target), replica_of_target(target, replica))), dtype=np.int64)
     return BreakdownPair(
@@ -158,11 +163,13 @@ def details_pair(
 ) -> DetailsPair:
     """Raises NotRecordedError when either report has no graph profile."""
     details = tile_details(source, columns)
-    theirs, there = columns_of_target(target, tiles, ipus, replica)
-    if theirs is None:
+    target_columns, positions = columns_of_target(target, tiles, ipus, replica)
+    if target_columns is None:
         return DetailsPair(details.columns, [(row, None) for row in details.rows])
     partner = match_vertex_types(source, target).source_rows()
-    target_rows = {_key(row, partner): row for row in _widened(tile_details(target, theirs), there, columns.width)}
+    target_rows = {
+        _key(row, partner): row for row in _widened(tile_details(target, target_columns), positions, columns.width)
+    }
     pairs: list[tuple[DetailRow | None, DetailRow | None]] = []
     for row in details.rows:
         pairs.append((row, target_rows.pop(row.key, None)))
@@ -200,11 +207,11 @@ def _key(row: DetailRow, partner: Int64Array) -> str:
     return f"{head}/{source_row}" if source_row >= 0 else f"{head}/target {number}"
 
 
-def _widened(details: TileDetails, there: Sequence[int], width: int) -> list[DetailRow]:
+def _widened(details: TileDetails, positions: Sequence[int], width: int) -> list[DetailRow]:
     rows = []
     for row in details.rows:
         values: list[int | None] = [None] * width
-        for position, value in zip(there, row.values, strict=True):
+        for position, value in zip(positions, row.values, strict=True):
             values[position] = value
         rows.append(DetailRow(row.key, row.label, row.depth, row.unit, values))
     return rows

@@ -47,7 +47,7 @@ def merged_tree(source: ReportSource, target: ReportSource, root: int) -> Merged
 def _walk(source: ReportSource, target: ReportSource, root: int) -> MergedRows:
     tree_rows(source, root)  # refuses trees that contain themselves
     forth, back = (each.tolist() for each in partners(source, target))
-    ours, theirs = _children(programs_of(source)), _children(programs_of(target))
+    source_children, target_children = _children(programs_of(source)), _children(programs_of(target))
     rows: list[tuple[int, int, int]] = []
     stack: list[tuple[int, int, int]] = [(root, forth[root], 0)]
     while stack:
@@ -55,7 +55,7 @@ def _walk(source: ReportSource, target: ReportSource, root: int) -> MergedRows:
         if len(rows) >= MOST_ROWS or depth > _MOST_DEPTH:
             raise FormatError(f"The merged program trees have more than {MOST_ROWS:,} rows.")
         rows.append((source_node, other, depth))
-        below = _merged(ours(source_node), theirs(other), forth, back)
+        below = _merged(source_children(source_node), target_children(other), forth, back)
         stack.extend((a, b, depth + 1) for a, b in reversed(below))
     table = np.array(rows, np.int64).reshape(-1, 3)
     return MergedRows(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), _sizes(table[:, 2]))

@@ -25,7 +25,7 @@ def compared_programs(source: ReportSource, target: ReportSource, field: str, ip
     source_rows = np.concatenate([matching.source, matching.only_source, np.full(other, -1)])
     target_rows = np.concatenate([matching.target, np.full(lone, -1), matching.only_target])
     how = [HOW[each] for each in matching.how.tolist()] + ["only source"] * lone + ["only target"] * other
-    ours, others = programs_of(source), programs_of(target)
+    source_programs, target_programs = programs_of(source), programs_of(target)
     before = _taken(program_columns(source, ipu)[field], source_rows)
     after = _taken(program_columns(target, ipu)[field], target_rows)
     order = np.argsort(-np.abs(np.maximum(after, 0) - np.maximum(before, 0)), kind="stable")
@@ -36,8 +36,8 @@ def compared_programs(source: ReportSource, target: ReportSource, field: str, ip
         [
             Figure("id", "id", known(source_rows)),
             Figure("target_id", "id", known(target_rows)),
-            Figure("type", "text", [ours.type[a] if a >= 0 else others.type[b] for a, b in which]),
-            Figure("name", "text", [ours.name[a] if a >= 0 else others.name[b] for a, b in which]),
+            Figure("type", "text", [source_programs.type[a] if a >= 0 else target_programs.type[b] for a, b in which]),
+            Figure("name", "text", [source_programs.name[a] if a >= 0 else target_programs.name[b] for a, b in which]),
             Figure("matched", "text", [how[row] for row in order.tolist()]),
             Figure(field, FIELDS[field], known(before[order]), side="source"),
             Figure(field, FIELDS[field], known(after[order]), side="target"),

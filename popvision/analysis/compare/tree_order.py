@@ -154,6 +154,6 @@ def _same_types(source: Tree, target: Tree, left: list[int], right: list[int]) -
     source_types, target_types = Counter(source.type[left].tolist()), Counter(target.type[right].tolist())
     for type, count in source_types.items():
         if target_types[type] == count:
-            ours = [row for row in left if source.type[row] == type]
-            pairs += zip(ours, [row for row in right if target.type[row] == type], strict=True)
+            same_type = [row for row in left if source.type[row] == type]
+            pairs += zip(same_type, [row for row in right if target.type[row] == type], strict=True)
     return pairs

@@ -101,8 +101,8 @@ def summed(src: Int64Array, dst: Int64Array, size: Int64Array, tiles: int) -> Me
         key, size = key[order], size[order]
         head = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
         key, size = key[head], np.add.reduceat(size, head)
-    there = size != 0
-    return Messages(key[there] // tiles, key[there] % tiles, size[there])
+    is_message = size != 0
+    return Messages(key[is_message] // tiles, key[is_message] % tiles, size[is_message])
 
 
 def ranks(target: Target, order: str) -> Int64Array:

@@ -75,8 +75,8 @@ def _transfer(source: ReportSource, program: int) -> int | None:
     types = programs_of(source).type
     if types[program] in ("StreamCopyBegin", "StreamCopyEnd"):
         program += 1 if types[program] == "StreamCopyBegin" else -1
-    there = 0 <= program < len(types) and types[program] in EXCHANGE_TYPES
-    return program if there else None
+    is_exchange = 0 <= program < len(types) and types[program] in EXCHANGE_TYPES
+    return program if is_exchange else None
 
 
 def exchange_tiles(source: ReportSource, program: int, step: int | None = None) -> ExchangeTiles:

@@ -13,27 +13,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from popvision.analysis.report.columns import programs_of
+from popvision.analysis.report.figure import Table, Unit, table_of
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, Programs, TileBlocks
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from popvision.analysis.report.source import ReportSource
 
 KINDS = {COMMON: "block", OVERFLOW: "overflow", FLUSH: "flush", STREAM_COPY: "stream copy"}
 
-#: Columns of `block_statistics`; cycles are those of single executions, `total` of all.
-COLUMNS = ("name", "kind", "tile", "program", "count", "min", "median", "mean", "max", "total")
+#: Figures of `block_statistics`; cycles are those of single executions, `total` of all.
+BLOCK_FIGURES: dict[str, Unit] = {
+    "name": "text",
+    "kind": "text",
+    "tile": "id",
+    "program": "id",
+    "count": "count",
+    "min": "cycles",
+    "median": "mean_cycles",
+    "mean": "mean_cycles",
+    "max": "cycles",
+    "total": "cycles",
+}
 
 
 def tiles_with_blocks(source: ReportSource) -> list[int]:
-    """Tiles on which something was recorded, ascending."""
+    """Tiles with recorded blocks, ascending."""
     return source.kept.once("tiles_with_blocks", source.reader.tiles_with_blocks)
 
 
-def block_statistics(source: ReportSource, ipus: Sequence[int], begin: int, end: int) -> DataFrame:
-    """One row for each program and tile of these IPUs with blocks in the window [begin, end), by total cycles. Columns:
-    COLUMNS; `program` is -1 of an overflow."""
+def block_statistics(source: ReportSource, ipus: Sequence[int], begin: int, end: int) -> Table:
+    """One row for each program and tile of these IPUs with blocks in the window [begin, end), by total cycles:
+    BLOCK_FIGURES; `program` is -1 of an overflow."""
     import pandas as pd
 
     per_ipu = source.reader.target().tiles_per_ipu
@@ -44,8 +54,9 @@ def block_statistics(source: ReportSource, ipus: Sequence[int], begin: int, end:
         if tile // per_ipu in ipus
         for row in _of_tile(source.reader.blocks(tile), programs, begin, end)
     ]
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return frame.sort_values("total", ascending=False, kind="stable", ignore_index=True)
+    frame = pd.DataFrame(rows, columns=list(BLOCK_FIGURES))
+    frame = frame.sort_values("total", ascending=False, kind="stable", ignore_index=True)
+    return table_of("blocks", BLOCK_FIGURES, frame)
 
 
 def _of_tile(runs: Sequence[TileBlocks], programs: Programs, begin: int, end: int) -> list[tuple[Any, ...]]:

@@ -62,8 +62,10 @@ def vertices_on_tiles(source: ReportSource, columns: TileColumns) -> VerticesOnT
     holders = np.zeros((types, columns.width), dtype=np.int64)
     for column, tiles in enumerate(columns.tiles):
         holders[:, column] = groups.present[:, tiles].sum(axis=1)
-    there = np.flatnonzero(counts.any(axis=1))
-    return VerticesOnTiles(keys[there] // max(types, 1), keys[there] % max(types, 1), counts[there], holders)
+    has_vertices = np.flatnonzero(counts.any(axis=1))
+    return VerticesOnTiles(
+        keys[has_vertices] // max(types, 1), keys[has_vertices] % max(types, 1), counts[has_vertices], holders
+    )
 
 
 def _read(source: ReportSource) -> _Groups:

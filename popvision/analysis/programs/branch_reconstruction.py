@@ -138,13 +138,13 @@ class BranchReconstruction:
     def _take(self, program: int, context: int) -> None:
         """Use up the steps of a program in which data choose nothing."""
         part = self._tree.part(program)
-        there = self._recorded[self._at : self._at + len(part.program)]
-        if not np.array_equal(part.program[: len(there)], there):
+        next_steps = self._recorded[self._at : self._at + len(part.program)]
+        if not np.array_equal(part.program[: len(next_steps)], next_steps):
             raise UnknownCallsError(f"The steps from {self._at} on do not follow the program tree as it stands.")
         inner = self._of_part(part, context)
-        self._contexts.append(inner[part.context[: len(there)]])
-        self._at += len(there)
-        if len(there) < len(part.program):
+        self._contexts.append(inner[part.context[: len(next_steps)]])
+        self._at += len(next_steps)
+        if len(next_steps) < len(part.program):
             raise _RecordEndsError
 
     def _of_part(self, part: Unfolded, context: int) -> Int64Array:

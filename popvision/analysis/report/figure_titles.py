@@ -235,8 +235,10 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "share": FigureTitle("Share", formula="bytes / bytes of all messages"),
     },
     "host_copies": {
-        "program": FigureTitle("Id", "Id of the copy's StreamCopyMid"),
+        "program": FigureTitle("Id", "Id of the copy's StreamCopyMid; – = only in the target"),
+        "target_program": FigureTitle("Target id", "– = only in the source"),
         "name": FigureTitle("Stream"),
+        "how": FigureTitle("Matched by"),
         "executions": FigureTitle("Executions"),
         "to_device": FigureTitle(
             "To device", "Bytes received in its recorded steps, all IPUs", column="to_device_bytes"
@@ -411,6 +413,18 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "thread_cycles_share": FigureTitle("Of all thread cycles"),
         "tile_cycles": FigureTitle("Tile cycles", "Supervisor and multi vertices: cycles of the whole tile"),
         "tile_cycles_share": FigureTitle("Of all tile cycles"),
+    },
+    "blocks": {
+        "name": FigureTitle("Name"),
+        "kind": FigureTitle("Kind"),
+        "tile": FigureTitle("Tile", "The recording tile"),
+        "program": FigureTitle("Program", "Id in the program tree; -1: an overflow"),
+        "count": FigureTitle("Executions", "Blocks that overlap the window; each counts fully"),
+        "min": FigureTitle("Min", "Shortest execution"),
+        "median": FigureTitle("Median", "Half of the executions take no longer than this"),
+        "mean": FigureTitle("Mean", formula="total cycles / executions"),
+        "max": FigureTitle("Max", "Longest execution"),
+        "total": FigureTitle("Total cycles", "Sum over executions; nested blocks count in each block around them"),
     },
     "window_steps": {
         "step": FigureTitle("Step", "Execution step, counted over all runs"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from popvision.analysis.compare.aggregation import aggregate_both
-from popvision.analysis.compare.exchange import compared_exchanges
+from popvision.analysis.compare.exchange import compared_exchanges, compared_host_copies
 from popvision.analysis.compare.liveness import (
     always_live_pair,
     curve_pair,
@@ -26,6 +26,7 @@ from popvision.analysis.compare.tile_peak import compared_peaks
 from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.table import exchange_programs_table, pairs_table
 from popvision.analysis.execution.aggregation import aggregate, aggregate_vertices
+from popvision.analysis.execution.blocks import block_statistics
 from popvision.analysis.execution.step_details import steps_in_window
 from popvision.analysis.liveness.steps import curve_table, cycles_table, flops_table, vertices_table
 from popvision.analysis.liveness.tile_peak import peak_table, tile_peak
@@ -103,6 +104,8 @@ def every_table(source: ReportSource) -> list[Table]:
         compared_exchanges(source, source),
         pairs_table(source, 2),
         host_copies(source),
+        compared_host_copies(hardware, hardware),
+        block_statistics(hardware, [0], 0, 1_000),
         aggregate(hardware, [0], 0, 1_000, "name"),
         aggregate_both((hardware, hardware), [0], ((0, 1_000), (0, 1_000)), "name"),
         aggregate_vertices(hardware, [0], 0, 10**9),

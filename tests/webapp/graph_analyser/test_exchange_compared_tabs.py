@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from popvision.analysis.compare.exchange import compared_pairs
+from popvision.analysis.compare.exchange import compared_host_copies, compared_pairs
 from popvision.analysis.compare.matching import match_programs
+from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.report.source import ReportSource
 from tests.planted import planted
@@ -84,3 +85,17 @@ def test_host_copies_against_sql() -> None:
             expected = db.execute(query).fetchone()
         sums = [sum(row[f"{field}_{side}"] or 0 for row in table) for field in ("to_device", "to_host", "mid")]
         assert sums == list(expected)
+
+
+def test_host_copies_of_two_reports_match_like_programs() -> None:
+    """Copies that one report alone has come first and have no difference; none is lost."""
+    source, target = (ReportSource(SAMPLES / each) for each in ("train_mlp", "matmul_chain"))
+    frame = figure_frame(compared_host_copies(source, target))
+    own = [set(host_copies(each)["program"].tolist()) for each in (source, target)]
+    assert [sorted(frame[name].dropna()) for name in ("program", "target_program")] == [sorted(each) for each in own]
+    lone = frame["program"].isna() | frame["target_program"].isna()
+    assert lone.tolist() == sorted(lone.tolist(), reverse=True)
+    assert set(frame[lone]["how"]) <= {"only source", "only target"}
+    assert frame[lone]["mid_diff"].isna().all()
+    changes = frame[~lone]["mid_diff"].abs().tolist()
+    assert changes == sorted(changes, reverse=True)

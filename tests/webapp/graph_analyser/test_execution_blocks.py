@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from popvision.analysis.execution.blocks import block_statistics
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, TileBlocks
 from popvision.formats.profile.writer import ProfileWriter
@@ -39,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_executions_are_added_up_by_program_and_tile(folder: Path) -> None:
-    frame = block_statistics(ReportSource(folder), [0], 0, 1000)
+    frame = viewer_frame(block_statistics(ReportSource(folder), [0], 0, 1000))
     assert frame["tile"].value_counts().to_dict() == {1: 4, 3: 4}
     mine = frame[(frame["tile"] == 3) & (frame["kind"] == "block")].iloc[0]
     assert mine[["program", "count", "min", "median", "mean", "max", "total"]].tolist() == [1, 4, 1, 5.5, 5.25, 9, 21]
@@ -49,9 +50,9 @@ def test_executions_are_added_up_by_program_and_tile(folder: Path) -> None:
 
 def test_a_window_takes_what_has_a_part_in_it(folder: Path) -> None:
     source = ReportSource(folder)
-    frame = block_statistics(source, [0], 15, 41)
+    frame = viewer_frame(block_statistics(source, [0], 15, 41))
     assert frame["count"].tolist() == [3, 3]  # 10-16, 20-29 and 40-41; the overflow begins where the window ends
-    assert block_statistics(source, [], 0, 1000).empty
+    assert not len(block_statistics(source, [], 0, 1000))
 
 
 def test_the_tab_is_there_with_blocks_only(folder: Path, tmp_path: Path) -> None:

@@ -5,38 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.compare.exchange import partner_of
-from popvision.analysis.compare.matching import HOW, match_programs
-from popvision.analysis.exchange.host import host_copies
+from popvision.analysis.compare.exchange import compared_host_copies, partner_of
 from popvision.analysis.exchange.messages import between_ipus, fan_outs, messages_of, sendings_of
-from popvision.analysis.report.figure import Unit
-from popvision.analysis.report.figure_titles import figure_title, viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns, difference_rows
-from webapp.components.figure_columns import KINDS
+from webapp.components.figure_columns import figure_columns, figure_frame
+from webapp.graph_analyser.exchange.tables import COMPARED_COPIES
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 _REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_label="Exchange details")}
-
-_HOST_FIGURES: tuple[tuple[str, Unit], ...] = (
-    ("executions", "count"),
-    ("to_device", "bytes"),
-    ("to_host", "bytes"),
-    ("begin", "cycles"),
-    ("mid", "cycles"),
-    ("end", "cycles"),
-    ("achieved", "bytes_per_cycle"),
-    ("use", "share"),
-)
 
 
 def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Component:
@@ -123,47 +108,9 @@ def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
 
 def host_pair(source: ReportSource, target: ReportSource) -> Component:
     """Copies to and from the host over all runs of both reports, matched like programs."""
-    ours, theirs = (_host_copies(each) for each in (source, target))
-    if not ours and not theirs:
+    copies = compared_host_copies(source, target)
+    if not len(copies):
         return empty_hint("Neither report copies data to or from the host.")
-    matching = match_programs(source, target)
-    found = zip(matching.source.tolist(), matching.target.tolist(), matching.how.tolist(), strict=True)
-    paired = {one: (other, how) for one, other, how in found if one in ours and other in theirs}
-    taken = {other for other, _ in paired.values()}
-    rows = [_host_row(row, theirs.get(paired.get(one, (-1, 0))[0]), paired.get(one)) for one, row in ours.items()]
-    rows += [_host_row(None, row, None) for other, row in theirs.items() if other not in taken]
-    rows = difference_rows(rows, *[field for field, _ in _HOST_FIGURES])
-    rows.sort(key=lambda row: -np.inf if row["mid_diff"] is None else -abs(row["mid_diff"]))
-    columns = [
-        Column(
-            "program", "Id", "integer", "Id of the copy's StreamCopyMid in the source; – = only in the target", width=70
-        ),
-        Column("target_program", "Target id", "integer", "– = only in the source", width=90),
-        Column("name", "Stream", width=260),
-        Column("how", "Matched by", width=120),
-        *[
-            column
-            for field, unit in _HOST_FIGURES
-            for column in difference_columns(field, figure_title("host_copies", field).title, KINDS[unit])
-        ],
-    ]
+    frame, columns = figure_frame(copies), figure_columns(copies, COMPARED_COPIES)
+    rows = frame.astype(object).where(frame.notna(), None)
     return data_table("xch-host", rows, columns, name="host-copies-compared", height="100%")
-
-
-def _host_copies(source: ReportSource) -> dict[int, dict[str, Any]]:
-    frame = viewer_frame(host_copies(source)).astype(object)
-    rows: list[Any] = frame.where(frame.notna(), None).to_dict("records")
-    return {row["program"]: row for row in rows}
-
-
-def _host_row(one: Any, other: Any, match: tuple[int, int] | None) -> dict[str, Any]:
-    row = {
-        "program": None if one is None else one["program"],
-        "target_program": None if other is None else other["program"],
-        "name": (other if one is None else one)["name"],
-        "how": HOW[match[1]] if match is not None else "only source" if other is None else "only target",
-    }
-    for field, _ in _HOST_FIGURES:
-        row |= {f"{field}_source": None if one is None else one[field]}
-        row |= {f"{field}_target": None if other is None else other[field]}
-    return row

@@ -55,6 +55,13 @@ PAIRS: Layout = {
     "share": {"width": 100},
 }
 
+COMPARED_COPIES: Layout = {
+    "program": {"width": 70},
+    "target_program": {"width": 90},
+    "name": {"width": 260},
+    "how": {"width": 120},
+}
+
 HOST_COPIES: Layout = {
     "program": {"width": 70},
     "name": {"flex": 2},

@@ -8,31 +8,30 @@ from typing import TYPE_CHECKING
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from popvision.analysis.execution.blocks import block_statistics
-from webapp.components import Column, help_text, long_table, register_rows
+from popvision.analysis.execution.blocks import BLOCK_FIGURES, block_statistics
+from popvision.analysis.report.figure import Table, headings
+from webapp.components import help_text, long_table, register_rows
+from webapp.components.figure_columns import HIDE, Layout, figure_columns
 from webapp.graph_analyser.execution.state import ipus_of, window_in, window_query
 from webapp.query import numbers_of
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
-_COLUMNS = (
-    Column("name", "Name", flex=3),
-    Column("kind", "Kind", width=110),
-    Column("tile", "Tile", "integer", "the recording tile", 80),
-    Column("count", "Executions", "integer", "blocks that overlap the window; each counts fully", 100),
-    Column("min", "Min", "cycles", "shortest execution", 90),
-    Column("median", "Median", "decimal", "half of the executions take no longer than this", 100),
-    Column("mean", "Mean", "decimal", width=100),
-    Column("max", "Max", "cycles", "longest execution", 90),
-    Column(
-        "total", "Total cycles", "cycles", "sum over executions; nested blocks count in each block around them", 120
-    ),
-)
+_LAYOUT: Layout = {
+    "name": {"flex": 3},
+    "kind": {"width": 110},
+    "tile": {"width": 80},
+    "count": {"width": 100},
+    "min": {"width": 90},
+    "median": {"width": 100},
+    "mean": {"width": 100},
+    "max": {"width": 90},
+    "total": {},
+    "program": HIDE,
+}
 _HELP = (
     "Lightweight profiling records the begin and end of every execution of selected programs on one tile per IPU, and"
     " of stream copies on every tile that moves bytes. An overflow is a time in which the tile's buffer was full, so"
@@ -55,11 +54,12 @@ def content(context: ViewContext) -> Component:
     key, query = context.key, table_query(context)
     title = "Blocks of the source" if "vs" in query else "Blocks"
     head = html.Div([title, help_text("Blocks", _HELP)], className="trace-aggregate-head")
-    table = html.Div(long_table("blocks", key, query, _COLUMNS), className="trace-aggregate-table")
+    columns = figure_columns(headings("blocks", BLOCK_FIGURES), _LAYOUT)
+    table = html.Div(long_table("blocks", key, query, columns), className="trace-aggregate-table")
     return html.Div([head, table], className="trace-aggregate")
 
 
-def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+def rows(source: ReportSource, query: Mapping[str, str]) -> Table:
     """Rows of the table; see `block_statistics`."""
     count = source.reader.target().num_ipus
     return block_statistics(source, numbers_of(query, "ipus", count) or range(count), *window_in(query))
