@@ -35,7 +35,7 @@ from simulator.compiler.memory.inventory import Inventory
 from simulator.compiler.memory.layout_constraints import copied_pairs, interleaved_variables, layout_constraints
 from simulator.compiler.memory.liveness import live_classes
 from simulator.compiler.memory.overhead_memory import control_code
-from simulator.compiler.memory.overlays import Overlays, add_overlay_memory, fill_function_copies
+from simulator.compiler.memory.overlays import Overlays, fill_function_copies
 from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import PassResults, compilation_of
 from simulator.compiler.serialized import serialized_graph
@@ -97,41 +97,70 @@ class _Compiler:
         self.done = 0
 
     def run(self) -> CompiledGraph:
-        emap = _element_map(self.store)
-        verified = self.settings.address_accurate or self.settings.verify
-        plans = ExchangePlans(self.store, emap, self.machine, keep_arrangements=verified)
-        syncs = needs_sync(self.settings.compute_level, self.machine)
-        group = "GS1" if self.settings.sync_replicas_independently else "GS2"
-        blocks = block_settings(self.settings)
-        lowering = Lowering(self.store, plans, self.machine, sync_after_compute=syncs, host_group=group, blocks=blocks)
-        self._phase("lowerGlobally", lambda: lowering.lower(self.programs, selected=not self.settings.module))
-        optimise_exchanges(lowering.table, self.settings.exchange_optimisation)
-        control = control_code(lowering.table, self.machine, self.settings.limit_vertex_state)
+        element_tiles = _element_map(self.store)
+        keep_arrangements = self.settings.address_accurate or self.settings.verify
+        plans = ExchangePlans(self.store, element_tiles, self.machine, keep_arrangements=keep_arrangements)
+        lowering = self._lower(plans)
+        table = lowering.table
+        control = control_code(table, self.machine, self.settings.limit_vertex_state)
         overlays = fill_function_copies(
-            lowering.function_copies, lowering.table, control, self.store.settled_blocks, lowering.packets, self.machine
+            lowering.function_copies, table, control, self.store.settled_blocks, lowering.packets, self.machine
         )
         estimates = self._phase(
             "estimate", lambda: estimate_all(self.store, plans, self.machine, self.settings, _channel)
         )
         memory = None
         if self.settings.memory:
-            memory = self._phase("layOut", lambda: self._lay_out_memory(plans, lowering, emap, control, overlays))
+            memory = self._phase(
+                "layOut", lambda: self._lay_out_memory(plans, lowering, element_tiles, control, overlays)
+            )
         if self.settings.verify:
-            verify_exchanges(self.store, plans, emap)
+            verify_exchanges(self.store, plans, element_tiles)
             if memory is not None:
                 verify_layout(memory.lowered, memory.eq_classes)
-        table = lowering.table
         cycles = [
-            estimates[cs].cycles if cs >= 0 else work.cycles
-            for cs, work in zip(table.compute_set, table.work, strict=True)
+            estimates[compute_set].cycles if compute_set >= 0 else work.cycles
+            for compute_set, work in zip(table.compute_set, table.work, strict=True)
         ]
         results = PassResults(self.store, plans, table, cycles, control, estimates, memory, self.settings, self.machine)
         compilation = self._phase("report", lambda: over_replicas(compilation_of(results), self.machine, table))
+        lowered = self._lowered_programs(lowering, cycles)
+        debug_infos = self.store.debug_infos
+        self._report_progress(PHASES)
+        return CompiledGraph(
+            compilation,
+            self.machine,
+            lowered,
+            len(self.programs),
+            debug_infos,
+            GraphSource(self.store, tuple(self.programs)),
+            serialized_graph(self.store, compilation) if self.settings.serialized_graph else None,
+            _out_of_memory(memory, self.machine),
+            self._arrangements(plans, lowering, memory),
+        )
+
+    def _lower(self, plans: ExchangePlans) -> Lowering:
+        """Lower all programs, and optimise their exchanges."""
+        lowering = Lowering(
+            self.store,
+            plans,
+            self.machine,
+            sync_after_compute=needs_sync(self.settings.compute_level, self.machine),
+            host_group="GS1" if self.settings.sync_replicas_independently else "GS2",
+            blocks=block_settings(self.settings),
+        )
+        self._phase("lowerGlobally", lambda: lowering.lower(self.programs, selected=not self.settings.module))
+        optimise_exchanges(lowering.table, self.settings.exchange_optimisation)
+        return lowering
+
+    def _lowered_programs(self, lowering: Lowering, cycles: list[Int64Array | None]) -> LoweredPrograms:
+        """What the runtime walks over. `cycles` = cycles per tile of every program."""
+        blocks = block_settings(self.settings)
         recording = None
         if blocks is not None:
-            recording = block_recording(table, cycles, blocks, lowering.block_buffers, self.machine)
-        lowered = LoweredPrograms(
-            table,
+            recording = block_recording(lowering.table, cycles, blocks, lowering.block_buffers, self.machine)
+        return LoweredPrograms(
+            lowering.table,
             cycles,
             lowering.branches,
             lowering.function_roots,
@@ -139,46 +168,39 @@ class _Compiler:
             spans=lowering.spans,
             blocks=recording,
         )
-        problem = _out_of_memory(memory, self.machine)
-        infos = self.store.debug_infos
-        self._report_progress(PHASES)
-        serialized = serialized_graph(self.store, compilation) if self.settings.serialized_graph else None
-        arrangements = None
-        if self.settings.address_accurate:
-            parts = memory.part_of if memory else []
-            arrangements = Arrangements(plans, lowering.programs_by_debug_id(), parts)
-        return CompiledGraph(
-            compilation,
-            self.machine,
-            lowered,
-            len(self.programs),
-            infos,
-            GraphSource(self.store, tuple(self.programs)),
-            serialized,
-            problem,
-            arrangements,
-        )
+
+    def _arrangements(
+        self, plans: ExchangePlans, lowering: Lowering, memory: MemoryReport | None
+    ) -> Arrangements | None:
+        """What the address-accurate mode needs of the passes; None where it is off."""
+        if not self.settings.address_accurate:
+            return None
+        return Arrangements(plans, lowering.programs_by_debug_id(), memory.part_of if memory else [])
 
     def _lay_out_memory(
         self,
         plans: ExchangePlans,
         lowering: Lowering,
-        emap: ElementMap,
+        element_tiles: ElementMap,
         control: Sequence[Int64Array | None],
         overlays: Overlays,
     ) -> MemoryReport:
         store, machine, table = self.store, self.machine, lowering.table
         order = static_order(table, lowering.branches, lowering.function_roots)
-        v = store.variables
-        constant = np.array([c is not None for c in v.constant], np.bool_)
-        always = constant | np.array(v.host_visible, np.bool_) | np.array([bool(i) for i in v.initial], np.bool_)
+        variables = store.variables
+        constant = np.array([value is not None for value in variables.constant], np.bool_)
+        always = (
+            constant
+            | np.array(variables.host_visible, np.bool_)
+            | np.array([bool(i) for i in variables.initial], np.bool_)
+        )
         live = live_classes(table, order, plans.numels, always, len(plans.buffers), overlays)
         inventory = Inventory()
         has_interleaved = machine.region_split < machine.usable_bytes
-        interleaved = interleaved_variables(store.blocks, emap, len(v.numel), has_interleaved)
-        inventory.add_variables(v.name, v.debug_id, constant, interleaved, emap, live)
+        interleaved = interleaved_variables(store.blocks, element_tiles, len(variables.numel), has_interleaved)
+        inventory.add_variables(variables.name, variables.debug_id, constant, interleaved, element_tiles, live)
         inventory.add_buffers(plans.buffers, live)
-        add_overlay_memory(inventory, overlays, live.of_overlay)
+        overhead_memory.add_overlays(inventory, overlays, live.of_overlay)
         overhead_memory.add_vertices(inventory, store.blocks, machine, overlays.compute_sets())
         overhead_memory.add_local_copies(inventory, plans.local_copies, machine)
         overhead_memory.add_programs(inventory, table, control, lowering.packets, machine, overlays)
@@ -190,9 +212,11 @@ class _Compiler:
         overhead_memory.add_block_buffers(inventory, self.settings, lowering.block_buffers, machine)
         multi_access = self.settings.multi_access_copies
         copies = copied_pairs(table, len(store.compute_set_names), store.bases()) if multi_access else []
-        constraints = layout_constraints(store.blocks, emap, copies, len(v.numel), len(inventory.classes))
+        constraints = layout_constraints(
+            store.blocks, element_tiles, copies, len(variables.numel), len(inventory.classes)
+        )
         constraints = replace(constraints, fixed=self.addresses)
-        return memory_report(inventory, live, parts_of(live, emap), order, machine, constraints, self.settings)
+        return memory_report(inventory, live, parts_of(live, element_tiles), order, machine, constraints, self.settings)
 
     def _phase(self, name: str, work: Callable[[], T]) -> T:
         with pvti.Tracepoint(_channel, f"poplar::core::{name}"):

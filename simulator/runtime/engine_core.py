@@ -33,9 +33,9 @@ from simulator.runtime.clock.host_response import HostResponse
 from simulator.runtime.clock.segments import RunTime
 from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.host_end import HostEnd
-from simulator.runtime.host.host_side import Action, RunEndedError, RunStoppedError
 from simulator.runtime.recording.recorder import Recorder
 from simulator.runtime.values.arena import Place
+from simulator.runtime.values.host_side import Action, RunEndedError, RunStoppedError
 from simulator.runtime.values.numeric_plan import NumericPlan
 from simulator.runtime.values.vertex_threads import VertexThreads
 from simulator.runtime.watching.planted_errors import PlantedErrors

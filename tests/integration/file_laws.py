@@ -61,18 +61,17 @@ def check_regions(graph: Graph) -> None:
 
 
 def check_live_when_used(report: PlainReport, graph: Graph) -> int:
-    """What a vertex reads or writes in place, on its own tile, is live where its compute set runs. Returns how many
-    uses were looked at."""
-    store, looked = graph.store, 0
-    classes = dict(report.rows("SELECT id, eq_class FROM variables"))
-    at: dict[int, list[int]] = {}
+    """The bytes that a vertex reads or writes in place, on its own tile, are live there where its compute set runs; the
+    parts of a variable count together. Returns the number of uses that were checked."""
+    store, checked = graph.store, 0
+    indices: dict[int, list[int]] = {}
     query = """SELECT p.compute_set, l.liveness_index FROM liveness l JOIN programs p ON p.id = l.program
                JOIN program_types t ON t.id = p.type WHERE t.name = 'OnTileExecute' AND p.name NOT LIKE '%Arrange-%'"""
     for compute_set, index in report.rows(query):
-        at.setdefault(compute_set, []).append(index)
+        indices.setdefault(compute_set, []).append(index)
     for block in store.settled_blocks:
         for edges in block.edges.values():
-            if edges.offsets is not None or block.compute_set not in at:
+            if edges.offsets is not None or block.compute_set not in indices:
                 continue  # several regions may be gathered into a buffer first
             variables = store.variable_of(edges.starts).tolist()
             for variable, start, size, tile in zip(
@@ -81,12 +80,23 @@ def check_live_when_used(report: PlainReport, graph: Graph) -> int:
                 ends, tiles = store.mapping_of(variable)
                 inside = start - store.variables.base[variable]
                 first, last = np.searchsorted(ends, [inside, inside + size - 1], side="right")
-                if (tiles[first : last + 1] == tile).all() and classes[variable] >= 0:
-                    assert report.live_matrix[at[block.compute_set], classes[variable]].all(), store.variables.name[
-                        variable
-                    ]
-                    looked += 1
-    return looked
+                if (tiles[first : last + 1] == tile).all():
+                    name = store.variables.name[variable]
+                    live = live_bytes(report, name, tile)[indices[block.compute_set]]
+                    assert (live >= size * store.variables.type[variable].size).all(), name
+                    checked += 1
+    return checked
+
+
+def live_bytes(report: PlainReport, name: str, tile: int) -> Any:
+    """Bytes on a tile, at each liveness index, of all rows of variables of that name."""
+    rows = [row for (row,) in report.rows("SELECT id FROM variables WHERE name = ?", name)]
+    lowered = report.lowered[tile]
+    total = np.zeros(len(report.live_matrix), np.int64)
+    for at in np.flatnonzero(np.isin(lowered["variable"], rows)):
+        class_ = lowered["eq_class"][at]
+        total += lowered["bytes"][at] * (report.live_matrix[:, class_] if class_ >= 0 else 1)
+    return total
 
 
 def check_graph_file(report: PlainReport, graph: Graph) -> None:

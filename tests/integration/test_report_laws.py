@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simulator.poplar import Engine
+from simulator.poplar import FLOAT, Engine, Graph
+from simulator.poplar.program import Execute, Sequence
 from tests.integration import file_laws, memory_laws, time_laws
+from tests.integration.fuzz_codelets import codelets
 from tests.integration.plain_report import PlainReport
 from tests.integration.random_program import Pick
 from tests.integration.running import device, make, report_options, run_engine, seeded
@@ -63,6 +65,35 @@ def check_program(pick: Pick, folder: Path) -> None:
 @pytest.mark.parametrize("seed", range(25))
 def test_reports_of_random_programs(seed: int, tmp_path: Path) -> None:
     check_program(seeded(seed), tmp_path)
+
+
+def test_what_vertices_use_is_live_where_a_variable_has_parts(tmp_path: Path) -> None:
+    """Nothing reads most of a variable after its write, so that its two parts differ in liveness. The part that the
+    second compute set reads is the report's second row of that variable."""
+    with device(False, 4) as place:
+        graph = Graph(place)
+        graph.addCodelets(codelets(FLOAT))
+        given, wide, narrow = (graph.addVariable(FLOAT, [n], name) for n, name in ((35, "x"), (35, "wide"), (5, "y")))
+        graph.setInitialValue(given, 1.0)
+        program = Sequence()
+        for name, source, target in (("first", given, wide), ("second", wide[:5], narrow)):
+            compute_set = graph.addComputeSet(name)
+            vertex = graph.addVertex(compute_set, f"Twice_{FLOAT.name}", {"x": source, "y": target})
+            for part in (source, target, vertex):
+                graph.setTileMapping(part, 2)
+            program.add(Execute(compute_set))
+        graph.setTileMapping(wide, 2)
+        graph.createHostRead("y", narrow)
+        with Engine(graph, program, report_options(tmp_path)) as engine:
+            engine.load(place)
+            engine.run(0)
+    report = PlainReport(tmp_path)
+    rows = report.rows("SELECT eq_class, bytes FROM variables WHERE name = 'wide' ORDER BY id")
+    assert [(len(report.classes[c]), b) for c, b in rows] == [(1, 120), (1, 20)]
+    live = file_laws.live_bytes(report, "wide", 2)
+    assert live[live > 0].tolist() == [140, 20]
+    assert file_laws.check_live_when_used(report, graph) == 4
+    report.close()
 
 
 @pytest.mark.full

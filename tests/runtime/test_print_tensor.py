@@ -3,7 +3,7 @@
 import numpy as np
 
 from simulator.poplar.program import FloatFormat, PrintTensorFmt
-from simulator.runtime.host.print_tensor import tensor_text
+from simulator.runtime.values.print_tensor import tensor_text
 
 PLAIN = PrintTensorFmt()
 

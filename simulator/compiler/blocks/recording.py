@@ -61,7 +61,11 @@ def buffer_tiles(table: ProgramTable, settings: BlockSettings, machine: Machine)
 
 
 def block_recording(
-    table: ProgramTable, cycles: list[Int64Array | None], settings: BlockSettings, buffers: Int64Array, machine: Machine
+    table: ProgramTable,
+    cycles: list[Int64Array | None],
+    settings: BlockSettings,
+    buffers: Int64Array,
+    machine: Machine,
 ) -> BlockRecording:
     """Plan the recording. `cycles` per row as the clock takes them."""
     busy = BusyTiles(table, cycles, table.function_roots, machine)

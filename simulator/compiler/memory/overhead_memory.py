@@ -1,4 +1,6 @@
-"""Overhead memory: the compiler's own always-live memory per tile, for code, vertices, counters, headers and stacks."""
+"""Overhead memory: the compiler's own memory per tile, for code, vertices, counters, headers and stacks.
+
+All of it is always live but the overlays of functions."""
 
 from __future__ import annotations
 
@@ -149,6 +151,17 @@ def add_programs(
     ids = np.zeros(machine.tiles, np.int64)
     ids[CONTROL_TILE :: machine.tiles_per_ipu] = footprint.CONTROL_ID_BYTES
     own("controlId", ids)
+
+
+def add_overlays(inventory: Inventory, overlays: Overlays, of_overlay: Int64Array) -> None:
+    """Add the memory of overlays, live as `of_overlay` says, and the copies in LOCAL buffers, which are always live."""
+    for number, overlay in enumerate(overlays.overlays):
+        name = f"function {overlay.function}"
+        for category, size in (("sharedCodeStorage", overlay.code), ("sharedDataStorage", overlay.data)):
+            if size.any():
+                inventory.add_overlay(category, name, size, int(of_overlay[number]))
+            if number in overlays.stored:
+                inventory.add_overhead(category, f"{name} buffer", size)
 
 
 def add_packet_headers(inventory: Inventory, packets: Int64Array) -> None:

@@ -23,15 +23,11 @@ from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.ir.static_order import StaticOrder
 from simulator.compiler.lowering.function_buffers import FunctionCopy
 from simulator.compiler.machine import Machine
-from simulator.compiler.memory.inventory import Inventory
 from simulator.compiler.memory.vertex_memory import vertex_memory
 from simulator.graph.objects import Function, FunctionBuffer
 
 if TYPE_CHECKING:
     from simulator.graph.vertices import VertexBlock
-
-
-CODE, DATA = "sharedCodeStorage", "sharedDataStorage"
 
 
 @dataclass(frozen=True)
@@ -171,14 +167,3 @@ def _below(table: ProgramTable, root: int) -> set[int]:
         rows.add(row)
         pending += table.children[row]
     return rows
-
-
-def add_overlay_memory(inventory: Inventory, overlays: Overlays, of_overlay: Int64Array) -> None:
-    """Add the memory of overlays, live as `of_overlay` says, and the copies in LOCAL buffers."""
-    for number, overlay in enumerate(overlays.overlays):
-        name = f"function {overlay.function}"
-        for category, size in ((CODE, overlay.code), (DATA, overlay.data)):
-            if size.any():
-                inventory.add_overlay(category, name, size, int(of_overlay[number]))
-            if number in overlays.stored:
-                inventory.add_overhead(category, f"{name} buffer", size)

@@ -14,7 +14,7 @@ from simulator.runtime.values.choices import decision, ending
 
 if TYPE_CHECKING:
     from simulator.compiler.compiled_graph import LoweredPrograms
-    from simulator.runtime.host.host_side import HostSide
+    from simulator.runtime.values.host_side import HostSide
 
 Action = Callable[[], None]
 

@@ -26,7 +26,7 @@ from simulator.runtime.address_accurate.walk import branch_actions
 
 if TYPE_CHECKING:
     from simulator.compiler.compiled_graph import Arrangements, CompiledGraph
-    from simulator.runtime.host.host_side import HostSide
+    from simulator.runtime.values.host_side import HostSide
     from simulator.runtime.values.numeric_plan import NumericPlan
 
 

@@ -17,7 +17,7 @@ from simulator.runtime.address_accurate.tile_memory import TileMemory
 
 if TYPE_CHECKING:
     from simulator.graph.tensor import Tensor
-    from simulator.runtime.host.host_side import HostSide
+    from simulator.runtime.values.host_side import HostSide
 
 
 @dataclass(frozen=True)

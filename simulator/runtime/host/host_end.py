@@ -20,12 +20,12 @@ from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import PrintTensorFmt, Program
 from simulator.runtime.host.host_buffers import fixed_memory, memory_of
 from simulator.runtime.host.host_functions import HostFunctions
-from simulator.runtime.host.host_side import RunStoppedError
-from simulator.runtime.host.print_tensor import tensor_text
 from simulator.runtime.host.quarter_ends import QuarterEnds, checked
 from simulator.runtime.host.remote_memory import RemoteMemory
 from simulator.runtime.host.streams import StreamInfo, Streams
+from simulator.runtime.values.host_side import RunStoppedError
 from simulator.runtime.values.numeric_plan import NumericPlan
+from simulator.runtime.values.print_tensor import tensor_text
 from simulator.runtime.watching.watch import Action, Watcher, wrap_lowered, wrap_program
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from simulator.arrays import AnyArray
 from simulator.base.quarter import QuarterMetadata
 from simulator.runtime.host.callback_threads import CallbackThreads
-from simulator.runtime.host.host_side import RunStoppedError
 from simulator.runtime.host.resumable_callback import (
     CallbackDroppedError,
     ResumableStreamCallback,
@@ -20,6 +19,7 @@ from simulator.runtime.host.resumable_callback import (
     start_resumable,
 )
 from simulator.runtime.host.stream_callback import StreamCallbackHandle
+from simulator.runtime.values.host_side import RunStoppedError
 
 
 class CircularBuffer:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from simulator.compiler.ir.program_visits import Place
 from simulator.graph import program as host
-from simulator.runtime.host.host_side import RunEndedError
-from simulator.runtime.host.print_tensor import tensor_text
+from simulator.runtime.values.host_side import RunEndedError
+from simulator.runtime.values.print_tensor import tensor_text
 
 Values = Sequence[int]
 Decision = Callable[[Values], int]

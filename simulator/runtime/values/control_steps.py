@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from simulator.runtime.values.choices import Decision
 
 if TYPE_CHECKING:
-    from simulator.runtime.host.host_side import Action, HostSide, Step
     from simulator.runtime.values.arena import Arena, Place
+    from simulator.runtime.values.host_side import Action, HostSide, Step
 
 
 def choice(control: Place, decide: Decision, branches: Sequence[Step]) -> Step:

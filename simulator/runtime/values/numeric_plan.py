@@ -18,11 +18,11 @@ from simulator.codelets.printing import places_of
 from simulator.compiler.ir.program_visits import Place as ProgramPlace
 from simulator.compiler.ir.program_visits import ProgramVisits
 from simulator.graph import program as host
-from simulator.runtime.host.host_side import Action, HostSide, Leaf, Step
 from simulator.runtime.values import control_steps, transfer_steps
 from simulator.runtime.values.arena import Arena, ArenaLayout, Place, arenas
 from simulator.runtime.values.choices import decision, ending
 from simulator.runtime.values.compiled_vertices import CompiledBlock
+from simulator.runtime.values.host_side import Action, HostSide, Leaf, Step
 from simulator.runtime.values.kernels import kernel
 from simulator.runtime.values.temporaries import shared_slots
 from simulator.runtime.values.vertices import BlockPlan

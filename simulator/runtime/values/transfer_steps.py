@@ -10,8 +10,8 @@ import numpy as np
 from simulator.graph import program as host
 
 if TYPE_CHECKING:
-    from simulator.runtime.host.host_side import Action, HostSide, Leaf, Step
     from simulator.runtime.values.arena import Arena, Place
+    from simulator.runtime.values.host_side import Action, HostSide, Leaf, Step
 
 
 def between_replicas(source: Place, destination: Place, replica_map: Sequence[int]) -> Step:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import Copy, CrossReplicaCopy, Execute, PrintTensorFmt, Program
 from simulator.graph.tensor import Tensor
-from simulator.runtime.host.print_tensor import tensor_text
 from simulator.runtime.values.arena import Arena, ArenaLayout
 from simulator.runtime.values.compute_set_edges import edges_of
+from simulator.runtime.values.print_tensor import tensor_text
 from simulator.runtime.watching.watch import Action
 
 if TYPE_CHECKING:
