@@ -17,12 +17,14 @@ import numpy.typing as npt
 
 from simulator.arrays import Float64Array, UInt8Array
 from simulator.base.errors import tensor_metadata_error
+from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 
 NAN_BYTE = 0x80
 MIN_SCALE, MAX_SCALE = -32, 31
 _FORMAT_BIT, _SCALE_BITS = 0x80, 0x3F
 
 
+@methods_refuse_wrong_arguments()
 class QuarterMetadata:
     """How the bytes of a QUARTER tensor are read: a format and a scale (a power of two, -32 to 31).
 
@@ -48,7 +50,7 @@ class QuarterMetadata:
             raise tensor_metadata_error(
                 f"{format!r} is not a format of QUARTER; use QuarterMetadata.Format.F143 or F152."
             )
-        if scale is None or not MIN_SCALE <= int(scale) <= MAX_SCALE:
+        if not isinstance(scale, int | np.integer) or not MIN_SCALE <= scale <= MAX_SCALE:
             raise tensor_metadata_error(f"The scale of QUARTER metadata is {MIN_SCALE} to {MAX_SCALE}, not {scale}.")
         self._format = format
         self._scale = int(scale)

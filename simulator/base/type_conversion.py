@@ -71,7 +71,10 @@ class TypeTraits:
 
     def values(self, raw: Any) -> AnyArray:
         """The values that bytes (any buffer) hold; `type_error` where they are no whole number of them."""
-        data = memoryview(raw).cast("B")
+        try:
+            data = memoryview(raw).cast("B")
+        except TypeError:
+            raise type_error(f"{raw!r:.60} is no buffer of values ({self.dtype}); give bytes or an array.") from None
         if len(data) % self.size:
             raise type_error(f"{len(data)} bytes are no whole number of values of {self.size} bytes ({self.dtype}).")
         return np.frombuffer(data, self.dtype)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from simulator.arrays import AnyArray
 from simulator.base.errors import overflow_error, type_error
 from simulator.base.quarter import QuarterMetadata
 from simulator.base.quarter import largest as largest_quarter
+from simulator.base.wrong_arguments import checks_arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +164,23 @@ HALF_MAX = 65504.0
 NO_LIMIT = 2**32 - 1
 
 
-class Interval(NamedTuple):
-    """A half-open interval [begin, end)."""
-
+class _Bounds(NamedTuple):
     begin: int
     end: int
+
+
+class Interval(_Bounds):
+    """A half-open interval [begin, end). Raises `type_error` for what are no whole numbers."""
+
+    __slots__ = ()
+
+    def __new__(cls, begin: int, end: int) -> Interval:
+        if type(begin) is not int or type(end) is not int:
+            try:
+                begin, end = index(begin), index(end)
+            except TypeError:
+                raise type_error(f"Interval: begin and end must be whole numbers, not {begin!r} and {end!r}.") from None
+        return tuple.__new__(cls, (begin, end))
 
     def size(self) -> int:
         return self.end - self.begin
@@ -206,16 +220,19 @@ class DataStreamType(Enum):
     DeviceToHostBuffer = "device to host buffer"
 
 
+@checks_arguments
 def isHostToDevice(type_: DataStreamType) -> bool:
     """Whether data go to the device."""
     return type_ in (DataStreamType.HostToDeviceFIFO, DataStreamType.HostToDeviceBuffer)
 
 
+@checks_arguments
 def isDeviceToHost(type_: DataStreamType) -> bool:
     """Whether data come from the device."""
     return not isHostToDevice(type_)
 
 
+@checks_arguments
 def isRemoteBuffer(type_: DataStreamType) -> bool:
     """Whether the stream is one end of a remote buffer."""
     return type_ in (DataStreamType.HostToDeviceBuffer, DataStreamType.DeviceToHostBuffer)

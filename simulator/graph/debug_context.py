@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.base.errors import graph_object_creation_error
 from simulator.base.user_files import is_users
+from simulator.base.wrong_arguments import constructor_checks_arguments
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
@@ -51,6 +52,7 @@ class DebugInfo:
         self.store.debug_infos[self.id]["outputs"].update(outputs)
 
 
+@constructor_checks_arguments
 @dataclass(frozen=True)
 class DebugNameAndId:
     """A name below a parent record."""
@@ -78,6 +80,8 @@ class DebugContext:
         if isinstance(above, DebugNameAndId):
             own = "/".join(part for part in (above.name, own) if part)
             above = above.parent
+        if location is not None and not isinstance(location, SourceLocation):
+            raise graph_object_creation_error(f"{location!r:.60} is not a SourceLocation; give its file and line.")
         self.name = own
         self.parent = above
         self.location = location or user_location()
@@ -96,9 +100,9 @@ def as_context(value: Context | None) -> DebugContext:
     """`value` as a `DebugContext`; a pair (DebugInfo, name) is a name below that record."""
     if isinstance(value, DebugContext):
         return value
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and len(value) == 2:
         return DebugContext(value[1], value[0])
-    return DebugContext(value or "")
+    return DebugContext("" if value is None else value)
 
 
 def record(

@@ -125,6 +125,7 @@ class VertexRef:
     """A vertex that was added by `addVertex`: a row of an open block."""
 
     __slots__ = ("builder", "row")
+    __iter__ = None  # a name in [] is a field; nothing is iterated over
 
     def __init__(self, builder: BlockBuilder, row: int) -> None:
         self.builder = builder
@@ -158,6 +159,7 @@ class FieldRef:
     vertex: VertexRef
     name: str
     index: int | None = None
+    __iter__ = None  # any number in [] is an element, so that iterating would not end
 
     def __getitem__(self, index: int) -> FieldRef:
         if self.index is not None or index < 0:

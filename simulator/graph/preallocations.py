@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from simulator.base.errors import invalid_tile_mapping
+from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 
 #: (tile, begin, end, address): elements [begin, end) of the variable, at a byte of the tile's memory; -1 = anywhere.
 Parts = tuple[tuple[int, int, int, int], ...]
 
 
+@methods_refuse_wrong_arguments()
 class Preallocations:
     """Tiles of external variables, by the symbol given to `Graph.addExternalVariable`.
 
@@ -27,6 +29,8 @@ class Preallocations:
 
     def add(self, symbol: str, place: int | Iterable[tuple[Any, ...]]) -> None:
         """Set the place of one variable; it replaces an earlier one."""
+        if not isinstance(symbol, str):
+            raise invalid_tile_mapping(f"Preallocations: {symbol!r:.60} is not the name of a symbol.")
         if isinstance(place, int) and not isinstance(place, bool):
             self.parts[symbol] = place
             return

@@ -24,6 +24,7 @@ from simulator.base.types import (
     VariableInterval,
     VariableRef,
 )
+from simulator.base.wrong_arguments import MISTAKES, methods_refuse_wrong_arguments, refuse, refuses_wrong_arguments
 from simulator.graph.strides import checked_dimension, checked_shape, partial_permutation, permutation, rolled
 from simulator.graph.view import View, joined
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
 
 
+@methods_refuse_wrong_arguments(but=("slice", "rank", "shape", "numElements", "elementType", "valid", "regions"))
 class Tensor:
     """A view; made by `Graph.addVariable`, `Graph.addConstant` and by views of other tensors. `Tensor()` is invalid."""
 
@@ -55,16 +57,22 @@ class Tensor:
     def slice(self, begin: Any = 0, end: Any = None, dimension: int = 0, *, region: Interval | None = None) -> Tensor:
         """Elements [begin, end) of one dimension, or of each dimension; `index_error` when outside the tensor."""
         view = self.view
-        if region is not None or isinstance(begin, Interval):
-            interval = region or begin
-            view = view.sliced(interval.begin, interval.end, dimension if end is None else end)
-        elif isinstance(begin, Sequence):
-            if len(begin) != len(end) or len(begin) > len(view.shape):
-                raise index_error(f"slice: {list(begin)} and {list(end)} do not fit a tensor of rank {self.rank()}.")
-            for axis, (b, e) in enumerate(zip(begin, end, strict=True)):
-                view = view.sliced(b, e, axis)
-        else:
-            view = view.sliced(begin, end, dimension)
+        try:
+            if region is not None or isinstance(begin, Interval):
+                interval = region or begin
+                view = view.sliced(interval.begin, interval.end, dimension if end is None else end)
+            elif isinstance(begin, Sequence):
+                if len(begin) != len(end) or len(begin) > len(view.shape):
+                    raise index_error(
+                        f"slice: {list(begin)} and {list(end)} do not fit a tensor of rank {self.rank()}."
+                    )
+                for axis, (b, e) in enumerate(zip(begin, end, strict=True)):
+                    view = view.sliced(b, e, axis)
+            else:
+                view = view.sliced(begin, end, dimension)
+        except MISTAKES as error:
+            refuse(error, Tensor.slice, (self, begin, end, dimension), {})
+            raise
         return tensor_of(self.element_type, view)
 
     def slices(self, intervals: Sequence[int | Interval | Sequence[Interval]], dimension: int = 0) -> list[Tensor]:
@@ -92,7 +100,14 @@ class Tensor:
 
     def __getitem__(self, key: Any) -> Tensor:
         """Indices, Python slices (steps too), an `Interval` and `...`, as NumPy takes them."""
-        return tensor_of(self.element_type, self.view.indexed(key))
+        try:
+            return tensor_of(self.element_type, self.view.indexed(key))
+        except MISTAKES as error:
+            if isinstance(error, index_error):
+                raise
+            raise index_error(
+                f"{key!r:.60} is no index of a tensor; give whole numbers, slices, an Interval or '...'."
+            ) from None
 
     def __iter__(self) -> Iterator[Tensor]:
         return (tensor_of(self.element_type, self.view.at(i, 0)) for i in range(len(self)))
@@ -367,15 +382,15 @@ def require_valid(tensor: Tensor) -> None:
 def concat(tensors: Sequence[Tensor], dimension: int = 0) -> Tensor: ...
 @overload
 def concat(first: Tensor, second: Tensor, dimension: int = 0) -> Tensor: ...
-def concat(  # type: ignore[misc]  # names are those of the overloads
-    first: Any = None, second: Any = None, dimension: int = 0, *, tensors: Any = None
-) -> Tensor:
+@refuses_wrong_arguments  # type: ignore[misc]  # names are those of the overloads
+def concat(first: Any = None, second: Any = None, dimension: int = 0, *, tensors: Any = None) -> Tensor:
     """Tensors one after another along a dimension; all other dimensions and the types must be equal."""
     pair = isinstance(first, Tensor)
     parts: list[Tensor] = [first, second] if pair else list(first if tensors is None else tensors)
     return _concatenated(parts, dimension if pair or second is None else second)
 
 
+@refuses_wrong_arguments
 def append(first: Tensor, second: Tensor, dimension: int = 0) -> Tensor:
     """`second`, one rank lower than `first`, as one more element of a dimension of `first`."""
     return _concatenated([first, second.expand([dimension])], dimension)

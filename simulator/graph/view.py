@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,6 +163,8 @@ class View:
     def sliced(self, begin: int, end: int, axis: int) -> View:
         """Elements [begin, end) of one dimension; `index_error` when outside the view."""
         shape = self.shape
+        if type(begin) is not int or type(end) is not int:
+            begin, end = index(begin), index(end)
         if not 0 <= axis < len(shape):
             checked_dimension(len(shape), axis, "slice")
         if not 0 <= begin <= end <= shape[axis]:
@@ -231,7 +234,7 @@ class View:
         """Every `stride`-th element of a dimension, from its first."""
         if self.strides is None:
             return self._by_elements(lambda e: e[(ALL,) * axis + (slice(None, None, stride),)])
-        count = -(-self.shape[axis] // stride)
+        count = -(-self.shape[axis] // index(stride))
         shape = (*self.shape[:axis], count, *self.shape[axis + 1 :])
         strides = (*self.strides[:axis], self.strides[axis] * stride, *self.strides[axis + 1 :])
         return self.with_strides(self.start, shape, strides)
@@ -267,7 +270,7 @@ class View:
 
     def repeated(self, times: int, axis: int, place: int) -> View:
         """A dimension of `times` equal copies put before dimension `place`, then fused with dimension `axis`."""
-        if times < 0:
+        if index(times) < 0:
             raise index_error(f"A tensor cannot be repeated {times} times.")
         shape = (*self.shape[:place], times, *self.shape[place:])
         fused = (*self.shape[:axis], self.shape[axis] * times, *self.shape[axis + 1 :])

@@ -12,6 +12,7 @@ from typing import Any
 
 from simulator.base.errors import poplar_error
 from simulator.base.types import UNSIGNED_INT
+from simulator.base.wrong_arguments import checks_arguments, constructor_checks_arguments
 from simulator.codelets.float_state import BITS, current
 from simulator.codelets.vertex import Input, Output, SupervisorVertex
 from simulator.graph.debug_context import Context
@@ -22,6 +23,7 @@ from simulator.programming.graph import Graph
 _ALL = (1 << len(BITS)) - 1
 
 
+@constructor_checks_arguments
 @dataclass(frozen=True)
 class FloatingPointBehaviour:
     """The flags of floating-point arithmetic on tiles. inv, div0, oflo: stop the program at an invalid operation, a
@@ -84,6 +86,7 @@ class _RestoreFloatingPoint(SupervisorVertex):
         return 3 * 6  # a guess: load, put, return
 
 
+@checks_arguments
 def setFloatingPointBehaviour(
     graph: Graph, prog: Sequence, behaviour: FloatingPointBehaviour | Tensor, debugContext: Context = ""
 ) -> None:
@@ -91,21 +94,18 @@ def setFloatingPointBehaviour(
     getAndModifyFloatingPointBehaviour returned. Raises `poplar_error` for anything else."""
     if isinstance(behaviour, Tensor):
         _restore(graph, prog, behaviour, debugContext)
-    elif isinstance(behaviour, FloatingPointBehaviour):
-        _modify(graph, prog, _ALL, behaviour.word(), debugContext)
     else:
-        raise poplar_error(
-            f"setFloatingPointBehaviour: {behaviour!r} is neither a FloatingPointBehaviour nor a tensor from "
-            "getAndModifyFloatingPointBehaviour."
-        )
+        _modify(graph, prog, _ALL, behaviour.word(), debugContext)
 
 
+@checks_arguments
 def setStochasticRounding(graph: Graph, prog: Sequence, behaviour: bool, debugContext: Context = "") -> None:
     """Append to `prog` a program that turns stochastic rounding of halves on or off, and changes nothing else."""
     esr = FloatingPointBehaviour(False, False, False, True, False).word()
     _modify(graph, prog, 0 if behaviour else esr, esr if behaviour else 0, debugContext)
 
 
+@checks_arguments
 def getAndModifyFloatingPointBehaviour(
     graph: Graph,
     prog: Sequence,

@@ -28,6 +28,13 @@ from simulator.base.types import (
     VariableMappingMethod,
     VariableRef,
 )
+from simulator.base.wrong_arguments import (
+    MISTAKES,
+    check_flags,
+    checks_arguments,
+    methods_refuse_wrong_arguments,
+    refuse,
+)
 from simulator.graph.debug_context import Context, DebugInfo, as_context, record
 from simulator.graph.objects import (
     ComputeSet,
@@ -70,6 +77,7 @@ from simulator.programming.vertices import Connections
 __all__ = ["Graph"]
 
 
+@methods_refuse_wrong_arguments(but=("addVertex", "connect", "setInitialValue", "setTileMapping"))
 class Graph:
     """A graph program: variables, vertices, compute sets, streams and functions for one target.
 
@@ -115,6 +123,7 @@ class Graph:
         """The number of replicas of the graph that run at once, each on IPUs of its own."""
         return self.store.replicas
 
+    @checks_arguments
     def addDebugInfo(self, debugContext: Context, layer: str, **arguments: Any) -> DebugInfo:
         """Record an operation of a library; pass the result as context to the objects that the operation makes."""
         context = as_context(debugContext)
@@ -338,7 +347,11 @@ class Graph:
         A dict {replica: value} gives an UNSIGNED_INT scalar another value in each replica; `graph_replication_error`
         unless it names every replica. Raises `tensor_creation_error` for constants and aliases, `type_error` where the
         number of values does not fit, `tensor_metadata_error` for QUARTER tensors whose metadata is not known yet."""
-        initial_values.set_initial_value(self.state, arguments, names)
+        try:
+            initial_values.set_initial_value(self.state, arguments, names)
+        except MISTAKES as error:
+            refuse(error, Graph.setInitialValue, (self, *arguments), names)
+            raise
 
     @overload
     def setInitialValueHalf(self, t: Tensor, val: Any) -> None: ...
@@ -363,7 +376,12 @@ class Graph:
 
         A later call wins. Raises `invalid_tile_mapping` for tiles that the graph does not have, and for intervals
         outside the tensor or covering an element twice."""
-        mapping.set_tile_mapping(self.state, what, where, names)
+        try:
+            mapping.set_tile_mapping(self.state, what, where, names)
+        except MISTAKES as error:
+            given = tuple(value for value in (what, where) if value is not None)
+            refuse(error, Graph.setTileMapping, (self, *given), names)
+            raise
 
     def setTileMappingIntervals(self, t: Tensor, begins: Int64Array, ends: Int64Array, tiles: Int64Array) -> None:
         """`setTileMapping` by columns: flattened interval i, [begins[i], ends[i]), goes to tiles[i]."""
@@ -385,6 +403,8 @@ class Graph:
 
         Raises `invalid_tile_mapping` when an element is unmapped and `requireComplete` (without `isComplete`), or lies
         on a tile that this virtual graph does not have and not `allowExternal`."""
+        check_flags("Graph.getTileMapping", requireComplete=requireComplete, allowExternal=allowExternal)
+        check_flags("Graph.getTileMapping", isComplete=isComplete is not None and isComplete)
         return mapping.tile_mapping(self.state, t, requireComplete, allowExternal, isComplete)
 
     def getTileMappingIntervals(self, t: Tensor) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -424,6 +444,8 @@ class Graph:
         `removeAliasedIntervals` leaves out elements that an earlier interval names. With `aliases`, the pair of that
         and one number for each interval returned, equal for intervals that are the same elements of memory; intervals
         are cut where only a part of them is. Raises `index_error` for intervals outside the tensor."""
+        check_flags("Graph.getSortedContiguousRegions", removeAliasedIntervals=removeAliasedIntervals)
+        check_flags("Graph.getSortedContiguousRegions", aliases=aliases is not None and aliases)
         return order.sorted_regions(self.state, t, regions, removeAliasedIntervals, aliases)
 
     def getSimplifyingRearranger(self, t: Tensor) -> TensorRearranger:
@@ -501,6 +523,7 @@ class Graph:
         (`link_error`). Raises `parse_error` for text that is no such list."""
         codelets.add_placeholders(self.state, stream, targetName)
 
+    @checks_arguments
     def hasCodelet(self, codeletName: str) -> bool:
         """Whether `addCodelets` registered a vertex type of this name."""
         return codeletName in self.store.vertex_types
@@ -518,7 +541,11 @@ class Graph:
 
         A value for an edge field becomes a constant on the vertex's tile. Raises `unknown_vertex_type`,
         `unknown_field`, `type_error`, `graph_connection_error`."""
-        return vertices.add_vertex(self.state, cs, vertexType, connections)
+        try:
+            return vertices.add_vertex(self.state, cs, vertexType, connections)
+        except MISTAKES as error:
+            refuse(error, Graph.addVertex, (self, cs, vertexType, connections), {})
+            raise
 
     def addExternalExchangeVertex(
         self, cs: ComputeSet, vertexType: str | VertexType, incomingDownCount: int, usesEastEdge: bool, sendsXReq: bool
@@ -568,7 +595,11 @@ class Graph:
         A scalar edge takes rank 0, a vector rank 1, a vector of edges rank 1, a vector of vectors rank 2 or a list; a
         value becomes a constant on the vertex's tile. Raises `graph_connection_error` for what does not fit,
         `type_error` for another element type, `unknown_field`."""
-        fields.connect(self.state, arguments, names)
+        try:
+            fields.connect(self.state, arguments, names)
+        except MISTAKES as error:
+            refuse(error, Graph.connect, (self, *arguments), names)
+            raise
 
     def setFieldSize(self, field: FieldRef, size: int) -> None:
         """Set the number of elements of a vector field. Its elements can be connected or set one by one, before or
@@ -645,10 +676,12 @@ class Graph:
         """A stream whose Copy programs write `numElements` elements to the host. Option: splitLimit (bytes)."""
         return streams.device_to_host_fifo(self.store, handle, elementType, numElements, options)
 
+    @checks_arguments
     def createHostWrite(self, handle: str, t: Tensor, rearrangeOnHost: bool = False) -> None:
         """Let `Engine.writeTensor(handle, ...)` write the tensor."""
         streams.host_copy(self.state, "write", handle, t, rearrangeOnHost)
 
+    @checks_arguments
     def createHostRead(self, handle: str, t: Tensor, rearrangeOnHost: bool = False) -> None:
         """Let `Engine.readTensor(handle, ...)` read the tensor."""
         streams.host_copy(self.state, "read", handle, t, rearrangeOnHost)

@@ -11,10 +11,12 @@ from simulator.arrays import Int64Array
 from simulator.base import regions as region_lists
 from simulator.base.errors import index_error
 from simulator.base.types import Interval
+from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 from simulator.graph.tensor import Tensor, tensor_of
 from simulator.programming.state import GraphState
 
 
+@methods_refuse_wrong_arguments()
 class TensorRearranger:
     """A reordering of the elements of flattened tensors, as intervals: interval i of the result is
     [begins[i], ends[i]) of the original. Made by `Graph.getSimplifyingRearranger`."""

@@ -151,6 +151,8 @@ def serialize_tensors(store: GraphStore, out: Any, tensors: Sequence[Tensor], fo
 
 def deserialize_tensors(state: GraphState, in_: Any, format_: SerializationFormat) -> list[Tensor]:
     """`Graph.deserializeTensors`."""
+    if not hasattr(in_, "read"):
+        raise poplar_error(f"deserializeTensors: {in_!r:.60} is not a file to read; give open(path, 'rb').")
     views = _checked_views(in_.read() if format_ is SerializationFormat.Binary else b"", format_)
     variables = [new_variable(state, type_named(v.type), [v.num_elements], v.name) for v in views.variables]
     return [_tensor_of_entry(state, t, variables) for t in views.tensors]

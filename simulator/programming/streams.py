@@ -185,8 +185,9 @@ def add_function(store: GraphStore, program: Program, context: Context) -> Funct
     """`Graph.addFunction`."""
     if not isinstance(program, Program):
         raise graph_object_creation_error(f"addFunction needs a program, got {program!r}.")
+    own = as_context(context)
     store.functions.append(program.as_part())
-    record(store, as_context(context), "function")
+    record(store, own, "function")
     return Function(len(store.functions) - 1, store)
 
 

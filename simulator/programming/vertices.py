@@ -10,7 +10,12 @@ import numpy.typing as npt
 
 from simulator.arrays import Int64Array
 from simulator.base import regions
-from simulator.base.errors import graph_connection_error, graph_object_creation_error, unknown_field
+from simulator.base.errors import (
+    graph_connection_error,
+    graph_object_creation_error,
+    invalid_tile_mapping,
+    unknown_field,
+)
 from simulator.graph.debug_context import Context, as_context, record
 from simulator.graph.objects import ComputeSet, VertexRef
 from simulator.graph.store import GraphStore
@@ -155,7 +160,11 @@ def add_vertices(
     store = state.store
     _require_compute_set(store, cs)
     type_ = type_of(store, vertex_type)
-    device = state.device_tiles(np.asarray(tiles, np.int64).reshape(-1))
+    try:
+        given_tiles = np.asarray(tiles, np.int64).reshape(-1)
+    except (TypeError, ValueError, OverflowError):
+        raise invalid_tile_mapping(f"addVertices: {tiles!r:.60} are not the numbers of tiles.") from None
+    device = state.device_tiles(given_tiles)
     n = len(device)
     given, given_values = dict(edges), dict(values or {})
     _check_names(type_, given.keys(), given_values.keys())

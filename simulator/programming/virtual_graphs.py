@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def _with_tiles(state: GraphState, tiles: Int64Array, ipus: int) -> GraphState:
 
 def tile_of_top_level(state: GraphState, top: GraphState, tile: int) -> int:
     """`Graph.convertTopLevelGraphTileToTile`: the tile of `state` that a tile of the top level graph is."""
-    if not 0 <= tile < top.num_tiles:
+    if not 0 <= index(tile) < top.num_tiles:
         raise invalid_tile_mapping(f"Tile {tile} is not one of the {top.num_tiles} tiles of the graph.")
     own = int(state.graph_tiles(np.array([tile], np.int64))[0])
     if not 0 <= own < state.num_tiles:

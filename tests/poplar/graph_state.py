@@ -45,7 +45,7 @@ def _plain(value: Any) -> Any:
         return _plain([value.rows, value.starts, value.lengths, value.opens])
     if is_dataclass(value) and not isinstance(value, type):
         # Blocks are brought up to date when they are read; what fills them is compared above.
-        lazy = ("tiles", "edges", "values", "first_id", "cycles", "flops")
+        lazy = ("tiles", "edges", "values", "first_id", "cycles", "flops", "store")
         return [_plain(getattr(value, f.name)) for f in fields(value) if f.name not in lazy]
     if hasattr(value, "_units"):
         return _plain([[unit.key for unit in value._units], value._paths, value._texts])

@@ -12,6 +12,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any, ClassVar, overload
 
 from simulator.base.errors import control_program_error
+from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 from simulator.graph.debug_context import Context, DebugContext, as_context
 from simulator.graph.tensor import Tensor
 
@@ -20,6 +21,9 @@ class Program:
     """The base of all programs."""
 
     debug: DebugContext
+
+    def __init_subclass__(cls) -> None:
+        methods_refuse_wrong_arguments()(cls)
 
     def isEmpty(self) -> bool:
         return False

@@ -7,6 +7,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any, overload
 
 from simulator.base.errors import graph_connection_error, graph_replication_error
+from simulator.base.wrong_arguments import check_flags
 from simulator.graph.debug_context import Context, as_context
 from simulator.graph.objects import DataStream, Function, FunctionBuffer, RemoteBuffer
 from simulator.graph.programs.base import Program
@@ -60,7 +61,7 @@ class Copy(Program):
         **names: Any,
     ) -> None:
         source, destination, rest = _ends(arguments, names)
-        flag = bool(rest.pop(0)) if rest and isinstance(rest[0], bool) else False
+        flag = rest.pop(0) if rest and isinstance(rest[0], bool) else None
         offset = rest.pop(0) if rest and isinstance(rest[0], Tensor) else offset
         debugContext = rest.pop(0) if rest else debugContext
         if rest:
@@ -72,7 +73,7 @@ class Copy(Program):
         ends = (source, destination)
         if all(isinstance(end, Tensor) for end in ends):
             self.kind = "tensor"
-            self.dont_outline = flag or dontOutline
+            self.dont_outline = bool(flag) or dontOutline
             check_tensor_copy(source, destination)
         elif any(isinstance(end, RemoteBuffer) for end in ends):
             self.kind = "from_remote" if isinstance(source, RemoteBuffer) else "to_remote"
@@ -80,11 +81,11 @@ class Copy(Program):
             self.offset = offset
         elif isinstance(source, DataStream) and isinstance(destination, Tensor):
             self.kind = "host_to_device"
-            self.optimise_memory = flag or optimiseMemory
+            self.optimise_memory = bool(flag) or optimiseMemory
             check_stream_copy(source, destination, True)
         elif isinstance(source, Tensor) and isinstance(destination, DataStream):
             self.kind = "device_to_host"
-            self.optimise_memory = flag or optimiseMemory
+            self.optimise_memory = bool(flag) or optimiseMemory
             check_stream_copy(destination, source, False)
         elif FunctionBuffer in (type(source), type(destination)):
             self.kind = "function"
@@ -93,6 +94,21 @@ class Copy(Program):
             raise graph_connection_error(
                 f"Copy goes between two tensors or a tensor and a stream or remote buffer, not from {source!r} to "
                 f"{destination!r}."
+            )
+        self._check_arguments(flag, offset, {"dontOutline": dontOutline, "optimiseMemory": optimiseMemory})
+
+    def _check_arguments(self, flag: bool | None, offset: Tensor | None, named: dict[str, bool]) -> None:
+        """Raise `graph_connection_error` for an argument that this kind of copy does not take."""
+        check_flags("Copy", **named)
+        remote, function = self.kind in ("from_remote", "to_remote"), self.kind == "function"
+        wrong = ["offset"] if offset is not None and not remote else []
+        wrong += ["a flag"] if flag is not None and (remote or function) else []
+        wrong += ["dontOutline"] if named["dontOutline"] and self.kind != "tensor" else []
+        wrong += ["optimiseMemory"] if named["optimiseMemory"] and (self.kind == "tensor" or remote or function) else []
+        if wrong:
+            raise graph_connection_error(
+                f"Copy: {wrong[0]} does not apply to a copy from {self.source!r:.60} to {self.destination!r:.60}; "
+                "dontOutline is for copies between tensors, optimiseMemory for streams, offset for remote buffers."
             )
 
     def reads(self) -> SequenceOf[Tensor]:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, overload
 
 from simulator.base.errors import control_program_error
+from simulator.base.wrong_arguments import constructor_checks_arguments
 from simulator.graph.debug_context import Context, as_context
 from simulator.graph.programs.base import Program
 from simulator.graph.tensor import Tensor, require_valid
@@ -20,6 +21,7 @@ class FloatFormat(Enum):
     None_ = "none"
 
 
+@constructor_checks_arguments
 @dataclass(frozen=True)
 class PrintTensorFmt:
     """How PrintTensor writes numbers and brackets.

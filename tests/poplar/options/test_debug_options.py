@@ -269,7 +269,7 @@ def test_behaviour_is_put_back_and_read_by_tile():
     for name, expected in (("before", 0), ("during", 0), ("last", nanoo.word())):
         engine.readTensor(name, words)
         assert words.tolist() == [expected] * 4
-    with pytest.raises(poplar_error, match="neither a FloatingPointBehaviour nor a tensor"):
+    with pytest.raises(poplar_error, match="behaviour must be a FloatingPointBehaviour or a Tensor, not 3"):
         setFloatingPointBehaviour(graph, program, 3)
     with pytest.raises(poplar_error, match="holds no behaviour"):
         setFloatingPointBehaviour(graph, program, graph.addVariable(FLOAT, [4], "f"))

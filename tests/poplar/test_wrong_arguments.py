@@ -1,0 +1,354 @@
+"""Every public function and method that builds a graph or a program, with a value of each wrong type in the place of
+each parameter: one sentence of a poplar_error comes out, and the graph is as it was."""
+
+from __future__ import annotations
+
+import inspect
+import io
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any, get_overloads
+
+import numpy as np
+import pytest
+
+import simulator.poplar as poplar
+from simulator.codelets.vertex import Input, Output, Vector, VectorList, Vertex
+from simulator.poplar import (
+    FLOAT,
+    INT,
+    QUARTER_METADATA,
+    CodeletFileType,
+    DataStreamType,
+    FloatingPointBehaviour,
+    FunctionBufferMappingType,
+    Graph,
+    Interval,
+    IPUModel,
+    Preallocations,
+    QuarterMetadata,
+    ReplicatedStreamMode,
+    SerializationFormat,
+    SyncType,
+    Tensor,
+    TensorCloneDuplicationMethod,
+    TensorCloneMethod,
+    TensorRearranger,
+    TypeTraits,
+    UpsampleMethod,
+    VariableMappingMethod,
+    VertexPerfEstimate,
+    poplar_error,
+    program,
+)
+from simulator.poplar.program import Execute, FloatFormat, PrintTensorFmt, Program, Sequence, Switch
+from tests.poplar.graph_state import state_of
+
+
+class Adds(Vertex):
+    x = Input(Vector(FLOAT))
+    rows = Input(VectorList(FLOAT))
+    n = INT
+    out = Output(FLOAT)
+
+    def compute(self) -> None:
+        self.out = self.x.sum()
+
+
+class World:
+    """A graph with one object of each kind; attributes are the values of parameters."""
+
+    def __init__(self) -> None:
+        model = IPUModel("ipu2")
+        model.tilesPerIPU = 4
+        self.device = model.createDevice()
+        g = self.graph = Graph(self.device)
+        g.addCodelets(Adds)
+        self.tensor = g.addVariable(FLOAT, [4, 1], "x")
+        self.vector = g.addVariable(FLOAT, [4], "v")
+        self.scalar = g.addVariable(INT, [], "i")
+        self.flag = g.addVariable(poplar.BOOL, [], "b")
+        self.metadata = g.addVariable(QUARTER_METADATA, [], "m")
+        for t in (self.tensor, self.vector, self.scalar, self.flag, self.metadata):
+            g.setTileMapping(t, 0)
+        self.set = g.addComputeSet("cs")
+        self.vertex = g.addVertex(self.set, "Adds")
+        self.field = self.vertex["x"]
+        self.program = Sequence(Execute(self.set))
+        self.function = g.addFunction(self.program)
+        self.buffer = g.addFunctionBuffer(self.function, FunctionBufferMappingType.REMOTE)
+        self.stream = g.addHostToDeviceFIFO("in", FLOAT, 4)
+        self.remote = g.addRemoteBuffer("remote", FLOAT, 4)
+        self.host = g.addHostFunction("host", [(FLOAT, 4)], [(FLOAT, 4)])
+        self.info = g.addDebugInfo("info", "layer")
+        self.rearranger = g.getSimplifyingRearranger(self.tensor)
+        self.variable = self.tensor.getVarRegions()[0].var
+
+
+#: kind of value -> how to make one
+VALUES: dict[str, Callable[[World], Any]] = {
+    "whole": lambda w: 1,
+    "fraction": lambda w: 1.5,
+    "text": lambda w: "text",
+    "truth": lambda w: True,
+    "none": lambda w: None,
+    "thing": lambda w: object(),
+    "wholes": lambda w: [0],
+    "things": lambda w: [object()],
+    "nested": lambda w: [[object()]],
+    "dict": lambda w: {"a": object()},
+    "function": lambda w: lambda: None,
+    "class": lambda w: int,
+    "type": lambda w: FLOAT,
+    "choice": lambda w: Kind.OTHER,
+    "tensor": lambda w: w.tensor,
+    "vertex": lambda w: w.vertex,
+    "field": lambda w: w.field,
+    "set": lambda w: w.set,
+    "program": lambda w: w.program,
+    "stream": lambda w: w.stream,
+    "remote": lambda w: w.remote,
+    "calls": lambda w: w.function,
+    "device": lambda w: w.device,
+    "info": lambda w: w.info,
+    "graph": lambda w: w.graph,
+}
+
+
+class Kind(Enum):
+    OTHER = 1
+
+
+ANY = frozenset(VALUES)
+
+#: annotation -> (a right value, the kinds above that are right too)
+RIGHT: dict[str, tuple[Callable[[World], Any], set[str] | frozenset[str]]] = {
+    "Any": (lambda w: 1, ANY),
+    "int": (lambda w: 0, {"whole", "truth"}),
+    "int | None": (lambda w: 0, {"whole", "truth", "none"}),
+    "float": (lambda w: 1.5, {"whole", "truth", "fraction"}),
+    "bool": (lambda w: True, {"truth"}),
+    "bool | None": (lambda w: True, {"truth", "none"}),
+    "str": (lambda w: "name", {"text"}),
+    "Context": (lambda w: "name", {"text", "info", "none"}),
+    "Type": (lambda w: FLOAT, {"type"}),
+    "Shape": (lambda w: [2], {"wholes"}),
+    "Tensor": (lambda w: w.tensor, {"tensor"}),
+    "Tensor | None": (lambda w: w.tensor, {"tensor", "none"}),
+    "FieldRef": (lambda w: w.field, {"field"}),
+    "VertexRef": (lambda w: w.vertex, {"vertex"}),
+    "ComputeSet": (lambda w: w.set, {"set"}),
+    "Program": (lambda w: w.program, {"program"}),
+    "Sequence": (lambda w: w.program, {"program"}),
+    "Program | None": (lambda w: w.program, {"program", "none"}),
+    "Iterable[Program]": (lambda w: [w.program], set()),
+    "Sequence[Program]": (lambda w: [w.program], set()),
+    "Sequence[int]": (lambda w: [0], {"wholes"}),
+    "Sequence[Tensor]": (lambda w: [w.tensor], set()),
+    "SequenceOf[Tensor]": (lambda w: [w.tensor], set()),
+    "Iterable[Tensor]": (lambda w: [w.vector], set()),
+    "Sequence[tuple[int, int]]": (lambda w: [(0, 1)], set()),
+    "Sequence[Sequence[tuple[int, int]]]": (lambda w: [[(0, 1)]], set()),
+    "Sequence[int | Interval | Sequence[Interval]]": (lambda w: [Interval(0, 1)], {"wholes"}),
+    "Interval": (lambda w: Interval(0, 1), set()),
+    "Mapping[int, int]": (lambda w: {0: 1}, set()),
+    "Mapping[str, Any] | None": (lambda w: {}, {"none"}),
+    "Mapping[str, FieldEdges | Tensor]": (lambda w: {}, set()),
+    "dict[str, Any] | None": (lambda w: {}, {"none", "dict"}),
+    "Int64Array": (lambda w: np.array([0]), {"wholes"}),
+    "Int64Array | None": (lambda w: None, {"wholes", "none"}),
+    "npt.ArrayLike": (lambda w: [0], {"wholes", "whole", "truth"}),
+    "Cases": (lambda w: [(0, w.program)], set()),
+    "Connections": (lambda w: {}, set()),
+    "str | DebugInfo | DebugNameAndId": (lambda w: "name", {"text", "info"}),
+    "DebugInfo | DebugNameAndId | None": (lambda w: w.info, {"info", "none"}),
+    "DebugInfo | None": (lambda w: w.info, {"info", "none"}),
+    "SourceLocation | None": (lambda w: None, {"none"}),
+    "Callable[..., Any]": (lambda w: lambda: 1, {"function", "class"}),
+    "Callable[[Any, Target], VertexPerfEstimate | int]": (lambda w: lambda v, t: 1, {"function", "class"}),
+    "Codelets": (lambda w: Adds, set()),
+    "Sequence[Any]": (lambda w: [Adds], set()),
+    "str | VertexType": (lambda w: "Adds", set()),
+    "Stream": (lambda w: io.StringIO(""), set()),
+    "Output": (lambda w: io.StringIO(), set()),
+    "CodeletFileType": (lambda w: CodeletFileType.Auto, set()),
+    "DataStream": (lambda w: w.stream, {"stream"}),
+    "RemoteBuffer": (lambda w: w.remote, {"remote"}),
+    "Function": (lambda w: w.function, {"calls"}),
+    "HostFunction": (lambda w: w.host, set()),
+    "FunctionBuffer | Function": (lambda w: w.buffer, {"calls"}),
+    "Graph": (lambda w: w.graph, {"graph"}),
+    "TypeTraits": (lambda w: TypeTraits.make(np.float32), set()),
+    "VariableRef": (lambda w: w.variable, set()),
+    "VertexPerfEstimate": (lambda w: VertexPerfEstimate(1), set()),
+    "PrintTensorFmt": (lambda w: PrintTensorFmt(), set()),
+    "FloatingPointBehaviour": (lambda w: FloatingPointBehaviour(), set()),
+    "FloatingPointBehaviour | Tensor": (lambda w: FloatingPointBehaviour(), set()),
+    "QuarterMetadata": (lambda w: QuarterMetadata(), set()),
+    "QuarterMetadata.Format": (lambda w: QuarterMetadata.Format.F143, set()),
+    "Iterable[tuple[Type, int]]": (lambda w: [(FLOAT, 1)], set()),
+    "Iterable[HostFunctionArgument]": (lambda w: [(FLOAT, 1)], set()),
+    "int | Iterable[tuple[Any, ...]]": (lambda w: 0, {"whole"}),
+    "Mapping[str, Any]": (lambda w: {}, set()),
+    **{
+        kind.__name__: (lambda w, kind=kind: next(iter(kind)), set())
+        for kind in (
+            DataStreamType,
+            FloatFormat,
+            FunctionBufferMappingType,
+            ReplicatedStreamMode,
+            SerializationFormat,
+            SyncType,
+            TensorCloneDuplicationMethod,
+            TensorCloneMethod,
+            UpsampleMethod,
+            VariableMappingMethod,
+        )
+    },
+}
+
+#: parameter -> the same, where its annotation says less than its text
+BY_NAME: dict[str, tuple[Callable[[World], Any], set[str]]] = {
+    "Graph.outputVertexGraph.outputStream": (lambda w: io.StringIO(), set()),
+    "Graph.outputComputeGraph.outputStream": (lambda w: io.StringIO(), set()),
+    "Graph.serialize.out": (lambda w: io.StringIO(), set()),
+    "Graph.serializeTensors.out": (lambda w: io.StringIO(), set()),
+    "Graph.deserializeTensors.in_": (lambda w: io.BytesIO(), set()),
+    "Graph.addCodeletPlaceholder.stream": (lambda w: io.StringIO("[]"), set()),
+    "Graph.addConstant.values": (lambda w: 1, {"whole", "fraction", "truth", "wholes"}),
+    "Graph.addConstant.val": (lambda w: 1, {"whole", "fraction", "truth", "wholes"}),
+    "Graph.addConstantHalf.val": (lambda w: 1, {"whole", "wholes"}),
+    "Graph.setInitialValue.val": (lambda w: 1, {"whole", "fraction", "truth", "wholes"}),
+    "Graph.setInitialValueHalf.val": (lambda w: 1, {"whole", "wholes"}),
+    "Graph.connect.v": (lambda w: w.vector, {"tensor", "field", "wholes"}),
+    "Graph.outputVertexGraph.progs": (lambda w: [w.program], {"program"}),
+    "Graph.outputComputeGraph.progs": (lambda w: [w.program], {"program"}),
+    "Graph.serialize.progs": (lambda w: [w.program], {"program"}),
+    "Sequence.programs": (lambda w: w.program, {"program", "text"}),
+    "DebugContext.name": (lambda w: "name", {"text", "info", "none"}),
+    "concat.dimension": (lambda w: 0, {"whole", "truth", "none"}),
+    "Tensor.slice.end": (lambda w: 1, {"whole", "truth", "none", "wholes"}),
+    "Tensor.slice.dimension": (lambda w: 0, {"whole", "truth", "none"}),
+    "Copy.src": (lambda w: w.vector, {"tensor", "stream"}),
+    "Copy.buffer": (lambda w: w.remote, {"remote", "stream"}),
+    "Graph.getSortedContiguousRegions.aliases": (lambda w: True, {"truth", "none"}),
+    "Graph.getTileMapping.isComplete": (lambda w: True, {"truth", "none"}),
+    "Copy.dst": (lambda w: w.vector, {"tensor"}),
+    "Copy.offset": (lambda w: w.scalar, {"tensor"}),
+}
+
+#: What only other objects make: a graph, an engine, a device.
+MADE_BY_OTHERS = {"ComputeSet", "DataStream", "FieldData", "FieldRef", "Function", "FunctionBuffer", "HostFunction"}
+MADE_BY_OTHERS |= {"RemoteBuffer", "TensorRearranger", "VertexEdgeInfo", "VertexIntrospector", "VertexRef", "Type"}
+
+#: class -> one of it, whose methods are called
+OBJECTS: dict[type, Callable[[World], Any]] = {
+    Graph: lambda w: w.graph,
+    Tensor: lambda w: w.tensor,
+    TensorRearranger: lambda w: w.rearranger,
+    Preallocations: lambda w: Preallocations(),
+    Sequence: lambda w: Sequence(),
+    Switch: lambda w: Switch(w.scalar),
+    QuarterMetadata: lambda w: QuarterMetadata(),
+    poplar.VertexRef: lambda w: w.vertex,
+    poplar.FieldRef: lambda w: w.field,
+}
+
+#: Methods for our compiler and library, beyond Poplar: their arguments are our own.
+OURS = {"Graph.state", "LibraryGroup", "Switch.branch_of", "Switch.as_part"}
+
+
+def functions() -> Iterator[tuple[str, Callable[[World], Any], Any]]:
+    """(name, how to get it, the function that is annotated) of everything that is called below."""
+    for module in (poplar, program):
+        for name in module.__all__:
+            made = getattr(module, name)
+            if inspect.isfunction(made) and inspect.unwrap(made).__module__.startswith(
+                ("simulator.graph", "simulator.programming", "simulator.base.types")
+            ):
+                yield name, lambda w, made=made: made, made
+            elif inspect.isclass(made) and issubclass(made, Program) and made is not Program and name not in OURS:
+                yield name, lambda w, made=made: made, made.__init__
+            elif made in VALUE_CLASSES:
+                yield name, lambda w, made=made: made, made.__new__ if issubclass(made, tuple) else made.__init__
+    for cls, instance in OBJECTS.items():
+        for name, member in inspect.getmembers(cls):
+            annotated = getattr(member, "__wrapped__", member)
+            if name.startswith("_") or not inspect.isfunction(annotated) or f"{cls.__name__}.{name}" in OURS:
+                continue
+            yield f"{cls.__name__}.{name}", lambda w, i=instance, name=name: getattr(i(w), name), annotated
+
+
+#: Values that programs write down; `VertexPerfEstimate` and `SourceLocation` are checked by the calls that take them.
+VALUE_CLASSES = (Interval, PrintTensorFmt, FloatingPointBehaviour, Preallocations)
+VALUE_CLASSES += (poplar.DebugContext, poplar.DebugNameAndId)
+CALLS = {name: (get, form) for name, get, form in functions()}
+
+
+def forms(name: str) -> list[inspect.Signature]:
+    _, annotated = CALLS[name]
+    annotated = inspect.unwrap(annotated)
+    return [inspect.signature(form) for form in get_overloads(annotated) or [annotated]]
+
+
+def right(name: str, parameter: inspect.Parameter) -> tuple[Callable[[World], Any], set[str] | frozenset[str]]:
+    return BY_NAME.get(f"{name}.{parameter.name}") or RIGHT[str(parameter.annotation)]
+
+
+def attempts(name: str, w: World) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
+    """(what is wrong, arguments, named arguments) for every parameter of every overload."""
+    for form in forms(name):
+        parameters = [p for p in form.parameters.values() if p.name not in ("self", "cls")]
+        for wrong in parameters:
+            _, kinds = right(name, wrong)
+            for kind in VALUES.keys() - kinds:
+                arguments: list[Any] = []
+                names: dict[str, Any] = {}
+                for p in parameters:
+                    value = (VALUES[kind] if p is wrong else right(name, p)[0])(w)
+                    if p.kind is p.KEYWORD_ONLY or (p.kind is p.VAR_KEYWORD and p is not wrong):
+                        names.update({p.name: value} if p.kind is p.KEYWORD_ONLY else {})
+                    elif p.kind is not p.VAR_KEYWORD:
+                        arguments.append(value)
+                if not any(suits(name, other, arguments, names, kind, w) for other in forms(name)):
+                    yield f"{name}{form}: {wrong.name} = {kind}", arguments, names
+
+
+def suits(name: str, form: inspect.Signature, arguments: list[Any], names: dict[str, Any], kind: str, w: World) -> bool:
+    """Whether an overload takes the arguments, one of which is of a kind that another overload does not take."""
+    unbound = [None] if next(iter(form.parameters), "") in ("self", "cls", "_cls") else []
+    try:
+        bound = form.bind(*unbound, *arguments, **names)
+    except TypeError:
+        return False
+    wrong = VALUES[kind](w)
+    for p, value in list(bound.arguments.items())[len(unbound) :]:
+        make, kinds = right(name, form.parameters[p])
+        for each in value if form.parameters[p].kind is inspect.Parameter.VAR_POSITIONAL else [value]:
+            known = [make(w), *(VALUES[one](w) for one in kinds)]
+            if not any(type(each) is type(one) for one in known) or (type(each) is type(wrong) and kind not in kinds):
+                return False
+    return True
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_argument_is_one_sentence(name: str) -> None:
+    w = World()
+    before = state_of(w.graph)
+    faults = []
+    for what, arguments, names in attempts(name, w):
+        try:
+            CALLS[name][0](w)(*arguments, **names)
+        except poplar_error as error:
+            if "\n" in str(error) or not str(error):
+                faults.append(f"{what}: {error!r}")
+        except Exception as error:
+            faults.append(f"{what}: {type(error).__name__}: {error}")
+        else:
+            faults.append(f"{what}: accepted")
+            w = World()
+        if state_of(w.graph) != before:
+            faults.append(f"{what}: the graph has changed")
+            w = World()
+            before = state_of(w.graph)
+    assert faults == []
