@@ -10,7 +10,8 @@ from tests.samples import SAMPLES, program_ending
 from webapp import preferences
 from webapp.formats import cycles_text
 from webapp.graph_analyser.execution.aggregation_tab import vertex_columns
-from webapp.graph_analyser.execution.workers_tab import TILE_COLUMNS, VERTEX_COLUMNS, content
+from webapp.graph_analyser.execution.workers_tab import content, tile_columns
+from webapp.graph_analyser.execution.workers_tab import vertex_columns as lane_columns
 from webapp.picker import total_cycles
 from webapp.view import ViewContext
 
@@ -49,7 +50,7 @@ def test_facts_of_a_tile_are_times_and_thread_cycles_stay_counts() -> None:
 
 
 def test_no_column_of_thread_cycles_is_shown_as_time() -> None:
-    columns = [each for each in (*TILE_COLUMNS, *VERTEX_COLUMNS, *vertex_columns()) if each.field == "thread_cycles"]
+    columns = [each for each in (*tile_columns(), *lane_columns(), *vertex_columns()) if each.field == "thread_cycles"]
     assert len(columns) == 3
     assert {each.kind for each in columns} == {"integer"}
 

@@ -21,18 +21,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.report.figure import Table, Unit, Values, table_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import VertexLanes
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
 #: `worker` of vertices that run on the tile's supervisor or on all its workers.
 NO_CONTEXT = 255
+
+#: Figures of `lane_table`, and of `lanes_by_tile`.
+VERTEX_FIGURES: dict[str, Unit] = {
+    "vertex": "id",
+    "type": "text",
+    "context": "text",
+    "begin": "cycles",
+    "end": "cycles",
+    "thread_cycles": "thread_cycles",
+    "tile_cycles": "cycles",
+}
+TILE_FIGURES: dict[str, Unit] = {
+    "tile": "id",
+    "vertices": "count",
+    "length": "cycles",
+    "worker_part": "cycles",
+    "alone": "cycles",
+    "thread_cycles": "thread_cycles",
+    "idle_share": "share",
+}
 
 
 @dataclass(frozen=True)
@@ -130,12 +149,27 @@ def worker_lanes(source: ReportSource, compute_set: int, tile: int) -> WorkerLan
     return lanes_of_tile(_recorded(source, compute_set, ipu), place, tile, target.worker_contexts, estimate)
 
 
-def lanes_by_tile(source: ReportSource, compute_set: int, ipu: int) -> pd.DataFrame:
-    """One row per tile of the IPU that has vertices: their number, tile cycles of the vertices, share of idle slots.
-
-    Raises NotRecordedError with the reason where the report has none."""
+def lane_table(source: ReportSource, lanes: WorkerLanes) -> Table:
+    """One row per vertex of a tile, in issue order: VERTEX_FIGURES; thread_cycles NA for vertices that run alone."""
     import pandas as pd
 
+    names, runs_alone = source.reader.vertex_types().name, lanes.worker == NO_CONTEXT
+    columns: dict[str, Values] = {
+        "vertex": np.arange(len(lanes.worker)),
+        "type": [names[row] for row in lanes.vertex_type.tolist()],
+        "context": ["whole tile" if each == NO_CONTEXT else str(each) for each in lanes.worker.tolist()],
+        "begin": lanes.begin,
+        "end": lanes.end,
+        "thread_cycles": pd.arrays.IntegerArray(lanes.thread_cycles, runs_alone),
+        "tile_cycles": lanes.end - lanes.begin,
+    }
+    return table_of("worker_vertices", VERTEX_FIGURES, columns)
+
+
+def lanes_by_tile(source: ReportSource, compute_set: int, ipu: int) -> Table:
+    """One row per tile of the IPU that has vertices: TILE_FIGURES.
+
+    Raises NotRecordedError with the reason where the report has none."""
     lanes, target = _recorded(source, compute_set, ipu), source.reader.target()
     contexts, tiles = target.worker_contexts, target.tiles_per_ipu
     offsets = np.asarray(lanes.tile_offsets).astype(np.int64)
@@ -155,7 +189,7 @@ def lanes_by_tile(source: ReportSource, compute_set: int, ipu: int) -> pd.DataFr
         "thread_cycles": busy[rows],
         "idle_share": idle[rows],
     }
-    return pd.DataFrame(columns)
+    return table_of("workers_by_tile", TILE_FIGURES, columns)
 
 
 def _recorded(source: ReportSource, compute_set: int, ipu: int) -> VertexLanes:

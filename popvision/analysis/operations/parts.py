@@ -15,14 +15,45 @@ import numpy as np
 from popvision.analysis.operations.code import vertex_counts
 from popvision.analysis.operations.owners import Owners
 from popvision.analysis.report.columns import liveness, programs_of, variables
+from popvision.analysis.report.figure import Table, Unit, Values, table_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
+
+
+#: Figures of `program_rows`, `vertex_type_rows`, `compute_set_rows` and `variable_rows`.
+PROGRAM_FIGURES: dict[str, Unit] = {
+    "id": "id",
+    "depth": "count",
+    "type": "text",
+    "name": "text",
+    "cycles": "cycles",
+    "share": "share",
+    "steps": "count",
+    "exchange_code": "bytes",
+    "control_code": "bytes",
+    "first_index": "id",
+}
+VERTEX_TYPE_FIGURES: dict[str, Unit] = {"type": "text", "tiles": "count", "code": "bytes", "compute_sets": "count"}
+COMPUTE_SET_FIGURES: dict[str, Unit] = {
+    "program": "id",
+    "name": "text",
+    "flops_once": "flops",
+    "steps": "count",
+    "flops": "flops",
+    "cycles": "cycles",
+    "rate": "ratio",
+}
+VARIABLE_FIGURES: dict[str, Unit] = {
+    "variable": "id",
+    "name": "text",
+    "bytes": "bytes",
+    "share": "share",
+    "live": "text",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +86,7 @@ def program_cycles(source: ReportSource, ipu: int | None = None) -> tuple[Int64A
     return source.kept.recent(("program_cycles", source.generation, ipu), read)
 
 
-def program_rows(source: ReportSource, ownership: Owners, rows: Sequence[int], ipu: int | None = None) -> pd.DataFrame:
+def program_rows(source: ReportSource, ownership: Owners, rows: Sequence[int], ipu: int | None = None) -> Table:
     """A row per program in the order of ids: id, depth (below the shallowest of them), type, name, cycles, steps,
     exchange_code, control_code (bytes over all tiles), first_index (liveness index, NA where none)."""
     import pandas as pd
@@ -70,18 +101,22 @@ def program_rows(source: ReportSource, ownership: Owners, rows: Sequence[int], i
         np.add.at(sums, owner, size)
         code.append(sums[ids])
     first = first_indices(source)[ids]
-    return pd.DataFrame(
+    own_cycles = cycles[ids]
+    return table_of(
+        "operation_programs",
+        PROGRAM_FIGURES,
         {
             "id": ids,
             "depth": depth - depth.min(initial=0) if len(depth) else depth,
             "type": [programs.type[each] for each in ids.tolist()],
             "name": [programs.name[each] for each in ids.tolist()],
-            "cycles": cycles[ids],
+            "cycles": own_cycles,
+            "share": own_cycles / max(1, int(own_cycles.sum())),
             "steps": steps[ids],
             "exchange_code": code[0],
             "control_code": code[1],
             "first_index": pd.arrays.IntegerArray(first, first < 0),
-        }
+        },
     )
 
 
@@ -113,7 +148,7 @@ def tile_parts(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> 
     return TileParts(sums["exchange_code"], sums["control_code"], vertex, sums["cycles"])
 
 
-def vertex_type_rows(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> pd.DataFrame:
+def vertex_type_rows(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> Table:
     """A row per vertex type, most code first: type, tiles (that have some), code (bytes there, NA where not known),
     compute_sets (of the operation)."""
     import pandas as pd
@@ -133,7 +168,9 @@ def vertex_type_rows(source: ReportSource, ownership: Owners, rows: Sequence[int
     ]
     types_with_sizes.sort(key=lambda row: (-row[1] * max(row[2], 0), row[0]))
     code = np.array([tiles * each for _, tiles, each, _ in types_with_sizes], np.int64)
-    return pd.DataFrame(
+    return table_of(
+        "operation_vertex_types",
+        VERTEX_TYPE_FIGURES,
         {
             "type": [row[0] for row in types_with_sizes],
             "tiles": [row[1] for row in types_with_sizes],
@@ -141,13 +178,11 @@ def vertex_type_rows(source: ReportSource, ownership: Owners, rows: Sequence[int
                 np.maximum(code, 0), np.array([row[2] < 0 for row in types_with_sizes], bool)
             ),
             "compute_sets": [row[3] for row in types_with_sizes],
-        }
+        },
     )
 
 
-def compute_set_rows(
-    source: ReportSource, ownership: Owners, rows: Sequence[int], ipu: int | None = None
-) -> pd.DataFrame:
+def compute_set_rows(source: ReportSource, ownership: Owners, rows: Sequence[int], ipu: int | None = None) -> Table:
     """A row per program that runs a compute set, most cycles first: program, name, flops_once (NA where not known),
     steps, flops (flops_once x steps), cycles, rate (flops / cycles, NaN where there are none)."""
     import pandas as pd
@@ -162,7 +197,9 @@ def compute_set_rows(
     order = np.lexsort((ids, -cycles))
     done = np.where(once >= 0, once * steps, 0)
     rate = np.where((once >= 0) & (cycles > 0), done / np.maximum(cycles, 1), np.nan)
-    return pd.DataFrame(
+    return table_of(
+        "operation_compute_sets",
+        COMPUTE_SET_FIGURES,
         {
             "program": ids[order],
             "name": [sets.name[each] for each in compute_set[order].tolist()],
@@ -171,14 +208,13 @@ def compute_set_rows(
             "flops": pd.arrays.IntegerArray(done[order], once[order] < 0),
             "cycles": cycles[order],
             "rate": rate[order],
-        }
+        },
     )
 
 
-def variable_rows(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> pd.DataFrame:
+def variable_rows(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> Table:
     """A row per variable created under the operations, largest first: variable (its row), name, bytes (one replica),
     always_live, classes. Raises NotRecordedError when the report holds no variables."""
-    import pandas as pd
 
     known = variables(source)
     ids = np.flatnonzero(np.isin(ownership.variable, np.asarray(rows, np.int64)))
@@ -189,7 +225,9 @@ def variable_rows(source: ReportSource, ownership: Owners, rows: Sequence[int]) 
     never = ~always & (np.asarray(known.eq_class, np.int64)[ids] < 0)
     live = np.where(always, "always", np.where(never, "never", "at times"))
     names = [known.name[each] for each in ids.tolist()]
-    return pd.DataFrame({"variable": ids, "name": names, "bytes": size, "live": live.tolist()})
+    share = size / max(1, int(size.sum()))
+    columns: dict[str, Values] = {"variable": ids, "name": names, "bytes": size, "share": share, "live": live.tolist()}
+    return table_of("operation_variables", VARIABLE_FIGURES, columns)
 
 
 def _types_on_tiles(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> dict[int, BoolArray]:

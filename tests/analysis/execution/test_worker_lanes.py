@@ -70,8 +70,8 @@ def test_lanes_of_a_simulated_report_make_up_its_estimate(sample: str) -> None:
     seen = 0
     for part in source.reader.compute_set_vertices():
         tiles = lanes_by_tile(source, part.compute_set, part.ipu)
-        one = worker_lanes(source, part.compute_set, int(tiles["tile"].iloc[-1]))
-        assert one.length == tiles["length"].iloc[-1]
+        one = worker_lanes(source, part.compute_set, int(tiles["tile"][-1]))
+        assert one.length == tiles["length"][-1]
         assert one.beyond is not None
         assert (one.beyond > 0) if hardware else (one.beyond == 0)
         seen += 1

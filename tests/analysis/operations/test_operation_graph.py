@@ -26,6 +26,7 @@ from popvision.analysis.operations.parts import (
 )
 from popvision.analysis.operations.roofline import roofline
 from popvision.analysis.operations.table import operation_groups
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.debug_info import DebugInfo, write_debug_info
@@ -105,7 +106,7 @@ def test_parts_add_up_to_the_operation(source: ReportSource) -> None:
     found = operations(source)
     columns = found.columns()
     for row in range(1, len(found.owners.name)):
-        programs = program_rows(source, found.owners, [row])
+        programs = viewer_frame(program_rows(source, found.owners, [row]))
         assert programs["cycles"].sum() == columns["cycles"][row]
         assert programs["exchange_code"].sum() == columns["exchange_code"][row]
         assert programs["control_code"].sum() == columns["control_code"][row]
@@ -114,10 +115,10 @@ def test_parts_add_up_to_the_operation(source: ReportSource) -> None:
         assert tiles.exchange.sum() == columns["exchange_code"][row]
         assert found.code is not None
         assert tiles.vertex.sum() == found.code.vertex_used[row]
-        assert vertex_type_rows(source, found.owners, [row])["code"].sum() == found.code.vertex_used[row]
-        sets = compute_set_rows(source, found.owners, [row])
+        assert viewer_frame(vertex_type_rows(source, found.owners, [row]))["code"].sum() == found.code.vertex_used[row]
+        sets = viewer_frame(compute_set_rows(source, found.owners, [row]))
         assert sets["flops"].sum() == columns["flops"][row]
-        variables = variable_rows(source, found.owners, [row])
+        variables = viewer_frame(variable_rows(source, found.owners, [row]))
         live = columns["always_live"][row] + columns["not_always_live"][row]
         assert variables.loc[variables["live"] != "never", "bytes"].sum() == live
 

@@ -28,6 +28,7 @@ from popvision.analysis.exchange.table import exchange_programs_table, pairs_tab
 from popvision.analysis.execution.aggregation import aggregate, aggregate_vertices
 from popvision.analysis.execution.blocks import block_statistics
 from popvision.analysis.execution.step_details import steps_in_window
+from popvision.analysis.execution.worker_lanes import lane_table, lanes_by_tile, worker_lanes
 from popvision.analysis.liveness.steps import curve_table, cycles_table, flops_table, vertices_table
 from popvision.analysis.liveness.tile_peak import peak_table, tile_peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
@@ -38,6 +39,8 @@ from popvision.analysis.memory.tile_ranking import tile_ranking
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.memory.variable_tiles import variable_table
 from popvision.analysis.operations.derived import derived_table
+from popvision.analysis.operations.owners import owners
+from popvision.analysis.operations.parts import compute_set_rows, program_rows, variable_rows, vertex_type_rows
 from popvision.analysis.operations.table import compared_operations, operation_table
 from popvision.analysis.programs.table import program_table, program_tiles
 from popvision.analysis.report.figure import Figure, Table, Unit, headings, least_certain, table_of, with_changes
@@ -104,6 +107,12 @@ def every_table(source: ReportSource) -> list[Table]:
         compared_exchanges(source, source),
         pairs_table(source, 2),
         host_copies(source),
+        lanes_by_tile(sample, 0, 0),
+        lane_table(sample, worker_lanes(sample, 0, 0)),
+        program_rows(sample, owners(sample), [1]),
+        vertex_type_rows(sample, owners(sample), [1]),
+        compute_set_rows(sample, owners(sample), [1]),
+        variable_rows(sample, owners(sample), [1]),
         compared_host_copies(hardware, hardware),
         block_statistics(hardware, [0], 0, 1_000),
         aggregate(hardware, [0], 0, 1_000, "name"),

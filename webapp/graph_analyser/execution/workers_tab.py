@@ -6,11 +6,21 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.step_details import StepFacts, step_facts, step_tiles
-from popvision.analysis.execution.worker_lanes import NO_CONTEXT, WorkerLanes, lanes_by_tile, worker_lanes
+from popvision.analysis.execution.worker_lanes import (
+    NO_CONTEXT,
+    TILE_FIGURES,
+    VERTEX_FIGURES,
+    WorkerLanes,
+    lane_table,
+    lanes_by_tile,
+    worker_lanes,
+)
+from popvision.analysis.report.figure import Table, headings
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.report.tiles import target_of
 from webapp.components import (
@@ -24,6 +34,7 @@ from webapp.components import (
     segments,
 )
 from webapp.components.attributes import attributes
+from webapp.components.figure_columns import Layout, figure_columns
 from webapp.formats import cycles_text, integer_text, percent_text
 from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.graph_analyser.execution.worker_plot import worker_plot
@@ -32,8 +43,6 @@ from webapp.selection import Selection
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
@@ -49,31 +58,34 @@ _CRITICAL = (
     "The longest vertex of the context with most work. Without it, and with all others unmoved, the tile would finish"
     " earlier by the cycles under Held up by."
 )
-VERTEX_COLUMNS = (
-    Column("vertex", "Vertex", "integer", "issue order on the tile", 80),
-    Column("type", "Type", flex=2),
-    Column("context", "Context", width=100),
-    Column("begin", "Begin", "cycles", "tile cycles from the begin of the compute set", 90),
-    Column("end", "End", "cycles", "tile cycles from the begin of the compute set", 90),
-    Column("thread_cycles", "Thread cycles", "integer", "worker vertices only, as stored; never shown as time", 110),
-    Column("tile_cycles", "Tile cycles", "cycles", "worker vertices: contexts x thread cycles; others: as stored", 100),
-)
-TILE_COLUMNS = (
-    Column("tile", "Tile", "integer", "tile, counted over all IPUs", 80),
-    Column("vertices", "Vertices", "integer", "", 90),
-    Column(
-        "length",
-        "Tile cycles",
-        "cycles",
-        "worker part + tile cycles of supervisor and multi vertices",
-        110,
-        sort="desc",
-    ),
-    Column("worker_part", "Worker part", "cycles", "contexts x thread cycles of the fullest context", 110),
-    Column("alone", "Alone", "cycles", "tile cycles of supervisor and multi vertices", 90),
-    Column("thread_cycles", "Thread cycles", "integer", "sum over worker vertices; never shown as time", 110),
-    Column("idle_share", "Idle slots", "percent", IDLE, 100),
-)
+_VERTEX_LAYOUT: Layout = {
+    "vertex": {"width": 80},
+    "type": {"flex": 2},
+    "context": {"width": 100},
+    "begin": {"width": 90},
+    "end": {"width": 90},
+    "thread_cycles": {"width": 110},
+    "tile_cycles": {"width": 100},
+}
+_TILE_LAYOUT: Layout = {
+    "tile": {"width": 80},
+    "vertices": {},
+    "length": {"width": 110, "sort": "desc"},
+    "worker_part": {"width": 110},
+    "alone": {"width": 90},
+    "thread_cycles": {"width": 110},
+    "idle_share": {"width": 100},
+}
+
+
+def vertex_columns() -> list[Column]:
+    """Columns of the vertices of a tile."""
+    return figure_columns(headings("worker_vertices", VERTEX_FIGURES), _VERTEX_LAYOUT)
+
+
+def tile_columns() -> list[Column]:
+    """Columns of the tiles of a compute set."""
+    return figure_columns(headings("workers_by_tile", TILE_FIGURES), _TILE_LAYOUT)
 
 
 def register(app: Dash, library: Library) -> None:
@@ -94,9 +106,9 @@ def content(context: ViewContext) -> Component:
     which = selection.extras.get("wl", "")
     query = {"cs": str(facts.compute_set)}
     if which == "tiles":
-        table = long_table("workers-by-tile", key, query | {"ipu": str(facts.ipu)}, TILE_COLUMNS, selectable=True)
+        table = long_table("workers-by-tile", key, query | {"ipu": str(facts.ipu)}, tile_columns(), selectable=True)
     else:
-        table = long_table("vertices-on-workers", key, query | {"tile": str(tile)}, VERTEX_COLUMNS)
+        table = long_table("vertices-on-workers", key, query | {"tile": str(tile)}, vertex_columns())
     drawn = worker_plot(lanes, source.reader.vertex_types().name, theme)
     plot = figure("execution-worker-plot", drawn, theme, image_name=f"step-{facts.step}-tile-{tile}-workers")
     choice = segments("wl", "Table", {"": "Vertices of the tile", "tiles": "Tiles"}, which)
@@ -115,7 +127,7 @@ def _tile(source: ReportSource, facts: StepFacts, selection: Selection) -> int:
     if mine:
         return mine[0]
     rows = lanes_by_tile(source, facts.compute_set, facts.ipu)
-    return int(rows["tile"].iloc[int(rows["length"].to_numpy().argmax())])
+    return int(rows["tile"][int(np.argmax(rows["length"]))])
 
 
 def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes) -> list[Component]:
@@ -154,29 +166,11 @@ def _idle_help(lanes: WorkerLanes) -> Component:
     )
 
 
-def vertex_rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+def vertex_rows(source: ReportSource, query: Mapping[str, str]) -> Table:
     """One row per vertex of a tile, in issue order."""
-    import pandas as pd
-
-    lanes = worker_lanes(source, number_of(query, "cs"), number_of(query, "tile"))
-    names = source.reader.vertex_types().name
-    alone = lanes.worker == NO_CONTEXT
-    context = ["whole tile" if each == NO_CONTEXT else str(each) for each in lanes.worker.tolist()]
-    return pd.DataFrame(
-        {
-            "vertex": range(len(lanes.worker)),
-            "type": [names[row] for row in lanes.vertex_type.tolist()],
-            "context": context,
-            "begin": lanes.begin,
-            "end": lanes.end,
-            "thread_cycles": pd.Series(lanes.thread_cycles).mask(alone).astype("object").where(~alone, None),
-            "tile_cycles": lanes.end - lanes.begin,
-        }
-    )
+    return lane_table(source, worker_lanes(source, number_of(query, "cs"), number_of(query, "tile")))
 
 
-def tile_rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+def tile_rows(source: ReportSource, query: Mapping[str, str]) -> Table:
     """One row per tile with vertices; see `lanes_by_tile`."""
-    frame = lanes_by_tile(source, number_of(query, "cs"), number_of(query, "ipu"))
-    frame["idle_share"] = frame["idle_share"].astype("object").where(frame["idle_share"].notna(), None)
-    return frame
+    return lanes_by_tile(source, number_of(query, "cs"), number_of(query, "ipu"))

@@ -17,7 +17,10 @@ from popvision.analysis.operations.parts import (
     vertex_type_rows,
 )
 from popvision.analysis.operations.roofline import PEAK_PER_TILE
-from webapp.components import Column, data_table, empty_hint, figure
+from popvision.analysis.report.figure import Table
+from popvision.analysis.report.figure_titles import viewer_frame
+from webapp.components import data_table, empty_hint, figure
+from webapp.components.figure_columns import Layout, figure_columns
 from webapp.components.section import facts
 from webapp.components.table import MOST_ROWS
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
@@ -27,7 +30,32 @@ from webapp.selection import Selection
 from webapp.theme import step_style, tokens
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from popvision.analysis.report.source import ReportSource
+
+
+_TYPES: Layout = {
+    "type": {"flex": 3},
+    "tiles": {"width": 90},
+    "code": {"width": 120},
+    "compute_sets": {"width": 125},
+}
+_COMPUTE_SETS: Layout = {
+    "program": {"width": 100},
+    "name": {"flex": 3},
+    "flops_once": {"width": 130},
+    "steps": {"width": 115},
+    "flops": {"width": 140},
+    "cycles": {"width": 120},
+    "rate": {"width": 120},
+}
+
+
+def _rows(table: Table) -> DataFrame:
+    """Rows for the browser: None where a figure is missing."""
+    frame = viewer_frame(table).astype(object)
+    return frame.where(frame.notna(), None)
 
 
 def code_tab(
@@ -54,14 +82,9 @@ def code_tab(
     found = tile_parts(source, owners, chosen.rows)
     series = [("Exchange", found.exchange), ("Control", found.control), ("Vertex", found.vertex)]
     parts.append(html.Div(tile_plot("ops-code-tiles", "bytes", series, selection, theme), className="tile-plots"))
-    columns = [
-        Column("type", "Vertex type", flex=3),
-        Column("tiles", "Tiles", "integer", "Tiles that hold the code because of this operation", width=90),
-        Column("code", "Code", "bytes", "Code of the type x tiles", width=120),
-        Column("compute_sets", "Compute sets", "integer", "Compute sets of the operation with this type", width=125),
-    ]
-    rows = vertex_type_rows(source, owners, chosen.rows).astype(object)
-    parts.append(data_table("ops-types", rows.where(rows.notna(), None), columns, name="operation-code", height=260))
+    types = vertex_type_rows(source, owners, chosen.rows)
+    rows, columns = _rows(types), figure_columns(types, _TYPES)
+    parts.append(data_table("ops-types", rows, columns, name="operation-code", height=260))
     return html.Div(parts, className="ops-figures")
 
 
@@ -93,20 +116,16 @@ def flops_tab(
 ) -> Component:
     """FLOPs, their rate compared with the machine's peak, and the compute sets."""
     found = state.groups(source).sums
-    rows = compute_set_rows(source, found.owners, chosen.rows, state.ipu)
-    if found.flops is None or not len(rows):
+    sets = compute_set_rows(source, found.owners, chosen.rows, state.ipu)
+    if found.flops is None or not len(sets):
         return empty_hint(FLOPS if found.flops is None else "This operation has no compute sets.")
-    columns = [
-        Column("program", "Program", "integer", width=100),
-        Column("name", "Compute set", flex=3),
-        Column("flops_once", "FLOPs once", "integer", "Estimate of one execution over all tiles", width=130),
-        Column("steps", "Executions", "integer", "Recorded steps", width=115),
-        Column("flops", "FLOPs", "integer", "FLOPs once x executions", width=140),
-        Column("cycles", "Cycles", "cycles", "Self cycles of its steps", width=120),
-        Column("rate", "FLOP / cycle", "decimal", "FLOPs / cycles", width=120),
-    ]
-    shown = rows.head(MOST_ROWS).astype(object)
-    table = data_table("ops-flops", shown.where(shown.notna(), None), columns, name="operation-flops", height=260)
+    table = data_table(
+        "ops-flops",
+        _rows(sets).head(MOST_ROWS),
+        figure_columns(sets, _COMPUTE_SETS),
+        name="operation-flops",
+        height=260,
+    )
     return html.Div([html.Div(_rates(source, found, chosen), className="detail-columns"), table])
 
 

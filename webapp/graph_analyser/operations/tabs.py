@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
@@ -14,11 +15,13 @@ from popvision.analysis.operations.derived import library_call
 from popvision.analysis.operations.parts import program_rows, variable_rows
 from popvision.analysis.operations.table import OperationGroups
 from popvision.analysis.programs.debug_chain import debug_chain
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
-from webapp.components import Column, data_table, empty_hint
+from webapp.components import data_table, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.debug_chain import debug_chain_list
 from webapp.components.difference import difference_mark
+from webapp.components.figure_columns import Layout, figure_columns
 from webapp.components.section import facts
 from webapp.components.table import MOST_ROWS
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
@@ -44,6 +47,26 @@ NOTHING = "Select an operation above to see its details."
 
 #: Operations of a group whose debug contexts are listed.
 _MOST_CONTEXTS = 20
+
+
+_PROGRAMS: Layout = {
+    "id": {"width": 80},
+    "type": {"width": 190},
+    "name": {"flex": 3},
+    "cycles": {"width": 120},
+    "share": {"width": 85},
+    "steps": {"width": 110},
+    "exchange_code": {"width": 135},
+    "control_code": {"width": 130},
+    "first_index": {"width": 90},
+}
+_VARIABLES: Layout = {
+    "variable": {"width": 90},
+    "name": {"flex": 3},
+    "bytes": {"width": 140},
+    "share": {"width": 90},
+    "live": {"width": 110},
+}
 
 
 def panel_title(context: ViewContext) -> Any:
@@ -165,10 +188,10 @@ def _links(source: ReportSource, key: str, state: OperationState, chosen: Chosen
     programs = program_rows(source, state.groups(source).sums.owners, chosen.rows, state.ipu)
     links: list[tuple[str, str, dict[str, Any]]] = []
     if len(programs):
-        top = int(programs["id"].to_numpy()[programs["cycles"].to_numpy().argmax()])
+        top = int(programs["id"][int(np.argmax(programs["cycles"]))])
         layer = {"pt_layer": state.layer}
         links.append((f"Its longest program, {top}, in the program tree", "program_tree", {"program": top, **layer}))
-        if int(programs["cycles"].max()):
+        if int(np.max(programs["cycles"])):
             links.append((f"Program {top} in the execution trace", "execution", {"program": top}))
     if last >= 0:
         links.append((f"Liveness from its first index, {first:,}", "liveness", {"liveness": first}))
@@ -213,34 +236,20 @@ def _text(value: int, kind: str, clock: float) -> str:
 
 
 def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Component:
-    found: OperationGroups = state.groups(source)
-    frame = program_rows(source, found.sums.owners, chosen.rows, state.ipu)
-    if not len(frame):
+    groups: OperationGroups = state.groups(source)
+    programs = program_rows(source, groups.sums.owners, chosen.rows, state.ipu)
+    if not len(programs):
         return empty_hint("This operation creates variables only, no programs.")
+    frame = viewer_frame(programs)
     cut = len(frame) > MOST_ROWS
     if cut:
         frame = frame.nlargest(MOST_ROWS, "cycles").sort_values("id")
     indent = [" " * 2 * min(int(depth), 20) + type_ for depth, type_ in zip(frame["depth"], frame["type"], strict=True)]
-    total = max(1, int(frame["cycles"].sum()))
-    rows = frame.assign(type=indent, share=frame["cycles"] / total).drop(columns="depth").astype(object)
-    columns = [
-        Column("id", "Id", "integer", width=80),
-        Column("type", "Program", width=190),
-        Column("name", "Name", flex=3),
-    ]
-    recorded = [
-        Column("cycles", "Self cycles", "cycles", "Cycles of its own steps, all recorded runs", width=120),
-        Column("share", "Share", "percent", "Self cycles / sum of self cycles in this table", width=85),
-        Column("steps", "Executions", "integer", "Recorded steps", width=110),
-    ]
-    code = [
-        Column("exchange_code", "Exchange code", "bytes", "Bytes over all tiles", width=135),
-        Column("control_code", "Control code", "bytes", "Bytes over all tiles", width=130),
-    ]
-    columns += (recorded if found.sums.cycles is not None else []) + (code if found.sums.code is not None else [])
-    columns += [
-        Column("first_index", "Index", "integer", "First liveness index; – = none", width=90),
-    ]
+    rows = frame.assign(type=indent).drop(columns="depth").astype(object)
+    recorded = ["cycles", "share", "steps"] if groups.sums.cycles is not None else []
+    code = ["exchange_code", "control_code"] if groups.sums.code is not None else []
+    shown = programs.select(["id", "type", "name", *recorded, *code, "first_index"])
+    columns = figure_columns(shown, _PROGRAMS)
     table = data_table(
         {"ops": "programs"},
         rows.where(rows.notna(), None),
@@ -256,18 +265,10 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
 
 
 def _variables(source: ReportSource, state: OperationState, chosen: Chosen) -> Component:
-    frame = variable_rows(source, state.groups(source).sums.owners, chosen.rows)
-    if not len(frame):
+    variables = variable_rows(source, state.groups(source).sums.owners, chosen.rows)
+    if not len(variables):
         return empty_hint("This operation creates no variables.")
-    total = max(1, int(frame["bytes"].sum()))
-    rows = frame.head(MOST_ROWS).assign(share=frame["bytes"] / total)
-    columns = [
-        Column("variable", "Id", "integer", width=90),
-        Column("name", "Variable", flex=3),
-        Column("bytes", "Bytes", "bytes", "Bytes over all tiles of one replica", width=140),
-        Column("share", "Share", "percent", "Bytes / bytes of all variables of the operation", width=90),
-        Column("live", "Live", width=110, help="always, at times (see the liveness report) or never"),
-    ]
+    rows, columns = viewer_frame(variables).head(MOST_ROWS), figure_columns(variables, _VARIABLES)
     return data_table({"ops": "variables"}, rows, columns, name="operation-variables", height="100%", selectable=True)
 
 
