@@ -4,11 +4,17 @@ import enum
 import inspect
 import re
 from pathlib import Path
+from typing import get_overloads
 
 import simulator.poplar
 from simulator.poplar import program
 
-WORDS = set(re.findall(r"\w+", (Path(__file__).parents[2] / "docs/api.md").read_text()))
+TEXT = (Path(__file__).parents[2] / "docs/api.md").read_text()
+WORDS = set(re.findall(r"\w+", TEXT))
+
+#: Beyond Poplar, for our compiler and library; values rather than programs; the base of two programs.
+OURS = {"LibraryGroup", "PrintTensorFmt", "FloatFormat", "SyncType", "RepeatWhile", "Program", "dumpProgram"}
+OURS |= {"ConnectionDesc", "HostFunctionArgument"}
 
 
 def test_every_public_name_is_in_the_document() -> None:
@@ -28,3 +34,34 @@ def test_every_method_of_poplars_classes_is_in_the_document() -> None:
         if not name.startswith("_") and callable(getattr(made, name)) and name not in WORDS
     }
     assert missing == set()
+
+
+def test_every_argument_of_graph_and_of_programs_has_a_row() -> None:
+    rows = named_in_rows()
+    missing = []
+    for name, call in [
+        *inspect.getmembers(simulator.poplar.Graph),
+        *((n, getattr(program, n)) for n in program.__all__),
+    ]:
+        if name.startswith("_") or name in OURS or not callable(call):
+            continue
+        call = inspect.unwrap(call.__init__ if inspect.isclass(call) else call)
+        if not inspect.isfunction(call):
+            continue
+        for form in get_overloads(call) or [call]:
+            parameters = inspect.signature(form).parameters.keys() - {"self", "debugContext", "named", "names"}
+            missing += [f"{name}.{each}" for each in parameters if each not in rows.get(name, set())]
+    assert missing == []
+
+
+def named_in_rows() -> dict[str, set[str]]:
+    """The arguments that the tables of docs/api.md name, by call; a row without a call belongs to the one above."""
+    rows: dict[str, set[str]] = {}
+    calls: list[str] = []
+    for line in TEXT.split("## Every argument")[1].split("\n## ")[0].splitlines():
+        cells = line.split("|")
+        if len(cells) == 6:
+            calls = re.findall(r"`(\w+)`", cells[1]) or calls
+            for call in calls:
+                rows.setdefault(call, set()).update(re.findall(r"`(\w+)`", cells[2]))
+    return rows
