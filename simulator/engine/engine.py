@@ -45,7 +45,7 @@ class TimerTimePoint:
     both; get another one from `Engine.getTimeStamp()`."""
 
     host_ns: int = 0
-    device_cycles: int = 0
+    device_cycles: int = 0  #: 0 where there is no model of its time: on a CPU
     clock_hz: float = 0.0  #: of the device; 0 where there is no model of its time
 
 
@@ -190,9 +190,10 @@ class Engine:
 
     def getTimeStamp(self) -> TimerTimePoint:
         """This moment on the host's and the device's clock."""
-        on_cpu = self.executable.target.type is TargetType.CPU
-        clock_hz = 0.0 if on_cpu else self.executable.compiled.machine.clock_hz
-        return TimerTimePoint(time.perf_counter_ns(), self.core.device_cycles, clock_hz)
+        now = time.perf_counter_ns()
+        if self.executable.target.type is TargetType.CPU:
+            return TimerTimePoint(now)
+        return TimerTimePoint(now, self.core.device_cycles, self.executable.compiled.machine.clock_hz)
 
     @staticmethod
     def reportTiming(start: TimerTimePoint, end: TimerTimePoint) -> str:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from simulator.base.options.option import BOOL, PATTERN, WHOLE, Option, OptionValues, one_of, setting
+from simulator.base.options.option import (
+    BOOL,
+    PATTERN,
+    WHOLE,
+    Effects,
+    Option,
+    OptionValues,
+    everywhere,
+    one_of,
+    setting,
+)
 from simulator.base.target import TargetType
 from simulator.machine import block_records
 
@@ -93,6 +103,7 @@ COMPILE_SWITCHES = (
         "false",
         "Turn on the three kinds of instrumentation below.",
         changes="The default of the three switches below.",
+        effects=Effects("bytes report", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_hardware_records_nothing_without_counters",
         implied=lambda values: "true" if values.on("autoReport.outputExecutionProfile") else None,
     ),
@@ -102,6 +113,7 @@ COMPILE_SWITCHES = (
         "<debug.instrument>",
         "Count the cycles of compute sets.",
         changes="Memory of counters; on hardware whether runs are recorded, and cycles.",
+        effects=Effects("bytes", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_instrumentation_takes_memory",
     ),
     Option(
@@ -131,6 +143,7 @@ class CompileSettings:
         "false",
         "Compile on when tile memory is exceeded.",
         changes="Whether compiling for simulated hardware raises graph_memory_allocation_error.",
+        effects=Effects("", "", "errors"),
         test=f"{_EFFECTS}::test_allow_out_of_memory",
         implied=lambda values: "true" if values.on("autoReport.outputGraphProfile") else None,
     )
@@ -140,6 +153,7 @@ class CompileSettings:
         "<tiles - 1>",
         "Tile that stores the branch record.",
         changes="The tile whose memory holds the record, with debug.instrumentControlFlow.",
+        effects=Effects("bytes", "", "bytes"),
         test=f"{_EFFECTS}::test_branch_record",
         implied=lambda values: str(values.target.getNumTiles() - 1),
         settle=_branch_record_tile,
@@ -151,6 +165,7 @@ class CompileSettings:
         "tile",
         "Grain of the cycle counters: each vertex, each compute set on every tile, or on one tile per IPU or device.",
         changes="Memory of the counters, cycles on hardware, syncs at level ipu, vertices one by one at level vertex.",
+        effects=Effects("bytes", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_level_and_profiling_tile_say_where_counters_lie",
         settle=lambda level, values: level if values.on("debug.instrumentCompute") else "",
         inactive="",
@@ -161,6 +176,7 @@ class CompileSettings:
         "<debug.instrument>",
         "Count the cycles of host and IPU links.",
         changes="Memory of counters.",
+        effects=Effects("bytes", "", "bytes"),
         test=f"{_EFFECTS}::test_instrumentation_takes_memory",
         inactive=False,
     )
@@ -171,6 +187,7 @@ class CompileSettings:
         "Record the trips of every Repeat and the branch of every switch in each run. Takes 4 bytes for each on "
         "debug.branchRecordTile (a guess) and no cycles (nothing public says how many).",
         changes="Trips and branches in the report; memory.",
+        effects=Effects("bytes report", "", "bytes report"),
         test=f"{_EFFECTS}::test_branch_record",
         inactive=False,
     )
@@ -180,6 +197,7 @@ class CompileSettings:
         "<tiles per IPU - 1>",
         "Tile that stores the counters of level ipu.",
         changes="The tile whose memory holds the counters, with debug.instrumentCompute at level ipu or device.",
+        effects=Effects("bytes", "", "bytes"),
         test=f"{_EFFECTS}::test_level_and_profiling_tile_say_where_counters_lie",
         implied=lambda values: str(values.target.getTilesPerIPU() - 1),
         settle=_profiling_tile,
@@ -191,6 +209,7 @@ class CompileSettings:
         "",
         "Stack of the supervisor, in place of the computed size.",
         changes="Memory of stacks.",
+        effects=Effects("", "", "bytes"),
         test=f"{_EFFECTS}::test_stack_sizes",
     )
     worker_stack: int | None = setting(  #: bytes; None = computed
@@ -199,6 +218,7 @@ class CompileSettings:
         "",
         "Stack of each worker, in place of the computed size.",
         changes="Memory of stacks.",
+        effects=Effects("", "", "bytes"),
         test=f"{_EFFECTS}::test_stack_sizes",
     )
     verify: bool = setting(
@@ -208,6 +228,7 @@ class CompileSettings:
         "Check the planned exchanges and the layout of memory against vertices and copies; a fault ends compilation "
         "with a poplar_error that names it.",
         changes="A faulty exchange or layout ends compilation with poplar_error.",
+        effects=Effects("errors", "", "errors"),
         test="tests/compiler/test_verify.py",
     )
     exchange_optimisation: str = setting(
@@ -217,6 +238,7 @@ class CompileSettings:
         "What exchange code is optimised for: speed, less always-live memory, or less memory on tiles that can spare "
         "the time (how is a guess, `simulator/machine/exchange_code.py`).",
         changes="Bytes of exchange code, cycles of exchanges.",
+        effects=Effects("cycles", "", "cycles bytes"),
         test=_MEMORY,
     )
     multi_access_copies: bool = setting(
@@ -225,6 +247,7 @@ class CompileSettings:
         "true",
         "Copies within tiles load and store in one cycle; the two sides lie in different memory elements.",
         changes="Cycles of copies on tiles, layout of memory.",
+        effects=Effects("cycles bytes", "", "cycles bytes"),
         test=_MEMORY,
     )
     limit_vertex_state: bool = setting(
@@ -233,6 +256,7 @@ class CompileSettings:
         "false",
         "Place vertex state where code can lie, which takes less control code.",
         changes="Addresses of vertex state, bytes of control code.",
+        effects=Effects("", "", "bytes"),
         test=_MEMORY,
     )
     compilation_threads: int = setting(
@@ -241,6 +265,7 @@ class CompileSettings:
         "0",
         "Most threads of compilation; 0 = one for each processor.",
         changes="How many threads estimate compute sets; host traces show them.",
+        effects=everywhere("host"),
         test=f"{_BUILDING}::test_maxCompilationThreads_is_the_number_of_threads_that_estimate",
     )
     deterministic_workers: bool = setting(
@@ -250,6 +275,7 @@ class CompileSettings:
         "The same workers run the same vertices each time.",
         changes="With false, which worker runs which vertex differs from compilation to compilation (worker lanes of "
         "the report); cycles and results do not.",
+        effects=everywhere("report"),
         test=f"{_TARGET}::test_workers_may_differ",
     )
     extended_memory: bool = setting(
@@ -258,6 +284,7 @@ class CompileSettings:
         "false",
         "Remote buffers above 16 GiB.",
         changes="Whether remote buffers of more than 16 GiB in all compile; refused on Mk1 hardware.",
+        effects=Effects("errors", "", "errors"),
         test=f"{_TARGET}::test_extended_memory",
         settle=_extended_memory,
     )
@@ -267,6 +294,7 @@ class CompileSettings:
         "false",
         "Code for the gateway that combines writes to the host.",
         changes="Fewer, longer packets to the host (how long is a guess): less host exchange code, fewer headers.",
+        effects=Effects("bytes", "", "bytes"),
         test=f"{_BUILDING}::test_gatewayWriteCombining_joins_packets_to_the_host",
     )
     sync_replicas_independently: bool = setting(
@@ -274,7 +302,10 @@ class CompileSettings:
         BOOL,
         "false",
         "Host copies wait for the IPUs of their replica (sync group GS1) instead of those of all replicas (GS2).",
-        changes="Sync groups in the report; cycles when replicas wait for the host.",
+        changes="Sync groups in the report. Cycles only where there are two replicas or more and they come to a host "
+        "copy at different times: data chose different ways, or POPVISION_HOST_CLOCK=measured and their callbacks take "
+        "different times; the modelled wait for the host is the same for all.",
+        effects=everywhere("report"),
         test="tests/runtime/test_replicas.py::test_replicas_that_sync_independently_do_not_wait_for_each_others_host",
     )
     tiles_at_a_time: int = setting(
@@ -283,6 +314,7 @@ class CompileSettings:
         "5888",
         "Tiles lowered at a time; 0 = all.",
         changes="How many tiles have their allocations sorted together: fewer take less memory and more time.",
+        effects=Effects("host", "", "host"),
         test=f"{_BUILDING}::test_minLoweringTiles_takes_less_memory",
     )
     address_accurate: bool = setting(
@@ -291,6 +323,7 @@ class CompileSettings:
         f"<{ADDRESS_ACCURATE_VARIABLE}>",
         "Values live only at the tile addresses that the report claims; at most 64 tiles. See address-accurate.md.",
         changes="How values are kept; wrong addresses become errors.",
+        effects=Effects("host", "raises", "host"),
         test="tests/runtime/address_accurate/test_address_accurate.py::test_a_wrong_address_is_found",
         implied=lambda values: "true" if values.environment.get(ADDRESS_ACCURATE_VARIABLE) == "1" else None,
         settle=_address_accurate,
@@ -302,6 +335,7 @@ class CompileSettings:
         "false",
         "Floating-point operations in the profile.",
         changes="Operations in profile.pop.",
+        effects=everywhere("report"),
         test=f"{_EFFECTS}::test_flop_estimates",
         source="seen",
     )
@@ -311,6 +345,7 @@ class CompileSettings:
         "",
         "Block programs to measure, by their whole name.",
         changes="Blocks in the report (docs/blocks.md).",
+        effects=Effects("bytes report", "", "cycles bytes report"),
         test=f"{_BLOCKS}::test_filters_choose_blocks",
         source="seen",
         targets=(TargetType.IPU, TargetType.IPU_MODEL),
@@ -322,6 +357,7 @@ class CompileSettings:
         "",
         "Programs to measure as if a Block stood around each, by their whole name.",
         changes="Blocks in the report (docs/blocks.md).",
+        effects=Effects("cycles bytes report", "", "cycles bytes report"),
         test=f"{_BLOCKS}::test_filters_choose_blocks",
         source="seen",
         targets=(TargetType.IPU, TargetType.IPU_MODEL),
@@ -333,6 +369,7 @@ class CompileSettings:
         "0",
         "Tile of each IPU that records blocks.",
         changes="The tile that has the blocks, and the buffer.",
+        effects=Effects("bytes report", "", "bytes report"),
         test=f"{_BLOCKS}::test_another_tile_records",
         source="seen",
         settle=_block_tile,
@@ -343,6 +380,7 @@ class CompileSettings:
         "1000",
         "Bytes per tile for block records.",
         changes="How many records a tile keeps until its buffer is emptied; memory of the tiles that record.",
+        effects=Effects("cycles bytes", "", "cycles bytes"),
         test=f"{_BLOCKS}::test_a_larger_buffer_overflows_later",
         source="seen",
         settle=_block_buffer,
@@ -353,6 +391,7 @@ class CompileSettings:
         "true",
         "Add a copy that flushes block records at the end of a loop's body.",
         changes="Programs BlockFlush, and the blocks that fit into the buffer.",
+        effects=Effects("cycles bytes report", "", "cycles bytes report"),
         test=f"{_BLOCKS}::test_flushes_keep_the_buffer_from_overflowing",
         source="seen",
     )

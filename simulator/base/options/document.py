@@ -5,8 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from simulator.base.options.option import Option
+from simulator.base.options.option import CATEGORIES, Option
 from simulator.base.options.table import SECTIONS
+from simulator.base.target import TargetType
+
+#: Columns of the tables.
+_TARGETS = {
+    TargetType.IPU_MODEL: "IPU Model",
+    TargetType.CPU: "CPU",
+    TargetType.IPU: "simulated hardware",
+}
 
 _HEAD = """# Options
 
@@ -26,6 +34,15 @@ marked "not yet" is checked and stored in the report; the simulator says once on
 the default has no effect. Every other option has a test that runs one program with two of its values and asserts what
 differs.
 
+For each target the tables say one of: changes X; does not apply here (any value is accepted, nothing differs); raises
+(`invalid_option` for a value other than the default). tests/engine/test_option_statements.py holds each against runs
+under two values. X is:
+
+@CATEGORIES@
+
+An engine made from an executable has the options that it is given and those of `POPLAR_ENGINE_OPTIONS`, nothing else;
+where they differ from those that `compileGraph` had, it raises `invalid_option`. Only runtime options may differ.
+
 Implied, unless the option is given itself: `autoReport.all` sets every `autoReport.output*` (the serialized graph
 too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets the three kinds of instrumentation;
 `autoReport.outputGraphProfile` sets `debug.allowOutOfMemory`; `autoReport.outputArchive` sets `target.saveArchive` to
@@ -43,15 +60,20 @@ out of debug.json and debug.cbor (`on`: those that debug contexts name, up to 1 
 
 def render() -> str:
     """The page."""
-    return "\n".join([_HEAD, *(_section(title, options) for title, options in SECTIONS.items())])
+    words = "\n".join(f"- {word}: {meaning}" for word, meaning in CATEGORIES.items())
+    return "\n".join(
+        [_HEAD.replace("@CATEGORIES@", words), *(_section(title, options) for title, options in SECTIONS.items())]
+    )
 
 
 def _section(title: str, options: tuple[Option, ...]) -> str:
-    head = "| option | takes | default | meaning | what it changes here | test |"
-    rows = [f"## {title}", "", head, "| --- | --- | --- | --- | --- | --- |"]
+    targets = " | ".join(_TARGETS.values())
+    head = f"| option | takes | default | meaning | what it changes here | {targets} | test |"
+    rows = [f"## {title}", "", head, "| --- " * head.count(" | ") + "| --- |"]
     for o in options:
         default = f"`{o.default}`" if o.default else "not set"
-        cells = (o.name, o.kind.expectation, default, o.meaning, o.changes or "not yet", _linked(o.test))
+        statements = (o.effects.statement(target) for target in _TARGETS)
+        cells = (o.name, o.kind.expectation, default, o.meaning, o.changes or "not yet", *statements, _linked(o.test))
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join([*rows, ""])
 

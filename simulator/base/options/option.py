@@ -68,6 +68,48 @@ def one_of(*choices: str) -> Kind[str]:
     return Kind("enum", f"one of {', '.join(choices)}", {choice: choice for choice in choices}.__getitem__, choices)
 
 
+#: What an option can change: a word of `Effects`, and what the word says.
+CATEGORIES = {
+    "cycles": "modelled cycles of runs",
+    "bytes": "bytes on tiles",
+    "files": "which files are written, where, when or with what",
+    "report": "what reports say beside cycles and bytes",
+    "errors": "what raises, and when",
+    "values": "results of programs",
+    "text": "text on standard error",
+    "host": "host threads, memory or callbacks",
+}
+
+NOT_APPLICABLE, RAISES = "", "raises"
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What an option changes on each kind of target: words of CATEGORIES, "" where it does not apply (any value is
+    accepted and nothing differs), "raises" where a value other than the default is refused."""
+
+    ipu_model: str = NOT_APPLICABLE
+    cpu: str = NOT_APPLICABLE
+    hardware: str = NOT_APPLICABLE
+
+    def on(self, target: TargetType) -> frozenset[str]:
+        """The words for a target."""
+        texts = {TargetType.IPU_MODEL: self.ipu_model, TargetType.CPU: self.cpu, TargetType.IPU: self.hardware}
+        return frozenset(texts[target].split())
+
+    def statement(self, target: TargetType) -> str:
+        """One of: changes X; does not apply here; raises."""
+        words = self.on(target)
+        if not words:
+            return "does not apply here"
+        return RAISES if RAISES in words else "changes " + ", ".join(word for word in CATEGORIES if word in words)
+
+
+def everywhere(words: str) -> Effects:
+    """The same on every target."""
+    return Effects(words, words, words)
+
+
 @dataclass(frozen=True)
 class Option:
     """One entry. Names and defaults are those of Poplar's documentation; `source` "seen" marks names that only appear
@@ -78,6 +120,7 @@ class Option:
     default: str  #: as text; "" = not set; <...> = computed, or the value of the option that it names
     meaning: str
     changes: str = ""  #: what it changes here; "" = nothing yet, and a notice says so when a program sets it
+    effects: Effects = Effects()  #: by target
     test: str = ""  #: the test that runs one program with two values and asserts the difference
     source: Literal["documented", "seen"] = "documented"
     implied: Callable[[OptionValues], str | None] | None = None  #: the text where none is given; None = the default
@@ -102,6 +145,7 @@ def setting(
     meaning: str,
     *,
     changes: str,
+    effects: Effects,
     test: str,
     source: Literal["documented", "seen"] = "documented",
     implied: Callable[[OptionValues], str | None] | None = None,
@@ -113,7 +157,7 @@ def setting(
     `default` reads as, None for a default that is not set."""
     if inactive is None and default:
         inactive = kind.read(default)
-    option = Option(name, kind, default, meaning, changes, test, source, implied, settle, targets, inactive)
+    option = Option(name, kind, default, meaning, changes, effects, test, source, implied, settle, targets, inactive)
     made: T = field(default=inactive, metadata={"option": option})  # type: ignore[assignment]
     return made
 

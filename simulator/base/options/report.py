@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.base.options.option import BOOL, FILE, FOLDER, WHOLE, Option, OptionValues, one_of, setting
+from simulator.base.options.option import (
+    BOOL,
+    FILE,
+    FOLDER,
+    WHOLE,
+    Effects,
+    Option,
+    OptionValues,
+    everywhere,
+    one_of,
+    setting,
+)
 from simulator.base.options.run import dump_file
 
 ARCHIVE_NAME = "archive.a"
@@ -36,6 +47,7 @@ REPORT_SWITCHES = (
         "false",
         "All reports below, unless one is excluded by its own option.",
         changes="Files.",
+        effects=Effects("bytes files report", "files", "cycles bytes files report"),
         test=f"{_EFFECTS}::test_all_and_directory",
     ),
     Option("profiler.format", one_of("v1", "v3", "experimental"), "v3", "Format of the profile.", source="seen"),
@@ -60,6 +72,7 @@ class ReportSettings:
         "./",
         "Folder of the reports; made when missing.",
         changes="Where files are.",
+        effects=everywhere("files"),
         test=f"{_EFFECTS}::test_all_and_directory",
     )
     output_archive: bool = setting(
@@ -68,6 +81,7 @@ class ReportSettings:
         "<autoReport.all>",
         ARCHIVE_NAME,
         changes="A file.",
+        effects=everywhere("files"),
         test=_EACH_REPORT,
         inactive=False,
     )
@@ -77,6 +91,7 @@ class ReportSettings:
         "<autoReport.all>",
         "debug.json and debug.cbor",
         changes="Files.",
+        effects=everywhere("files"),
         test=_EACH_REPORT,
         inactive=False,
     )
@@ -86,6 +101,7 @@ class ReportSettings:
         "<autoReport.all>",
         "Runs in profile.pop; sets debug.instrument unless that is given.",
         changes="Runs in profile.pop.",
+        effects=Effects("bytes files report", "files", "cycles bytes files report"),
         test=_PARTS,
         inactive=False,
     )
@@ -95,6 +111,7 @@ class ReportSettings:
         "<autoReport.all>",
         "The compilation in profile.pop; sets debug.allowOutOfMemory unless that is given.",
         changes="Memory in profile.pop.",
+        effects=everywhere("files"),
         test=_PARTS,
         inactive=False,
     )
@@ -104,6 +121,7 @@ class ReportSettings:
         "<autoReport.all>",
         "The lowered variables in profile.pop, with or without a graph profile.",
         changes="Lowered variables in profile.pop.",
+        effects=everywhere("files"),
         test=_PARTS,
         inactive=False,
     )
@@ -113,6 +131,7 @@ class ReportSettings:
         "<autoReport.all>",
         "serialized_graph.capnp",
         changes="A file.",
+        effects=everywhere("files"),
         test=_EACH_REPORT,
         inactive=False,
     )
@@ -122,6 +141,7 @@ class ReportSettings:
         "true",
         "Write each run when it ends, else all when the engine closes.",
         changes="When runs get into profile.pop.",
+        effects=Effects("files", "", "files"),
         test=f"{_EFFECTS}::test_stream_at_each_run",
     )
     lowered_dump: Path | None = setting(  #: file for the lowered variables
@@ -130,6 +150,7 @@ class ReportSettings:
         "",
         "File for the lowered variables, in debug.dumpDirectory where it is not absolute.",
         changes="A file (CSV: tile, address, bytes, category, name, always_live).",
+        effects=everywhere("files"),
         test=f"{_EFFECTS}::test_lowered_variables_are_dumped",
         source="seen",
         settle=dump_file,
@@ -140,6 +161,7 @@ class ReportSettings:
         "false",
         "More symbols in the ELF files.",
         changes="Symbols of variables that share memory over time, in archive.a.",
+        effects=Effects("files", "", "files"),
         test="tests/poplar/options/test_target_options.py::test_symbols_of_shared_memory",
     )
     retain_debug_information: bool = setting(
@@ -148,6 +170,7 @@ class ReportSettings:
         "false",
         "Keep what reports need after compilation.",
         changes="Whether getReport works without a graph profile.",
+        effects=Effects("errors", "", "errors"),
         test=f"{_EFFECTS}::test_retain_debug_information",
     )
     linker_threads: int = setting(
@@ -156,6 +179,7 @@ class ReportSettings:
         "0",
         "Most threads of linking; 0 = as many as compile.",
         changes="How many threads make the images of tiles for archive.a; host traces show them.",
+        effects=Effects("host", "", "host"),
         test="tests/poplar/options/test_building.py::test_maxLinkerThreads_is_the_number_of_threads_that_make_images",
         settle=_linker_threads,
     )
@@ -165,6 +189,7 @@ class ReportSettings:
         "",
         "File for the archive of per-tile ELF files.",
         changes="A file.",
+        effects=everywhere("files"),
         test=f"{_EFFECTS}::test_save_archive",
         implied=_implied_archive,
         settle=_given_archive,
@@ -175,6 +200,7 @@ class ReportSettings:
         "",
         "File for the vertex graph in dot format.",
         changes="A file.",
+        effects=everywhere("files"),
         test="tests/poplar/options/test_target_options.py::test_vertex_graph_is_saved",
     )
 

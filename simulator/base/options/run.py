@@ -12,8 +12,10 @@ from simulator.base.options.option import (
     NUMBER,
     WHOLE,
     WHOLE_OR_AUTO,
+    Effects,
     Option,
     OptionValues,
+    everywhere,
     one_of,
     setting,
 )
@@ -49,6 +51,7 @@ RUN_SWITCHES = (
         "",
         "Folder of debug dumps.",
         changes="Where a relative debug.traceFile lies.",
+        effects=everywhere("files"),
         test=f"{_DEBUG}::test_dump_directory_and_home",
     ),
     Option(
@@ -57,6 +60,7 @@ RUN_SWITCHES = (
         "",
         "Older name of debug.traceFile.",
         changes="Where the trace goes, if debug.traceFile does not say.",
+        effects=everywhere("files"),
         test=f"{_DEBUG}::test_dump_directory_and_home",
         source="seen",
     ),
@@ -66,6 +70,7 @@ RUN_SWITCHES = (
         "hostRearrangeOnly",
         "Which streams may share host buffers.",
         changes="With any, stream callbacks do not prefetch.",
+        effects=everywhere("host"),
         test=f"{_HOST}::test_prefetching_is_an_option",
         source="seen",
     ),
@@ -85,6 +90,7 @@ class RunSettings:
         "2",
         "Runs kept of each program.",
         changes="Runs in profile.pop.",
+        effects=Effects("files report", "", "files report"),
         test="tests/engine/test_option_effects.py::test_runs_kept",
     )
     several_threads: bool = setting(
@@ -94,6 +100,7 @@ class RunSettings:
         "Run vertices on several host threads.",
         changes="Vertices of compute sets with at least 256 of them run on several threads of the host (not on "
         "simulated hardware).",
+        effects=Effects("host", "host", ""),
         test=f"{_HOST}::test_vertices_run_on_several_threads",
         targets=(TargetType.IPU_MODEL, TargetType.CPU),
         inactive=False,
@@ -104,6 +111,7 @@ class RunSettings:
         "false",
         "Stop on invalid floating-point operations.",
         changes="An invalid operation ends the run with application_runtime_error that names the program.",
+        effects=everywhere("errors"),
         test=f"{_DEBUG}::test_invalid_operations_stop_a_program",
     )
     nan_on_overflow: bool = setting(
@@ -112,6 +120,7 @@ class RunSettings:
         "false",
         "Half overflow gives NaN instead of the largest half.",
         changes="Values of halves that overflow.",
+        effects=everywhere("values"),
         test=f"{_DEBUG}::test_halves_that_overflow",
     )
     verify: bool = setting(
@@ -121,6 +130,7 @@ class RunSettings:
         "Expensive checks while running.",
         changes="Compute sets that write what is not their output, and reads of remote rows that nothing was written "
         "to, end the run; library operations run vertex by vertex.",
+        effects=everywhere("errors"),
         test=f"{_DEBUG}::test_writes_to_inputs_are_found",
     )
     trace: bool = setting(
@@ -129,6 +139,7 @@ class RunSettings:
         "false",
         "Print every edge before and after each compute set or exchange.",
         changes="Text on standard error or in debug.traceFile; library operations run vertex by vertex.",
+        effects=everywhere("text"),
         test=f"{_DEBUG}::test_trace_of_edges",
     )
     trace_file: Path | None = setting(  #: None = standard error
@@ -137,6 +148,7 @@ class RunSettings:
         "",
         "File of debug.trace, in place of standard error.",
         changes="Where the trace goes.",
+        effects=everywhere("files"),
         test=f"{_DEBUG}::test_trace_of_edges",
         settle=_trace_file,
     )
@@ -146,6 +158,7 @@ class RunSettings:
         "true",
         "Ask stream callbacks for the next transfer ahead of time.",
         changes="Whether `prefetch` of stream callbacks is called.",
+        effects=everywhere("host"),
         test=f"{_HOST}::test_prefetching_is_an_option",
         source="seen",
         settle=lambda on, values: on and values["exchange.streamBufferOverlap"] != "any",
@@ -156,6 +169,7 @@ class RunSettings:
         "<true except on Mk1>",
         "Load through the secondary loader. Only simulated hardware does.",
         changes="Replicas after the first take initial values from it, not from the host; host traces show it.",
+        effects=Effects("", "", "host"),
         test="tests/poplar/options/test_building.py::test_useAutoloader_loads_one_replica_from_the_host",
         implied=lambda values: "false" if values.target.getTargetArchString() == "ipu1" else "true",
         targets=(TargetType.IPU,),
@@ -178,6 +192,7 @@ class RuntimeSettings:
         "default",
         "How the host waits.",
         changes="hybrid: the host is woken, so that target.syncPollPeriodUs costs nothing.",
+        effects=Effects("", "", "cycles"),
         test=f"{_RUNTIME}::test_a_host_that_polls_late_makes_hardware_wait",
     )
     sync_poll_us: int = setting(
@@ -186,6 +201,7 @@ class RuntimeSettings:
         "0",
         "Microseconds between polls.",
         changes="On simulated hardware every data transfer waits half a period longer, the mean delay of polling.",
+        effects=Effects("", "", "cycles"),
         test=f"{_RUNTIME}::test_a_host_that_polls_late_makes_hardware_wait",
     )
     exception_poll_us: int = setting(
@@ -194,7 +210,9 @@ class RuntimeSettings:
         "250000",
         "Microseconds between checks for exceptions.",
         changes="Device time that passes until the host notices that a run has failed.",
+        effects=Effects("cycles", "", "cycles"),
         test=f"{_RUNTIME}::test_the_host_notices_failures_late",
+        targets=(TargetType.IPU, TargetType.IPU_MODEL),
         inactive=0,
     )
     sync_timeout: float = setting(  #: seconds; 0 = never
@@ -202,9 +220,13 @@ class RuntimeSettings:
         NUMBER,
         "300.00",
         "Seconds until a host synchronisation fails; 0 = never.",
-        changes="A run that lets the host wait longer, in modelled time, raises unknown_runtime_error with "
-        "HOST_SYNC_TIMEOUT: before the late synchronisation, or, where data choose the way, at its end.",
+        changes="A run that lets the host wait longer raises unknown_runtime_error with HOST_SYNC_TIMEOUT: before the "
+        "late synchronisation, or, where data choose the way, at its end. The clock is the device's, in modelled "
+        "cycles: what the simulation itself takes does not count, nor do host callbacks unless "
+        "POPVISION_HOST_CLOCK=measured.",
+        effects=Effects("errors", "", "errors"),
         test=f"{_RUNTIME}::test_what_comes_after_a_late_synchronisation_does_not_happen",
+        targets=(TargetType.IPU, TargetType.IPU_MODEL),
         inactive=0.0,
     )
     callback_mode: str = setting(
@@ -213,6 +235,7 @@ class RuntimeSettings:
         "singleThread",
         "Threads of stream callbacks.",
         changes="The threads that call fetch, prefetch and complete; prefetching beside the program.",
+        effects=everywhere("host"),
         test=f"{_RUNTIME}::test_threads_of_callbacks",
     )
     numa_aware: bool = setting(
@@ -221,6 +244,7 @@ class RuntimeSettings:
         "false",
         "Callback threads near their IPU.",
         changes="A pool of threads for each node of this machine's memory; refused with singleThread.",
+        effects=everywhere("host"),
         test=f"{_RUNTIME}::test_numa_nodes_have_threads_of_their_own",
         settle=_numa_aware,
     )
@@ -230,5 +254,6 @@ class RuntimeSettings:
         "0",
         "Callback threads; auto = as many as useful.",
         changes="How many threads there are.",
+        effects=everywhere("host"),
         test=f"{_RUNTIME}::test_threads_of_callbacks",
     )
