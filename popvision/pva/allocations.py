@@ -180,11 +180,17 @@ class Allocations:
         liveness = self._reader.liveness()
         return 0 if liveness is None else len(liveness.program)
 
+    @cached_property
+    def always_live_class(self) -> int:
+        """Number of the class of always-live variables: the one after those that the file lists."""
+        return 0 if self._classes is None else len(self._classes.offsets) - 1
+
     def intervals_of(self, eq_class: int) -> list[tuple[int, int]]:
-        """Half-open ranges of liveness indices of a class; an always-live one has none."""
+        """Half-open ranges of liveness indices of a class; that of always-live variables covers all of them."""
         classes = self._classes
-        if classes is None or eq_class < 0:
-            return []
+        if classes is None or eq_class == self.always_live_class:
+            indices = self._source.kept.once("liveness_indices", self._indices)
+            return [(0, indices)] if indices else []
         intervals = self._intervals.get(eq_class)
         if intervals is None:
             rows = slice(int(classes.offsets[eq_class]), int(classes.offsets[eq_class + 1]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -46,6 +46,12 @@ class Columns:
         self.arrays = ArrayCache(self.open_reader)
         self._report_id = source.reader.report_id
         self._seen_state = _file_state(source.reader.path)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "objects of an opened report cannot be pickled: open the report in the other process, or pass numbers, "
+            "strings and value objects"
+        )
 
     @property
     def reader(self) -> ProfileReader:

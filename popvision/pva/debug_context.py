@@ -50,9 +50,10 @@ class DebugContext:
     @property
     def json(self) -> str:
         """JSON text of an object: the layer's arguments by name, and the record's own keys (id, parents, layer, name,
-        arguments, outputs, file, line)."""
+        arguments, outputs, file, line). An argument comes before an own key of the same name, which the other
+        attributes of this object give."""
         record = self._record
-        return json.dumps({**_object(record.get("arguments")), **record})
+        return json.dumps({**record, **_object(record.get("arguments"))})
 
     @property
     def parents(self) -> list[DebugContext]:

@@ -15,6 +15,9 @@ class BoundEnum(Enum):
     def __index__(self) -> int:
         return int(self.value)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__qualname__}.{self.name}: {self.value}>"
+
 
 def member(enum: Any, name: object) -> Any:
     """The member of that name; `Unknown` for any other name."""

@@ -28,13 +28,14 @@ class Interval(NamedTuple):
 
 
 class EquivalenceClass:
-    """Variables that are live over the same steps. Always-live variables have the id -1 and no steps."""
+    """Variables that are live over the same steps. Always-live variables have a class of their own, the last one, which
+    covers every step: at a step, bytes of the classes live there add up to all memory in use."""
 
     __slots__ = ("_columns", "id")
 
-    def __init__(self, columns: Columns, id: int) -> None:
+    def __init__(self, columns: Columns, row: int) -> None:
         self._columns = columns
-        self.id = id
+        self.id = row if row >= 0 else columns.allocations.always_live_class
 
     @property
     def steps(self) -> list[Interval]:

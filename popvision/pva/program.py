@@ -14,7 +14,9 @@ from popvision.pva.vertices import ComputeSet
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
 
-_ProgramType: Any = BoundEnum("Type", list(model.PROGRAM_TYPES), start=0)  # type: ignore[call-arg]
+_ProgramType: Any = BoundEnum(  # type: ignore[call-arg]
+    "Type", list(model.PROGRAM_TYPES), module=__name__, qualname="Program.Type", start=0
+)
 
 
 class Program:
@@ -78,7 +80,8 @@ class Program:
         return hash((id(self._columns), self._id))
 
     def __repr__(self) -> str:
-        return f"Program(_id={self._id}, type={self._columns.programs.type[self._id]}, name={self.name!r})"
+        type_ = self._columns.programs.type[self._id]
+        return f"{type(self).__name__}(_id={self._id}, type={type_}, name={self.name!r})"
 
 
 class OnTileExecuteProgram(Program):

@@ -75,29 +75,67 @@ def openReport(
 
     Without a second name, uses the debug file of the same run beside the profile or one folder up, if there is one.
     Raises FormatError (a RuntimeError) with one sentence when a file is missing, damaged, locked or of a newer version,
-    and when the debug file is of another kind or of another run."""
+    and when the debug file is of another kind or of another run; of two files it says which is wrong, and whether they
+    were exchanged."""
     path = filename if filename is not None else profileFilename
     if path is None:
         raise TypeError("openReport needs the path of a profile.pop")
     if not os.fspath(path):
         raise FormatError("openReport was given an empty path; give the path of a profile.pop.")
-    debug = Path(debugInfoFilename) if debugInfoFilename is not None else None
-    source = ReportSource(Path(path), debug_path=debug)
-    if debug is not None:
-        _check_debug(debug, str(source.reader.meta.get("runId", "")))
+    profile = Path(path)
+    if debugInfoFilename is None:
+        return Report(ReportSource(profile))
+    debug = Path(debugInfoFilename)
+    if _is_debug_information(_head(profile)) and _head(debug).startswith(_SQLITE):
+        raise FormatError(
+            f"openReport was given its two files in the wrong order: {profile} is debug information and {debug} a "
+            "profile; give the profile.pop first."
+        )
+    try:
+        _check_debug_file(debug)
+    except FormatError as problem:
+        raise FormatError(f"the second file of openReport, the debug information: {problem}") from None
+    try:
+        source = ReportSource(profile, debug_path=debug)
+    except FormatError as problem:
+        raise FormatError(f"the first file of openReport, the profile: {problem}") from problem
+    _check_run(debug, str(source.reader.meta.get("runId", "")))
     return Report(source)
 
 
-def _check_debug(path: Path, run_id: str) -> None:
+#: First bytes of every SQLite database.
+_SQLITE = b"SQLite format 3\0"
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file; none of a folder or of a file that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(512)
+    except OSError:
+        return b""
+
+
+def _is_debug_information(head: bytes) -> bool:
+    return FORMAT.encode() in head
+
+
+def _check_debug_file(path: Path) -> None:
     """Read only the head of the file; a debug context reads the rest at its first use."""
+    if not path.is_file():
+        raise FormatError(f"{path} does not exist; give a debug.json or debug.cbor, or leave it out.")
     try:
         with path.open("rb") as file:
             head = file.read(512)
-        debug_run_id = run_id_of(path)
     except OSError as error:
         raise FormatError(f"cannot open {path}: {error.strerror or error}.") from None
-    if FORMAT.encode() not in head:
+    if not _is_debug_information(head):
         raise FormatError(f"{path} is not debug information; give the debug.cbor or debug.json of the report.")
+
+
+def _check_run(path: Path, run_id: str) -> None:
+    """Raises FormatError for debug information of another run."""
+    debug_run_id = run_id_of(path)
     if run_id and debug_run_id and debug_run_id != run_id:
         raise FormatError(
             f"{path} was written by another run ({debug_run_id}) than the profile ({run_id}); give the debug file "

@@ -102,7 +102,7 @@ def test_operations_have_memory(printed, layered):
 
 def test_bandwidth_counts_every_byte(printed, layered):
     lines, _ = printed("bandwidth", layered, "0", "1000")
-    host = [line for line in lines if line.endswith("StreamCopyMid x")]
+    host = [line for line in lines if line.endswith("StreamCopyMid data/x")]
     assert numbers(host[0])[:3] == [2, 2 * 32 * 64 * 4, 0]  # two batches of 32 x 64 floats
 
 

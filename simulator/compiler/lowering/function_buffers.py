@@ -50,7 +50,7 @@ def lower_function_copy(
     debug_id: int,
 ) -> FunctionCopy:
     """Add the rows of a copy: through the host link, or within tiles. The caller adds the barrier."""
-    name, row = f"function {_function_of(copy)}", len(table)
+    name, row = copy.debug.getPathName() or f"function {_function_of(copy)}", len(table)
     if _is_remote(copy):
         for part in ("Begin", "Mid", "End"):
             work = Work(sync_group=host_group if part == "Begin" else "")

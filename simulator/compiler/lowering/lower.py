@@ -257,7 +257,7 @@ class Lowering:
     def _lower_cross_replica_copy(self, parent: int, program: host.CrossReplicaCopy) -> None:
         plan = self._steps.plans.cross_replica_copy(program)
         debug_id = self._debug_id(program)
-        row = self.table.add(parent, "CrossReplicaCopy", plan.label, debug_id=debug_id)
+        row = self.table.add(parent, "CrossReplicaCopy", program.debug.getPathName() or plan.label, debug_id=debug_id)
         work = Work(code=not plan.code_counted, replica_map=program.replica_map)
         self._steps.add_exchange(
             row, f"{plan.label}/ExchangePre", plan.exchange, work, plan.moves, plan.packets, debug_id

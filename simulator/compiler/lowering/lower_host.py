@@ -1,6 +1,7 @@
 """Lower copies between tiles and host to StreamCopyBegin, Mid, End and a Sync.
 
-- A stream larger than its splitLimit becomes several copies in a row, named `<handle>/0`, `<handle>/1`, ... (several
+- A copy has the name of its debug context; without one, that of its stream (the handle), remote buffer or function.
+- A stream larger than its splitLimit becomes several copies in a row, named `<name>/0`, `<name>/1`, ... (several
   FIFOs are documented; their names are a guess).
 - Rows of a remote buffer are one copy. Row numbers in an offset tensor are first sent to all tiles that hold the tensor
   (DoExchange `copyN_offsetBroadcastN/ExchangePre`), which compute the addresses from them. The exchange is a guess.
@@ -65,12 +66,13 @@ class HostLowering:
             read = elements_of([copy.offset.regions()]) if copy.offset is not None else None
             if copy.offset is not None:
                 self._send_offset(parent, copy.offset, tensor, debug_id)
-            self._lower_tensors(parent, [tensor], remote.name, to_device, debug_id, read, small=remote.optimise_memory)
+            name = copy.debug.getPathName() or remote.name
+            self._lower_tensors(parent, [tensor], name, to_device, debug_id, read, small=remote.optimise_memory)
             return
         stream = next(end for end in ends if isinstance(end, DataStream))
         pieces = list(self._split(stream))
         for number, (begin, end) in enumerate(pieces):
-            name, part = stream.name, Part(number, len(pieces), begin, end)
+            name, part = copy.debug.getPathName() or stream.name, Part(number, len(pieces), begin, end)
             if len(pieces) > 1:
                 name = f"{name}/{number}"
             chunk = tensor.flatten().slice(begin, end) if len(pieces) > 1 else tensor
@@ -81,7 +83,7 @@ class HostLowering:
         """Add the copies of a host function call."""
         assert call.host_function is not None
         for number, (tensors, what) in enumerate(((call.inputs, "inputs"), (call.outputs, "outputs"))):
-            name = f"{call.host_function.name}/{what}"
+            name = f"{call.debug.getPathName() or call.host_function.name}/{what}"
             self._lower_tensors(parent, tensors, name, bool(number), debug_id, part=Part(number, 2, 0, 0))
 
     def _split(self, stream: DataStream) -> Iterator[tuple[int, int]]:
