@@ -16,19 +16,20 @@ import popvision.pva as pva
 
 
 def lifetimes(report) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """(first step, end, bytes) of each temporary variable, and the bytes of those that are always live."""
+    """(first step, end, bytes) of each temporary variable, and the bytes of those that are live at every step."""
     by_class: dict[int, int] = defaultdict(int)
     classes = {}
     for variable in report.compilation.loweredVariables.allBriefVars:
         by_class[variable.equivalenceClass.id] += variable.bytes
         classes[variable.equivalenceClass.id] = variable.equivalenceClass
     always, rows = 0, []
+    every_step = [(0, len(report.compilation.livenessProgramSteps))]
     for number, size in by_class.items():
         steps = classes[number].steps
-        if steps:
-            rows.append((steps[0].start, steps[-1].end, size))
-        else:
+        if steps == every_step:
             always += size
+        else:
+            rows.append((steps[0].start, steps[-1].end, size))
     first, end, size = np.array(rows, np.int64).reshape(-1, 3).T
     return first, end, size, always
 

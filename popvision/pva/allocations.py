@@ -43,8 +43,10 @@ class TileAllocations:
 
     @cached_property
     def size_of_variable(self) -> dict[int, int]:
-        """Bytes of each variable on the tile."""
-        ids, back = np.unique(self.lowered.variable, return_inverse=True)
+        """Bytes of each variable on the tile, all its parts together."""
+        part = np.asarray(self.lowered.variable, np.int64)
+        whole = np.append(self._allocations.whole_variables, -1)  # the last one is that of allocations without variable
+        ids, back = np.unique(whole[part], return_inverse=True)
         sizes = np.bincount(back, self.lowered.bytes, len(ids)).astype(np.int64)
         return dict(zip(ids.tolist(), sizes.tolist(), strict=True))
 
@@ -62,8 +64,15 @@ class TileAllocations:
 class Allocations:
     """A row is an allocation, counted tile by tile; ids are the file's."""
 
-    def __init__(self, source: ReportSource, reader: Callable[[], ProfileReader], target: model.Target) -> None:
+    def __init__(
+        self,
+        source: ReportSource,
+        reader: Callable[[], ProfileReader],
+        target: model.Target,
+        whole_variables: Callable[[], Int64Array],
+    ) -> None:
         self._source = source
+        self._whole_variables = whole_variables
         self._open_reader = reader
         self._num_tiles = target.num_tiles
         self._tiles: BoundedCache[int, TileAllocations | None] = BoundedCache(MOST_BYTES, _bytes_of)
@@ -73,6 +82,11 @@ class Allocations:
     @property
     def _reader(self) -> ProfileReader:
         return self._open_reader()
+
+    @property
+    def whole_variables(self) -> Int64Array:
+        """By row of the table of variables: the row of the variable that it is a part of."""
+        return self._whole_variables()
 
     @cached_property
     def names(self) -> list[str]:

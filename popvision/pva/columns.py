@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from popvision.analysis.report.source import ReportSource
-from popvision.arrays import IntegerArray
+from popvision.arrays import Int64Array, IntegerArray
 from popvision.formats.errors import FormatError
 from popvision.formats.profile import ProfileReader, model
 from popvision.pva import errors
@@ -22,7 +22,7 @@ from popvision.pva.allocations import Allocations
 from popvision.pva.array_cache import ArrayCache
 from popvision.pva.control_code import ControlCode
 from popvision.pva.listview import Printing
-from popvision.pva.plain import ListColumns, ints
+from popvision.pva.plain import ListColumns, NotKnown, ints
 from popvision.pva.vertex_columns import VertexColumns
 
 Figure = Literal["cycles", "rx", "tx", "exchange_code", "control_code"]
@@ -103,6 +103,14 @@ class Columns:
         return [id >= 0 or name not in categories for id, name in zip(ids, self.variables.name, strict=True)]
 
     @cached_property
+    def whole_variables(self) -> Int64Array:
+        """By row of the table of variables: the row of the variable that it is a part of."""
+        known = self.variables
+        if known is None:
+            return np.empty(0, np.int64)
+        return np.arange(len(known.name)) if known.part_of is None else np.asarray(known.part_of, np.int64)
+
+    @cached_property
     def liveness(self) -> model.Liveness | None:
         return self.reader.liveness()
 
@@ -118,7 +126,7 @@ class Columns:
 
     @cached_property
     def allocations(self) -> Allocations:
-        return Allocations(self.source, self.open_reader, self.shape)
+        return Allocations(self.source, self.open_reader, self.shape, lambda: self.whole_variables)
 
     @cached_property
     def tile_memory(self) -> ListColumns[model.TileMemory] | None:
@@ -216,8 +224,21 @@ class Columns:
             rows.setdefault(program, []).append(row)
         return rows
 
+    @cached_property
+    def known_figures(self) -> dict[str, set[int]]:
+        """Programs by figure that is known on every tile, and zero where none is stored; {} where the file does not
+        say."""
+        return {name: set(ints(programs)) for name, programs in self.reader.known_figures().items()}
+
+    def not_known(self, program: int, figure: Figure) -> NotKnown:
+        """The empty list for a figure that the file does not have, with the reason."""
+        what = f"the {figure.replace('_', ' ')} of {self.programs.type[program]} programs"
+        if self.known_figures or self.reader.foreign:
+            return NotKnown(f"this report does not know {what}")
+        return NotKnown(f"{errors.ZERO_OR_UNKNOWN}: it does not say {what}")
+
     def program_by_tile(self, program: int, figure: Figure) -> list[int]:
-        """One figure of a program on every tile of the target; empty when no IPU has it."""
+        """One figure of a program on every tile of the target; empty where it is not known."""
         ipus, ids = self._figures["ipu"], self._figures[f"{figure}_array"]
         values: list[int] = []
         for row in self._figure_rows.get(program, ()):
@@ -228,11 +249,14 @@ class Columns:
                 return ints(array)  # the only IPU
             values = values or [0] * self.shape.num_tiles
             values[self.tiles_of(int(ipus[row]))] = ints(array)
-        return values
+        if not values and program in self.known_figures.get(figure, ()):
+            return [0] * self.shape.num_tiles
+        return values or self.not_known(program, figure)
 
     @cached_property
     def control_code(self) -> ControlCode:
-        return ControlCode(self.programs, self._figures, self._figure_rows, self.shape, self.arrays)
+        known = self.known_figures.get("control_code", set())
+        return ControlCode(self.programs, self._figures, self._figure_rows, known, self.shape, self.arrays)
 
     @cached_property
     def _touched(self) -> dict[int, int] | None:

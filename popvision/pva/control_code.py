@@ -18,23 +18,26 @@ _UNKNOWN = np.empty(0, np.int64)
 
 
 class ControlCode:
-    """`figures` are the columns of the table of programs on IPUs, `rows_of` its rows by program."""
+    """`figures` are the columns of the table of programs on IPUs, `rows_of` its rows by program, `known` the programs
+    whose own code is known, also where none is stored."""
 
     def __init__(
         self,
         programs: model.Programs,
         figures: dict[str, IntegerArray],
         rows_of: dict[int, list[int]],
+        known: set[int],
         target: model.Target,
         arrays: ArrayCache,
     ) -> None:
         self._programs, self._target, self._arrays, self._rows_of = programs, target, arrays, rows_of
         self._ids, self._ipu = figures["control_code_array"], figures["ipu"]
-        self._recorded = bool((self._ids >= 0).any())
+        self._known = known
+        self._recorded = bool(known) or bool((self._ids >= 0).any())
         self._sums: BoundedCache[int, Int64Array] = BoundedCache(_MOST_BYTES)
 
     def by_tile(self, program: int) -> list[int]:
-        """Bytes on every tile; empty when the report has them for no program."""
+        """Bytes on every tile; empty when the report has them for none of the programs."""
         if not self._recorded:
             return []
         return ints(self._sums.get(program, lambda: self._sum(program)))
@@ -66,7 +69,7 @@ class ControlCode:
         return ints(self._programs.children[offsets[program] : offsets[program + 1]])
 
     def _own(self, program: int) -> Int64Array:
-        code = _UNKNOWN
+        code = np.zeros(self._target.num_tiles, np.int64) if program in self._known else _UNKNOWN
         tiles = self._target.tiles_per_ipu
         for row in self._rows_of.get(program, ()):
             array = self._arrays.get(self._ids, row)

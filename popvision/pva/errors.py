@@ -20,6 +20,10 @@ EXECUTION_PROFILE = (
 TOUCHED_VARIABLES = (
     "this report does not record which variables programs read or write: its format is older than 1.2; compile again"
 )
+ZERO_OR_UNKNOWN = (
+    "this report does not tell zero from not known: its format is older than 1.3, or its writer left it open; compile "
+    "again"
+)
 DEBUG_INFORMATION = (
     "this report has no debug information: run with autoReport.outputDebugInfo=true and give openReport the debug.cbor "
     "that was written with it"

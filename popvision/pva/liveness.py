@@ -43,7 +43,8 @@ class LiveMemory:
 
 def variable_list(columns: Columns, rows: Group, replicas: int = 1) -> ListView[Variable]:
     """Variables with their sizes, largest first, summed over `replicas` equal replicas."""
-    key = np.where(rows.variable >= 0, rows.variable, -2 - rows.name)  # allocations without a variable: by name
+    whole = np.append(columns.whole_variables, -1)[rows.variable]
+    key = np.where(whole >= 0, whole, -2 - rows.name)  # allocations without a variable: by name
     ids, first, back = np.unique(key, return_index=True, return_inverse=True)
     size = np.bincount(back, rows.bytes, len(ids)).astype(np.int64) * replicas
     order = np.argsort(-size, kind="stable")

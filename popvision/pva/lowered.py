@@ -64,8 +64,8 @@ class BriefVar(NamedTuple):
 
 class Variable:
     """A variable of the graph, or a pseudo-variable named after a memory category; equal across all access paths.
-    `size` is bytes within the scope of the question: all tiles, an IPU or a tile. A variable whose parts live at
-    different times appears once for each part, under the same name."""
+    `size` is bytes within the scope of the question, all tiles, an IPU or a tile: in the list of a step those live
+    there, elsewhere all of them. Parts of a variable may live at different times; their allocations tell when."""
 
     __slots__ = ("_columns", "_id", "name", "size")
 
@@ -158,11 +158,13 @@ class LoweredVar:
 
     @property
     def unloweredVar(self) -> Variable:
-        """The variable that was lowered, with its bytes on this tile. Raises AttributeError where there is none."""
+        """The variable that was lowered, with the bytes of all its parts on this tile. Raises AttributeError where it
+        has none."""
         variables, row = self._columns.variables, self._at("variable")
         if variables is None or row < 0 or not self._columns.is_graph_variable[row]:
             raise AttributeError(f"lowered variable {self._id} has no unlowered variable; test hasUnloweredVar first")
-        return Variable(self._columns, row, variables.name[row], self._tile.size_of_variable[row])
+        whole = int(self._columns.whole_variables[row])
+        return Variable(self._columns, whole, variables.name[whole], self._tile.size_of_variable[whole])
 
     def __eq__(self, other: object) -> bool:
         return (

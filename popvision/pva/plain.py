@@ -32,6 +32,21 @@ class ListColumns(Generic[T]):
         return self.column(name)[row]
 
 
+class NotKnown(list[int]):
+    """An empty list in place of numbers that the report does not know; an index says why."""
+
+    __slots__ = ("_why",)
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self._why = why
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return []
+        raise IndexError(f"index {index} is outside a list of 0: {self._why}")
+
+
 def ints(values: IntegerArray) -> list[int]:
     """The same numbers as Python's int."""
     numbers: list[int] = np.asarray(values).tolist()

@@ -54,12 +54,13 @@ class Program:
 
     @property
     def controlCodeByTile(self) -> list[int]:
-        """Bytes of control code per tile, children included; empty when the report has none of them."""
-        return self._columns.control_code.by_tile(self._id)
+        """Bytes of control code on each tile of the target, children included; empty where it is not known."""
+        return self._columns.control_code.by_tile(self._id) or self._columns.not_known(self._id, "control_code")
 
     @property
     def estimatedCyclesByTile(self) -> list[int]:
-        """Estimated cycles of one execution per tile; empty when there is no estimate."""
+        """Estimated cycles of one execution on each tile of the target; empty where there is no estimate: of programs
+        that wait (StreamCopyBegin, syncs) or run others."""
         return self._columns.program_by_tile(self._id, "cycles")
 
     @property
@@ -102,7 +103,7 @@ class _Exchange(Program):
 
     @property
     def codeBytesByTile(self) -> list[int]:
-        """Bytes of exchange code per tile; empty when unknown."""
+        """Bytes of exchange code on each tile of the target; empty where it is not known."""
         return self._columns.program_by_tile(self._id, "exchange_code")
 
 

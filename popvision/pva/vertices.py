@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from popvision.pva.listview import PrintedList
+from popvision.pva.plain import NotKnown
 
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
@@ -75,14 +76,19 @@ class ComputeSet:
 
     @property
     def estimatedCyclesByTile(self) -> list[int]:
-        """Estimated tile cycles of one execution; empty when there is no estimate."""
+        """Estimated tile cycles of one execution on each tile of the target; empty where there is no estimate."""
         program = self._columns.program_of_compute_set.get(self._id)
-        return [] if program is None else self._columns.program_by_tile(program, "cycles")
+        if program is None:
+            return NotKnown("no program of this report runs the compute set")
+        return self._columns.program_by_tile(program, "cycles")
 
     @property
     def cyclesByTile(self) -> list[int]:
-        """Cycles of the step on each tile; empty for a member of `compilation.computeSets`, which has not run."""
-        return [] if self._step < 0 else self._columns.cycles_by_tile(self._step)
+        """Cycles of the step on each tile of the target; empty for a member of `compilation.computeSets`, which has not
+        run."""
+        if self._step < 0:
+            return NotKnown("a compute set of the compilation has not run; take those of an execution step")
+        return self._columns.cycles_by_tile(self._step)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComputeSet) and self._id == other._id and self._columns is other._columns

@@ -52,6 +52,7 @@ class ArrayFunctions:
             "array_length": (1, lambda id: self._figure(id, len)),
             "array_value": (2, self._value),
             "lowered_rows": (1, self._lowered_variables),
+            "graph_variable_rows": (0, self._graph_variables),
             "live_range_rows": (0, self._live_ranges),
             "live_variable_rows": (1, self._live_variables),
             "operation_rows": (0, self._operations),
@@ -123,6 +124,18 @@ class ArrayFunctions:
         columns = (low.bytes, low.address, low.category, low.region, low.variable, low.eq_class, low.name)
         return json.dumps(list(zip(*(np.asarray(each).tolist() for each in columns), strict=True)))
 
+    def _graph_variables(self) -> str | None:
+        from popvision.analysis.report.columns import stored_variables, variables
+
+        known = variables(self._source) if self._source.reader.foreign else stored_variables(self._source)
+        if known is None:
+            return None
+        rows = np.arange(len(known.name))
+        owner = rows if known.part_of is None else known.part_of
+        always = np.asarray(known.always_live, np.int64)
+        columns = (known.bytes, always, np.where(always, -1, known.eq_class), known.debug_id, owner)
+        return json.dumps(list(zip(known.name, *(np.asarray(each).tolist() for each in columns), strict=True)))
+
     def _live_ranges(self) -> str | None:
         classes = self._source.reader.eq_classes()
         if classes is None:
@@ -155,4 +168,5 @@ class ArrayFunctions:
         known = variables(self._source)
         alive = live_classes(self._source, int(index))
         rows = np.isin(np.asarray(known.eq_class, np.int64), alive) & ~np.asarray(known.always_live, bool)
-        return json.dumps(np.flatnonzero(rows).tolist())
+        sizes = np.asarray(known.bytes, np.int64)
+        return json.dumps([(row, known.name[row], int(sizes[row])) for row in np.flatnonzero(rows).tolist()])

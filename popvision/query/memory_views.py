@@ -92,14 +92,15 @@ MEMORY = (
     view(
         "graph_variables",
         "Variables before lowering, pseudo-variables such as vertexCode included.",
-        "variables v",
+        "json_each(graph_variable_rows()) j",
         """
-        variable | v.id | | number of the variable
-        name | v.name | | its debug name
-        total_bytes | v.bytes | bytes | over all tiles
-        always_live | v.always_live | | 1 = live at every liveness index
-        eq_class | v.eq_class | | its class in live_ranges, -1 for none
-        debug_id | v.debug_id | | its debug context, -1 for none
+        variable | j.key | | number of the variable, or of a part of it that lives at other times
+        name | j.value ->> 0 | | its debug name
+        total_bytes | j.value ->> 1 | bytes | over all tiles
+        always_live | j.value ->> 2 | | 1 = live at every liveness index
+        eq_class | j.value ->> 3 | | its class in live_ranges, -1 for none
+        debug_id | j.value ->> 4 | | its debug context, -1 for none
+        part_of | j.value ->> 5 | | variable that it is a part of: its own number, but for further parts
         """,
     ),
     view(
@@ -136,12 +137,12 @@ MEMORY = (
         "live_variables",
         "Variables live at each liveness index, without always-live variables.",
         """
-        liveness l, json_each(live_variable_rows(l.liveness_index)) j JOIN variables v ON v.id = j.value""",
+        liveness l, json_each(live_variable_rows(l.liveness_index)) j""",
         """
         liveness_index | l.liveness_index | | position in the static order of the program
-        variable | v.id | | row of graph_variables
-        name | v.name | | its name
-        size_bytes | v.bytes / num_replicas() | bytes | over all tiles of one replica
+        variable | j.value ->> 0 | | row of graph_variables
+        name | j.value ->> 1 | | its name
+        size_bytes | (j.value ->> 2) / num_replicas() | bytes | over all tiles of one replica
         """,
         fast="liveness_index = N",
     ),

@@ -23,6 +23,9 @@ from simulator.graph.store import GraphStore
 from simulator.graph.vertices import VertexBlock
 from simulator.machine.links import Links
 
+#: Types of programs whose cycles the passes work out.
+_TIMED = ("OnTileExecute", "DoExchange", "GlobalExchange", "StreamCopyMid", "StreamCopyEnd")
+
 
 @dataclass(frozen=True)
 class PassResults:
@@ -56,6 +59,7 @@ def compilation_of(r: PassResults) -> model.Compilation:
         num_edges=sum(_edges(b) for b in r.store.blocks),
         num_variables=len(r.store.variables.numel),
         program_on_ipu=list(_programs_on_ipus(r)),
+        known_figures=_known_figures(r),
         messages=list(_messages(r)),
         sendings=list(_sendings(r)),
         program_variables=list(program_variables(r.table, r.plans.numels, memory)) if memory else (),
@@ -120,6 +124,17 @@ def _programs_on_ipus(r: PassResults) -> Iterator[model.ProgramOnIpu]:
             own = [None if c is None or not c[part].any() else c[part] for c in columns]
             if any(c is not None for c in own):
                 yield model.ProgramOnIpu(row, ipu, *own)
+
+
+def _known_figures(r: PassResults) -> dict[str, Int64Array]:
+    """Bytes are known of all programs: where the compiler counts none, there are none. Cycles are known of what moves
+    data or computes, and of what takes no time; not of waiting, nor of programs that run others."""
+    known = [
+        type_ in _TIMED or not (type_ in model.PHASE_OF_TYPE or children or type_ == "Call")
+        for type_, children in zip(r.table.type, r.table.children, strict=True)
+    ]
+    everything = np.arange(len(r.table))
+    return {**dict.fromkeys(model.PROGRAM_FIGURES, everything), "cycles": np.flatnonzero(known)}
 
 
 def _received(work: Work) -> Int64Array | None:

@@ -82,15 +82,15 @@ def check_live_when_used(report: PlainReport, graph: Graph) -> int:
                 first, last = np.searchsorted(ends, [inside, inside + size - 1], side="right")
                 if (tiles[first : last + 1] == tile).all():
                     name = store.variables.name[variable]
-                    live = live_bytes(report, name, tile)[indices[block.compute_set]]
+                    live = live_bytes(report, variable, tile)[indices[block.compute_set]]
                     assert (live >= size * store.variables.type[variable].size).all(), name
                     checked += 1
     return checked
 
 
-def live_bytes(report: PlainReport, name: str, tile: int) -> Any:
-    """Bytes on a tile, at each liveness index, of all rows of variables of that name."""
-    rows = [row for (row,) in report.rows("SELECT id FROM variables WHERE name = ?", name)]
+def live_bytes(report: PlainReport, variable: int, tile: int) -> Any:
+    """Bytes on a tile, at each liveness index, of all parts of a variable."""
+    rows = [part for part, owner, _, _ in report.parts if owner == variable]
     lowered = report.lowered[tile]
     total = np.zeros(len(report.live_matrix), np.int64)
     for at in np.flatnonzero(np.isin(lowered["variable"], rows)):

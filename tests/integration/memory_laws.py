@@ -53,8 +53,11 @@ def check_rows_of_variables(report: PlainReport) -> None:
             wanted[key] = wanted.get(key, 0) + size
             of_variable[variable] = of_variable.get(variable, 0) + size
     assert found == wanted
-    for identity, size in report.rows("SELECT id, bytes FROM variables"):
-        assert of_variable.get(identity, 0) == size
+    whole: dict[int, int] = {}
+    for part, variable, size, _ in report.parts:
+        assert of_variable.get(part, 0) == size
+        whole[variable] = whole.get(variable, 0) + size
+    assert whole == dict(report.rows("SELECT id, bytes FROM variables"))
 
 
 def check_overlap_rule(report: PlainReport, tiles: list[int]) -> None:
@@ -135,8 +138,9 @@ def check_liveness(report: PlainReport) -> None:
         part = by_tile[:, ipu * report.per_ipu : (ipu + 1) * report.per_ipu].sum(axis=1)
         assert np.array_equal(part, report.array(identity, len(part)))
     by_variable = np.zeros(len(curve), np.int64)
-    for size, always, number in report.rows("SELECT bytes, always_live, eq_class FROM variables"):
-        assert bool(always) == (number < 0 and size > 0) or size == 0
+    always_live = dict(report.rows("SELECT id, always_live FROM variables"))
+    for _, variable, size, number in report.parts:
+        assert bool(always_live[variable]) == (number < 0 and size > 0) or size == 0
         if number >= 0:
             by_variable += size * live[:, number]
     assert by_variable.tolist() == [replicas * size for size in curve]

@@ -26,6 +26,7 @@ class PlainReport:
         self.target = self.meta["target"]
         self.per_ipu: int = self.target["tiles_per_ipu"]
         self.tiles: int = self.target["num_ipus"] * self.per_ipu
+        self.always: int = self.meta["alwaysLiveClass"]  #: the class of always-live variables, after all others
         self.types = dict(self.rows("SELECT p.id, t.name FROM programs p JOIN program_types t ON t.id = p.type"))
         self.categories = dict(self.rows("SELECT id, name FROM var_categories"))
         self.regions = dict(self.rows("SELECT id, name FROM var_regions"))
@@ -66,20 +67,33 @@ class PlainReport:
 
     @cached_property
     def lowered(self) -> dict[int, dict[str, Any]]:
-        """tile -> columns bytes, address, category, region, variable, eq_class, name."""
+        """tile -> columns bytes, address, category, region, variable (row of variable_parts), eq_class (-1 = always
+        live), name."""
         names = ("bytes", "address", "category", "region", "variable", "eq_class", "name")
         query = f"SELECT tile, n, {', '.join(f'{name}_array' for name in names)} FROM lowered_by_tile"
-        return {
+        tiles = {
             tile: {name: self.array(i, n) for name, i in zip(names, ids, strict=True)}
             for tile, n, *ids in self.rows(query)
         }
+        for columns in tiles.values():
+            columns["eq_class"] = np.where(columns["eq_class"] == self.always, -1, columns["eq_class"])
+        return tiles
+
+    @cached_property
+    def parts(self) -> list[tuple[int, int, int, int]]:
+        """(part, variable, bytes, class) of each part of a variable; class -1 = always live, or never."""
+        rows = self.rows("SELECT id, variable, bytes, eq_class FROM variable_parts ORDER BY id")
+        return [(part, variable, size, -1 if c == self.always else c) for part, variable, size, c in rows]
 
     @cached_property
     def classes(self) -> list[list[tuple[int, int]]]:
-        """Class -> the half-open ranges of liveness indices in which it is live."""
+        """Class -> the half-open ranges of liveness indices in which it is live; the last one is always live."""
         ((_, offsets, starts, ends),) = self.rows("SELECT * FROM eq_classes")
         at, begin, end = (self.array(i, 0).tolist() for i in (offsets, starts, ends))
-        return [list(zip(begin[a:b], end[a:b], strict=True)) for a, b in itertools.pairwise(at)]
+        found = [list(zip(begin[a:b], end[a:b], strict=True)) for a, b in itertools.pairwise(at)]
+        ((indices,),) = self.rows("SELECT count(*) FROM liveness")
+        assert (len(found) - 1, found[-1]) == (self.always, [(0, indices)])
+        return found
 
     @cached_property
     def live_matrix(self) -> Any:

@@ -20,6 +20,7 @@ class PlainFile:
         self.per_ipu: int = self.target["tiles_per_ipu"]
         self.ipus: int = self.target["num_ipus"]
         self.tiles = self.ipus * self.per_ipu
+        self.always: int = self.meta["alwaysLiveClass"]  #: the class of always-live variables
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         return self._db.execute(query, values).fetchall()
@@ -56,6 +57,8 @@ class PlainFile:
         columns = ", ".join(f"{name}_array" for name in names)
         ids = self.rows(f"SELECT {columns} FROM lowered_by_tile WHERE tile=?", tile)[0]
         found = {name: self.array(identity) for name, identity in zip(names, ids, strict=True)}
+        whole = dict(self.rows("SELECT id, variable FROM variable_parts"))
+        found["whole"] = [whole[part] for part in found["variable"]]
         found["id"] = [
             self.one("SELECT first_id FROM lowered_by_tile WHERE tile=?", tile) + i for i in range(len(found["name"]))
         ]
@@ -70,10 +73,19 @@ class PlainFile:
         return list(zip(starts[rows], ends[rows], strict=True))
 
     def is_live(self, number: int, index: int) -> bool:
-        return number >= 0 and any(start <= index < end for start, end in self.ranges(number))
+        """Whether a class is live at an index, but not always."""
+        return number not in (-1, self.always) and any(start <= index < end for start, end in self.ranges(number))
 
     def figure(self, program: int, name: str) -> list[int]:
-        return self.by_tile(self.rows(f"SELECT ipu, {name}_array FROM program_by_ipu WHERE program=?", program))
+        """One number for each tile; [] where the figure is not known."""
+        found = self.by_tile(self.rows(f"SELECT ipu, {name}_array FROM program_by_ipu WHERE program=?", program))
+        if not found and program in self.known(name):
+            return [0] * self.tiles
+        return found
+
+    def known(self, figure: str) -> list[int]:
+        """Programs of which a figure is known."""
+        return self.array(self.one("SELECT programs_array FROM known_figures WHERE figure=?", figure))
 
     def under(self, program: int) -> list[int]:
         """A program and everything below it."""

@@ -107,11 +107,13 @@ def test_lowered_variables(report: pva.Report) -> None:
     lowered = report.compilation.loweredVariables
     brief = list(lowered.allBriefVars)
     assert [(v.id, v.bytes, v.tileId, v.equivalenceClass.id) for v in brief] == [
-        (0, 80, 0, -1),
-        (1, 20, 0, -1),
+        (0, 80, 0, 1),
+        (1, 20, 0, 1),
         (2, 16, 0, 0),
     ]
     assert [(i.start, i.end) for i in brief[2].equivalenceClass.steps] == [(0, 2)]
+    steps = len(report.compilation.livenessProgramSteps)
+    assert [(i.start, i.end) for i in brief[0].equivalenceClass.steps] == [(0, steps)]
     full = lowered.forTile(0)[2]
     assert (full._id, full.name, full.bytes, full.offset, full.alwaysLive) == (2, "temporary", 16, 104, False)
     assert full.hasUnloweredVar

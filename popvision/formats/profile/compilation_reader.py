@@ -160,13 +160,35 @@ def category_memory(tables: Tables, arrays: Optionals) -> list[CategoryMemory]:
     ]
 
 
-def variables(tables: Tables) -> Variables | None:
+def variables(tables: Tables, always_live_class: int) -> Variables | None:
     table = tables["variables"]
     if not row_count(table):
         return None
-    always_live = np.asarray(table["always_live"]) != 0
-    columns = numbers(table, "debug_id"), numbers(table, "bytes"), always_live, numbers(table, "eq_class")
-    return Variables(list(table["name"]), *columns)
+    if not tables.holds("variable_parts", since=(1, 3)):
+        always_live = np.asarray(table["always_live"]) != 0
+        columns = numbers(table, "debug_id"), numbers(table, "bytes"), always_live, numbers(table, "eq_class")
+        return Variables(list(table["name"]), *columns)
+    parts, names = tables["variable_parts"], list(table["name"])
+    owner, eq_class = np.asarray(parts["variable"]), np.asarray(parts["eq_class"])
+    if len(owner) and not 0 <= int(owner.min()) <= int(owner.max()) < len(names):
+        raise FormatError(f"{tables.file.path}: table variable_parts names a variable that is not there.")
+    return Variables(
+        [names[row] for row in owner.tolist()],
+        np.asarray(numbers(table, "debug_id"))[owner],
+        numbers(parts, "bytes"),
+        (eq_class == always_live_class) & (always_live_class >= 0),
+        without_always_live(eq_class, always_live_class),
+        None if (owner == np.arange(len(owner))).all() else owner,
+    )
+
+
+def without_always_live(eq_class: AnyArray, number: int) -> AnyArray:
+    """Classes as `model` has them: -1 in place of the class of always-live variables, which has that number."""
+    if number < 0:
+        return eq_class
+    classes = eq_class.astype(np.int32 if eq_class.itemsize < 4 else np.int64)
+    classes[eq_class == number] = -1
+    return classes
 
 
 def liveness(tables: Tables, arrays: Optionals) -> Liveness | None:
@@ -188,7 +210,9 @@ def vars_info(tables: Tables, tile: int) -> tuple[AnyArray, AnyArray, AnyArray]:
     return category, name, size
 
 
-def lowered_tile(tables: Tables, arrays: Callable[[Sequence[int]], list[AnyArray]], tile: int) -> LoweredTile | None:
+def lowered_tile(
+    tables: Tables, arrays: Callable[[Sequence[int]], list[AnyArray]], tile: int, always_live_class: int
+) -> LoweredTile | None:
     table = tables["lowered_by_tile"]
     row = find_row(table, {"tile": tile})
     if row is None:
@@ -196,6 +220,7 @@ def lowered_tile(tables: Tables, arrays: Callable[[Sequence[int]], list[AnyArray
     names = ("bytes", "address", "category", "region", "variable", "eq_class", "name")
     columns = arrays([int(np.asarray(table[f"{name}_array"])[row]) for name in names])
     check_rows(tables, tile, int(np.asarray(table["n"])[row]), columns)
+    columns[5] = without_always_live(columns[5], always_live_class)
     return LoweredTile(tile, int(np.asarray(table["first_id"])[row]), *columns)
 
 

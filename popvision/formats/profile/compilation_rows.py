@@ -12,7 +12,16 @@ import numpy as np
 from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.array_store import ArrayStore
-from popvision.formats.profile.model import CATEGORIES, PROGRAM_TYPES, REGIONS, Compilation, LoweredTile, Target
+from popvision.formats.profile.model import (
+    CATEGORIES,
+    PROGRAM_FIGURES,
+    PROGRAM_TYPES,
+    REGIONS,
+    Compilation,
+    LoweredTile,
+    Target,
+    Variables,
+)
 from popvision.formats.profile.table_writer import write_columns, write_rows
 
 #: Stores an array and gives its id.
@@ -82,11 +91,23 @@ def _write_programs(db: sqlite3.Connection, add: AddArray, compilation: Compilat
         for x in compilation.program_on_ipu
     )
     write_rows(db, "program_by_ipu", rows)
+    _write_known_figures(db, add, compilation)
     messages = ((m.program, m.ipu, add(m.src), add(m.dst), add(m.bytes)) for m in compilation.messages)
     write_rows(db, "messages", messages)
     sendings = ((s.program, s.ipu, add(s.src), add(s.receivers), add(s.bytes)) for s in compilation.sendings)
     write_rows(db, "sendings", sendings)
     write_rows(db, "program_variables", ((x.program, add(x.variables)) for x in compilation.program_variables))
+
+
+def _write_known_figures(db: sqlite3.Connection, add: AddArray, compilation: Compilation) -> None:
+    unknown = sorted(set(compilation.known_figures) - set(PROGRAM_FIGURES))
+    if unknown:
+        raise FormatError(f"unknown figure {unknown[0]!r} of programs; known are: {', '.join(PROGRAM_FIGURES)}.")
+    for figure, programs in compilation.known_figures.items():
+        ids, count = np.asarray(programs, np.int64), len(compilation.programs.type)
+        if len(ids) and not (int(ids[0]) >= 0 and int(ids[-1]) < count and (np.diff(ids) > 0).all()):
+            raise FormatError(f"known figure {figure!r} needs ascending programs from 0 to {count - 1}.")
+    write_rows(db, "known_figures", ((name, add(programs)) for name, programs in compilation.known_figures.items()))
 
 
 def program_type_codes(types: list[str]) -> list[int]:
@@ -137,10 +158,17 @@ def _index(names: tuple[str, ...], name: str) -> int:
 def _write_variables(db: sqlite3.Connection, add: AddArray, compilation: Compilation) -> None:
     v, classes, live = compilation.variables, compilation.eq_classes, compilation.liveness
     columns: list[Any] = [[]] * 6
+    parts: list[Any] = [[]] * 4
     if v is not None:
-        columns = [np.arange(len(v.name)), v.name, v.debug_id, v.bytes, v.always_live.astype(np.int64), v.eq_class]
+        columns, parts = _variable_rows(v, always_live_class(compilation))
     write_columns(db, "variables", columns)
-    ranges = [] if classes is None else [(0, add(classes.offsets), add(classes.starts), add(classes.ends))]
+    write_columns(db, "variable_parts", parts)
+    ranges = []
+    if classes is not None:  # the class of always-live variables follows the others
+        indices = [len(live.program)] if live is not None and len(live.program) else []
+        offsets = np.append(classes.offsets, classes.offsets[-1] + len(indices))
+        starts, ends = np.append(classes.starts, [0] * len(indices)), np.append(classes.ends, indices)
+        ranges = [(0, *(add(np.asarray(column, np.int64)) for column in (offsets, starts, ends)))]
     write_rows(db, "eq_classes", ranges)
     points: list[Any] = [[]] * 3
     if live is not None:
@@ -148,6 +176,29 @@ def _write_variables(db: sqlite3.Connection, add: AddArray, compilation: Compila
     write_columns(db, "liveness", points)
     by_ipu = [] if live is None else live.bytes_by_ipu
     write_rows(db, "liveness_by_ipu", [(ipu, add(values)) for ipu, values in enumerate(by_ipu)])
+
+
+def always_live_class(compilation: Compilation) -> int:
+    """Number of the class of always-live variables in the file: the last one; -1 where it has no classes."""
+    return -1 if compilation.eq_classes is None else len(compilation.eq_classes.offsets) - 1
+
+
+def _variable_rows(v: Variables, always_live: int) -> tuple[list[Any], list[Any]]:
+    """Columns of `variables` and of `variable_parts`."""
+    rows = np.arange(len(v.name))
+    owner = rows if v.part_of is None else np.asarray(v.part_of, np.int64)
+    count = int((owner == rows).sum()) if len(owner) == len(rows) else -1
+    if count < 0 or not (owner[:count] == rows[:count]).all() or (owner[count:] < 0).any() or (owner >= count).any():
+        raise FormatError("parts of variables need to follow all variables and to name one of them.")
+    always = np.asarray(v.always_live, bool)
+    eq_class = np.where(always, always_live, v.eq_class)
+    parts = np.bincount(owner, minlength=count)
+    size = np.zeros(count, np.int64)
+    np.add.at(size, owner, np.asarray(v.bytes, np.int64))
+    all_always = np.bincount(owner, weights=always, minlength=count) == parts
+    only_class = np.where(parts == 1, eq_class[:count], np.where(all_always, always_live, -1))
+    variables = [rows[:count], v.name[:count], v.debug_id[:count], size, all_always.astype(np.int64), only_class]
+    return variables, [rows, owner, v.bytes, eq_class]
 
 
 def _write_lowered(db: sqlite3.Connection, add: AddArray, compilation: Compilation) -> None:
@@ -158,9 +209,11 @@ def _write_lowered(db: sqlite3.Connection, add: AddArray, compilation: Compilati
         order = np.argsort(compilation.vars_info[0], kind="stable")
         info = [np.arange(len(order)), *(np.asarray(column)[order] for column in compilation.vars_info)]
     write_columns(db, "vars_info", info)
+    always_live = always_live_class(compilation)
 
     def row(x: LoweredTile) -> tuple[int, ...]:
-        columns = (x.bytes, x.address, x.category, x.region, x.variable, x.eq_class, x.name)
+        eq_class = np.where(np.asarray(x.eq_class) < 0, always_live, x.eq_class)
+        columns = (x.bytes, x.address, x.category, x.region, x.variable, eq_class, x.name)
         return (x.tile, len(x.bytes), x.first_id, *(add(column) for column in columns))
 
     write_rows(db, "lowered_by_tile", (row(tile) for tile in compilation.lowered))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from popvision.arrays import AnyArray
+from popvision.formats.errors import FormatError
 from popvision.formats.profile import compilation_reader
 from popvision.formats.profile.model import (
     CategoryMemory,
@@ -41,12 +42,28 @@ class MemoryQuestions(ProfileFile):
 
     def variables(self) -> Variables | None:
         """Variables before lowering; None when no graph profile was written."""
-        return compilation_reader.variables(self._tables)
+        return compilation_reader.variables(self._tables, self._always_live_class())
 
     def eq_classes(self) -> EquivalenceClasses | None:
-        """Ranges of liveness indices; None when not written."""
+        """Ranges of liveness indices, without the class of always-live variables; None when not written."""
         found = self._row_arrays("eq_classes", {"id": 0}, ("offsets_array", "starts_array", "ends_array"))
-        return None if found is None else EquivalenceClasses(*(present(column) for column in found))
+        if found is None:
+            return None
+        offsets, starts, ends = (present(column) for column in found)
+        number = self._always_live_class()
+        if number >= 0:
+            if number != len(offsets) - 2:
+                raise FormatError(f"{self.path}: the class of always-live variables in table meta is damaged.")
+            offsets = offsets[:-1]
+            starts, ends = starts[: int(offsets[-1])], ends[: int(offsets[-1])]
+        return EquivalenceClasses(offsets, starts, ends)
+
+    def _always_live_class(self) -> int:
+        """Number of the class of always-live variables; -1 where the file has none, as those before format 1.3."""
+        number = self.meta.get("alwaysLiveClass", -1)
+        if type(number) is not int:
+            raise FormatError(f"{self.path}: the class of always-live variables in table meta is damaged.")
+        return number
 
     def liveness(self) -> Liveness | None:
         """Program and bytes at each liveness index; None when not written."""
@@ -58,7 +75,7 @@ class MemoryQuestions(ProfileFile):
 
     def lowered_tile(self, tile: int) -> LoweredTile | None:
         """Allocations of one tile by address; None where not written."""
-        return compilation_reader.lowered_tile(self._tables, self.arrays, tile)
+        return compilation_reader.lowered_tile(self._tables, self.arrays, tile, self._always_live_class())
 
     def lowered_counts(self) -> tuple[AnyArray, AnyArray, AnyArray]:
         """(tile, number of its allocations, id of the first) of the tiles that were written, ascending."""
@@ -71,16 +88,28 @@ class MemoryQuestions(ProfileFile):
     ) -> Iterator[list[tuple[int, dict[str, AnyArray]]]]:
         """Named columns of the allocations of many tiles, batch by batch: (tile, {column: values}) of those written.
 
-        Values have their stored narrow types (see `arrays`). A column that several tiles of a batch share is stored
-        once and comes as one object, so whoever adds up may do it once."""
+        Values have their stored narrow types (see `arrays`), but for classes, of which -1 = always live. A column that
+        several tiles of a batch share is stored once and comes as one object, so whoever adds up may do it once."""
         rows = compilation_reader.lowered_rows(self._tables, tiles, columns)
         for begin in range(0, len(rows), _TILES_AT_ONCE):
             batch = rows[begin : begin + _TILES_AT_ONCE]
             found = iter(self.arrays([identity for _, _, ids in batch for identity in ids], narrow=True))
             read = [(tile, count, {name: next(found) for name in columns}) for tile, count, _ in batch]
+            if "eq_class" in columns:
+                self._mark_always_live([values for _, _, values in read])
             for tile, count, values in read:
                 compilation_reader.check_rows(self._tables, tile, count, values.values())
             yield [(tile, values) for tile, _, values in read]
+
+    def _mark_always_live(self, tiles: Sequence[dict[str, AnyArray]]) -> None:
+        """Put -1 for the class of always-live variables; a column that tiles share stays one object."""
+        number = self._always_live_class()
+        marked: dict[int, tuple[AnyArray, AnyArray]] = {}  # the first of a pair keeps its identity in use
+        for values in tiles:
+            stored = values["eq_class"]
+            if id(stored) not in marked:
+                marked[id(stored)] = stored, compilation_reader.without_always_live(stored, number)
+            values["eq_class"] = marked[id(stored)][1]
 
     def lowered_names(self) -> list[str]:
         """The string table that `lowered_tile` and `vars_info` refer to."""

@@ -9,7 +9,7 @@ Units: bytes, tile clock cycles, microseconds since the epoch (host clock, never
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from popvision.arrays import BoolArray, Float64Array, IntegerArray, UInt8Array
 from popvision.formats.profile.program_types import PROGRAM_TYPES as PROGRAM_TYPES
 
 #: Version of the layout of profile.pop. Readers refuse a newer major version.
-FORMAT_VERSION = (1, 2, 0)
+FORMAT_VERSION = (1, 3, 0)
 
 #: The phase of an interval follows from the program type alone (DESIGN section 4). Types not named here take no time.
 PHASE_OF_TYPE = {
@@ -62,6 +62,9 @@ CATEGORIES = (
 )
 
 REGIONS = ("nonInterleaved", "interleaved", "overflowed")
+
+#: Per-tile figures of programs, the fields of ProgramOnIpu.
+PROGRAM_FIGURES = ("cycles", "rx", "tx", "exchange_code", "control_code")
 
 #: Where a figure comes from: a public formula, a constant fitted to published figures, or a default.
 PROVENANCE = ("exact", "fitted", "guess", "unknown")
@@ -115,7 +118,8 @@ class Programs:
 
 @dataclass(frozen=True)
 class ProgramOnIpu:
-    """Per-tile figures of one program on one IPU; an array is None where it is zero or not known on every tile."""
+    """Per-tile figures of one program on one IPU. None stands for zero on every tile where Compilation.known_figures
+    lists the program under that figure, elsewhere for "not known"."""
 
     program: int
     ipu: int
@@ -244,13 +248,19 @@ class CategoryMemory:
 
 @dataclass(frozen=True)
 class Variables:
-    """Variables before lowering, and pseudo-variables named like categories (vertexCode, controlCode ...)."""
+    """Variables before lowering, and pseudo-variables named like categories (vertexCode, controlCode ...).
+
+    A variable of which parts live at different times has a row for each part: the first row of it is its own number,
+    the others stand behind all variables and have its name and debug id. Parts add up to the variable."""
 
     name: list[str]
     debug_id: IntegerArray
-    bytes: IntegerArray  #: over all tiles
+    bytes: IntegerArray  #: of the part, over all tiles
     always_live: BoolArray
-    eq_class: IntegerArray  #: -1 for always-live ones
+    eq_class: IntegerArray  #: -1 for always-live ones, and for those that are never live and take no memory
+    #: Row of the variable that each row is a part of, its own for most; None = every row is a variable. Reports before
+    #: format 1.3 do not tell: there, parts are variables of one name and debug id.
+    part_of: IntegerArray | None = None
 
 
 @dataclass(frozen=True)
@@ -299,6 +309,8 @@ class Compilation:
     num_edges: int = 0
     num_variables: int = 0
     program_on_ipu: Sequence[ProgramOnIpu] = ()
+    #: By name of PROGRAM_FIGURES: ascending programs of which the figure is known on every tile.
+    known_figures: Mapping[str, IntegerArray] = field(default_factory=dict)
     messages: Sequence[Messages] = ()
     sendings: Sequence[Sendings] = ()
     program_variables: Sequence[ProgramVariables] = ()

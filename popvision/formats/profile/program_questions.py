@@ -93,6 +93,15 @@ class ProgramQuestions(ProfileFile):
         columns = (np.asarray(table[name]).tolist() for name in ("program", "variables_array"))
         return dict(zip(*columns, strict=True))
 
+    def known_figures(self) -> dict[str, AnyArray]:
+        """By name of model.PROGRAM_FIGURES: programs of which the figure is known on every tile, zero where no array is
+        stored. {} where the file does not say, as those before format 1.3."""
+        if not self._tables.holds("known_figures", since=(1, 3)):
+            return {}
+        table = self._tables["known_figures"]
+        arrays = self._optionals(np.asarray(table["programs_array"]).tolist())
+        return {str(name): present(programs) for name, programs in zip(table["figure"], arrays, strict=True)}
+
     def program_figures(self) -> dict[str, AnyArray]:
         """program, ipu and the ids of the arrays of every row that `program_on_ipu` can give."""
         return {name: np.asarray(values, np.int64) for name, values in self._tables["program_by_ipu"].items()}

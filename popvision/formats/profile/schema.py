@@ -2,7 +2,8 @@
 
 `steps`, `steps_by_ipu`, `programs`, `compute_sets`, `vars_info`, `var_categories`, `vars_string_table`,
 `memory_by_tile` and `execution_cycle_totals` carry the published names and columns, so that plain SQL works on them.
-Columns called `*_array` hold ids of `arrays`; -1 = zero or not known on every tile. No column is ever NULL.
+Columns called `*_array` hold ids of `arrays`; -1 = none stored. Of a figure of a program that means zero on every tile
+where `known_figures` lists the program, elsewhere not known. No column is ever NULL.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ _TABLES = (
         "program ipu",
         "program:i ipu:i cycles_array:i rx_array:i tx_array:i exchange_code_array:i control_code_array:i",
     ),
+    _table("known_figures", "figure", "figure:t programs_array:i"),
     _table("messages", "program ipu", "program:i ipu:i src_array:i dst_array:i bytes_array:i"),
     _table("sendings", "program ipu", "program:i ipu:i src_array:i receivers_array:i bytes_array:i"),
     _table("program_variables", "program", "program:i variables_array:i"),
@@ -97,6 +99,7 @@ _TABLES = (
     _table("vars_string_table", "id", "id:i string:t"),
     _table("vars_info", "id", "id:i tile:i category:i name:i size_bytes:i"),
     _table("variables", "id", "id:i name:t debug_id:i bytes:i always_live:i eq_class:i"),
+    _table("variable_parts", "id", "id:i variable:i bytes:i eq_class:i"),
     _table("eq_classes", "id", "id:i offsets_array:i starts_array:i ends_array:i"),
     _table("liveness", "liveness_index", "liveness_index:i program:i bytes:i"),
     _table("liveness_by_ipu", "ipu", "ipu:i bytes_array:i"),

@@ -16,7 +16,12 @@ import numpy as np
 
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.array_store import ArrayStore
-from popvision.formats.profile.compilation_rows import program_type_codes, target_facts, write_compilation_rows
+from popvision.formats.profile.compilation_rows import (
+    always_live_class,
+    program_type_codes,
+    target_facts,
+    write_compilation_rows,
+)
 from popvision.formats.profile.model import FORMAT_VERSION, Compilation, RunRecord, Target, TileBlocks
 from popvision.formats.profile.run_rows import write_block_rows, write_run_rows
 from popvision.formats.profile.schema import APPLICATION_ID, CREATE_ARRAYS, CREATE_PARTS, TABLES
@@ -25,7 +30,7 @@ from popvision.formats.replacing import replacing
 
 #: Bytes. Arrays of one tile row (about 2.5 kB) pack into pages of 8 KiB, in pages of 4 KiB a third is lost.
 _PAGE_SIZE = 8_192
-_RESERVED = ("format", "formatVersion", "generation", "target", "counts")
+_RESERVED = ("format", "formatVersion", "generation", "target", "counts", "alwaysLiveClass")
 
 
 class ProfileWriter:
@@ -193,6 +198,7 @@ class ProfileWriter:
             "format": "profile.pop",
             "formatVersion": ".".join(map(str, FORMAT_VERSION)),
             "generation": 0,
+            "alwaysLiveClass": always_live_class(compilation),
             "target": target_facts(db, self._store, compilation.target),
             "counts": {
                 "num_vertices": int(compilation.num_vertices),

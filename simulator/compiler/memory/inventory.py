@@ -172,6 +172,7 @@ class Inventory:
             bytes=size,
             always_live=always,
             eq_class=np.where(classes >= 0, classes, -1),
+            part_of=np.concatenate([np.arange(n - len(self.part_of)), np.array(self.part_of, np.int64)]),
         )
 
     def _open_rows(self, names: Sequence[str], debug_ids: Sequence[int], classes: Sequence[int]) -> None:

@@ -26,11 +26,21 @@ def _live_on(f: PlainFile, tiles: Iterable[int], wanted: Callable[[int], bool]) 
     size: dict[int, int] = {}
     for tile in tiles:
         columns = f.lowered(tile)
-        for variable, eq_class, n in zip(columns["variable"], columns["eq_class"], columns["bytes"], strict=True):
+        for variable, eq_class, n in zip(columns["whole"], columns["eq_class"], columns["bytes"], strict=True):
             if wanted(eq_class):
                 size[variable] = size.get(variable, 0) + n
     names = dict(f.rows("SELECT id, name FROM variables"))
     return sorted((variable, names[variable], n) for variable, n in size.items())
+
+
+def _live_parts(f: PlainFile) -> list[tuple[int, str, int]]:
+    """Bytes of each variable of which parts are live at the peak."""
+    parts = f.rows("SELECT variable, name, p.bytes, p.eq_class FROM variable_parts p JOIN variables v ON v.id=variable")
+    size: dict[tuple[int, str], int] = {}
+    for variable, name, n, eq_class in parts:
+        if f.is_live(eq_class, _peak(f)):
+            size[variable, name] = size.get((variable, name), 0) + n
+    return sorted((*key, n) for key, n in size.items())
 
 
 _OWN = "SELECT 1 FROM variables v JOIN var_categories c USING (name) WHERE v.id=? AND debug_id < 0"
@@ -47,7 +57,7 @@ VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[PlainFile], Any]]] = {
     ),
     "CompilationReport.alwaysLiveVariablesForTile": (
         lambda r: _listed(r.compilation.alwaysLiveVariablesForTile(T)),
-        lambda f: _live_on(f, [T], lambda c: c < 0),
+        lambda f: _live_on(f, [T], lambda c: c == f.always),
     ),
     "CompilationReport.livenessProgramSteps": (
         lambda r: [(s.program._id, s.notAlwaysLiveMemory.bytes) for s in r.compilation.livenessProgramSteps],
@@ -55,11 +65,7 @@ VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[PlainFile], Any]]] = {
     ),
     "LivenessProgramStep.notAlwaysLiveMemory": (
         lambda r: _listed(_peak_step(r).notAlwaysLiveMemory.variables),
-        lambda f: [
-            row[:3]
-            for row in f.rows("SELECT id, name, bytes, eq_class FROM variables ORDER BY id")
-            if f.is_live(row[3], _peak(f))
-        ],
+        _live_parts,
     ),
     "LivenessProgramStep.notAlwaysLiveMemoryForIpu": (
         lambda r: (
@@ -92,7 +98,7 @@ VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[PlainFile], Any]]] = {
     ),
     "EquivalenceClass.steps": (
         lambda r: [[(i.start, i.end) for i in v.equivalenceClass.steps] for v in _lowered(r).forTile(T)],
-        lambda f: [f.ranges(number) if number >= 0 else [] for number in f.lowered(T)["eq_class"]],
+        lambda f: [f.ranges(number) for number in f.lowered(T)["eq_class"]],
     ),
     "LoweredVariables.forTile": (
         lambda r: [
@@ -106,7 +112,7 @@ VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[PlainFile], Any]]] = {
                 n,
                 at,
                 f.one("SELECT name FROM var_categories WHERE id=?", category),
-                number < 0,
+                number == f.always,
                 T,
                 region == 1,
             )
@@ -121,9 +127,9 @@ VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[PlainFile], Any]]] = {
             (v._id, v.unloweredVar._id, v.unloweredVar.size) for v in _lowered(r).forTile(T) if v.hasUnloweredVar
         ],
         lambda f: [
-            (id, variable, sum(n for n, v in zip(c["bytes"], c["variable"], strict=True) if v == variable))
+            (id, variable, sum(n for n, v in zip(c["bytes"], c["whole"], strict=True) if v == variable))
             for c in [f.lowered(T)]
-            for id, variable in zip(c["id"], c["variable"], strict=True)
+            for id, variable in zip(c["id"], c["whole"], strict=True)
             if not f.rows(
                 "SELECT 1 FROM variables v JOIN var_categories c USING (name) WHERE v.id=? AND debug_id < 0", variable
             )

@@ -45,7 +45,7 @@ def _first(type_: str) -> Callable[[Any], Any]:
 def _control(f: PlainFile) -> list[list[int]]:
     found = []
     for program in f.column("SELECT id FROM programs ORDER BY id"):
-        parts = [part for part in (f.figure(each, "control_code") for each in f.under(program)) if part]
+        parts = [f.figure(each, "control_code") for each in f.under(program)]
         found.append([sum(each) for each in zip(*parts, strict=True)])
     return found
 
