@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.pva import errors
 from popvision.pva.block import Block, blocks_of_tile
 from popvision.pva.listview import ListView
+from popvision.pva.plain import ints
 from popvision.pva.step import ExecutionStep
 
 if TYPE_CHECKING:
@@ -59,6 +61,17 @@ class Run:
         rows = slice(first, first + int(runs.n_steps[self._run]))
         return [int(np.sum(each.arrays.cycles[rows], dtype=np.int64)) for each in self._columns.steps_on_ipu]
 
+    @property
+    def tailByTile(self) -> list[int]:
+        """Cycles between a tile's last step and the end of the run, on each tile of the target: with `cyclesByTile` of
+        the steps they add up to the length of the run on every tile. Raises AbsentError where another tool's file lacks
+        them."""
+        columns = self._columns
+        if columns.reader.foreign:
+            raise errors.absent("this report has no tails of runs: it was written by another tool")
+        ipus = range(columns.shape.num_ipus)
+        return [cycles for ipu in ipus for cycles in ints(columns.reader.run_tail(self._run, ipu))]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Run) and self._run == other._run and self._columns is other._columns
 
@@ -71,7 +84,7 @@ class Run:
 
 class TotalCycles:
     """Cycles of all recorded runs. `total` counts device cycles. The others sum cycles of steps of one kind over all
-    tiles; together with the tails of the runs they give `total` x tiles."""
+    tiles; together with the tails of the runs (`Run.tailByTile`) they give `total` x tiles."""
 
     __slots__ = ("_columns",)
 

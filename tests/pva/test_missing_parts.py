@@ -62,7 +62,8 @@ def test_without_lowered_variables(tmp_path: Path) -> None:
 
 
 def test_without_a_graph_profile(tmp_path: Path) -> None:
-    compilation = pva.openReport(make(tmp_path, autoReport_outputGraphProfile="false")).compilation
+    without = {"autoReport_outputGraphProfile": "false", "autoReport_outputLoweredVars": "false"}
+    compilation = pva.openReport(make(tmp_path, **without)).compilation
     assert not compilation.tiles
     assert not compilation.livenessProgramSteps
     assert compilation.alwaysLiveVariables == []
