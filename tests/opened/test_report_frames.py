@@ -81,7 +81,7 @@ def test_categories_are_those_of_pva(report: OpenedReport, theirs: pva.Report) -
 def test_variables_and_their_indices(report: OpenedReport) -> None:
     table = report.variables()
     assert list(zip(table.name, table.total_bytes, strict=True)) == rows(
-        "select name, bytes from variables order by id"
+        "select v.name, p.bytes from variable_parts p join variables v on v.id = p.variable order by p.id"
     )
     ranges = report.live_ranges()
     for row in table[~table.always_live & table.first_index.notna()].itertuples():
