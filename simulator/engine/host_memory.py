@@ -2,7 +2,7 @@
 
 Sources: "The maximum buffer size for each stream is 128 MBytes" (Poplar's page on DataStream; published errors speak of
 binary megabytes), the same seen of one transfer of a remote buffer, and 16 GiB for all remote buffers of a system
-without target.extendedMemory.
+without target.extendedMemory. Rows of remote buffers count with their padding (`machine.host_exchange`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from simulator.compiler.lowering.lower_host import elements_at_a_time
 from simulator.graph.objects import DataStream, RemoteBuffer
 from simulator.graph.program import Copy, Program
 from simulator.graph.store import GraphStore
+from simulator.machine.host_exchange import REMOTE_ROW_ALIGNMENT
 
 #: Bytes of one transfer.
 TRANSFER_BYTES = 128 << 20
@@ -26,7 +27,7 @@ REMOTE_BYTES = 16 << 30
 def check_host_memory(store: GraphStore, programs: Iterable[Program], *, extended: bool) -> None:
     """Raise stream_memory_allocation_error for streams and remote buffers beyond the limits; `extended`:
     target.extendedMemory."""
-    size = store.replicas * sum(b.repeats * b.count * b.type.size for b in store.remote_buffers)
+    size = store.replicas * sum(buffer.repeats * _row_bytes(buffer) for buffer in store.remote_buffers)
     if size > REMOTE_BYTES and not extended:
         raise stream_memory_allocation_error(
             f"The remote buffers need {size} bytes, more than {REMOTE_BYTES} (16 GiB); set target.extendedMemory to "
@@ -50,9 +51,14 @@ def _check_stream(store: GraphStore, stream: DataStream) -> None:
         )
 
 
+def _row_bytes(buffer: RemoteBuffer) -> int:
+    """Bytes of a row with its padding."""
+    return -(-buffer.count * buffer.type.size // REMOTE_ROW_ALIGNMENT) * REMOTE_ROW_ALIGNMENT
+
+
 def _check_rows(buffer: RemoteBuffer, copy: Copy) -> None:
     rows = 1 if copy.offset is None else copy.offset.numElements()
-    size = rows * buffer.count * buffer.type.size
+    size = rows * _row_bytes(buffer)
     if size > TRANSFER_BYTES:
         raise stream_memory_allocation_error(
             f"A copy of remote buffer '{buffer.name}' moves {size} bytes at a time ({rows} rows), more than "

@@ -90,6 +90,10 @@ CODE_PER_TILE = 200
 CODE_PER_STREAM = 30
 CODE_PER_PACKET = 12
 
+#: Bytes to which rows of remote buffers are padded. A guess: only that "padding is added to meet any alignment
+#: constraints of the hardware" is public; 64 is a line of the host's memory.
+REMOTE_ROW_ALIGNMENT = 64
+
 #: A copy optimised for memory sends its packets in a loop: two instructions and their issue slots for each packet. A
 #: guess: only the existence of the choice is public.
 LOOP_CODE = 8

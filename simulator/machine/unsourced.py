@@ -49,6 +49,9 @@ UNSOURCED: list[Unsourced] = [
         "HARDWARE.end_control",
         "HARDWARE.end_data",
     ),
+    *_of("external_exchange", "guess", "setting the registers of a tile", "IMMEDIATE_BITS", "PUTS"),
+    *_of("external_exchange", "guess", "which side of the chip an edge is", "EAST_SIDE"),
+    *_of("host_exchange", "guess", "only that rows of remote buffers are padded is public", "REMOTE_ROW_ALIGNMENT"),
     *_of("host_exchange", "fitted", "8.3 to 8.6 B a tile of headers", "HEADER_PER_TILE", "HEADER_PER_PACKET"),
     *_of(
         "host_exchange",

@@ -17,8 +17,8 @@ from simulator.graph.objects import ComputeSet
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges, VertexType
 from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edges
-from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
+from simulator.programming.mapping import grain
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,3 @@ _SHORT = {
 def short_name(type_: Type) -> str:
     """ "float", "half", "uint", ...: the name of the type in cycle formulas."""
     return _SHORT.get(type_, type_.name)
-
-
-def grain(type_: Type) -> int:
-    """Elements of one 64-bit access: the unit in which libraries divide elements."""
-    return max(8 // type_.size, 1)

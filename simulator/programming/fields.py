@@ -34,12 +34,13 @@ _CONNECT = Overloads(
 
 class ConnectionDesc(tuple[Any, ...]):
     """One connection of `addVertex`: `ConnectionDesc(field, v)`, v being a tensor, a list of tensors, a value, or a
-    FieldRef with False behind it. Plain tuples and lists serve as well."""
+    FieldRef with a bool behind it, which changes nothing: the documentation gives it no meaning. Plain tuples and lists
+    serve as well."""
 
     __slots__ = ()
 
-    def __new__(cls, field: str, v: Any, *delayed: bool) -> ConnectionDesc:
-        return super().__new__(cls, (field, v, *delayed))
+    def __new__(cls, field: str, v: Any, *flag: bool) -> ConnectionDesc:
+        return super().__new__(cls, (field, v, *flag))
 
 
 # ---- connections -----------------------------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ def connect(state: GraphState, arguments: Sequence[Any], names: Mapping[str, Any
 def connect_other(state: GraphState, builder: BlockBuilder, row: int, field: str, value: Any) -> None:
     """Connect a list of tensors or another vertex's field, set a simple field, or connect a new constant."""
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], FieldRef):
-        value = _not_delayed(*value)
+        value = value[0]  # the flag changes nothing: (field, FieldRef, bool) connects a field to a field
     if isinstance(value, FieldRef):
         _connect_field(state, builder, row, field, value)
         return
@@ -127,14 +128,6 @@ def _field_constant(state: GraphState, builder: BlockBuilder, spec: FieldSpec, v
     if spec.direction != "in" or spec.type is None or value is None:
         raise graph_connection_error(f"Field '{spec.name}' of {builder.type.name} needs a tensor, got {value!r}.")
     return new_constant(state, spec.type, np.shape(value), value, "<const>")
-
-
-def _not_delayed(other: FieldRef, delayed: Any) -> FieldRef:
-    if delayed:
-        raise graph_connection_error(
-            f"The connection to field '{other.name}' cannot be delayed; copy the value of the run before to a variable."
-        )
-    return other
 
 
 # ---- sizes and limits ------------------------------------------------------------------------------------------------

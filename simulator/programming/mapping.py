@@ -11,7 +11,7 @@ from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.errors import invalid_tile_mapping
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
-from simulator.base.types import Interval
+from simulator.base.types import Interval, Type
 from simulator.graph.objects import VertexRef
 from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
@@ -31,8 +31,8 @@ _SET = Overloads(
     ),
 )
 
-#: Grain of a linear mapping: at least so many bytes on a tile (poputil's default).
-LINEAR_MIN_BYTES = 128
+#: smallest number of bytes that linear mapping gives to a tile (published-numbers 7.7)
+MIN_BYTES_PER_TILE = 128
 
 
 def set_tile_mapping(state: GraphState, what: Any, where: Any, names: Mapping[str, Any]) -> None:
@@ -182,13 +182,34 @@ def _by_tile(state: GraphState, begins: Int64Array, ends: Int64Array, tiles: Int
 
 
 def map_linearly(state: GraphState, t: Tensor) -> None:
-    """Give the tiles equal shares of whole grains, in order: a grain is a vector, a share at least 128 bytes."""
+    """Map a tensor to tiles 0, 1, ... by poputil's rule: shares differ by one grain of 8 bytes at the most, and none
+    is below 128 bytes unless the tensor is."""
     type_, count = t.elementType(), t.numElements()
-    grain = max(1, state.target.getVectorWidth(type_))
-    share = -(-count // state.num_tiles)
-    share = max(-(-share // grain) * grain, LINEAR_MIN_BYTES // type_.size)
-    begins = np.arange(0, count, share, dtype=np.int64)
-    set_intervals(state, t, begins, np.minimum(begins + share, count), np.arange(len(begins), dtype=np.int64))
+    if count == 0:
+        return
+    ends = linear_shares(count, state.num_tiles, grain(type_), least_elements(type_))
+    begins = np.append(np.int64(0), ends[:-1])
+    set_intervals(state, t, begins, ends, np.arange(len(ends), dtype=np.int64))
+
+
+def linear_shares(elements: int, tiles: int, grain_size: int, min_elements: int) -> Int64Array:
+    """Where the share of each tile ends when `elements` are spread evenly in whole grains, at least `min_elements` to a
+    tile. Where these do not suffice for all tiles, there are fewer ends."""
+    grains = -(-elements // grain_size)
+    min_grains = max(-(-min_elements // grain_size), 1)
+    used = max(min(tiles, grains // min_grains), 1)
+    bounds = np.arange(1, used + 1, dtype=np.int64) * grains // used
+    return np.minimum(bounds * grain_size, elements)
+
+
+def grain(type_: Type) -> int:
+    """Elements of one 64-bit access: the unit in which elements are divided between tiles."""
+    return max(8 // type_.size, 1)
+
+
+def least_elements(type_: Type) -> int:
+    """Elements of the least share of a tile under linear mapping."""
+    return -(-MIN_BYTES_PER_TILE // type_.size)
 
 
 def _described(t: Tensor) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,12 @@ from simulator.programming.state import GraphState
 SPLIT_LIMIT = 50 * 1024 * 1024
 _FIFO_OPTIONS = {"splitLimit": str(SPLIT_LIMIT), "bufferingDepth": "1"}
 
-HostFunctionArgument = tuple[Type, int]
-"""(type of the elements, their number)"""
+
+class HostFunctionArgument(NamedTuple):
+    """One input or output of a host function; a plain (type, number) serves as well."""
+
+    type: Type
+    numElements: int
 
 
 # ---- streams ---------------------------------------------------------------------------------------------------------
@@ -147,8 +151,8 @@ def add_remote_buffer(
 def add_host_function(
     store: GraphStore,
     handle: str,
-    inputs: Iterable[HostFunctionArgument],
-    outputs: Iterable[HostFunctionArgument],
+    inputs: Iterable[HostFunctionArgument | tuple[Type, int]],
+    outputs: Iterable[HostFunctionArgument | tuple[Type, int]],
 ) -> HostFunction:
     """`Graph.addHostFunction`."""
     _require_handle(handle, "host function")

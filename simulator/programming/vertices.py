@@ -133,7 +133,7 @@ def _set_kind(store: GraphStore, cs: ComputeSet, external: bool) -> None:
 
 
 def _connection(item: Any) -> tuple[str, Any]:
-    """(field, FieldRef, delayed) as a pair."""
+    """(field, FieldRef, bool) as a pair."""
     if not isinstance(item, tuple | list) or len(item) != 3 or not isinstance(item[0], str):
         raise graph_connection_error(
             f"addVertex: {item!r:.60} is not a connection; give (field, tensor), (field, value) or "

@@ -12,17 +12,20 @@ from simulator.poplar import (
     FLOAT,
     HALF,
     INT,
+    UNSIGNED_CHAR,
     Graph,
     Interval,
     Target,
     TargetType,
     TensorCloneMethod,
+    Type,
     VariableMappingMethod,
     concat,
     graph_object_creation_error,
     index_error,
     invalid_tile_mapping,
 )
+from simulator.poplibs.poputil import mapTensorLinearly
 
 TILES = 8
 
@@ -103,9 +106,17 @@ def test_a_target_of_one_tile_maps_by_itself() -> None:
 def test_linear_mapping_gives_whole_grains_of_at_least_128_bytes() -> None:
     graph = new_graph(4)
     small = graph.addVariable(FLOAT, [40], VariableMappingMethod.LINEAR, "small")
-    assert [sum(i.size() for i in m) for m in graph.getTileMapping(small)] == [32, 8, 0, 0]
+    assert [sum(i.size() for i in m) for m in graph.getTileMapping(small)] == [40, 0, 0, 0]
     large = graph.addVariable(HALF, [1001], VariableMappingMethod.LINEAR)
-    assert [sum(i.size() for i in m) for m in graph.getTileMapping(large)] == [252, 252, 252, 245]
+    assert [sum(i.size() for i in m) for m in graph.getTileMapping(large)] == [248, 252, 252, 249]
+
+
+@given(count=st.integers(0, 300), tiles=st.integers(1, 9), type_=st.sampled_from([FLOAT, HALF, INT, UNSIGNED_CHAR]))
+def test_linear_mapping_is_that_of_poputil(count: int, tiles: int, type_: Type) -> None:
+    graph = new_graph(tiles)
+    t, u = graph.addVariable(type_, [count], VariableMappingMethod.LINEAR), graph.addVariable(type_, [count])
+    mapTensorLinearly(graph, u)
+    assert graph.getTileMapping(t) == graph.getTileMapping(u)
 
 
 @pytest.mark.parametrize(

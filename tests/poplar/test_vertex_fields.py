@@ -155,8 +155,10 @@ def test_connection_descriptions_in_every_form() -> None:
     assert v.getId() == 1
     with pytest.raises(graph_connection_error, match=r"\('x', 1, 2, 3\) is not a connection"):
         graph.addVertex(cs, "Plain", [("x", 1, 2, 3)])
-    with pytest.raises(graph_connection_error, match="connection to field 'x' cannot be delayed"):
-        graph.addVertex(cs, "Plain", [("x", z["x"], True)])
+    for other in (False, True):
+        graph.addVertex(cs, "Plain", [("x", z["x"], other), ("out", out[0]), ("flag", True), ("h", 2.5)])
+    check_graph(graph.store)
+    assert [edges(graph, "x", row) for row in (1, 2)] == [[[4, 5, 6, 7]]] * 2
     with pytest.raises(graph_connection_error, match="Field 'flag' of Plain is vertex state; connect a tensor"):
         graph.addVertex(cs, "Plain", {"x": z["flag"]})
     with pytest.raises(graph_connection_error, match=r"Compute set ComputeSet.* is not of this graph"):
@@ -413,6 +415,36 @@ def test_tiles_of_external_exchange_vertices_are_synchronised_first() -> None:
     assert compilation.programs.type[rows[0] - 1] == "Sync"
     engine.load(device)
     engine.run()
+
+
+def test_registers_of_external_exchange_vertices_take_cycles() -> None:
+    """On 1,472 tiles, 0 lies on the west side of the chip and 1,471, island 22 of its column, on the east side."""
+    graph = Graph(IPUModel().createDevice())
+    graph.addCodelets([Plain])
+    places = {(tile, east, count): None for tile in (0, 1471) for east in (False, True) for count in (0, 1, 5, 1 << 20)}
+    sets = []
+    for tile, east, count in places:
+        cs = graph.addComputeSet("io")
+        t = graph.addVariable(FLOAT, [3])
+        v = graph.addExternalExchangeVertex(cs, "Plain", count, east, False)
+        for field, what in (("x", t[:2]), ("out", t[2])):
+            graph.connect(v[field], what)
+        for field, state in (("flag", True), ("h", 0)):
+            graph.setInitialValue(v[field], state)
+        graph.setTileMapping(t, tile)
+        graph.setTileMapping(v, tile)
+        graph.setPerfEstimate(v, 100)
+        sets.append(Execute(cs))
+    with Engine(graph, Sequence(sets)) as engine:
+        lowered = engine.executable.compiled.lowered
+    cycles = [lowered.cycles[row] for row, cs in enumerate(lowered.table.compute_set) if cs >= 0]
+    for (tile, east, count), column in zip(places, cycles, strict=True):
+        assert column is not None
+        setting = 6 * (5 if count >= 1 << 20 else 4)  # one instruction every six cycles
+        pipeline, across, along = 31, 36 * ((tile == 0) == east), 22 * (tile == 1471)
+        arriving = pipeline + across + along + count if count else 0
+        assert column[tile] == 6 * 100 + setting + arriving, (tile, east, count)
+        assert np.count_nonzero(column) == 1
 
 
 def test_rules_of_external_exchange_vertices() -> None:

@@ -89,7 +89,8 @@ def test_a_host_function(options):
     device, graph = graph_of(4)
     x, n = scattered(graph, FLOAT, [5], "x", 4, 2), mapped(graph, INT, [1], "n", 2)
     y = scattered(graph, FLOAT, [5], "y", 5, 2)
-    function = graph.addHostFunction("scale", [(FLOAT, 5), (INT, 1)], [(FLOAT, 5)])
+    argument = Graph.HostFunctionArgument
+    function = graph.addHostFunction("scale", [argument(FLOAT, 5), (INT, 1)], [argument(type=FLOAT, numElements=5)])
     graph.createHostWrite("x", x)
     graph.createHostWrite("n", n)
     graph.createHostRead("y", y)

@@ -23,6 +23,7 @@ from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, Cost
 from simulator.arrays import Int64Array, UInt8Array
 from simulator.base.options.compile import CompileSettings
 from simulator.compiler.cost.cost_derivation import CostedBlock, derivation
+from simulator.compiler.cost.external_exchange import external_terms
 from simulator.compiler.cost.workers import schedule, shuffled_workers
 from simulator.compiler.ir.transfers import LocalCopy
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
@@ -96,12 +97,16 @@ def estimate_compute_set(
             wall += spent
             if c.launch is not None:
                 wall += _sums(c.launch, count)
+    before = external_terms(index, blocks, machine)
+    for tile, terms in before.items():
+        wall[tile] += int(sum(term.value for term in terms if term.term.startswith("+ ")))
     estimate = ComputeEstimate(wall, _total_flops(costed))
     estimate.lanes = _lanes(index, costed, columns, worker, machine)
     estimate.vertices = _by_type(index, costed, columns, machine)
-    estimate.explain = lambda tile: derivation(
-        f"computeSet:{index}", costed, _rows_of_tile(columns, worker, tile), machine.hardware
-    )
+    estimate.explain = lambda tile: [
+        *derivation(f"computeSet:{index}", costed, _rows_of_tile(columns, worker, tile), machine.hardware),
+        *before.get(tile, []),
+    ]
     return estimate
 
 

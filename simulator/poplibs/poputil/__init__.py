@@ -15,7 +15,6 @@ from simulator.poplibs.poputil.exceptions import poplibs_error as poplibs_error
 from simulator.poplibs.poputil.linear_mapping import calcLinearTileMapping as calcLinearTileMapping
 from simulator.poplibs.poputil.linear_mapping import clone_mapped as clone_mapped
 from simulator.poplibs.poputil.linear_mapping import getTileImbalance as getTileImbalance
-from simulator.poplibs.poputil.linear_mapping import linear_shares as linear_shares
 from simulator.poplibs.poputil.linear_mapping import map_shares as map_shares
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly as mapTensorLinearly
 from simulator.poplibs.poputil.region_splits import balancedPartition as balancedPartition
@@ -30,3 +29,4 @@ from simulator.poplibs.poputil.use_tracking import TensorUseTracker as TensorUse
 from simulator.poplibs.poputil.use_tracking import createBroadcastOperand as createBroadcastOperand
 from simulator.poplibs.poputil.vertex_templates import templateVertex as templateVertex
 from simulator.poplibs.poputil.vertex_templates import templateVertexParams as templateVertexParams
+from simulator.programming.mapping import linear_shares as linear_shares

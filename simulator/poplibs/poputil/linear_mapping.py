@@ -12,21 +12,8 @@ from simulator.arrays import Int64Array
 from simulator.base.types import Interval, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
-
-#: smallest number of bytes that linear mapping gives to a tile (published-numbers 7.7)
-MIN_BYTES_PER_TILE = 128
-
-
-def linear_shares(elements: int, tiles: int, grain_size: int, min_elements: int) -> Int64Array:
-    """Where the share of each tile ends when `elements` are spread evenly in whole grains, at least `min_elements` to a
-    tile. Where these do not suffice for all tiles, there are fewer ends."""
-    grains = -(-elements // grain_size)
-    min_grains = max(-(-min_elements // grain_size), 1)
-    used = max(min(tiles, grains // min_grains), 1)
-    bounds = np.arange(1, used + 1, dtype=np.int64) * grains // used
-    return np.minimum(bounds * grain_size, elements)
+from simulator.programming.mapping import grain, least_elements, linear_shares
 
 
 def mapTensorLinearly(
@@ -41,11 +28,6 @@ def mapTensorLinearly(
     minimum = minElementsPerTile if minElementsPerTile is not None else least_elements(type_)
     ends = linear_shares(t.numElements(), graph.getTarget().getNumTiles(), grainSize or grain(type_), minimum)
     map_shares(graph, t, ends, np.arange(len(ends), dtype=np.int64))
-
-
-def least_elements(type_: Type) -> int:
-    """Elements of the least share of a tile."""
-    return -(-MIN_BYTES_PER_TILE // type_.size)
 
 
 @overload

@@ -17,10 +17,8 @@ from simulator.graph.debug_context import Context
 from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.poplibs.poputil.linear_mapping import linear_shares
-from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
-from simulator.programming.mapping import map_regions
+from simulator.programming.mapping import grain, linear_shares, map_regions
 
 TileSet = tuple[int, ...]
 

@@ -36,6 +36,20 @@ class Step(Vertex):
         return 10 * sizes["x"]
 
 
+def test_rows_of_remote_buffers_are_padded_to_64_bytes():
+    device, count = model(), 1 << 28  # rows of one float take 64 bytes: 16 GiB in all
+    for repeats, refused in ((count, False), (count + 1, True)):
+        graph = Graph(device)
+        x = graph.addVariable(FLOAT, [1], "x")
+        graph.setTileMapping(x, 0)
+        far = graph.addRemoteBuffer("far", FLOAT, 1, repeats)
+        if refused:
+            with pytest.raises(stream_memory_allocation_error, match=f"The remote buffers need {64 * repeats} bytes"):
+                Engine(graph, Copy(x, far))
+        else:
+            Engine(graph, Copy(x, far)).close()
+
+
 def test_extended_memory():
     device = model()
     outcomes = []

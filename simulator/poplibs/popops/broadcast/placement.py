@@ -22,8 +22,9 @@ from simulator.poplibs.popops.broadcast.choice import Choice, choices, share_amo
 from simulator.poplibs.popops.broadcast.patterns import Patterns, Segments, patterns_of, segments_of
 from simulator.poplibs.popops.broadcast.shortcuts import chunks, surely_general
 from simulator.poplibs.popops.vertices import elementwise_vertex
-from simulator.poplibs.type_names import grain, short_name
+from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
+from simulator.programming.mapping import grain
 
 
 @dataclass(frozen=True)

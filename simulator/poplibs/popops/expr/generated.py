@@ -29,8 +29,9 @@ from simulator.poplibs.pieces import Runs, aligned_runs, vector_edges
 from simulator.poplibs.popops.elementwise import createOutputForElementWiseOp
 from simulator.poplibs.popops.expr.coding import Code, casts_in, evaluate, operators_in
 from simulator.poplibs.popops.operators import BINARY
-from simulator.poplibs.type_names import grain, short_name
+from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
+from simulator.programming.mapping import grain
 from simulator.runtime.values.kernels import register
 
 TYPES = {t.name for t in (FLOAT, HALF, INT, UNSIGNED_INT, BOOL)}

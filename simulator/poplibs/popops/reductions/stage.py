@@ -23,8 +23,9 @@ from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplibs.pieces import aligned_runs, mapping_of, rows_edges, vector_edges
 from simulator.poplibs.popops.reductions.vertices import Kind, ReduceForm, reduce_vertex
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
-from simulator.poplibs.type_names import grain, short_name
+from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
+from simulator.programming.mapping import grain
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from simulator.poplibs.popops.slices.sliced_view import (
     sliceable_by_columns,
 )
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.poplibs.poputil.linear_mapping import linear_shares, mapTensorLinearly
-from simulator.poplibs.type_names import grain
+from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.programming.graph import Graph
+from simulator.programming.mapping import grain, linear_shares
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ from simulator.poplibs.popops.slices.dynamic_vertices import dynamic_vertex, sli
 from simulator.poplibs.popops.slices.sliced_view import as_slices, check_slice, column_runs, from_slices, in_columns
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.poplibs.type_names import grain, short_name
+from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
+from simulator.programming.mapping import grain
 from simulator.runtime.values.kernels import register
 
 

@@ -22,8 +22,9 @@ from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.rounding import ceil_div, per_worker, whole
 from simulator.machine.exchange import WORD_BYTES
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.poplibs.type_names import grain, short_name
+from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
+from simulator.programming.mapping import grain
 
 Options = dict[str, str] | None
 _CHOICES = {

@@ -16,9 +16,8 @@ from simulator.base.types import Interval, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.poplibs.poputil.linear_mapping import linear_shares
-from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
+from simulator.programming.mapping import grain, linear_shares
 
 
 def check_slice(name: str, shape: Sequence[int], dims: Sequence[int], sizes: Sequence[int]) -> None:
