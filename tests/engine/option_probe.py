@@ -89,19 +89,18 @@ class Source(StreamCallback):
         self._note("invalidate")
 
 
-def target_of(kind: TargetType, replicas: int = 1) -> Target:
-    return Target(kind, num_ipus=replicas, tiles_per_ipu=TILES)
-
-
-def observe(case: Case, kind: TargetType, options: Mapping[str, str], folder: Path) -> dict[str, Any]:
-    """Run the program in an empty working directory; what it showed, by category."""
+def observe(
+    case: Case, kind: TargetType, options: Mapping[str, str], folder: Path, code: bool = False
+) -> dict[str, Any]:
+    """Run the program in an empty working directory; what it showed, by category. `code`: compileIPUCode."""
+    target = Target(kind, num_ipus=case.replicas, tiles_per_ipu=TILES, compile_ipu_code=code)
     folder.mkdir(parents=True)
     before, errors, text = Path.cwd(), [], io.StringIO()
     os.chdir(folder)
     seen: dict[str, Any] = {}
     try:
         with contextlib.redirect_stderr(text):
-            _run(case, kind, options, errors, seen)
+            _run(case, target, options, errors, seen)
     finally:
         os.chdir(before)
     seen["files"] = (
@@ -117,9 +116,8 @@ def observe(case: Case, kind: TargetType, options: Mapping[str, str], folder: Pa
 
 
 def _run(
-    case: Case, kind: TargetType, options: Mapping[str, str], errors: list[tuple[str, str]], seen: dict[str, Any]
+    case: Case, target: Target, options: Mapping[str, str], errors: list[tuple[str, str]], seen: dict[str, Any]
 ) -> None:
-    target = target_of(kind, case.replicas)
     graph, programs = _program(case, target)
 
     def attempt(what: str, action: Callable[[], Any]) -> Any:

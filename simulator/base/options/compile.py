@@ -209,7 +209,7 @@ class CompileSettings:
         "",
         "Stack of the supervisor, in place of the computed size.",
         changes="Memory of stacks.",
-        effects=Effects("", "", "bytes"),
+        effects=Effects("code", "", "bytes"),
         test=f"{_EFFECTS}::test_stack_sizes",
     )
     worker_stack: int | None = setting(  #: bytes; None = computed
@@ -218,7 +218,7 @@ class CompileSettings:
         "",
         "Stack of each worker, in place of the computed size.",
         changes="Memory of stacks.",
-        effects=Effects("", "", "bytes"),
+        effects=Effects("code", "", "bytes"),
         test=f"{_EFFECTS}::test_stack_sizes",
     )
     verify: bool = setting(
@@ -238,7 +238,7 @@ class CompileSettings:
         "What exchange code is optimised for: speed, less always-live memory, or less memory on tiles that can spare "
         "the time (how is a guess, `simulator/machine/exchange_code.py`).",
         changes="Bytes of exchange code, cycles of exchanges.",
-        effects=Effects("cycles", "", "cycles bytes"),
+        effects=Effects("cycles code", "", "cycles bytes"),
         test=_MEMORY,
     )
     multi_access_copies: bool = setting(
@@ -256,7 +256,7 @@ class CompileSettings:
         "false",
         "Place vertex state where code can lie, which takes less control code.",
         changes="Addresses of vertex state, bytes of control code.",
-        effects=Effects("", "", "bytes"),
+        effects=Effects("code", "", "bytes"),
         test=_MEMORY,
     )
     compilation_threads: int = setting(

@@ -72,6 +72,7 @@ def one_of(*choices: str) -> Kind[str]:
 CATEGORIES = {
     "cycles": "modelled cycles of runs",
     "bytes": "bytes on tiles",
+    "code": "bytes of code, stacks and vertex state, on an IPU Model with compileIPUCode only",
     "files": "which files are written, where, when or with what",
     "report": "what reports say beside cycles and bytes",
     "errors": "what raises, and when",
