@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from popvision.analysis.summary import report_list
-from popvision.analysis.summary.report_list import Card, Found
+from popvision.analysis.summary.report_list import Card, ReportPath
 from popvision.kept import BoundedCache
 
 _Stamp = tuple[tuple[int, int], ...]
@@ -103,7 +103,7 @@ class Library:
             known = self._cards.get(entry.key)
         if known is not None and known[0] == stamp:
             return known[1]
-        card = report_list.describe(Found(entry.kind, entry.path))
+        card = report_list.describe(ReportPath(entry.kind, entry.path))
         with self._lock:
             self._cards[entry.key] = (stamp, card)
         return card
@@ -137,7 +137,7 @@ class Library:
         return self._open.get(key, lambda: _Opened(stamp, opener(entry.path))).source
 
 
-def _key_of(found: Found) -> str:
+def _key_of(found: ReportPath) -> str:
     """A readable, stable key: a slug of the name and a digest of the full path. Only [a-z0-9-], never a path."""
     digest = hashlib.blake2b(f"{found.kind}:{found.path}".encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
     slug = re.sub(r"[^a-z0-9]+", "-", found.path.stem.lower()).strip("-")[:32].strip("-")

@@ -62,15 +62,15 @@ def outcome_line(outcome: Outcome) -> str:
 
 
 def _figure_table(diff: ReportDiff, everything: bool) -> TextTable:
-    shown = [each for each in diff.figures if each.difference or (everything and _known(each)) or _one_sided(each)]
+    shown = [each for each in diff.figures if each.difference or (everything and _is_known(each)) or _one_sided(each)]
     rows = [_figure_row(each) for each in shown]
     same = sum(1 for each in diff.figures if each.difference == 0)
-    unknown = sum(1 for each in diff.figures if not _known(each))
+    unknown = sum(1 for each in diff.figures if not _is_known(each))
     note = f"{same} other figures are equal, {unknown} are in neither report"
     return TextTable("Figures", note, ("Figure", *_NUMBERS), rows, _NUMBERS, tuple(_tone(e.difference) for e in shown))
 
 
-def _known(figure: Figure) -> bool:
+def _is_known(figure: Figure) -> bool:
     return figure.source is not None or figure.target is not None
 
 

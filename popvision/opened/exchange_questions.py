@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from popvision.analysis.exchange import host
 from popvision.analysis.exchange.messages import messages_of
-from popvision.analysis.exchange.programs import bandwidth, fans, moved, ran
+from popvision.analysis.exchange.programs import bandwidth, fans, moved_bytes, recorded_totals
 from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.opened.frames import report_frame, report_table
@@ -23,7 +23,7 @@ def exchanges(source: ReportSource) -> pd.DataFrame:
     total_sent_bytes."""
     import pandas as pd
 
-    moves, runs, rates, fan = moved(source), ran(source), bandwidth(source), fans(source)
+    moves, runs, rates, fan = moved_bytes(source), recorded_totals(source), bandwidth(source), fans(source)
     return report_frame(
         source,
         {

@@ -19,13 +19,13 @@ def views_text() -> str:
 
 
 def _view_lines(view: View) -> list[str]:
-    fast = [f"Fast with `{view.fast}`." if " (" not in view.fast else f"Fast with {_coded(view.fast)}.", ""]
+    fast = [f"Fast with `{view.fast}`." if " (" not in view.fast else f"Fast with {_as_code(view.fast)}.", ""]
     rows = [f"| `{each.name}` | {each.unit} | {each.about} |" for each in view.columns]
     head = [f"### {view.name}", "", view.about, ""]
     return [*head, *(fast if view.fast else []), "| column | unit | meaning |", "| --- | --- | --- |", *rows, ""]
 
 
-def _coded(text: str) -> str:
+def _as_code(text: str) -> str:
     condition, _, remark = text.partition(" (")
     return f"`{condition}` ({remark}"
 

@@ -40,10 +40,10 @@ def lock(db: sqlite3.Connection) -> None:
     for limit, value in _LIMITS:
         db.setlimit(limit, value)
     db.execute("PRAGMA query_only=ON")
-    db.set_authorizer(_allowed)
+    db.set_authorizer(_authorise)
 
 
-def _allowed(action: int, first: str | None, second: str | None, *_where: str | None) -> int:
+def _authorise(action: int, first: str | None, second: str | None, *_where: str | None) -> int:
     if action == sqlite3.SQLITE_FUNCTION:
         return sqlite3.SQLITE_DENY if (second or "").lower() in _FORBIDDEN else sqlite3.SQLITE_OK
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from examples import pipeline, replicated_training
-from popvision.analysis.exchange.programs import bandwidth, moved, ran
+from popvision.analysis.exchange.programs import bandwidth, moved_bytes, recorded_totals
 from popvision.analysis.execution.overlap import lanes
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import PROGRAM_TYPES
@@ -61,7 +61,7 @@ def test_both_ipus_compute_at_once(piped: tuple[ReportSource, float]) -> None:
 def test_no_exchange_beats_its_wires(piped: tuple[ReportSource, float]) -> None:
     """Most tiles are quicker, so check the longest tile, read from the stored arrays."""
     source, _ = piped
-    m, r, rate = moved(source), ran(source), bandwidth(source)
+    m, r, rate = moved_bytes(source), recorded_totals(source), bandwidth(source)
     reader = source.reader
     ran_by = np.asarray(reader.steps().program)
     for row, program in enumerate(m.program.tolist()):

@@ -153,7 +153,7 @@ def _changes(
     pairs, gone, new = len(matching.source), len(matching.only_source), len(matching.only_target)
     rows = np.concatenate([matching.source, matching.only_source, np.full(new, -1, np.int64)])
     others = np.concatenate([matching.target, np.full(gone, -1, np.int64), matching.only_target])
-    before, after = _taken(values[0], rows), _taken(values[1], others)
+    before, after = _values_at(values[0], rows), _values_at(values[1], others)
     how = [HOW[each] for each in matching.how.tolist()] + ["only source"] * gone + ["only target"] * new
     kinds = [""] * len(rows)
     if types is not None:
@@ -175,7 +175,7 @@ def _changes(
     return Changes(what, kind, about, frame)
 
 
-def _taken(values: Any, rows: Int64Array) -> Float64Array:
+def _values_at(values: Any, rows: Int64Array) -> Float64Array:
     """Values of the rows, NaN where there is none."""
     taken = np.full(len(rows), np.nan)
     known = rows >= 0

@@ -15,7 +15,7 @@ import numpy as np
 from popvision.analysis.compare.matching import HOW, match_programs
 from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.matrix import Matrix
-from popvision.analysis.exchange.messages import Messages, heaviest, in_order, messages_of, ranks, summed
+from popvision.analysis.exchange.messages import Messages, heaviest, in_order, messages_of, ranks, sum_messages
 from popvision.analysis.exchange.table import MOST_PAIRS, ends_of, exchange_programs_table
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Side, Table
@@ -67,7 +67,7 @@ def difference_messages(source: ReportSource, target: ReportSource, program: int
         left_out += int(np.count_nonzero(~common))
         parts.append((messages.src[common], messages.dst[common], sign * messages.bytes[common]))
     src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return summed(src, dst, size, target_of(source).num_tiles), left_out
+    return sum_messages(src, dst, size, target_of(source).num_tiles), left_out
 
 
 def compared_exchanges(source: ReportSource, target: ReportSource) -> Table:
@@ -75,17 +75,17 @@ def compared_exchanges(source: ReportSource, target: ReportSource) -> Table:
     "only source" or "only target"), and COMPARED of either side, missing (NaN) where one report alone has the program.
     Most changed bytes first."""
     tables = exchange_programs_table(source), exchange_programs_table(target)
-    return _compared(source, target, tables, ["type", "name"], COMPARED, by="total")
+    return _compare_tables(source, target, tables, ["type", "name"], COMPARED, by="total")
 
 
 def compared_host_copies(source: ReportSource, target: ReportSource) -> Table:
     """Copies between host and device of both reports: program, target_program, name, how and COMPARED_COPIES of either
     side as `compared_exchanges`; most changed cycles of the transfer first."""
     tables = host_copies(source), host_copies(target)
-    return _compared(source, target, tables, ["name"], COMPARED_COPIES, by="mid")
+    return _compare_tables(source, target, tables, ["name"], COMPARED_COPIES, by="mid")
 
 
-def _compared(
+def _compare_tables(
     source: ReportSource,
     target: ReportSource,
     tables: tuple[Table, Table],
@@ -97,7 +97,9 @@ def _compared(
     report before all others."""
     pairs = _pair_rows(source, target, tables)
     rows = [np.asarray([pair[side] for pair in pairs], np.int64) for side in (0, 1)]
-    columns = [{id: _taken(table[id], at) for id in ("program", *ids)} for table, at in zip(tables, rows, strict=True)]
+    columns = [
+        {id: _numbers_at(table[id], at) for id in ("program", *ids)} for table, at in zip(tables, rows, strict=True)
+    ]
     change = np.abs(columns[1][by] - columns[0][by])
     order = np.argsort(-np.where(np.isnan(change), np.inf, change), kind="stable")
     places = [(0, one) if one >= 0 else (1, other) for one, other, _ in pairs]
@@ -128,7 +130,7 @@ def _pair_rows(source: ReportSource, target: ReportSource, tables: tuple[Table, 
     return pairs + [(-1, other, "only target") for other in range(len(target_programs)) if other not in taken]
 
 
-def _taken(values: Any, rows: Int64Array) -> Float64Array:
+def _numbers_at(values: Any, rows: Int64Array) -> Float64Array:
     """Values at rows as numbers, NaN where a row is -1."""
     numbers = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else np.asarray(values, float)
     return np.append(numbers, np.nan)[rows]

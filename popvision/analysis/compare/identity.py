@@ -56,11 +56,11 @@ class Identities:
 
     def columns(self, debug_ids: IntegerArray) -> tuple[Int64Array, Int64Array]:
         """(identity, identity with lines) of each debug id; -1 where nothing in the chain has a name."""
-        rows = [self._of(id) if id >= 0 else _UNKNOWN for id in np.asarray(debug_ids, np.int64).tolist()]
+        rows = [self._identify(id) if id >= 0 else _UNKNOWN for id in np.asarray(debug_ids, np.int64).tolist()]
         identity = np.array([row[0] if row[2] else -1 for row in rows], np.int64)
         return identity, np.array([row[1] for row in rows], np.int64)
 
-    def _of(self, id: int, level: int = 0) -> tuple[int, int, bool]:
+    def _identify(self, id: int, level: int = 0) -> tuple[int, int, bool]:
         known = self._known.get(id)
         if known is not None:
             return known
@@ -69,7 +69,7 @@ class Identities:
             return _UNKNOWN
         self._known[id] = _UNKNOWN  # a context above itself ends there
         parents = record.get("parents")
-        above = [self._of(parent, level + 1) for parent in parents or () if isinstance(parent, int)]
+        above = [self._identify(parent, level + 1) for parent in parents or () if isinstance(parent, int)]
         name, line = str(record.get("name", "")), record.get("line", 0)
         file = str(record.get("file", "")).replace("\\", "/").rpartition("/")[2]
         own = (str(record.get("layer", "")), stable_name(name), file)

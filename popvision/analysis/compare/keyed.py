@@ -96,14 +96,14 @@ def _standing_once(keys: Int64Array) -> Int64Array:
 
 def _kth_with_kth(keys: tuple[Int64Array, Int64Array]) -> tuple[Int64Array, Int64Array]:
     """The k-th row of each key with the k-th row of the same key on the other side."""
-    numbered = [_numbered(key) for key in keys]
+    numbered = [_number_repeats(key) for key in keys]
     shift = 1 + max(int(count.max(initial=0)) for _, count in numbered)
     codes = [keys[side][rows] * shift + count for side, (rows, count) in enumerate(numbered)]
     _, one, other = np.intersect1d(codes[0], codes[1], assume_unique=True, return_indices=True)
     return numbered[0][0][one], numbered[1][0][other]
 
 
-def _numbered(keys: Int64Array) -> tuple[Int64Array, Int64Array]:
+def _number_repeats(keys: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Rows with a key, and how many rows of the same key stand before each."""
     rows = np.flatnonzero(keys >= 0)
     order = np.argsort(keys[rows], kind="stable")

@@ -76,7 +76,7 @@ def match_vertex_types(source: ReportSource, target: ReportSource) -> Matching:
         names = tuple(words.numbers(report.reader.vertex_types().name) for report in (source, target))
         pairing = Pairing(len(names[0]), len(names[1]))
         pairing.match_keys((names[0], names[1]), _NAME)
-        return _finished(pairing)
+        return _finish(pairing)
 
     return source.kept.beside(target).once("vertex types", read)
 
@@ -105,7 +105,7 @@ def match_tiles(source: ReportSource, target: ReportSource) -> Matching:
         pairing = Pairing(len(tiles[0]), len(tiles[1]))
         both = tiles[0][: min(len(tiles[0]), len(tiles[1]))]
         pairing.add(both, both, _NAME)
-        return _finished(pairing)
+        return _finish(pairing)
 
     return source.kept.beside(target).once("tiles", read)
 
@@ -116,7 +116,7 @@ def _partners(rows: Int64Array, partners: Int64Array, size: int) -> Int64Array:
     return partner
 
 
-def _finished(pairing: Pairing) -> Matching:
+def _finish(pairing: Pairing) -> Matching:
     rows = np.flatnonzero(pairing.target_of >= 0)
     return Matching(
         source=rows,
@@ -137,7 +137,7 @@ def _programs(source: ReportSource, target: ReportSource) -> Matching:
     context = tuple(np.where(tree.nameless, tree.type, -1) for tree in trees)
     pairing = _by_keys(keys, (context[0], context[1]))
     match_by_place(trees[0], trees[1], pairing, _ORDER)
-    return _finished(pairing)
+    return _finish(pairing)
 
 
 def _tree(programs: Programs, types: Vocabulary) -> Tree:
@@ -151,12 +151,12 @@ def _variables(source: ReportSource, target: ReportSource) -> Matching:
     one, other = (stored_variables(report) for report in (source, target))
     if one is None or other is None:
         sizes = [0 if each is None else len(each.name) for each in (one, other)]
-        return _finished(Pairing(sizes[0], sizes[1]))
+        return _finish(Pairing(sizes[0], sizes[1]))
     words = Vocabulary()
     both = ((source, one), (target, other))
     pairing = _by_keys([_Keys.of(report, (each.name,), each.debug_id, words) for report, each in both])
     match_between_neighbours(pairing, (_sizes(one, words), _sizes(other, words)), _ORDER)
-    return _finished(pairing)
+    return _finish(pairing)
 
 
 def _sizes(variables: Variables, words: Vocabulary) -> Int64Array:
@@ -179,7 +179,7 @@ def _compute_sets(source: ReportSource, target: ReportSource) -> Matching:
     both = both[np.unique(rows[both], return_index=True)[1]]
     both = both[np.unique(sets[both], return_index=True)[1]]
     pairing.add(rows[both], sets[both], _ORDER)
-    return _finished(pairing)
+    return _finish(pairing)
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def _steps(source: ReportSource, target: ReportSource) -> Matching:
         pairing.add(one.start + i, other.start + j, 0)
     taken = np.flatnonzero(pairing.target_of >= 0)
     pairing.how[taken] = how[rows[taken]]
-    return _finished(pairing)
+    return _finish(pairing)
 
 
 def _run_keys(source: ReportSource, target: ReportSource) -> tuple[Int64Array, Int64Array]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 
-def joined(source: Table, target: Table, matching: Matching, key: str, compared: Collection[str]) -> Table:
+def join_tables(source: Table, target: Table, matching: Matching, key: str, compared: Collection[str]) -> Table:
     """Rows of either table, the source's first in their order, then what the target alone has.
 
     The figure `key` holds rows of what `matching` matches; rows with id -1 are matched by their first text. Each of
@@ -70,7 +70,7 @@ def _keys(table: Table, key: str, partner: Int64Array | None) -> list[str]:
     return keys
 
 
-def joined_tiles(source: Table, target: Table) -> Table:
+def join_tile_rankings(source: Table, target: Table) -> Table:
     """Tables with a row per tile: matched by tile number, in the order of the source; tiles that one report alone has
     come with missing figures on the other side."""
     import pandas as pd
@@ -168,7 +168,7 @@ def details_pair(
         return DetailsPair(details.columns, [(row, None) for row in details.rows])
     partner = match_vertex_types(source, target).source_rows()
     target_rows = {
-        _key(row, partner): row for row in _widened(tile_details(target, target_columns), positions, columns.width)
+        _key(row, partner): row for row in _widen_rows(tile_details(target, target_columns), positions, columns.width)
     }
     pairs: list[tuple[DetailRow | None, DetailRow | None]] = []
     for row in details.rows:
@@ -207,7 +207,7 @@ def _key(row: DetailRow, partner: Int64Array) -> str:
     return f"{head}/{source_row}" if source_row >= 0 else f"{head}/target {number}"
 
 
-def _widened(details: TileDetails, positions: Sequence[int], width: int) -> list[DetailRow]:
+def _widen_rows(details: TileDetails, positions: Sequence[int], width: int) -> list[DetailRow]:
     rows = []
     for row in details.rows:
         values: list[int | None] = [None] * width

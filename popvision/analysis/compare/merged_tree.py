@@ -55,7 +55,7 @@ def _walk(source: ReportSource, target: ReportSource, root: int) -> MergedRows:
         if len(rows) >= MOST_ROWS or depth > _MOST_DEPTH:
             raise FormatError(f"The merged program trees have more than {MOST_ROWS:,} rows.")
         rows.append((source_node, other, depth))
-        below = _merged(source_children(source_node), target_children(other), forth, back)
+        below = _merge_children(source_children(source_node), target_children(other), forth, back)
         stack.extend((a, b, depth + 1) for a, b in reversed(below))
     table = np.array(rows, np.int64).reshape(-1, 3)
     return MergedRows(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), _sizes(table[:, 2]))
@@ -67,7 +67,7 @@ def _children(programs: Programs) -> Callable[[int], list[int]]:
     return lambda row: children[offsets[row] : offsets[row + 1]] if row >= 0 else []
 
 
-def _merged(
+def _merge_children(
     source_nodes: list[int], target_nodes: list[int], forth: list[int], back: list[int]
 ) -> list[tuple[int, int]]:
     """Children of a pair: the source's in order, each target-only one after the sibling it follows in the target."""

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.compare.matching import HOW, match_programs
-from popvision.analysis.programs.table import FIELDS, TILE_FIGURES, known, program_columns, program_tiles, tile_numbers
+from popvision.analysis.programs.table import (
+    FIELDS,
+    TILE_FIGURES,
+    known_integers,
+    program_columns,
+    program_tiles,
+    tile_numbers,
+)
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Side, Table
 from popvision.arrays import AnyArray, Int64Array
@@ -26,26 +33,26 @@ def compared_programs(source: ReportSource, target: ReportSource, field: str, ip
     target_rows = np.concatenate([matching.target, np.full(lone, -1), matching.only_target])
     how = [HOW[each] for each in matching.how.tolist()] + ["only source"] * lone + ["only target"] * other
     source_programs, target_programs = programs_of(source), programs_of(target)
-    before = _taken(program_columns(source, ipu)[field], source_rows)
-    after = _taken(program_columns(target, ipu)[field], target_rows)
+    before = _values_at(program_columns(source, ipu)[field], source_rows)
+    after = _values_at(program_columns(target, ipu)[field], target_rows)
     order = np.argsort(-np.abs(np.maximum(after, 0) - np.maximum(before, 0)), kind="stable")
     source_rows, target_rows = source_rows[order], target_rows[order]
     which = list(zip(source_rows.tolist(), target_rows.tolist(), strict=True))
     return Table(
         "programs",
         [
-            Figure("id", "id", known(source_rows)),
-            Figure("target_id", "id", known(target_rows)),
+            Figure("id", "id", known_integers(source_rows)),
+            Figure("target_id", "id", known_integers(target_rows)),
             Figure("type", "text", [source_programs.type[a] if a >= 0 else target_programs.type[b] for a, b in which]),
             Figure("name", "text", [source_programs.name[a] if a >= 0 else target_programs.name[b] for a, b in which]),
             Figure("matched", "text", [how[row] for row in order.tolist()]),
-            Figure(field, FIELDS[field], known(before[order]), side="source"),
-            Figure(field, FIELDS[field], known(after[order]), side="target"),
+            Figure(field, FIELDS[field], known_integers(before[order]), side="source"),
+            Figure(field, FIELDS[field], known_integers(after[order]), side="target"),
         ],
     )
 
 
-def _taken(values: Int64Array, rows: Int64Array) -> Int64Array:
+def _values_at(values: Int64Array, rows: Int64Array) -> Int64Array:
     return np.where(rows >= 0, values[np.maximum(rows, 0)], -1) if len(values) else np.full(len(rows), -1)
 
 
@@ -62,11 +69,11 @@ def program_tiles_pair(source: ReportSource, target: ReportSource, program: int)
         if id in of_source or id in other:
             for side, table in sides:
                 provenance = table.column(id).provenance if id in table else ""
-                figures.append(Figure(id, unit, _filled(table, id, count), side=side, provenance=provenance))
+                figures.append(Figure(id, unit, _values_by_tile(table, id, count), side=side, provenance=provenance))
     return Table("program_tiles", figures)
 
 
-def _filled(table: Table, id: str, count: int) -> AnyArray:
+def _values_by_tile(table: Table, id: str, count: int) -> AnyArray:
     """Values by tile; as numbers with NaN where there are fewer than `count`."""
     if id in table and len(table) == count:
         return np.asarray(table[id])

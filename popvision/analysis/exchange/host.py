@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.exchange.programs import longest_tiles, moved, ran
+from popvision.analysis.exchange.programs import longest_tiles, moved_bytes, recorded_totals
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.tiles import target_of
@@ -26,7 +26,7 @@ def host_copies(source: ReportSource) -> Table:
     (achieved / host rate, NaN where the report does not hold the rate)."""
     import pandas as pd
 
-    m, r, programs = moved(source), ran(source), programs_of(source)
+    m, r, programs = moved_bytes(source), recorded_totals(source), programs_of(source)
     mids = np.asarray([row for row, kind in enumerate(m.type) if kind == "StreamCopyMid"], np.int64)
     mids = mids[np.lexsort((m.program[mids], -(r.received + r.sent)[mids]))]
     cycles_of = longest_tiles(source)

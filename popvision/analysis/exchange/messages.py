@@ -89,10 +89,10 @@ def _read(source: ReportSource, program: int) -> Messages:
     src, dst, size = (np.concatenate([nothing, *(np.asarray(part[k], np.int64) for part in parts)]) for k in range(3))
     tiles = target_of(source).num_tiles
     good = (src >= 0) & (src < tiles) & (dst >= 0) & (dst < tiles)
-    return summed(src[good], dst[good], size[good], tiles)
+    return sum_messages(src[good], dst[good], size[good], tiles)
 
 
-def summed(src: Int64Array, dst: Int64Array, size: Int64Array, tiles: int) -> Messages:
+def sum_messages(src: Int64Array, dst: Int64Array, size: Int64Array, tiles: int) -> Messages:
     """Messages sorted by pair, several of one pair added up; pairs that add up to 0 are left out."""
     key = np.asarray(src, np.int64) * tiles + np.asarray(dst, np.int64)
     size = np.asarray(size, np.int64)
@@ -115,7 +115,7 @@ def ranks(target: Target, order: str) -> Int64Array:
 
 def in_order(messages: Messages, rank: Int64Array) -> Messages:
     """The same with positions in place of tiles, sorted by them."""
-    return summed(rank[messages.src], rank[messages.dst], messages.bytes, len(rank))
+    return sum_messages(rank[messages.src], rank[messages.dst], messages.bytes, len(rank))
 
 
 def block(messages: Messages, rows: tuple[int, int], columns: tuple[int, int], size: int) -> Block:
@@ -142,7 +142,7 @@ def largest_cell(messages: Messages, size: int) -> int:
     wide = int(dst.max()) + 1
     if (int(src.max()) + 1) * wide <= _MOST_CELLS:
         return int(np.abs(np.bincount(src * wide + dst, weights=messages.bytes)).max())
-    sums = summed(src, dst, messages.bytes, wide).bytes
+    sums = sum_messages(src, dst, messages.bytes, wide).bytes
     return int(np.abs(sums).max()) if len(sums) else 0
 
 

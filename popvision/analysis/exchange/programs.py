@@ -37,7 +37,7 @@ _AT_ONCE = 128
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedBytes:
     """What one execution moves, by exchange program."""
 
     program: Int64Array
@@ -65,7 +65,7 @@ class Fans:
 
 
 @dataclass(frozen=True)
-class Ran:
+class RecordedTotals:
     """What recorded runs say, by exchange program. `cycles` are those of the longest tile of each of its steps."""
 
     executions: Int64Array
@@ -86,9 +86,9 @@ class Bandwidth:
     dictated: Float64Array  #: share of the cycles in which the worst tile moves its own bytes at 4 a cycle
 
 
-def moved(source: ReportSource) -> Moved:
+def moved_bytes(source: ReportSource) -> MovedBytes:
     """Columns of the compilation, read once."""
-    return source.kept.once("exchange_moved", lambda: _moved(source))
+    return source.kept.once("exchange_moved", lambda: _read_moved_bytes(source))
 
 
 def fans(source: ReportSource) -> Fans:
@@ -101,14 +101,14 @@ def exchange_programs(source: ReportSource) -> list[int]:
     return [row for row, type_ in enumerate(programs_of(source).type) if type_ in EXCHANGE_TYPES]
 
 
-def ran(source: ReportSource) -> Ran:
+def recorded_totals(source: ReportSource) -> RecordedTotals:
     """Sums over the recorded runs; all zero before the first."""
-    return source.kept.recent(("exchange_ran", source.generation), lambda: _ran(source))
+    return source.kept.recent(("exchange_ran", source.generation), lambda: _read_recorded_totals(source))
 
 
 def bandwidth(source: ReportSource) -> Bandwidth:
     """Achieved and possible bandwidth of each row of `moved`."""
-    m, r, target = moved(source), ran(source), target_of(source)
+    m, r, target = moved_bytes(source), recorded_totals(source), target_of(source)
     recorded = r.executions > 0
     estimated = np.where(m.estimated > 0, m.estimated, np.nan)
     each = np.where(recorded, r.cycles / np.maximum(r.executions, 1), estimated)
@@ -128,7 +128,7 @@ def bandwidth(source: ReportSource) -> Bandwidth:
     )
 
 
-def _moved(source: ReportSource) -> Moved:
+def _read_moved_bytes(source: ReportSource) -> MovedBytes:
     programs = programs_of(source)
     rows = exchange_programs(source)
     host = np.array([programs.type[row] == "StreamCopyMid" for row in rows], bool)
@@ -152,7 +152,7 @@ def _moved(source: ReportSource) -> Moved:
         np.add.at(ints["code"], at, values.sum(axis=1))
     for at, _, values in _columns(source, "cycles", rows):
         np.maximum.at(estimated, at, values.max(axis=1))
-    return Moved(
+    return MovedBytes(
         program=np.array(rows, np.int64),
         type=[programs.type[row] for row in rows],
         name=[programs.name[row] for row in rows],
@@ -195,7 +195,7 @@ def _fans(source: ReportSource) -> Fans:
     return Fans(messages, mean, worst)
 
 
-def _ran(source: ReportSource) -> Ran:
+def _read_recorded_totals(source: ReportSource) -> RecordedTotals:
     reader, rows = source.reader, np.array(exchange_programs(source), np.int64)
     program = np.asarray(reader.steps().program, np.int64)
     count = len(programs_of(source).type)
@@ -205,7 +205,7 @@ def _ran(source: ReportSource) -> Ran:
         steps = reader.steps_on_ipu(ipu)
         for row, values in enumerate((steps.data_in, steps.data_out)):
             np.add.at(totals[row], program, np.asarray(values, np.int64))
-    return Ran(executions[rows], longest_tiles(source)[rows], totals[0][rows], totals[1][rows])
+    return RecordedTotals(executions[rows], longest_tiles(source)[rows], totals[0][rows], totals[1][rows])
 
 
 def longest_tiles(source: ReportSource) -> Int64Array:

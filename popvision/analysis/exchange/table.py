@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.exchange.messages import Messages, heaviest, messages_of
-from popvision.analysis.exchange.programs import bandwidth, fans, moved, ran
+from popvision.analysis.exchange.programs import bandwidth, fans, moved_bytes, recorded_totals
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -23,7 +23,7 @@ MOST_PAIRS = 2_000
 def exchange_programs_table(source: ReportSource) -> Table:
     """One row per exchange program, most bytes over the recorded runs first. What the report does not say is NaN,
     totals without a run too."""
-    m, f, r, b = moved(source), fans(source), ran(source), bandwidth(source)
+    m, f, r, b = moved_bytes(source), fans(source), recorded_totals(source), bandwidth(source)
     with np.errstate(divide="ignore", invalid="ignore"):
         multicast = np.where((m.sent > 0) & (m.received > 0), m.received / m.sent, np.nan)
     through = r.received + np.where([kind == "StreamCopyMid" for kind in m.type], r.sent, 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.exchange.messages import messages_of
-from popvision.analysis.exchange.programs import EXCHANGE_TYPES, exchange_programs, moved, ran
+from popvision.analysis.exchange.programs import EXCHANGE_TYPES, exchange_programs, moved_bytes, recorded_totals
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -60,13 +60,13 @@ def exchange_of(source: ReportSource, program: int | None, step: int | None) -> 
         transfer = _transfer(source, program)
         if transfer is not None:
             return transfer, None
-    rows, r = exchange_programs(source), ran(source)
+    rows, r = exchange_programs(source), recorded_totals(source)
     if not rows:
         return None, None
     total = r.received + r.sent
     most = np.flatnonzero(total == total.max())
     if len(most) > 1:  # before the first run all of them: what one execution moves decides
-        m = moved(source)
+        m = moved_bytes(source)
         most = most[np.argsort(-(m.received + m.sent)[most], kind="stable")]
     return rows[int(most[0])], None
 
@@ -85,7 +85,9 @@ def exchange_tiles(source: ReportSource, program: int, step: int | None = None) 
     if not 0 <= program < len(types) or types[program] not in EXCHANGE_TYPES:
         raise ValueError(f"program {program} moves no data")
     target = target_of(source)
-    received, sent, code, estimated = (_joined(source, program, c) for c in ("rx", "tx", "exchange_code", "cycles"))
+    received, sent, code, estimated = (
+        _column_of_all_tiles(source, program, c) for c in ("rx", "tx", "exchange_code", "cycles")
+    )
     nothing = np.zeros(target.num_tiles, np.int64)
     received, sent, code = (nothing if each is None else each for each in (received, sent, code))
     moving = None
@@ -97,11 +99,11 @@ def exchange_tiles(source: ReportSource, program: int, step: int | None = None) 
         fan_in, fan_out = (np.bincount(column, minlength=target.num_tiles) for column in (messages.dst, messages.src))
     except NotRecordedError:
         pass
-    recorded, at = _recorded(source, program, step)
+    recorded, at = _recorded_cycles(source, program, step)
     return ExchangeTiles(program, received, sent, code, fan_in, fan_out, moving, estimated, recorded, at)
 
 
-def _joined(source: ReportSource, program: int, column: str) -> Int64Array | None:
+def _column_of_all_tiles(source: ReportSource, program: int, column: str) -> Int64Array | None:
     target = target_of(source)
     parts = source.reader.program_columns(column, [program])
     if not parts:
@@ -112,7 +114,7 @@ def _joined(source: ReportSource, program: int, column: str) -> Int64Array | Non
     return all_tiles
 
 
-def _recorded(source: ReportSource, program: int, step: int | None) -> tuple[Int64Array | None, int]:
+def _recorded_cycles(source: ReportSource, program: int, step: int | None) -> tuple[Int64Array | None, int]:
     if step is None:
         steps = np.flatnonzero(np.asarray(source.reader.steps().program) == program)
         step = int(steps[-1]) if len(steps) else None

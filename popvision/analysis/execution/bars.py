@@ -64,7 +64,7 @@ class Spread:
 
 def bars_in_window(levels: Sequence[Level], grid: Grid) -> tuple[Bars, Merged]:
     """The bars of every level that overlap the grid's columns (a bar of no length: that begin in them)."""
-    parts = [_of_level(row, level, grid) for row, level in enumerate(levels)]
+    parts = [_level_in_window(row, level, grid) for row, level in enumerate(levels)]
     bars = (np.concatenate([getattr(bars, each.name) for bars, _ in parts]) for each in fields(Bars))
     cells = (np.concatenate([getattr(cells, each.name) for _, cells in parts]) for each in fields(Merged))
     return Bars(*bars), Merged(*cells)
@@ -76,7 +76,7 @@ def strip(level: Level, grid: Grid) -> UInt32Array:
     return pack_levels(_time_in_columns(spread, grid)[: len(CLASSES)], np.int64(grid.pitch).reshape(1))
 
 
-def _of_level(row: int, level: Level, grid: Grid) -> tuple[Bars, Merged]:
+def _level_in_window(row: int, level: Level, grid: Grid) -> tuple[Bars, Merged]:
     shown, spread = _spread(level, grid)
     small = (level.end[shown] - level.begin[shown]) * GRAIN < grid.pitch
     large = shown[~small]

@@ -52,14 +52,14 @@ def block_statistics(source: ReportSource, ipus: Sequence[int], begin: int, end:
         row
         for tile in tiles_with_blocks(source)
         if tile // per_ipu in ipus
-        for row in _of_tile(source.reader.blocks(tile), programs, begin, end)
+        for row in _tile_statistics(source.reader.blocks(tile), programs, begin, end)
     ]
     frame = pd.DataFrame(rows, columns=list(BLOCK_FIGURES))
     frame = frame.sort_values("total", ascending=False, kind="stable", ignore_index=True)
     return table_of("blocks", BLOCK_FIGURES, frame)
 
 
-def _of_tile(runs: Sequence[TileBlocks], programs: Programs, begin: int, end: int) -> list[tuple[Any, ...]]:
+def _tile_statistics(runs: Sequence[TileBlocks], programs: Programs, begin: int, end: int) -> list[tuple[Any, ...]]:
     tile = runs[0].tile
     columns = ([getattr(run, name) for run in runs] for name in ("program", "kind", "start", "end"))
     program, kind, first, last = (np.concatenate(column) for column in columns)

@@ -130,13 +130,15 @@ class _TilesOf:
     def are_apart(self, one: int, other: int) -> bool:
         if self._active[one] + self._active[other] > self._steps.tiles:
             return False
-        return not bool((self._of(one) & self._of(other)).any())
+        return not bool((self._tiles_of(one) & self._tiles_of(other)).any())
 
     def are_within(self, one: int, other: int) -> bool:
         """Whether some tiles take part in one step, and all of them in the other."""
-        return 0 < self._active[one] <= self._active[other] and not bool((self._of(one) & ~self._of(other)).any())
+        return 0 < self._active[one] <= self._active[other] and not bool(
+            (self._tiles_of(one) & ~self._tiles_of(other)).any()
+        )
 
-    def _of(self, step: int) -> BoolArray:
+    def _tiles_of(self, step: int) -> BoolArray:
         identity = int(self._steps.spans.cycles_array[step])
         if identity not in self._known:
             if len(self._known) > 4096:

@@ -146,7 +146,7 @@ def worker_lanes(source: ReportSource, compute_set: int, tile: int) -> WorkerLan
     ipu, place = divmod(tile, target.tiles_per_ipu)
     estimates = _estimates(source, compute_set, ipu)
     estimate = None if estimates is None else int(estimates[place])
-    return lanes_of_tile(_recorded(source, compute_set, ipu), place, tile, target.worker_contexts, estimate)
+    return lanes_of_tile(_stored_lanes(source, compute_set, ipu), place, tile, target.worker_contexts, estimate)
 
 
 def lane_table(source: ReportSource, lanes: WorkerLanes) -> Table:
@@ -170,7 +170,7 @@ def lanes_by_tile(source: ReportSource, compute_set: int, ipu: int) -> Table:
     """One row per tile of the IPU that has vertices: TILE_FIGURES.
 
     Raises NotRecordedError with the reason where the report has none."""
-    lanes, target = _recorded(source, compute_set, ipu), source.reader.target()
+    lanes, target = _stored_lanes(source, compute_set, ipu), source.reader.target()
     contexts, tiles = target.worker_contexts, target.tiles_per_ipu
     offsets = np.asarray(lanes.tile_offsets).astype(np.int64)
     place = np.repeat(np.arange(tiles), offsets[1:] - offsets[:-1])
@@ -192,7 +192,7 @@ def lanes_by_tile(source: ReportSource, compute_set: int, ipu: int) -> Table:
     return table_of("workers_by_tile", TILE_FIGURES, columns)
 
 
-def _recorded(source: ReportSource, compute_set: int, ipu: int) -> VertexLanes:
+def _stored_lanes(source: ReportSource, compute_set: int, ipu: int) -> VertexLanes:
     reader = source.reader
     if compute_set < 0:
         raise NotRecordedError("Only steps of type OnTileExecute run vertices: select one to see its workers.")

@@ -47,7 +47,7 @@ def always_live_table(source: ReportSource, where: Where = Where()) -> Table:  #
     Raises NotRecordedError when the report holds no variables.
     """
     rows = scope(source, where)
-    rows = _merged(rows.take(rows.eq_class < 0))
+    rows = _merge_rows(rows.take(rows.eq_class < 0))
     order = np.lexsort((rows.name, rows.variable, -rows.bytes))
     rows = rows.take(order)
     return Table(
@@ -112,13 +112,13 @@ def scope(source: ReportSource, where: Where) -> Group:
 
     Raises NotRecordedError when the report does not hold them."""
     if where.kind == "all":
-        return source.kept.once("variables_of_replica", lambda: _unlowered(source))
+        return source.kept.once("variables_of_replica", lambda: _variables_before_lowering(source))
     if where.kind == "ipu":
         return source.kept.recent(("variables_of_ipu", where.number), lambda: _on_ipu(source, where.number))
     return group_of(lowered_tile(source, where.number))
 
 
-def _unlowered(source: ReportSource) -> Group:
+def _variables_before_lowering(source: ReportSource) -> Group:
     """All variables of one replica that are ever live, ordered by class so that the rows of a class are neighbours."""
     known: Variables = variables(source)
     eq_class = np.where(np.asarray(known.always_live), -1, np.asarray(known.eq_class, dtype=np.int64))
@@ -133,7 +133,7 @@ def group_of(low: LoweredTile) -> Group:
     """Bytes by variable of one tile's allocations, rows of a class beside each other."""
     variable = np.asarray(low.variable, dtype=np.int64)
     name = np.where(variable >= 0, -1, np.asarray(low.name, dtype=np.int64))
-    return _merged(
+    return _merge_rows(
         Group(variable, name, np.asarray(low.eq_class, dtype=np.int64), np.asarray(low.bytes, dtype=np.int64))
     )
 
@@ -144,7 +144,7 @@ def _on_ipu(source: ReportSource, ipu: int) -> Group:
     return Group(sums.variable, sums.name, sums.eq_class, sums.bytes)
 
 
-def _merged(rows: Group) -> Group:
+def _merge_rows(rows: Group) -> Group:
     """Rows of equal class, variable and name added up, ordered by class."""
     sums = add_equal(rows.eq_class, rows.variable, rows.name, rows.bytes)
     return Group(sums.variable, sums.name, sums.eq_class, sums.bytes)

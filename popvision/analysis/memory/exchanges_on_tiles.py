@@ -53,7 +53,7 @@ def _sums(source: ReportSource, figure: str, programs: Sequence[int], columns: T
     per_ipu = target_of(source).tiles_per_ipu
     rows = len(programs) * target_of(source).num_ipus
     if rows * per_ipu * 2 <= MOST_BYTES:
-        tables = iter([source.kept.once(f"exchange_{figure}", lambda: _joined(source, figure, programs))])
+        tables = iter([source.kept.once(f"exchange_{figure}", lambda: _read_table(source, figure, programs))])
     else:
         tables = _batches(source, figure, programs)
     for table in tables:
@@ -78,7 +78,7 @@ def _batches(source: ReportSource, figure: str, programs: Sequence[int]) -> Iter
         yield _Table(program, np.asarray([ipu for _, ipu, _ in stored], dtype=np.int64), values.astype(kind))
 
 
-def _joined(source: ReportSource, figure: str, programs: Sequence[int]) -> _Table:
+def _read_table(source: ReportSource, figure: str, programs: Sequence[int]) -> _Table:
     parts = list(_batches(source, figure, programs))
     if not parts:
         empty = np.empty(0, dtype=np.int64)

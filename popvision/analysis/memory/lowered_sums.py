@@ -51,13 +51,13 @@ def allocation_sums(source: ReportSource, tiles: Sequence[int]) -> AllocationSum
             waiting.append(part)
             rows += len(part[0])
             if rows > max(_ROWS_AT_ONCE, len(sums.bytes)):
-                sums, waiting, rows = _added(sums, waiting), [], 0
+                sums, waiting, rows = _add_parts(sums, waiting), [], 0
     if seen < len(tiles):
         raise NotRecordedError(LOWERED_VARIABLES)
-    return _added(sums, waiting)
+    return _add_parts(sums, waiting)
 
 
-def _added(sums: AllocationSums, parts: list[tuple[Int64Array, ...]]) -> AllocationSums:
+def _add_parts(sums: AllocationSums, parts: list[tuple[Int64Array, ...]]) -> AllocationSums:
     """Sums with more rows; they stay about as many as there are variables, however many tiles are added."""
     all_parts = [(sums.eq_class, sums.variable, sums.name, sums.bytes), *parts]
     return add_equal(*(np.concatenate([part[column] for part in all_parts]) for column in range(4)))

@@ -56,14 +56,14 @@ def details_table(details: TileDetails) -> Table:
             Figure("path", "text", [row.key for row in rows]),
             Figure("memory", "text", [row.label for row in rows]),
             *[
-                Figure("size_bytes", "bytes", _known([row.values[column] for row in rows]), place)
+                Figure("size_bytes", "bytes", _integers([row.values[column] for row in rows]), place)
                 for column, place in enumerate(details.columns)
             ],
         ],
     )
 
 
-def _known(values: list[int | None]) -> Values:
+def _integers(values: list[int | None]) -> Values:
     import pandas as pd
 
     return pd.array(values, dtype="Int64")

@@ -110,7 +110,7 @@ def _code(source: ReportSource, ownership: Owners) -> OperationCode:
     if not any(totals.values()):
         raise NotRecordedError(CODE)
     n = len(ownership.context)
-    exchange, control = (_of_programs(source, ownership, f"{name}_code", n) for name in ("exchange", "control"))
+    exchange, control = (_code_of_programs(source, ownership, f"{name}_code", n) for name in ("exchange", "control"))
     sharing = vertex_sharing(source, ownership.layer)
     columns = {"exchange": exchange, "control": control, "vertex": sharing.own.copy()}
     for name, column in columns.items():  # what lies in memory beyond what programs say is not attributed either
@@ -118,7 +118,7 @@ def _code(source: ReportSource, ownership: Owners) -> OperationCode:
     return OperationCode(exchange, control, columns["vertex"], sharing.used)
 
 
-def _of_programs(source: ReportSource, ownership: Owners, column: str, n: int) -> Int64Array:
+def _code_of_programs(source: ReportSource, ownership: Owners, column: str, n: int) -> Int64Array:
     program, size = source.reader.program_sums(column)
     sums = np.zeros(n, np.int64)
     np.add.at(sums, ownership.program[program], size)

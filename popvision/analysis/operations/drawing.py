@@ -15,7 +15,7 @@ import numpy as np
 
 from popvision.analysis.operations.flow import Touches, flow, touches
 from popvision.analysis.operations.owners import NO_OPERATION, Owners
-from popvision.analysis.operations.parts import program_cycles, programs_made
+from popvision.analysis.operations.parts import program_cycles, programs_owned
 from popvision.analysis.operations.table import OperationGroups
 from popvision.analysis.report.columns import programs_of, variables
 
@@ -132,7 +132,7 @@ def parts_drawing(source: ReportSource, owners: Owners, rows: Sequence[int]) -> 
     first program that touches a variable to it, and from it to the others; always-live ones are inputs. Raises as
     `flow_drawing`."""
     touched_variables = touches(source)
-    ids = programs_made(owners, rows)
+    ids = programs_owned(owners, rows)
     drawn = np.isin(touched_variables.program, ids)
     giver = touched_variables.givers(touched_variables.program, np.full(len(touched_variables.bytes), -1, np.int64))
     cycles, _ = program_cycles(source)

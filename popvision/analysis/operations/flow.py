@@ -103,7 +103,7 @@ def _touches(source: ReportSource) -> Touches:
     rows = dict(zip(ids.tolist(), reader.arrays(ids.tolist()), strict=True))
     columns = [np.asarray(rows[array], np.int64) for array in stored.values()]
     program = np.repeat(np.fromiter(stored, np.int64, len(stored)), [len(each) for each in columns])
-    first_row, size = _wholes(source)
+    first_row, size = _merge_parts(source)
     variable = first_row[np.concatenate(columns)]
     index = first_indices(source)[program]
     index = np.where(index < 0, program + len(index), index)  # programs without a place come last, in their order
@@ -112,7 +112,7 @@ def _touches(source: ReportSource) -> Touches:
     return Touches(program[order], variable[order], index[order], size, always)
 
 
-def _wholes(source: ReportSource) -> tuple[Int64Array, Int64Array]:
+def _merge_parts(source: ReportSource) -> tuple[Int64Array, Int64Array]:
     """(first row of the same name and debug record, bytes of all of them at that row) by variable."""
     known = variables(source)
     first: dict[tuple[str, int], int] = {}

@@ -33,7 +33,7 @@ class Layout:
     bends: list[list[tuple[float, int]]]
 
 
-def layered(rank: Sequence[float], edges: Sequence[tuple[int, int]], width: float, gap: float = 28.0) -> Layout:
+def layered_layout(rank: Sequence[float], edges: Sequence[tuple[int, int]], width: float, gap: float = 28.0) -> Layout:
     """Places of len(rank) nodes of one width, `gap` apart; `edges` are pairs of nodes."""
     n = len(rank)
     order = sorted(range(n), key=lambda node: (rank[node], node))
@@ -54,8 +54,8 @@ def layered(rank: Sequence[float], edges: Sequence[tuple[int, int]], width: floa
                     sizes.append(gap / 2)
             links += list(zip([first, *chain], [*chain, last], strict=True))
         chains.append(chain)
-    rows = _ordered(layer, links, place_in_order)
-    x = _placed(rows, links, sizes, gap)
+    rows = _order_nodes(layer, links, place_in_order)
+    x = _place_nodes(rows, links, sizes, gap)
     low = min((x[node] - sizes[node] / 2 for node in range(len(sizes))), default=0.0)
     high = max((x[node] + sizes[node] / 2 for node in range(len(sizes))), default=0.0)
     bends = [[(x[node] - low, layer[node]) for node in chain] for chain in chains]
@@ -78,7 +78,7 @@ def _layers(order: list[int], forward: list[tuple[int, int]], n: int) -> list[in
     return layer
 
 
-def _ordered(layer: list[int], links: list[tuple[int, int]], rank: dict[int, int]) -> list[list[int]]:
+def _order_nodes(layer: list[int], links: list[tuple[int, int]], rank: dict[int, int]) -> list[list[int]]:
     """Nodes of each layer from left to right."""
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for node in sorted(range(len(layer)), key=lambda node: rank.get(node, node)):
@@ -94,7 +94,7 @@ def _ordered(layer: list[int], links: list[tuple[int, int]], rank: dict[int, int
     return rows
 
 
-def _placed(rows: list[list[int]], links: list[tuple[int, int]], sizes: list[float], gap: float) -> list[float]:
+def _place_nodes(rows: list[list[int]], links: list[tuple[int, int]], sizes: list[float], gap: float) -> list[float]:
     """Middles: each row packed, then pushed towards its neighbours above and below in turn."""
     x = [0.0] * len(sizes)
     for row in rows:
@@ -107,11 +107,11 @@ def _placed(rows: list[list[int]], links: list[tuple[int, int]], sizes: list[flo
     for sweep in range(_SWEEPS):
         sides = up if sweep % 2 == 0 else down
         for row in rows if sweep % 2 == 0 else reversed(rows):
-            _pushed(row, [_mean([x[each] for each in sides.get(node, ())], x[node]) for node in row], x, sizes, gap)
+            _push_apart(row, [_mean([x[each] for each in sides.get(node, ())], x[node]) for node in row], x, sizes, gap)
     return x
 
 
-def _pushed(row: list[int], wanted: list[float], x: list[float], sizes: list[float], gap: float) -> None:
+def _push_apart(row: list[int], wanted: list[float], x: list[float], sizes: list[float], gap: float) -> None:
     """The row at its wanted places, apart by its widths: blocks that would overlap move to their common mean."""
     blocks: list[list[float]] = []  # sum of wanted places of the first node, nodes, width
     for node, at in zip(row, wanted, strict=True):

@@ -81,9 +81,9 @@ def owners(source: ReportSource, layer: str = "") -> Owners:
 def _owners(source: ReportSource, layer: str) -> Owners:
     above = operations_above(source.debug, layer)
     programs = programs_of(source)
-    of_program = _looked_up(above, np.asarray(programs.debug_id, np.int64))
+    of_program = _look_up(above, np.asarray(programs.debug_id, np.int64))
     try:
-        of_variable = _looked_up(above, np.asarray(variables(source).debug_id, np.int64))
+        of_variable = _look_up(above, np.asarray(variables(source).debug_id, np.int64))
     except NotRecordedError:
         of_variable = np.empty(0, np.int64)
     contexts = np.concatenate([of_program, np.sort(of_variable)])
@@ -98,7 +98,7 @@ def _owners(source: ReportSource, layer: str) -> Owners:
         np.concatenate([[-1], ids]),
         ["", *(str(source.debug.record(id).get("name", "")) for id in ids.tolist())],
         program,
-        _of_compute_sets(source, program),
+        _compute_set_owners(source, program),
         row[of_variable],
     )
 
@@ -130,12 +130,12 @@ def operations_above(contexts: DebugContexts, layer: str) -> dict[int, int]:
     return outermost
 
 
-def _looked_up(above: dict[int, int], debug_id: Int64Array) -> Int64Array:
+def _look_up(above: dict[int, int], debug_id: Int64Array) -> Int64Array:
     """The operation's context of each debug id, -1 where there is none."""
     return np.array([above.get(each, -1) for each in debug_id.tolist()], np.int64)
 
 
-def _of_compute_sets(source: ReportSource, of_program: Int64Array) -> Int64Array:
+def _compute_set_owners(source: ReportSource, of_program: Int64Array) -> Int64Array:
     """The one operation whose programs run each compute set; NO_OPERATION where there are several, or none."""
     compute_set = np.asarray(programs_of(source).compute_set, np.int64)
     count = len(source.reader.compute_sets().name)

@@ -67,7 +67,7 @@ class TileParts:
     cycles: Int64Array
 
 
-def programs_made(ownership: Owners, rows: Sequence[int]) -> Int64Array:
+def programs_owned(ownership: Owners, rows: Sequence[int]) -> Int64Array:
     """Ids of the programs of operations, ascending."""
     return np.flatnonzero(np.isin(ownership.program, np.asarray(rows, np.int64))).astype(np.int64)
 
@@ -91,7 +91,7 @@ def program_rows(source: ReportSource, ownership: Owners, rows: Sequence[int], i
     exchange_code, control_code (bytes over all tiles), first_index (liveness index, NA where none)."""
     import pandas as pd
 
-    programs, ids = programs_of(source), programs_made(ownership, rows)
+    programs, ids = programs_of(source), programs_owned(ownership, rows)
     cycles, steps = program_cycles(source, ipu)
     depth = source.kept.once("program_depths", lambda: _depths(source))[ids]
     code = []
@@ -127,7 +127,7 @@ def cycles_by_type(
     cycles, _ = program_cycles(source, ipu)
     types = programs_of(source).type
     sums: dict[str, int] = {}
-    for program in programs_made(ownership, rows).tolist():
+    for program in programs_owned(ownership, rows).tolist():
         sums[types[program]] = sums.get(types[program], 0) + int(cycles[program])
     return {name: sums[name] for name in sorted(sums, key=lambda name: (-sums[name], name)) if sums[name]}
 
@@ -136,7 +136,7 @@ def tile_parts(source: ReportSource, ownership: Owners, rows: Sequence[int]) -> 
     """Code and estimated cycles on every tile."""
     target = target_of(source)
     per_ipu = target.tiles_per_ipu
-    ids = programs_made(ownership, rows)
+    ids = programs_owned(ownership, rows)
     sums = {name: np.zeros(target.num_tiles, np.int64) for name in ("exchange_code", "control_code", "cycles")}
     for name, column in sums.items():
         for _, ipu, values in source.reader.program_columns(name, ids.tolist()):
@@ -187,7 +187,7 @@ def compute_set_rows(source: ReportSource, ownership: Owners, rows: Sequence[int
     steps, flops (flops_once x steps), cycles, rate (flops / cycles, NaN where there are none)."""
     import pandas as pd
 
-    ids = programs_made(ownership, rows)
+    ids = programs_owned(ownership, rows)
     compute_set = np.asarray(programs_of(source).compute_set, np.int64)[ids]
     sets = source.reader.compute_sets()
     has_compute_set = (compute_set >= 0) & (compute_set < len(sets.name))

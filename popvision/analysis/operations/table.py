@@ -125,18 +125,18 @@ def operation_table(
         order = order[:-1]
     table = [
         Figure("name", "text", [groups.name[row] for row in order.tolist()]),
-        Figure("context", "id", _known(groups.context[order])),
+        Figure("context", "id", _integers(groups.context[order])),
         Figure("operations", "count", groups.operations[order]),
     ]
     for field, unit in FIELDS.items():
         column = groups.columns.get(field)
         values = none if column is None else column
         absent = none[order] if column is None else _absent(field, values[order])
-        table.append(Figure(field, unit, _known(values[order], absent)))
+        table.append(Figure(field, unit, _integers(values[order], absent)))
         table.append(Figure(f"{field}_percent", "percent", percent(values[order], groups.totals.get(field, 0))))
     cumulative = percent(np.cumsum(np.maximum(sorted_by[order], 0)), groups.totals.get(by, 0))
     table.append(Figure("cumulative", "percent", cumulative))
-    table += [Figure(id, "id", _known(getattr(groups, id)[order])) for id in ("first_index", "last_index")]
+    table += [Figure(id, "id", _integers(getattr(groups, id)[order])) for id in ("first_index", "last_index")]
     return Table("operations", table)
 
 
@@ -174,8 +174,8 @@ def compared_operations(
     ]
     labels: tuple[Side, Side] = ("source", "target")
     for groups, at, column, side in zip(sides, which, columns, labels, strict=True):
-        counts = _known(np.where(at >= 0, groups.operations[at], -1)[order])
-        values = _known(column[order], absent=np.where(at >= 0, _absent(field, column), -1)[order])
+        counts = _integers(np.where(at >= 0, groups.operations[at], -1)[order])
+        values = _integers(column[order], absent=np.where(at >= 0, _absent(field, column), -1)[order])
         table += [Figure("operations", "count", counts, side=side), Figure(field, FIELDS[field], values, side=side)]
     return Table("operations", table)
 
@@ -192,7 +192,7 @@ def _absent(field: str, values: Int64Array) -> Int64Array:
     return np.where(values < 0, -1, 0) if field.startswith("flops") else np.zeros(len(values), np.int64)
 
 
-def _known(values: Int64Array, absent: Int64Array | None = None) -> pd.api.extensions.ExtensionArray:
+def _integers(values: Int64Array, absent: Int64Array | None = None) -> pd.api.extensions.ExtensionArray:
     import pandas as pd
 
     missing = values if absent is None else absent
@@ -231,10 +231,10 @@ def _groups(source: ReportSource, sums: Operations, level: int, under: str) -> O
             context[at] = -1
         deeper[at] |= len(path) > len(shown)
         group[row] = at
-    return _summed(sums, level, under, group, (name, np.array(context, np.int64), np.array(deeper, bool)))
+    return _sum_groups(sums, level, under, group, (name, np.array(context, np.int64), np.array(deeper, bool)))
 
 
-def _summed(
+def _sum_groups(
     operations: Operations,
     level: int,
     under: str,

@@ -115,7 +115,7 @@ class BranchReconstruction:
         if self._at >= len(self._recorded):
             return False
         step = self._next()
-        recorded_count = self._of_all(rows, context)[0].get(step)
+        recorded_count = self._first_of_all(rows, context)[0].get(step)
         if recorded_count is None:
             return False
         if not recorded_count >= follow().get(step, recorded_count):
@@ -130,8 +130,8 @@ class BranchReconstruction:
         """What may come next where these programs do, and then what follows."""
 
         def first() -> dict[int, set[int]]:
-            steps, nothing = self._of_all(rows, context)
-            return _joined(steps, follow()) if nothing else steps
+            steps, nothing = self._first_of_all(rows, context)
+            return _join(steps, follow()) if nothing else steps
 
         return first
 
@@ -141,13 +141,13 @@ class BranchReconstruction:
         next_steps = self._recorded[self._at : self._at + len(part.program)]
         if not np.array_equal(part.program[: len(next_steps)], next_steps):
             raise UnknownCallsError(f"The steps from {self._at} on do not follow the program tree as it stands.")
-        inner = self._of_part(part, context)
+        inner = self._contexts_of_part(part, context)
         self._contexts.append(inner[part.context[: len(next_steps)]])
         self._at += len(next_steps)
         if len(next_steps) < len(part.program):
             raise _RecordEndsError
 
-    def _of_part(self, part: Unfolded, context: int) -> Int64Array:
+    def _contexts_of_part(self, part: Unfolded, context: int) -> Int64Array:
         """The context of the run for each context of a part that stands within `context`."""
         inner = [context]
         for caller, call in zip(part.caller[1:], part.call[1:], strict=True):
@@ -192,24 +192,24 @@ class BranchReconstruction:
         if type_ in ("If", "Switch"):
             first_steps: dict[int, set[int]] = {}
             for row in below:
-                first_steps = _joined(first_steps, self._first(row, context)[0])
+                first_steps = _join(first_steps, self._first(row, context)[0])
             return first_steps, type_ == "Switch" or any(self._first(row, context)[1] for row in below)
         if type_ == "RepeatWhile":
-            steps, nothing = self._of_all([*below[:-1], below[-1]], context)
+            steps, nothing = self._first_of_all([*below[:-1], below[-1]], context)
             return steps, nothing or len(below) == 1
-        steps, nothing = self._of_all(below, context)
+        steps, nothing = self._first_of_all(below, context)
         return steps, nothing or (type_ == "Repeat" and self._tree.trips(program) == 0)
 
-    def _of_all(self, rows: Sequence[int], context: int) -> First:
+    def _first_of_all(self, rows: Sequence[int], context: int) -> First:
         """What programs one after another may begin with."""
         first_steps: dict[int, set[int]] = {}
         for row in rows:
             steps, nothing = self._first(row, context)
-            first_steps = _joined(first_steps, steps)
+            first_steps = _join(first_steps, steps)
             if not nothing:
                 return first_steps, False
         return first_steps, True
 
 
-def _joined(a: dict[int, set[int]], b: dict[int, set[int]]) -> dict[int, set[int]]:
+def _join(a: dict[int, set[int]], b: dict[int, set[int]]) -> dict[int, set[int]]:
     return {step: a.get(step, set()) | b.get(step, set()) for step in {**a, **b}}

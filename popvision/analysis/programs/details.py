@@ -151,12 +151,12 @@ def tile_figures(source: ReportSource, program: int) -> TileFigures:
         nothing = np.zeros(target.tiles_per_ipu, np.int64)
         return np.concatenate([nothing if column is None else np.asarray(column, np.int64) for column in columns])
 
-    recorded, step = _recorded(source, program)
+    recorded, step = _recorded_cycles(source, program)
     code = (joined("exchange_code"), joined("control_code"))
     return TileFigures(joined("cycles"), recorded, step, joined("rx"), joined("tx"), *code)
 
 
-def _recorded(source: ReportSource, program: int) -> tuple[Int64Array | None, int]:
+def _recorded_cycles(source: ReportSource, program: int) -> tuple[Int64Array | None, int]:
     reader = source.reader
     steps = np.flatnonzero(np.asarray(reader.steps().program) == program)
     if not len(steps) or tiles_unknown(source):  # one duration for many tiles says nothing of a single one
@@ -189,11 +189,11 @@ def vertex_rows(source: ReportSource, program: int) -> list[VertexRow]:
             flops=part.flops,
             provenance=part.provenance,
         )
-        rows[part.vertex_type] = row if before is None else _joined(before, row)
+        rows[part.vertex_type] = row if before is None else _add_rows(before, row)
     return sorted(rows.values(), key=lambda row: (-row.cycles, row.name))
 
 
-def _joined(one: VertexRow, other: VertexRow) -> VertexRow:
+def _add_rows(one: VertexRow, other: VertexRow) -> VertexRow:
     """The same type on two IPUs."""
     return VertexRow(
         name=one.name,

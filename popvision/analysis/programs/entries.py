@@ -35,13 +35,13 @@ def entries(source: ReportSource, executions: Int64Array) -> Int64Array:
     unknown = np.where(leaf | (executions > 0), executions, -1)
     if not len(runs.name):
         return np.zeros(n, np.int64)
-    entered = _propagated(programs, np.asarray(runs.program_index).tolist(), _chosen(source))
+    entered = _propagate(programs, np.asarray(runs.program_index).tolist(), _trips_by_data(source))
     if entered is None or bool(np.any(runs.truncated)) or not np.array_equal(entered[leaf], executions[leaf]):
         return unknown
     return np.where(leaf, executions, entered)
 
 
-def _chosen(source: ReportSource) -> dict[int, int] | None:
+def _trips_by_data(source: ReportSource) -> dict[int, int] | None:
     """Bodies of each RepeatWhile and entries of each branch that data chose, in all recorded runs; None where a run has
     no record of them."""
     trips_by_program: dict[int, int] = {}
@@ -54,7 +54,7 @@ def _chosen(source: ReportSource) -> dict[int, int] | None:
     return trips_by_program
 
 
-def _propagated(programs: Programs, chosen: list[int], by_data: dict[int, int] | None) -> Int64Array | None:
+def _propagate(programs: Programs, chosen: list[int], by_data: dict[int, int] | None) -> Int64Array | None:
     """Numbers that follow from the tree; None where data choose without a record of it (`by_data`) or programs contain
     each other."""
     unrecorded = by_data is None and any(type_ in _BY_DATA for type_ in programs.type)

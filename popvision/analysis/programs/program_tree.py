@@ -21,7 +21,7 @@ __all__ = [
     "PROGRAM_TYPES",
     "Root",
     "TreeRows",
-    "guessed",
+    "guessed_programs",
     "matching_programs",
     "matching_rows",
     "note",
@@ -125,7 +125,7 @@ def note(source: ReportSource, program: int) -> str:
     return ""
 
 
-def guessed(source: ReportSource) -> BoolArray:
+def guessed_programs(source: ReportSource) -> BoolArray:
     """Which programs run a compute set whose cycles are partly a guess (model.PROVENANCE)."""
 
     def read() -> BoolArray:

@@ -70,12 +70,12 @@ def program_table(source: ReportSource, ipu: int | None = None) -> Table:
             Figure("id", "id", order),
             Figure("type", "text", [programs.type[row] for row in order.tolist()]),
             Figure("name", "text", [programs.name[row] for row in order.tolist()]),
-            *[Figure(field, FIELDS[field], known(values[order])) for field, values in columns.items()],
+            *[Figure(field, FIELDS[field], known_integers(values[order])) for field, values in columns.items()],
         ],
     )
 
 
-def known(values: Int64Array) -> pd.api.extensions.ExtensionArray:
+def known_integers(values: Int64Array) -> pd.api.extensions.ExtensionArray:
     """Whole numbers, those below 0 as missing (NA)."""
     import pandas as pd
 

@@ -94,18 +94,18 @@ class Unfolding:
             raise UnknownCallsError(f"Program {program} ({type_}) takes its way by data.")
         children = self.below(program)
         if type_ == "Call":
-            return self._called(program, children[0], depth)
+            return self._unfold_call(program, children[0], depth)
         if not children and type_ in PHASE_OF_TYPE:
             return Unfolded(np.array([program]), np.zeros(1, np.int64), [0], [-1])
-        body = self._joined([self.part(child, depth + 1) for child in children])
+        body = self._join([self.part(child, depth + 1) for child in children])
         return self._repeated(body, self._repeat[program]) if type_ == "Repeat" else body
 
-    def _called(self, program: int, callee: int, depth: int) -> Unfolded:
+    def _unfold_call(self, program: int, callee: int, depth: int) -> Unfolded:
         body = self.part(callee, depth + 1)
         caller = [0, 0, *(context + 1 for context in body.caller[1:])]
         return Unfolded(body.program, body.context + 1, caller, [-1, program, *body.call[1:]])
 
-    def _joined(self, parts: list[Unfolded]) -> Unfolded:
+    def _join(self, parts: list[Unfolded]) -> Unfolded:
         """Parts one after the other; their contexts are numbered on."""
         if len(parts) < 2:
             return parts[0] if parts else _NOTHING

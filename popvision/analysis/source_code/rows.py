@@ -79,7 +79,7 @@ def _rows(source: ReportSource, file: str, target: ReportSource | None) -> Sourc
         own = np.arange(1, len(text.lines) + 1) if text.lines else numbers
         return SourceRows(file, "", *_with_beyond(own, numbers), text.problem)
     if text.lines and theirs.lines:
-        return SourceRows(file, other, *_aligned(text.lines, theirs.lines), "")
+        return SourceRows(file, other, *align_lines(text.lines, theirs.lines), "")
     both = np.union1d(numbers, places(target).line[rows_of_file(target, other)])
     lines = max(len(text.lines), len(theirs.lines))
     both = np.union1d(both, np.arange(1, lines + 1)) if lines else both
@@ -92,7 +92,7 @@ def _with_beyond(own: Int64Array, numbers: Int64Array) -> tuple[Int64Array, Int6
     return rows, np.zeros(len(rows), np.int64)
 
 
-def _aligned(one: list[str], other: list[str]) -> tuple[Int64Array, Int64Array]:
+def align_lines(one: list[str], other: list[str]) -> tuple[Int64Array, Int64Array]:
     head = 0
     while head < min(len(one), len(other)) and one[head] == other[head]:
         head += 1

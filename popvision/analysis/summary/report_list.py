@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.analysis.trace.source import TraceSource
 
-__all__ = ["Card", "Found", "describe", "find", "open_report", "open_trace", "samples_folder"]
+__all__ = ["Card", "ReportPath", "describe", "find", "open_report", "open_trace", "samples_folder"]
 
 #: Folders looked into below one root. A larger tree is cut off with a note, so that "/" does not hang the viewer.
 MOST_FOLDERS = 20_000
@@ -26,7 +26,7 @@ _JOURNAL_IS_FRESH = 60.0  # seconds since the last commit after which an open jo
 
 
 @dataclass(frozen=True)
-class Found:
+class ReportPath:
     """`kind` is "report" (path = the folder that holds profile.pop) or "trace" (path = the .pvti file)."""
 
     kind: str
@@ -63,33 +63,33 @@ def samples_folder() -> Path | None:
         return None
 
 
-def find(root: Path) -> tuple[list[Found], str]:
+def find(root: Path) -> tuple[list[ReportPath], str]:
     """Reports and traces at and below `root`, in path order, and a note ("" when all is well): nothing found, not
     there, or cut off. A file may be given instead of a folder. Symbolic links to folders are not followed."""
     if root.is_file():
         return _find_file(root)
     if not root.is_dir():
         return [], f"{root} does not exist: give a report folder, or a folder above some."
-    entries: list[Found] = []
+    entries: list[ReportPath] = []
     for visited, (parent, folders, files) in enumerate(os.walk(root)):
         if visited >= MOST_FOLDERS:
             note = f"{root} holds more than {MOST_FOLDERS:,} folders; not all were searched: give one below it."
             return entries, note
         folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
         if "profile.pop" in files:
-            entries.append(Found("report", Path(parent)))
-        entries += [Found("trace", Path(parent, name)) for name in sorted(files) if name.endswith(".pvti")]
+            entries.append(ReportPath("report", Path(parent)))
+        entries += [ReportPath("trace", Path(parent, name)) for name in sorted(files) if name.endswith(".pvti")]
     if not entries:
         options = """POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true", "autoReport.directory":"FOLDER"}'"""
         return [], f"{root} holds no report: run the program with {options} and open that folder."
     return entries, ""
 
 
-def _find_file(path: Path) -> tuple[list[Found], str]:
+def _find_file(path: Path) -> tuple[list[ReportPath], str]:
     if path.suffix == ".pvti":
-        return [Found("trace", path)], ""
+        return [ReportPath("trace", path)], ""
     if (path.parent / "profile.pop").is_file():
-        return [Found("report", path.parent)], ""
+        return [ReportPath("report", path.parent)], ""
     return [], f"{path} is neither a .pvti trace nor a file of a report folder: give a folder that holds profile.pop."
 
 
@@ -107,7 +107,7 @@ def open_trace(path: Path) -> TraceSource:
     return TraceSource(path)
 
 
-def describe(entry: Found) -> Card:
+def describe(entry: ReportPath) -> Card:
     """Open an entry and read its card; damage becomes the card's sentence."""
     try:
         return _describe_report(entry.path) if entry.kind == "report" else _describe_trace(entry.path)
@@ -123,7 +123,9 @@ def _describe_report(folder: Path) -> Card:
     source = open_report(folder)
     reader = source.reader
     lost: list[str] = []  # of what the card shows; the pages look further
-    runs, memory, target = (_asked(question, lost) for question in (reader.runs, reader.tile_memory, reader.target))
+    runs, memory, target = (
+        _read_unless_lost(question, lost) for question in (reader.runs, reader.tile_memory, reader.target)
+    )
     size, modified = _size_and_time(folder)
     truncated = runs is not None and bool(runs.truncated.any())
     return Card(
@@ -142,7 +144,7 @@ def _describe_report(folder: Path) -> Card:
     )
 
 
-def _asked(question: Callable[[], Any], lost: list[str]) -> Any:
+def _read_unless_lost(question: Callable[[], Any], lost: list[str]) -> Any:
     """The answer, or None where the report does not hold it; damage is noted in `lost`."""
     from popvision.analysis.report.not_recorded import LostError, NotRecordedError
 

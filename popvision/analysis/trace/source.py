@@ -145,23 +145,24 @@ class TraceSource:
     def _thread(self, row: ThreadRow) -> TraceThread:
         events = self.reader.events(row.id)
         lanes = [
-            Lane(lane.start, lane.duration, lane.site, self._named(lane.site), lane.parent) for lane in events.lanes
+            Lane(lane.start, lane.duration, lane.site, self._names_of_sites(lane.site), lane.parent)
+            for lane in events.lanes
         ]
         instants = events.instants
         return TraceThread(
-            row, lanes, instants.time, self._named(instants.site), instants.site, frozenset(events.unfinished)
+            row, lanes, instants.time, self._names_of_sites(instants.site), instants.site, frozenset(events.unfinished)
         )
 
-    def _named(self, site: UnsignedArray) -> UnsignedArray:
+    def _names_of_sites(self, site: UnsignedArray) -> UnsignedArray:
         of_site = self.names.of_site
         width = np.dtype(np.uint16 if len(self.names) < 1 << 16 else np.uint32)
         if len(site) and int(site.max()) >= len(of_site):
-            raise self._damaged(int(site.max()))
+            raise self._damage_error(int(site.max()))
         if (of_site < 0).any() and (of_site[site] < 0).any():
-            raise self._damaged(int(site[of_site[site] < 0][0]))
+            raise self._damage_error(int(site[of_site[site] < 0][0]))
         return np.asarray(of_site.astype(width)[site])
 
-    def _damaged(self, site: int) -> FormatError:
+    def _damage_error(self, site: int) -> FormatError:
         return FormatError(f"{self.path} is damaged: an event refers to site {site}, which is not in the file.")
 
     def _extent(self) -> tuple[int, int]:

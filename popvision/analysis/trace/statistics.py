@@ -51,7 +51,7 @@ def label_statistics(source: TraceSource, begin: int | None = None, end: int | N
     import pandas as pd
 
     begin, end = source.begin if begin is None else begin, source.end + 1 if end is None else end
-    names, durations, own = _gathered(source, begin, end)
+    names, durations, own = _gather(source, begin, end)
     totals = sums(names, durations, len(source.names))
     selves = sums(names, own, len(source.names))
     count = np.bincount(names, minlength=len(source.names))
@@ -74,7 +74,7 @@ def label_statistics(source: TraceSource, begin: int | None = None, end: int | N
     return pd.DataFrame(frame).sort_values("total_us", ascending=False, kind="stable", ignore_index=True)
 
 
-def _gathered(source: TraceSource, begin: int, end: int) -> tuple[Int64Array, Int64Array, Int64Array]:
+def _gather(source: TraceSource, begin: int, end: int) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Names, durations and self durations (ns) of all events that overlap the window."""
     names, durations, own = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for thread in source.threads:

@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popvision.analysis.compare.matching import match_compute_sets, match_vertex_types
-from popvision.analysis.compare.memory import by_position, columns_of_target, details_pair, joined, joined_tiles
+from popvision.analysis.compare.memory import (
+    by_position,
+    columns_of_target,
+    details_pair,
+    join_tables,
+    join_tile_rankings,
+)
 from popvision.analysis.memory.tile_contents import compute_set_table, vertex_table
 from popvision.analysis.memory.tile_ranking import histogram, tile_ranking
 from popvision.analysis.memory.usage import memory_by_tile
@@ -37,7 +43,7 @@ def test_a_report_with_itself_has_no_differences(pair: tuple[ReportSource, Repor
     for table, match in ((vertex_table, match_vertex_types), (compute_set_table, match_compute_sets)):
         whole = table(source, columns)
         id_figure = whole.figures[1].id
-        both = viewer_frame(joined(whole, whole, match(source, source), id_figure, whole.placed_ids()))
+        both = viewer_frame(join_tables(whole, whole, match(source, source), id_figure, whole.placed_ids()))
         assert len(both) == len(whole)
         assert set(both["In"]) <= {"both"}
         assert both["Id"].tolist() == whole[id_figure].tolist()
@@ -55,7 +61,7 @@ def test_rows_of_one_report_alone_are_kept(pair: tuple[ReportSource, ReportSourc
     mine = vertex_table(source, tile_columns(target_of(source)))
     theirs = vertex_table(target, tile_columns(target_of(target)))
     match = match_vertex_types(source, target)
-    alone = viewer_frame(joined(mine.take(slice(1)), theirs, match, "vertex_type", ["state_bytes"]))
+    alone = viewer_frame(join_tables(mine.take(slice(1)), theirs, match, "vertex_type", ["state_bytes"]))
     assert alone["In"].tolist() == ["both", "target"]
     missing = alone.iloc[1]
     assert (missing["Id"], missing["Vertex type"]) == (-1, theirs["name"][1])
@@ -79,7 +85,7 @@ def test_details_of_both_reports(pair: tuple[ReportSource, ReportSource]) -> Non
 
 def test_tiles_are_matched_by_number(pair: tuple[ReportSource, ReportSource]) -> None:
     source, target = pair
-    both = viewer_frame(joined_tiles(tile_ranking(source), tile_ranking(target))).set_index("Tile")
+    both = viewer_frame(join_tile_rankings(tile_ranking(source), tile_ranking(target))).set_index("Tile")
     mine, theirs = memory_by_tile(source, 0), memory_by_tile(target, 0)
     for tile in range(6):
         assert both.loc[tile, "Including gaps_source"] == mine.including_gaps[tile]

@@ -19,7 +19,7 @@ from popvision.analysis.programs.table import FIELDS, column_totals, program_col
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.source_code.rows import _aligned, row_texts, source_rows
+from popvision.analysis.source_code.rows import align_lines, row_texts, source_rows
 from tests.analysis.source_code.source_case import NAME, line_of, run_program
 
 
@@ -114,7 +114,7 @@ lines = st.lists(st.sampled_from("abc"), max_size=12)
 @settings(deadline=None)
 @given(lines, lines)
 def test_aligned_lines_are_all_there_and_equal(one: list[str], other: list[str]) -> None:
-    mine, theirs = (each.tolist() for each in _aligned(one, other))
+    mine, theirs = (each.tolist() for each in align_lines(one, other))
     assert [row for row in mine if row] == list(range(1, len(one) + 1))
     assert [row for row in theirs if row] == list(range(1, len(other) + 1))
     for a, b in zip(mine, theirs, strict=True):

@@ -15,7 +15,7 @@ from popvision.analysis.compare.exchange import difference_messages, matrix_diff
 from popvision.analysis.exchange import messages as traffic
 from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.matrix import Matrix, matrix_of
-from popvision.analysis.exchange.programs import bandwidth, fans, longest_tiles, moved, ran
+from popvision.analysis.exchange.programs import bandwidth, fans, longest_tiles, moved_bytes, recorded_totals
 from popvision.analysis.exchange.tiles import exchange_of, exchange_tiles
 from popvision.analysis.execution.window import window_figures
 from popvision.analysis.programs.figures import figures
@@ -54,7 +54,7 @@ def plain(folder: Path, messages: list[tuple[int, int, int]], tiles: int = 8, cy
 
 def test_figures_of_the_tiny_report(tiny: ReportSource) -> None:
     """Tile 1 sends 8 bytes once, tiles 0 and 2 receive them, in 4 cycles."""
-    m, r, b = moved(tiny), ran(tiny), bandwidth(tiny)
+    m, r, b = moved_bytes(tiny), recorded_totals(tiny), bandwidth(tiny)
     assert (m.program.tolist(), m.type, m.name) == ([3], ["DoExchange"], ["cs0_layer/ExchangePre"])
     assert (m.received[0], m.sent[0], m.receivers[0], m.senders[0], m.ipus[0], m.code[0]) == (16, 8, 2, 1, 1, 0)
     assert (m.worst_tile[0], m.worst_bytes[0], m.estimated[0]) == (0, 8, 4)
@@ -115,7 +115,7 @@ def test_where_one_tile_was_measured_the_flat_length_stands(tmp_path: Path, leve
 
 def test_sums_are_those_of_the_database(two_ipus: ReportSource) -> None:
     """Rows and columns of the matrix are what tiles send and receive; totals of the table equal plain SQL."""
-    m, r = moved(two_ipus), ran(two_ipus)
+    m, r = moved_bytes(two_ipus), recorded_totals(two_ipus)
     with sqlite3.connect(two_ipus.reader.path) as db:
         rows = db.execute(
             "select program, count(distinct step_id), sum(data_in), sum(data_out) from steps_by_ipu"
@@ -140,7 +140,7 @@ def test_missing_messages_are_unknown_not_zero(tmp_path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.executescript("drop table messages; drop table sendings; drop table parts; pragma application_id = 0")
     source = ReportSource(path)
-    m = moved(source)
+    m = moved_bytes(source)
     f = fans(source)
     assert (m.received.tolist(), f.messages.tolist(), f.worst.tolist()) == ([16], [-1], [-1])
     assert np.isnan(f.mean[0])
@@ -160,7 +160,7 @@ def test_blocks_equal_a_dense_matrix(rows: Any, size: int, first: int, wide: int
     src, dst, values = (np.array([row[k] for row in rows], np.int64) for k in range(3))
     dense = np.zeros((11, 11), np.int64)
     np.add.at(dense, (np.array(rank)[src], np.array(rank)[dst]), values)
-    found = traffic.in_order(traffic.summed(src, dst, values, 11), np.array(rank))
+    found = traffic.in_order(traffic.sum_messages(src, dst, values, 11), np.array(rank))
     first_row, rows_shown = first // size * size, (first // size * size, first // size * size + wide)
     cells = traffic.block(found, rows_shown, (0, 11), size)
     expected = np.zeros((cells.rows, cells.columns), np.int64)

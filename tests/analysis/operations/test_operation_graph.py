@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from popvision.analysis.operations import drawing as drawing_module
 from popvision.analysis.operations.drawing import flow_drawing, parts_drawing
 from popvision.analysis.operations.flow import flow
-from popvision.analysis.operations.layered_layout import layered
+from popvision.analysis.operations.layered_layout import layered_layout
 from popvision.analysis.operations.operations import operations
 from popvision.analysis.operations.parts import (
     compute_set_rows,
@@ -151,7 +151,7 @@ def test_without_flops_there_is_no_roofline(tmp_path: Path) -> None:
 @given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), _edges(n))))
 def test_boxes_do_not_overlap_and_arrows_point_down(case: tuple[int, list[tuple[int, int]]]) -> None:
     n, edges = case
-    found = layered(list(range(n)), edges, width=100, gap=10)
+    found = layered_layout(list(range(n)), edges, width=100, gap=10)
     for layer in range(int(found.layer.max()) + 1):
         middles = np.sort(found.x[found.layer == layer])
         assert all(b - a >= 110 - 1e-6 for a, b in pairwise(middles))

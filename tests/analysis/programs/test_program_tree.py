@@ -171,7 +171,7 @@ def test_details_of_a_compute_program(tiny: ReportSource) -> None:
         2,
         36,
     )
-    assert program_tree.guessed(tiny).tolist() == [False] * 4
+    assert program_tree.guessed_programs(tiny).tolist() == [False] * 4
     assert (facts.flops, facts.provenance, facts.phase) == (64, "exact", "compute")
     (vertices,) = vertex_rows(tiny, 1)
     assert (vertices.instances, vertices.tiles, vertices.cycles, vertices.largest_tile_cycles) == (3, 3, 35, 20)

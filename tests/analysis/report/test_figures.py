@@ -19,7 +19,7 @@ from popvision.analysis.compare.liveness import (
     vertices_pair,
 )
 from popvision.analysis.compare.matching import match_vertex_types
-from popvision.analysis.compare.memory import compared_details, details_pair, joined
+from popvision.analysis.compare.memory import compared_details, details_pair, join_tables
 from popvision.analysis.compare.programs import compared_programs, program_tiles_pair
 from popvision.analysis.compare.steps import steps_of_both
 from popvision.analysis.compare.tile_peak import compared_peaks
@@ -76,7 +76,7 @@ def every_table(source: ReportSource) -> list[Table]:
     copy = program_ending(hardware, "copy0_switchControlBroadcast0/ExchangePre")
     return [
         vertices,
-        joined(vertices, vertices, match_vertex_types(source, source), "vertex_type", vertices.placed_ids()),
+        join_tables(vertices, vertices, match_vertex_types(source, source), "vertex_type", vertices.placed_ids()),
         compute_set_table(source, columns),
         exchange_table(source, columns),
         variable_table(source, columns),

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.compare.exchange import partner_of
 from popvision.analysis.exchange.messages import fan_outs, messages_of
-from popvision.analysis.exchange.programs import bandwidth, moved, ran
+from popvision.analysis.exchange.programs import bandwidth, moved_bytes, recorded_totals
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from webapp.components import help_text
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 def row_of(source: ReportSource, program: int) -> int:
     """The row of a program in the columns of `moved`."""
-    return int(np.searchsorted(moved(source).program, program))
+    return int(np.searchsorted(moved_bytes(source).program, program))
 
 
 def exchange_headline(
     source: ReportSource, program: int, step: int | None, key: str, target: ReportSource | None = None
 ) -> Component:
     """Bytes, messages, fan-out, busiest tile, cycles and bandwidth of one execution; with a target also differences."""
-    m, row = moved(source), row_of(source, program)
+    m, row = moved_bytes(source), row_of(source, program)
     figures = [
         _figure("Program", f"{m.type[row]}, Id {program}", m.name[row], title=m.name[row], class_name="wide"),
         *_traffic(source, row),
@@ -43,7 +43,7 @@ def exchange_headline(
 
 
 def _traffic(source: ReportSource, row: int) -> list[Component]:
-    m = moved(source)
+    m = moved_bytes(source)
     factor = m.received[row] / m.sent[row] if m.sent[row] and m.received[row] else None
     found = [
         _figure(
@@ -72,7 +72,7 @@ def _traffic(source: ReportSource, row: int) -> list[Component]:
 
 
 def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Component]:
-    m, b = moved(source), bandwidth(source)
+    m, b = moved_bytes(source), bandwidth(source)
     found = []
     if m.worst_tile[row] >= 0:
         tile = int(m.worst_tile[row])
@@ -98,7 +98,7 @@ def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Co
 
 def _cycles(source: ReportSource, row: int, step: int | None) -> Component:
     """Cycles of one execution: those of the tile that takes longest."""
-    r, target = ran(source), target_of(source)
+    r, target = recorded_totals(source), target_of(source)
     each = float(bandwidth(source).cycles_each[row])
     runs = int(r.executions[row])
     detail = f"mean of {runs:,} executions" if runs > 1 else "one execution" if runs else "estimate: no run recorded"
@@ -113,7 +113,7 @@ def _cycles(source: ReportSource, row: int, step: int | None) -> Component:
 
 
 def _formula(source: ReportSource, row: int) -> str:
-    m, b, target = moved(source), bandwidth(source), target_of(source)
+    m, b, target = moved_bytes(source), bandwidth(source), target_of(source)
     if np.isnan(b.achieved[row]):
         return "bytes / cycles"
     cycles = f"{b.cycles_each[row]:,.1f} cycles"
@@ -131,7 +131,7 @@ def _differences(source: ReportSource, target: ReportSource, program: int, row: 
         other = row_of(target, partner_of(source, target, program))
     except NotRecordedError as lacking:
         return _figure("Target", "–", str(lacking))
-    a, b = moved(source), moved(target)
+    a, b = moved_bytes(source), moved_bytes(target)
     marks: list[Any] = [difference_mark(int(a.received[row]), int(b.received[other]), "bytes")]
     before, after = bandwidth(source).cycles_each[row], bandwidth(target).cycles_each[other]
     if not np.isnan(before) and not np.isnan(after):

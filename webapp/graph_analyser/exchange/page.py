@@ -19,7 +19,7 @@ from dash import ClientsideFunction, Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.exchange.messages import messages_of
-from popvision.analysis.exchange.programs import EXCHANGE_TYPES, fans, moved
+from popvision.analysis.exchange.programs import EXCHANGE_TYPES, fans, moved_bytes
 from popvision.analysis.exchange.tiles import QUANTITIES, exchange_of, exchange_tiles
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
@@ -228,7 +228,7 @@ def _ahead(source: ReportSource) -> None:
     program, step = exchange_of(source, None, None)
     if program is not None:
         exchange_tiles(source, program, step)
-        moved(source)
+        moved_bytes(source)
         fans(source)
 
 

@@ -20,8 +20,8 @@ from popvision.analysis.compare.memory import (
     columns_of_target,
     compared_details,
     details_pair,
-    joined,
-    joined_tiles,
+    join_tables,
+    join_tile_rankings,
     replica_of_target,
 )
 from popvision.analysis.memory.lowered import lowered_table, variables_table
@@ -74,7 +74,7 @@ def table_of(tab: str, source: ReportSource, target: ReportSource | None, query:
     else:
         places = [columns.labels[position] for position in there]
         other = read(target, theirs).at_places(dict(zip(theirs.labels, places, strict=True)))
-    return joined(mine, other, match(source, target), id_figure, mine.placed_ids())
+    return join_tables(mine, other, match(source, target), id_figure, mine.placed_ids())
 
 
 def details_rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
@@ -89,7 +89,9 @@ def tiles_table(source: ReportSource, target: ReportSource | None, query: Mappin
     """All tiles of a replica, those with most memory first."""
     _, _, replica = _chosen(query)
     mine = tile_ranking(source, replica)
-    return mine if target is None else joined_tiles(mine, tile_ranking(target, replica_of_target(target, replica)))
+    return (
+        mine if target is None else join_tile_rankings(mine, tile_ranking(target, replica_of_target(target, replica)))
+    )
 
 
 def lowered(source: ReportSource, query: Mapping[str, str]) -> Table:
@@ -102,7 +104,7 @@ def all_variables(source: ReportSource, target: ReportSource | None, _query: Map
     mine = variables_table(source)
     if target is None:
         return mine
-    return joined(mine, variables_table(target), match_variables(source, target), "variable", ["size_bytes"])
+    return join_tables(mine, variables_table(target), match_variables(source, target), "variable", ["size_bytes"])
 
 
 def table_columns(table: Table) -> list[Column]:

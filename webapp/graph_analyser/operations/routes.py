@@ -16,7 +16,7 @@ from flask import Response, request
 
 from popvision.analysis.operations.derived import library_call
 from popvision.analysis.operations.drawing import Drawing, Node, flow_drawing, parts_drawing
-from popvision.analysis.operations.layered_layout import Layout, layered
+from popvision.analysis.operations.layered_layout import Layout, layered_layout
 from popvision.analysis.operations.operations import operation_row
 from webapp.data_routes import report_route
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
@@ -56,7 +56,7 @@ def _graph(source: ReportSource) -> Response:
     else:
         row = operation_row(groups.sums, context)
         drawing, kind = parts_drawing(source, groups.sums.owners, [row]), "cycles"
-    layout = layered([node.rank for node in drawing.nodes], [(e.source, e.target) for e in drawing.edges], WIDTH)
+    layout = layered_layout([node.rank for node in drawing.nodes], [(e.source, e.target) for e in drawing.edges], WIDTH)
     answer = drawn(source, drawing, layout, kind)
     if state.find:
         for node in answer["nodes"]:

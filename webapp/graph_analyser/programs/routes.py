@@ -140,7 +140,7 @@ class _Side:
         self._source = source
         self._programs = programs_of(source)
         self._columns = program_columns(source, ipu)
-        self._guessed = analysis.guessed(source)
+        self._guessed = analysis.guessed_programs(source)
         self.totals = column_totals(source, ipu)
 
     def row(self, program: int) -> dict[str, Any] | None:
