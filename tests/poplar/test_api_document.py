@@ -36,11 +36,13 @@ def test_every_method_of_poplars_classes_is_in_the_document() -> None:
     assert missing == set()
 
 
-def test_every_argument_of_graph_and_of_programs_has_a_row() -> None:
+def test_every_argument_of_graph_programs_and_engine_has_a_row() -> None:
     rows = named_in_rows()
     missing = []
     for name, call in [
         *inspect.getmembers(simulator.poplar.Graph),
+        *inspect.getmembers(simulator.poplar.Engine),
+        *((n, getattr(simulator.poplar, n)) for n in ("Engine", "compileGraph", "compileModule")),
         *((n, getattr(program, n)) for n in program.__all__),
     ]:
         if name.startswith("_") or name in OURS or not callable(call):
