@@ -18,6 +18,7 @@ from simulator.base.errors import (
     poplar_error,
 )
 from simulator.base.types import FLOAT, HALF, QUARTER, Type, limits_of
+from simulator.base.wrong_arguments import checks_arguments, methods_refuse_wrong_arguments
 from simulator.machine import physical_tiles
 from simulator.machine.targets import CHIPS, MK2, Chip, element_offsets
 
@@ -40,6 +41,7 @@ class IpuLinkTopology(Enum):
     Line = "line"
 
 
+@methods_refuse_wrong_arguments()
 @dataclass(frozen=True)
 class Target:
     """A machine: the constants of a chip with the changes of a model or an override. Sizes in bytes,
@@ -190,6 +192,7 @@ class Target:
     def getQuarterVectorWidth(self) -> int:
         return 8
 
+    @checks_arguments
     def getVectorWidth(self, type_: Type) -> int:
         """Elements of a 64-bit vector; 1 for types without vector arithmetic."""
         return {FLOAT: 2, HALF: 4, QUARTER: 8}.get(type_, 1)
@@ -242,6 +245,7 @@ class Target:
             raise _not_known("The number of 8-bit weights of a convolution unit", self.chip)
         return 16 if type_ is HALF else 8
 
+    @checks_arguments
     def getNumConvUnits(self, input_type: Type, partial_type: Type) -> int:
         """For an input type and a type of partial sums; 0 where there are none, as for QUARTER before "ipu21"."""
         if input_type is QUARTER:
@@ -285,14 +289,17 @@ class Target:
     def getNumContextsPerXB(self) -> int:
         return self.chip.host_contexts_per_xb
 
+    @checks_arguments
     def getTileHostExchangeXB(self, tile: int) -> int:
         """The exchange block, within its IPU, of a tile."""
         return self.getTileHostExchangeContext(tile) // self.chip.host_contexts_per_xb
 
+    @checks_arguments
     def getTileHostExchangeContext(self, tile: int) -> int:
         """The exchange block context, within its IPU, of a tile; `invalid_tile_mapping` where there is no such tile."""
         return self._of_ipu(tile) // self.chip.tiles_per_xb_context
 
+    @checks_arguments
     def getTileHostExchangeContextPosition(self, tile: int) -> int:
         """The place of a tile within its context."""
         return self._of_ipu(tile) % self.chip.tiles_per_xb_context

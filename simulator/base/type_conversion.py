@@ -16,6 +16,7 @@ from simulator.base.overloads import Overloads, Parameter, instance_of, other_th
 from simulator.base.quarter import QuarterMetadata, decoded, encoded
 from simulator.base.target import Target
 from simulator.base.types import HALF_MAX, Type, numpy_type
+from simulator.base.wrong_arguments import methods_refuse_wrong_arguments, refuses_wrong_arguments
 
 _METADATA = Parameter("metadata", instance_of(QuarterMetadata))
 _SRC = Parameter("src", other_than(QuarterMetadata))
@@ -33,6 +34,7 @@ _FROM = Overloads(
 )
 
 
+@methods_refuse_wrong_arguments()
 @dataclass(frozen=True)
 class TypeTraits:
     """The type of host values that are handed over as bytes; made by `TypeTraits.make`."""
@@ -83,6 +85,7 @@ class TypeTraits:
 # ---- conversions -----------------------------------------------------------------------------------------------------
 
 
+@refuses_wrong_arguments
 def convertToDeviceType(*arguments: Any, **names: Any) -> AnyArray:
     """(dstType, [metadata,] src, dst=None, nanOnOverflow=False): numbers as the device's bytes (uint8).
 
@@ -101,6 +104,7 @@ def convertToDeviceType(*arguments: Any, **names: Any) -> AnyArray:
     return _written(np.ascontiguousarray(raw).reshape(-1).view(np.uint8), given["dst"])
 
 
+@refuses_wrong_arguments
 def convertFromDeviceType(*arguments: Any, **names: Any) -> AnyArray:
     """(srcType, [metadata,] src, dst=None): the device's bytes as numbers, float32 of QUARTER, else the type's own;
     with `dst`, an array, as numbers of its type. Raises as `convertToDeviceType`."""
@@ -144,22 +148,26 @@ def _written(raw: AnyArray, dst: Any) -> AnyArray:
     return target
 
 
+@refuses_wrong_arguments
 def copyFloatToDeviceHalf(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> AnyArray:
     """Numbers as raw 16-bit words of type half (uint16)."""
     words = _halves(np.asarray(src).reshape(-1)[:numElements], False).view(np.uint16)
     return words if dst is None else _written(words.view(np.uint8), dst)
 
 
+@refuses_wrong_arguments
 def copyDoubleToDeviceHalf(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> AnyArray:
     """As `copyFloatToDeviceHalf`, from doubles."""
     return copyFloatToDeviceHalf(target, src, dst, numElements)
 
 
+@refuses_wrong_arguments
 def copyDeviceHalfToFloat(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> AnyArray:
     """Raw 16-bit words (or bytes) of type half as float32."""
     return _from_half(src, dst, numElements, np.dtype(np.float32))
 
 
+@refuses_wrong_arguments
 def copyDeviceHalfToDouble(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> AnyArray:
     """Raw 16-bit words (or bytes) of type half as float64."""
     return _from_half(src, dst, numElements, np.dtype(np.float64))

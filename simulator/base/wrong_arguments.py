@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
 from io import IOBase
 from itertools import islice
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_overloads
+from typing import IO, Any, BinaryIO, Literal, TextIO, TypeVar, Union, get_args, get_origin, get_overloads
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,8 @@ MISTAKES = (TypeError, ValueError, AttributeError, LookupError, OverflowError)
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
+
+_FILES = (IO, TextIO, BinaryIO)
 
 #: Elements of a list that are compared with the annotation of its elements.
 _LOOKED_AT = 1000
@@ -48,13 +50,20 @@ def refuses_wrong_arguments(function: _F) -> _F:
 
 
 def checks_arguments(function: _F) -> _F:
-    """The function, which raises `type_error` before it does anything if an argument does not fit its annotation."""
+    """The function, which raises `type_error` before it does anything if an argument does not fit its annotation.
+
+    Types of arguments that fitted are remembered, but for containers, whose elements count too: 1 us, not 20."""
+    fitted: set[tuple[Any, ...]] = set()
 
     @wraps(function)
     def call(*arguments: Any, **names: Any) -> Any:
-        sentence = misfit(function, arguments, names)
-        if sentence:
-            raise type_error(sentence)
+        kinds = (*map(type, arguments), *names, *map(type, names.values()))
+        if kinds not in fitted:
+            sentence = misfit(function, arguments, names)
+            if sentence:
+                raise type_error(sentence)
+            if not any(isinstance(v, Iterable) and not isinstance(v, str) for v in (*arguments, *names.values())):
+                fitted.add(kinds)
         return function(*arguments, **names)
 
     return call  # type: ignore[return-value]
@@ -75,13 +84,18 @@ def methods_refuse_wrong_arguments(*, but: Iterable[str] = ()) -> Callable[[_C],
         for name, member in list(vars(cls).items()):
             if (name.startswith("_") and name != "__init__") or name in left_out:
                 continue
-            if isinstance(member, types.FunctionType) and not hasattr(member, "__wrapped__"):
+            if isinstance(member, types.FunctionType) and _takes_arguments(member):
                 setattr(cls, name, refuses_wrong_arguments(member))
             elif isinstance(member, staticmethod | classmethod):
                 setattr(cls, name, type(member)(refuses_wrong_arguments(member.__func__)))
         return cls
 
     return decorated
+
+
+def _takes_arguments(method: types.FunctionType) -> bool:
+    """Whether a method has parameters other than `self`, and is not decorated already."""
+    return len(inspect.signature(method).parameters) > 1 and not hasattr(method, "__wrapped__")
 
 
 def check_flags(function: str, **flags: object) -> None:
@@ -179,6 +193,8 @@ def fits(value: Any, annotation: Any) -> bool:
         return any(fits(value, each) for each in inner)
     if origin is Literal:
         return value in inner
+    if annotation in _FILES or origin is IO:
+        return hasattr(value, "write") or hasattr(value, "read")
     if origin is None:
         return _is_one(value, annotation)
     if origin is type:
@@ -250,6 +266,8 @@ def described(annotation: Any) -> str:
         return _listed([repr(each) for each in inner])
     if origin is tuple:
         return "(" + ", ".join("..." if each is Ellipsis else described(each) for each in inner) + ")"
+    if annotation in _FILES or origin is IO:
+        return "a file"
     if origin is type or annotation is type:
         return "a class"
     if origin is np.ndarray:

@@ -22,6 +22,7 @@ from simulator.base.errors import (
 from simulator.base.options.table import RUNTIME_TABLE
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.target import TargetType
+from simulator.base.wrong_arguments import refuses_wrong_arguments
 from simulator.compiler.compile import PHASES, compile_graph
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.ir.program_visits import all_programs
@@ -101,6 +102,7 @@ def compileGraph(
     progressCallBack: ProgressFunc | None = None,
     debugContext: Context = "",
 ) -> Executable: ...
+@refuses_wrong_arguments
 def compileGraph(*arguments: Any, **named: Any) -> Executable:
     """Compile a graph and programs, each of which `Engine.run` can run by its index. `checkOptionFlags` refuses options
     that only matter at run time; `preallocations` place external variables; `progressCallBack(done, maximum)`
@@ -139,6 +141,7 @@ def compileModule(
     progressCallBack: ProgressFunc | None = None,
     debugContext: Context = "",
 ) -> Module: ...
+@refuses_wrong_arguments
 def compileModule(*arguments: Any, **named: Any) -> Module:
     """Compile a graph and one program to a module: code that another runtime branches to, without control streams. It
     speaks with others through its external variables, which `preallocations` place. `simulator.engine.module` has a

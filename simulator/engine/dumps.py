@@ -10,6 +10,7 @@ from typing import IO
 from popvision.formats.profile.model import CATEGORIES, Compilation
 from simulator.base.errors import poplar_error
 from simulator.base.options.compile import CompileSettings
+from simulator.base.wrong_arguments import refuses_wrong_arguments
 from simulator.compiler.compile import compile_graph
 from simulator.compiler.ir.program_table import ProgramTable
 from simulator.graph.program import Program
@@ -19,6 +20,7 @@ from simulator.programming.graph import Graph
 LOWERED_COLUMNS = ("tile", "address", "bytes", "category", "name", "always_live")
 
 
+@refuses_wrong_arguments
 def dumpProgram(graph: Graph, program: Program, out: IO[str]) -> None:
     """Write what `program` is lowered to, a line for each node: type, name, trips of a Repeat; then the functions that
     it calls. Raises what compiling it would raise."""

@@ -19,6 +19,7 @@ from simulator.base.options.table import RUNTIME_TABLE
 from simulator.base.quarter import QuarterMetadata
 from simulator.base.target import TargetType
 from simulator.base.text_output import checked_stream
+from simulator.base.wrong_arguments import checks_arguments, methods_refuse_wrong_arguments
 from simulator.engine.buffer_arguments import buffer_argument, callback_arguments
 from simulator.engine.compilation import ProgressFunc, compile_for_engine
 from simulator.engine.devices.device import Device
@@ -49,6 +50,7 @@ class TimerTimePoint:
     clock_hz: float = 0.0  #: of the device; 0 where there is no model of its time
 
 
+@methods_refuse_wrong_arguments()
 class Engine:
     """`Engine(graph, program or programs, options, progress, debugContext)` or `Engine(executable, options)`.
 
@@ -394,7 +396,8 @@ class Engine:
     def getSimulatedErrorLocations(self, programId: int, tile: int = ~0) -> list[ErrorLocation]: ...
     @overload
     def getSimulatedErrorLocations(self, vertexName: str, tile: int = ~0) -> list[ErrorLocation]: ...
-    def getSimulatedErrorLocations(  # type: ignore[misc]
+    @checks_arguments  # type: ignore[misc]
+    def getSimulatedErrorLocations(
         self, program: int | str | None = None, tile: int = ~0, *, programId: int | None = None, vertexName: str = ""
     ) -> list[ErrorLocation]:
         """Where a program, or the code of a vertex type, can fail: one location for each tile it is on, or that of

@@ -8,6 +8,7 @@ from typing import IO
 
 from simulator.base.errors import poplar_error
 from simulator.base.target import Target
+from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.engine.executable_file import from_file, to_bytes
 from simulator.engine.options import EngineOptions
@@ -15,6 +16,7 @@ from simulator.runtime.recording.report_folder import ReportFolder
 from simulator.runtime.values.numeric_plan import NumericPlan
 
 
+@methods_refuse_wrong_arguments()
 class Executable:
     """A compiled graph. Later edits of the graph do not reach it; several engines may be made from it."""
 

@@ -16,6 +16,7 @@ from simulator.base.errors import poplar_error, stream_connection_error, symbol_
 from simulator.base.options.run import RunSettings
 from simulator.base.target import Target
 from simulator.base.types import Type
+from simulator.base.wrong_arguments import checks_arguments, methods_refuse_wrong_arguments
 from simulator.engine.devices.device import Device
 from simulator.engine.executable import Executable
 from simulator.engine.prepared_device import check_attached
@@ -23,6 +24,7 @@ from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.host.host_buffers import memory_of
 
 
+@methods_refuse_wrong_arguments()
 class Module:
     """The code of one program for each tile. It cannot be given to an Engine."""
 
@@ -50,6 +52,7 @@ class Module:
         return f"Module({', '.join(self.getSymbols())})"
 
 
+@methods_refuse_wrong_arguments()
 class ModuleRuntime:
     """Loads a module's code and branches to it on every tile. Between runs, external variables belong to the caller."""
 
@@ -57,6 +60,7 @@ class ModuleRuntime:
         self._executable = module.executable
         self._core = EngineCore(self._executable.compiled, self._executable.plan, RunSettings(recording=False))
 
+    @checks_arguments
     def load(self, device: Device) -> None:
         """Load the code. Raises poplar_error for a device that it was not compiled for."""
         mine, target = self._executable.getTarget(), device.getTarget()

@@ -19,6 +19,7 @@ from simulator.base.options.run import RunSettings, RuntimeSettings
 from simulator.base.options.settings import check, fill, notice_without_effect
 from simulator.base.options.table import ENGINE_TABLE, RUNTIME_TABLE
 from simulator.base.target import Target, TargetType
+from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 
 ENGINE_VARIABLE = "POPLAR_ENGINE_OPTIONS"
 RUNTIME_VARIABLE = "POPLAR_RUNTIME_OPTIONS"
@@ -89,6 +90,7 @@ def _compile_settings(values: OptionValues, run: RunSettings, report: ReportSett
     )
 
 
+@methods_refuse_wrong_arguments()
 class RuntimeOptions:
     """Checked runtime options, `given` as strings, for `Engine.prepare` and `Engine.run`. Raises `invalid_option` for
     an unknown name or a malformed value, of the environment variable too."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
 
 
-@methods_refuse_wrong_arguments(but=("slice", "rank", "shape", "numElements", "elementType", "valid", "regions"))
+@methods_refuse_wrong_arguments(but=["slice"])
 class Tensor:
     """A view; made by `Graph.addVariable`, `Graph.addConstant` and by views of other tensors. `Tensor()` is invalid."""
 

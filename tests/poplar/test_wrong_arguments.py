@@ -1,5 +1,5 @@
-"""Every public function and method that builds a graph or a program, with a value of each wrong type in the place of
-each parameter: one sentence of a poplar_error comes out, and the graph is as it was."""
+"""Every public function and method of graphs, programs, engines and devices, with a value of each wrong type in the
+place of each parameter: one sentence of a poplar_error comes out, and the graph is as it was."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import inspect
 import io
 from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import cached_property
 from typing import Any, get_overloads
 
 import numpy as np
@@ -20,6 +21,7 @@ from simulator.poplar import (
     QUARTER_METADATA,
     CodeletFileType,
     DataStreamType,
+    Engine,
     FloatingPointBehaviour,
     FunctionBufferMappingType,
     Graph,
@@ -30,6 +32,7 @@ from simulator.poplar import (
     ReplicatedStreamMode,
     SerializationFormat,
     SyncType,
+    TargetType,
     Tensor,
     TensorCloneDuplicationMethod,
     TensorCloneMethod,
@@ -38,10 +41,23 @@ from simulator.poplar import (
     UpsampleMethod,
     VariableMappingMethod,
     VertexPerfEstimate,
+    concat,
+    graph_connection_error,
     poplar_error,
     program,
+    type_error,
 )
-from simulator.poplar.program import Execute, FloatFormat, PrintTensorFmt, Program, Sequence, Switch
+from simulator.poplar.program import (
+    Call,
+    Copy,
+    Execute,
+    FloatFormat,
+    PrintTensorFmt,
+    Program,
+    Sequence,
+    Switch,
+    WriteUndef,
+)
 from tests.poplar.graph_state import state_of
 
 
@@ -83,6 +99,30 @@ class World:
         self.info = g.addDebugInfo("info", "layer")
         self.rearranger = g.getSimplifyingRearranger(self.tensor)
         self.variable = self.tensor.getVarRegions()[0].var
+
+    @cached_property
+    def engine(self) -> Engine:
+        """An engine with a tensor, a stream, a remote buffer and a host function, loaded."""
+        g = Graph(self.device)
+        x = g.addVariable(FLOAT, [4], "x")
+        g.setTileMapping(x, 0)
+        g.createHostRead("x", x)
+        g.createHostWrite("x", x)
+        out, remote = g.addDeviceToHostFIFO("out", FLOAT, 4), g.addRemoteBuffer("remote", FLOAT, 4)
+        host = g.addHostFunction("host", [(FLOAT, 4)], [])
+        engine = Engine(g, Sequence(Copy(x, out), Copy(x, remote), Call(host, [x], [])))
+        engine.load(self.device)
+        return engine
+
+    @cached_property
+    def executable(self) -> poplar.Executable:
+        return poplar.compileGraph(Graph(self.device), Sequence())
+
+    @cached_property
+    def module(self) -> poplar.Module:
+        g = Graph(self.device)
+        x = g.addExternalVariable(FLOAT, [4], "table")
+        return poplar.compileModule(g, WriteUndef(x), Preallocations({"table": 0}))
 
 
 #: kind of value -> how to make one
@@ -188,6 +228,28 @@ RIGHT: dict[str, tuple[Callable[[World], Any], set[str] | frozenset[str]]] = {
     "QuarterMetadata.Format": (lambda w: QuarterMetadata.Format.F143, set()),
     "Iterable[tuple[Type, int]]": (lambda w: [(FLOAT, 1)], set()),
     "Iterable[HostFunctionArgument]": (lambda w: [(FLOAT, 1)], set()),
+    "Target": (lambda w: w.device.getTarget(), set()),
+    "Target | None": (lambda w: w.device.getTarget(), {"none"}),
+    "Device": (lambda w: w.device, {"device"}),
+    "Device | None": (lambda w: w.device, {"device", "none"}),
+    "TargetType | None": (lambda w: TargetType.IPU, {"none"}),
+    "Mapping[str, str] | None": (lambda w: {}, {"none"}),
+    "Iterable[Program] | Program": (lambda w: w.program, {"program"}),
+    "ProgressFunc | None": (lambda w: None, {"none", "function", "class"}),
+    "Preallocations": (lambda w: Preallocations(), set()),
+    "Executable": (lambda w: w.executable, set()),
+    "Module": (lambda w: w.module, set()),
+    "ErrorCode": (lambda w: poplar.ErrorCode.TRAP, set()),
+    "ErrorLocation": (lambda w: poplar.ErrorLocation(0, 0), set()),
+    "RuntimeOptions": (lambda w: poplar.RuntimeOptions(), set()),
+    "RuntimeOptions | None": (lambda w: None, {"none"}),
+    "TimerTimePoint": (lambda w: w.engine.getTimeStamp(), set()),
+    "IO[str]": (lambda w: io.StringIO(), set()),
+    "IO[bytes]": (lambda w: io.BytesIO(), set()),
+    "TextIO": (lambda w: io.StringIO(), set()),
+    "list[QuarterMetadata]": (lambda w: [QuarterMetadata()], set()),
+    "str | Mapping[str, Any]": (lambda w: "debug.trace", {"text"}),
+    "Mapping[str, Any] | Iterable[tuple[str, Any]]": (lambda w: {}, set()),
     "int | Iterable[tuple[Any, ...]]": (lambda w: 0, {"whole"}),
     "Mapping[str, Any]": (lambda w: {}, set()),
     **{
@@ -234,12 +296,18 @@ BY_NAME: dict[str, tuple[Callable[[World], Any], set[str]]] = {
     "Graph.getSortedContiguousRegions.aliases": (lambda w: True, {"truth", "none"}),
     "Graph.getTileMapping.isComplete": (lambda w: True, {"truth", "none"}),
     "Copy.dst": (lambda w: w.vector, {"tensor"}),
+    "RuntimeOptions.environment": (lambda w: {}, {"none", "dict"}),
     "Copy.offset": (lambda w: w.scalar, {"tensor"}),
+    **{
+        f"{call}.{name}": (make, {kind})
+        for call in ("Engine", "compileGraph", "compileModule", "dumpProgram")
+        for name, make, kind in (
+            ("graph", lambda w: Graph(w.device), "graph"),
+            ("prog", lambda w: Sequence(), "program"),
+            ("progs", lambda w: [Sequence()], "program"),
+        )
+    },
 }
-
-#: What only other objects make: a graph, an engine, a device.
-MADE_BY_OTHERS = {"ComputeSet", "DataStream", "FieldData", "FieldRef", "Function", "FunctionBuffer", "HostFunction"}
-MADE_BY_OTHERS |= {"RemoteBuffer", "TensorRearranger", "VertexEdgeInfo", "VertexIntrospector", "VertexRef", "Type"}
 
 #: class -> one of it, whose methods are called
 OBJECTS: dict[type, Callable[[World], Any]] = {
@@ -252,10 +320,18 @@ OBJECTS: dict[type, Callable[[World], Any]] = {
     QuarterMetadata: lambda w: QuarterMetadata(),
     poplar.VertexRef: lambda w: w.vertex,
     poplar.FieldRef: lambda w: w.field,
+    Engine: lambda w: w.engine,
+    poplar.ModuleRuntime: lambda w: poplar.ModuleRuntime(w.module),
+    poplar.Module: lambda w: w.module,
+    poplar.Device: lambda w: w.device,
+    poplar.DeviceManager: lambda w: poplar.DeviceManager(),
+    poplar.Target: lambda w: w.device.getTarget(),
+    IPUModel: lambda w: IPUModel(),
+    poplar.OptionFlags: lambda w: poplar.OptionFlags(),
 }
 
 #: Methods for our compiler and library, beyond Poplar: their arguments are our own.
-OURS = {"Graph.state", "LibraryGroup", "Switch.branch_of", "Switch.as_part"}
+OURS = {"LibraryGroup", "Switch.branch_of", "Target.with_tiles", "Target.of_replica", "Executable.take_folder"}
 
 
 def functions() -> Iterator[tuple[str, Callable[[World], Any], Any]]:
@@ -264,7 +340,7 @@ def functions() -> Iterator[tuple[str, Callable[[World], Any], Any]]:
         for name in module.__all__:
             made = getattr(module, name)
             if inspect.isfunction(made) and inspect.unwrap(made).__module__.startswith(
-                ("simulator.graph", "simulator.programming", "simulator.base.types")
+                ("simulator.graph", "simulator.programming", "simulator.base.types", "simulator.engine")
             ):
                 yield name, lambda w, made=made: made, made
             elif inspect.isclass(made) and issubclass(made, Program) and made is not Program and name not in OURS:
@@ -281,7 +357,8 @@ def functions() -> Iterator[tuple[str, Callable[[World], Any], Any]]:
 
 #: Values that programs write down; `VertexPerfEstimate` and `SourceLocation` are checked by the calls that take them.
 VALUE_CLASSES = (Interval, PrintTensorFmt, FloatingPointBehaviour, Preallocations)
-VALUE_CLASSES += (poplar.DebugContext, poplar.DebugNameAndId)
+VALUE_CLASSES += (poplar.DebugContext, poplar.DebugNameAndId, Engine, IPUModel, poplar.ModuleRuntime)
+VALUE_CLASSES += (poplar.OptionFlags, poplar.RuntimeOptions)
 CALLS = {name: (get, form) for name, get, form in functions()}
 
 
@@ -352,3 +429,54 @@ def test_a_wrong_argument_is_one_sentence(name: str) -> None:
             w = World()
             before = state_of(w.graph)
     assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda w: w.graph.connect(w.vertex, w.vector),
+            graph_connection_error,
+            "connect has no overload for (VertexRef",
+        ),
+        (lambda w: w.graph.connect(w.field, 3.5), graph_connection_error, "needs a tensor of rank 1, got shape []."),
+        (lambda w: w.graph.addVertex(w.set, 3), type_error, "vertexType must be a string or a VertexType, not 3."),
+        (lambda w: w.graph.serialize(io.StringIO(), [3], SerializationFormat.JSON), poplar_error, "[3]"),
+        (lambda w: Interval(1.5, 2), type_error, "Interval: begin and end must be whole numbers, not 1.5 and 2."),
+        (
+            lambda w: w.graph.getSortedContiguousRegions(w.tensor, [3]),
+            type_error,
+            "regions must be a list of (a whole number, a whole number), not [3].",
+        ),
+        (
+            lambda w: w.tensor.reshape("x"),
+            type_error,
+            "Tensor.reshape: shape must be a list of whole numbers, not 'x'.",
+        ),
+        (lambda w: w.tensor.slice(0.5, 2), type_error, "Tensor.slice: begin must be a whole number, not 0.5."),
+        (lambda w: w.tensor["x"], poplar_error, "'x' is no index of a tensor"),
+        (lambda w: concat(3), type_error, "concat: "),
+        (lambda w: w.graph.addComputeSet(name="x"), type_error, "it takes (debugContext='')."),
+    ],
+)
+def test_the_sentence_names_the_parameter_and_what_it_takes(
+    call: Callable[[World], object], error: type[poplar_error], message: str
+) -> None:
+    with pytest.raises(error) as caught:
+        call(World())
+    assert message in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+def test_a_mistake_of_our_own_is_not_put_on_the_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    w = World()
+    monkeypatch.delattr(w.graph.store, "compute_set_names")
+    with pytest.raises(AttributeError, match="compute_set_names"):
+        w.graph.addComputeSet("right")
+
+
+def test_a_field_is_not_iterated_over() -> None:
+    w = World()
+    for handle in (w.vertex, w.field):
+        with pytest.raises(TypeError):
+            list(handle)

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base.errors import invalid_option
+from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 
 
+@methods_refuse_wrong_arguments()
 class OptionFlags(dict[str, str]):
     """Options by name. `OptionFlags({"debug.instrument": "true"})`, `flags.set(name, value)`."""
 

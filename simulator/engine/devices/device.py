@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from simulator.base.errors import poplar_error
 from simulator.base.target import Target, TargetType
+from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 from simulator.engine.devices.device_locks import DeviceLocks
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class DeviceCondition:
     resets: int = 0
 
 
+@methods_refuse_wrong_arguments()
 class Device:
     """A group of IPUs (simulated hardware), an IPU Model or a CPU.
 

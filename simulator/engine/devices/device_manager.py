@@ -13,6 +13,7 @@ from typing import Any
 
 from simulator.base.errors import index_error, invalid_machine_model, invalid_option
 from simulator.base.target import Target, TargetType
+from simulator.base.wrong_arguments import checks_arguments, methods_refuse_wrong_arguments
 from simulator.engine.devices.device import Device
 from simulator.engine.devices.device_locks import DeviceLocks
 from simulator.engine.devices.what_if import overridden
@@ -22,6 +23,7 @@ VARIABLE, ALLOTTED = "POPVISION_IPUS", "POPVISION_IPU_IDS"
 DEFAULT_IPUS = 16
 
 
+@methods_refuse_wrong_arguments()
 class DeviceManager:
     """Finds devices. Simulated hardware is a Mk2 system unless POPVISION_TARGET names another chip."""
 
@@ -49,6 +51,7 @@ class DeviceManager:
     def getNumDevices(self) -> int:
         return len(self._groups())
 
+    @checks_arguments
     def getDevices(
         self, type: TargetType | None = None, requiredNumIPUs: int | None = None, opts: Mapping[str, Any] | None = None
     ) -> list[Device]:

@@ -10,6 +10,7 @@ from typing import Any
 from simulator.base.errors import invalid_machine_model, invalid_option
 from simulator.base.target import Target, TargetType
 from simulator.base.text_output import no_effect
+from simulator.base.wrong_arguments import checks_arguments, methods_refuse_wrong_arguments
 from simulator.engine.devices.device import Device
 from simulator.engine.devices.what_if import overridden
 from simulator.machine.targets import CHIPS, Chip
@@ -20,6 +21,7 @@ class RelativeSyncDelayType(Enum):
     NO_DELAY = "no delay"
 
 
+@methods_refuse_wrong_arguments()
 class IPUModel:
     """Change fields, then `createDevice()`. Versions: "ipu1" (Mk1), "ipu2" (Mk2, the default), "ipu21" (Bow)."""
 
@@ -47,6 +49,7 @@ class IPUModel:
         self.relativeSyncDelay = RelativeSyncDelayType.AUTO
         self.compileIPUCode = False
 
+    @checks_arguments
     def createDevice(self, opts: Mapping[str, Any] | None = None, accurateHalf: bool = False) -> Device:
         """A device of this model. There are no device options yet; `accurateHalf` is how half always works here:
         float32 inside a vertex, rounded once per result."""
