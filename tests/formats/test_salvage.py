@@ -97,6 +97,15 @@ def test_lost_meta_costs_the_target_but_not_the_tables(tmp_path: Path) -> None:
     assert reader.total_cycles() == 43
 
 
+def test_lost_meta_costs_what_depends_on_the_class_of_always_live_variables(tmp_path: Path) -> None:
+    whole = ProfileReader(write_tiny(tmp_path))
+    assert whole.variables() is not None and whole.eq_classes() is not None
+    reader = changed(whole.path, """UPDATE meta SET value = '"other"' WHERE key = 'reportId'""")
+    for read in (reader.variables, reader.eq_classes, lambda: reader.lowered_tile(0)):
+        with pytest.raises(LostError, match="table meta is damaged"):
+            read()
+
+
 def test_damaged_debug_information_reads_as_empty_and_says_so(tmp_path: Path) -> None:
     write_tiny(tmp_path)
     (tmp_path / "debug.json").write_text('{"runId":"tiny-run", "format"')

@@ -184,8 +184,12 @@ def _check_lengths(file: ProfileFile, tile: int, count: int, columns: dict[str, 
 
 
 def _always_live_class(file: ProfileFile) -> int:
-    """Number of the class of always-live variables in the file; -1 where it has none, as before format 1.3."""
-    number = file.meta.get("alwaysLiveClass", -1)
+    """Number of the class of always-live variables in the file; -1 where it has none, as before format 1.3.
+
+    Raises LostError where the table that says it is lost: another number would count always-live bytes as temporary."""
+    if not file.tables.holds("variable_parts", since=(1, 3)):
+        return -1
+    number = file.facts().get("alwaysLiveClass", -1)
     if type(number) is not int:
         raise FormatError(f"{file.path}: the class of always-live variables in table meta is damaged.")
     return number
