@@ -1,8 +1,8 @@
-"""Streams of Cap'n Proto messages through pycapnp, safely.
+"""Reads streams of hostile Cap'n Proto messages with pycapnp.
 
-Message borders are found from the segment tables here, never by pycapnp's read_multiple(file), which aborts the
-process on damaged input. Each message may be walked for little more than its own size, so that no message makes
-the reader loop. Whatever pycapnp raises becomes a FormatError.
+This module finds message borders from the segment tables: pycapnp's read_multiple(file) aborts the process on damaged
+input. The traversal limit of a message is little more than its own size, so that no message makes the reader loop.
+Every exception of pycapnp becomes a FormatError.
 """
 
 from __future__ import annotations

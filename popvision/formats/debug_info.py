@@ -1,4 +1,4 @@
-"""debug.json and debug.cbor: where in the user's program, and in which software layer, each object was made.
+"""debug.json and debug.cbor: the line of the user's program and the software layer that made each object.
 
 Both files hold the same document:
 
@@ -35,7 +35,7 @@ JSON_NAME, CBOR_NAME = "debug.json", "debug.cbor"
 #: Larger files are refused: they would not fit into memory when decoded.
 MAX_BYTES = 4 << 30
 
-#: Largest source file whose text is kept, and all of them together, in bytes of UTF-8.
+#: Bytes of UTF-8 at most of the text of one source file, and of all of them together.
 MOST_SOURCE_BYTES, MOST_SOURCES_BYTES = 1 << 20, 8 << 20
 
 #: Files that a report may name.

@@ -1,4 +1,4 @@
-"""One tile image as an ELF32 object: sections that take no room in the file but report their size, and symbols.
+"""One tile image as an ELF32 object: symbols, and sections that report a size but store no bytes.
 
 Layout: ELF header, `.comment`, symbol table, string tables, section headers. `.comment` holds the lines
 "popvision", "run_id=...", "tiles=0-3,7", "crc32=xxxxxxxx"; the checksum covers the whole object with those eight
@@ -44,7 +44,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class TileImage:
-    """What lies in the memory of the tiles that share this image."""
+    """Sections and symbols in the memory of the tiles that share this image."""
 
     tiles: IntegerArray
     sections: list[Section]

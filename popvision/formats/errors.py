@@ -8,11 +8,11 @@ class FormatError(RuntimeError):
 
 
 class NotRecordedError(LookupError):
-    """The report lacks what a question needs: one sentence saying what, and which option records it."""
+    """The report lacks data that a call needs. The message is one sentence: which data, which option records them."""
 
 
 class AbsentError(FormatError, NotRecordedError):
-    """A table or column that a question needs is not in the file, or cannot be believed."""
+    """A table or column that a call needs is missing from the file, or its values contradict the rest of it."""
 
 
 class LostError(AbsentError):

@@ -1,4 +1,4 @@
-"""What a report folder holds: the known files, which are there, and which are left over from another run.
+"""The files of a report folder: present, missing, or left over from another run.
 
 Files of one execution carry the same run_id. debug.json and debug.cbor lie at the root of the report directory,
 above the sub-folders of named engines.
@@ -14,7 +14,7 @@ from popvision.formats.errors import FormatError
 
 PROFILE_NAME = "profile.pop"
 
-#: File name -> what it holds and the engine option that asks for it.
+#: File name -> its contents and the engine option that writes it.
 KNOWN = {
     PROFILE_NAME: ("graph and execution profile", "autoReport.outputGraphProfile"),
     "debug.json": ("debug information", "autoReport.outputDebugInfo"),
@@ -38,7 +38,7 @@ class ReportFile:
 
     name: str
     what: str
-    option: str  #: engine option that asks for it
+    option: str  #: engine option that writes it
     state: str
     path: Path | None = None
     size_bytes: int = 0
@@ -77,11 +77,11 @@ def _look(folder: Path, name: str, run_id: str) -> ReportFile:
         path = place / name
         try:
             size = path.stat().st_size
-            found = run_id if name == PROFILE_NAME else _RUN_IDS[name](path)
+            file_run_id = run_id if name == PROFILE_NAME else _RUN_IDS[name](path)
         except (OSError, FormatError):
             continue
-        state = "stale" if run_id and found and found != run_id else "found"
+        state = "stale" if run_id and file_run_id and file_run_id != run_id else "found"
         if state == "found":
-            return ReportFile(name, what, option, state, path, size, found)
-        best = ReportFile(name, what, option, state, path, size, found)
+            return ReportFile(name, what, option, state, path, size, file_run_id)
+        best = ReportFile(name, what, option, state, path, size, file_run_id)
     return best

@@ -1,4 +1,4 @@
-"""JSON that programs and frameworks put beside a report: framework.json, app.json. Anyone may have written it."""
+"""Reads JSON that programs and frameworks put beside a report (framework.json, app.json), as hostile input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from popvision.formats.errors import FormatError
 
-#: Larger files are refused: these hold settings, and all of them is shown.
+#: Bytes. Larger files are refused: these hold settings, and a page shows all of them.
 LARGEST_BYTES = 1 << 20
 
 

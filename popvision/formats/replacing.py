@@ -1,4 +1,4 @@
-"""Writing a file so that it is there complete or not at all."""
+"""Writes a file completely or not at all: under a temporary name, then renamed."""
 
 from __future__ import annotations
 

@@ -142,10 +142,10 @@ class _Header:
             if len(header.columns) > _MOST_COLUMNS:
                 raise FormatError(f"it claims {len(header.columns)} columns")
             columns = [(column.name, column.dtype, column.count) for column in header.columns]
-            found = cls(header.runId, header.facts, columns)
-            if found.crc != header.crc32:
+            graph = cls(header.runId, header.facts, columns)
+            if graph.crc != header.crc32:
                 raise FormatError("the checksum of its header does not match; it is damaged")
-            return found
+            return graph
 
 
 def _stored_columns(graph: SerializedGraph) -> Iterator[tuple[str, AnyArray]]:

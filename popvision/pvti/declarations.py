@@ -1,4 +1,4 @@
-"""A queue of what waits to be written besides events: names, texts, samples, histograms."""
+"""The write queue of names, texts, samples and histograms: everything but events."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Declarations:
 
     @property
     def is_waiting(self) -> bool:
-        """True while something is not in the file yet."""
+        """True while an entry is not in the file yet."""
         return bool(self._pending or self._samples)
 
     def count(self) -> tuple[int, dict[int, int]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Options:
-    """What to record and where. `channels` None means all; `duration_s` 0 means no limit."""
+    """Channels, folder and duration of a trace. `channels` None means all; `duration_s` 0 means no limit."""
 
     enable: bool = True
     directory: str = "."

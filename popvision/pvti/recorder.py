@@ -2,7 +2,7 @@
 
 Sending to a generator costs less than calling a function, its locals are the thread's state, and `range` counts the
 events of a chunk at no cost. The traced thread writes its own chunks: the interpreter lock would starve a writer thread
-just when there is most to write.
+under load.
 """
 
 from __future__ import annotations

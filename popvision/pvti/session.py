@@ -1,4 +1,4 @@
-"""The trace of this process: its file, when it is written, and what happens at fork and exit."""
+"""The trace of this process: its file, when it is written, and its behaviour at fork and exit."""
 
 # ruff: noqa: PTH100, PTH118, PTH119  (typing and pathlib cost more to import than the rest of this package)
 
@@ -73,7 +73,7 @@ class Session:
 
     @property
     def lock(self) -> threading.RLock:
-        """Guards the file and everything that waits for it."""
+        """Guards the file and the queues of entries that wait for it."""
         return self.declarations.lock
 
     def set_meta(self, key: str, value: object) -> None:

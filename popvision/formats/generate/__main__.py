@@ -41,11 +41,11 @@ def main(
         path.parent.mkdir(parents=True, exist_ok=True)
         lowered = int(lowered_variables)
         size = Size(intervals, kind, tiles, ipus, layers, liveness_indices, lowered, seed, compute_sets=compute_sets)
-        made = generate(path, size)
+        intervals = generate(path, size)
     except (FormatError, OSError) as error:
         raise click.ClickException(str(error)) from None
     seconds = time.perf_counter() - began
-    click.echo(f"{path}: {made:,} intervals, {path.stat().st_size:,} bytes, {seconds:.1f} s")
+    click.echo(f"{path}: {intervals:,} intervals, {path.stat().st_size:,} bytes, {seconds:.1f} s")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Runs of a generated report: every tile keeps its own clock, waiting belongs to the Sync that ends it.
+"""Runs of a generated report: every tile has its own clock, and waiting belongs to the Sync that ends it.
 
 Durations are log-normal. A Sync (or the wait of a stream copy) takes a tile from its own clock to the latest one,
-plus a random hand-shake, so that no two arrays are equal. With repetition, one trip is made and every further trip
-repeats its arrays; the trip ends in the state in which it began.
+plus a random hand-shake, so that no two arrays are equal. With repetition, one trip is generated and every further
+trip repeats its arrays; the trip ends in the state in which it began.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HANDSHAKE = 64
 
 @dataclass(frozen=True)
 class Plan:
-    """What one run executes: `program[step]`, its kind, and how often the steps after `prelude` repeat exactly."""
+    """The steps of one run: `program[step]`, its kind, and how often the steps after `prelude` repeat exactly."""
 
     program: IntegerArray
     kind: list[str]  #: "compute", "exchange", "host" or "sync", of each step
@@ -31,7 +31,7 @@ class Plan:
 
 
 class Clocks:
-    """Tile clocks of all IPUs, (ipus, tiles), and the steps made so far."""
+    """Tile clocks of all IPUs, (ipus, tiles), and the steps generated so far."""
 
     def __init__(self, ipus: int, tiles: int, rng: np.random.Generator) -> None:
         self._rng = rng

@@ -80,7 +80,7 @@ class _Tree:
 def build(layers: int, trips: int, compute_sets: int = 0) -> Program:
     """Main = stream copy, then a Repeat of `trips` over `layers` layers. The last sync of a layer is external.
 
-    With `compute_sets` there are no more of them than that: later operations run the first ones again."""
+    `compute_sets` limits their number: later operations run the first ones again."""
     tree = _Tree()
     main = tree.add("Sequence", "main")
     prelude = [tree.add(type, "images") for type in ("StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd")]

@@ -17,7 +17,7 @@ _CAPACITY, _SPLIT = 638_976, 319_488
 
 @dataclass(frozen=True)
 class Size:
-    """What to make. Intervals are non-zero (step, tile) cells; they come as whole steps, rounded up."""
+    """Size of the report. Intervals are non-zero (step, tile) cells, rounded up to full steps."""
 
     intervals: float = 20e6
     kind: str = "distinct"  #: "distinct" = no two arrays equal, "repeat" = a body repeated `repeats` times a run
@@ -28,8 +28,8 @@ class Size:
     lowered_variables: int = 0  #: over all tiles; 0 = 100 per tile
     seed: int = 1
     repeats: int = 27
-    intervals_per_run: int = 12_500_000  #: about; at least one run
-    compute_sets: int = 0  #: at most so many, which operations then share; 0 = one per operation
+    intervals_per_run: int = 12_500_000  #: target number; at least one run is written
+    compute_sets: int = 0  #: at most this number, shared by operations; 0 = one per operation
 
 
 def generate(path: str | Path, size: Size) -> int:

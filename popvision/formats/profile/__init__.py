@@ -1,4 +1,4 @@
-"""profile.pop: what a report says (`model`), and how it is written and read."""
+"""profile.pop: its contents as columns (`model`), its writer and its reader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ProfileReader", "ProfileWriter"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when asked for: `popvision info` looks at a file without paying for NumPy.
+    # Imported on first use: `popvision info` looks at a file without paying for NumPy.
     if name == "ProfileReader":
         from popvision.formats.profile.reader import ProfileReader
 

@@ -1,4 +1,4 @@
-"""Arrays out of the database, by id, in batches."""
+"""Reads arrays by id, in batches: one range scan where ids are dense, else 512 ids a statement."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _BATCH = 512
 
 
 def read_arrays(db: sqlite3.Connection, ids: Sequence[int]) -> list[AnyArray]:
-    """The arrays with these ids, in the order asked for, in their stored types; an id asked twice is read once.
+    """The arrays in the order of `ids`, in their stored types; a repeated id is read once.
 
     Raises FormatError for an unknown id or a damaged array."""
     decompressor = zstandard.ZstdDecompressor()
-    wanted = sorted(set(ids))
-    found = {row[0]: decode(row, decompressor) for row in _rows(db, wanted)}
-    lost = [identity for identity in wanted if identity not in found]
+    distinct = sorted(set(ids))
+    arrays = {row[0]: decode(row, decompressor) for row in _rows(db, distinct)}
+    lost = [identity for identity in distinct if identity not in arrays]
     if lost:
         raise FormatError(f"array {lost[0]} is not in the file; it is damaged.")
-    return [found[identity] for identity in ids]
+    return [arrays[identity] for identity in ids]
 
 
-def _rows(db: sqlite3.Connection, wanted: list[int]) -> Iterable[ArrayRow]:
-    """Rows by id: one range scan where ids are dense, batches of ids else."""
-    if not wanted:
+def _rows(db: sqlite3.Connection, ids: list[int]) -> Iterable[ArrayRow]:
+    """Rows by ascending, distinct ids."""
+    if not ids:
         return
-    if wanted[-1] - wanted[0] < 2 * len(wanted):
-        inside = set(wanted)
-        rows = db.execute(f"{_SELECT} BETWEEN ? AND ? ORDER BY id", (wanted[0], wanted[-1]))
-        yield from (row for row in rows if row[0] in inside)
+    if ids[-1] - ids[0] < 2 * len(ids):
+        selected = set(ids)
+        rows = db.execute(f"{_SELECT} BETWEEN ? AND ? ORDER BY id", (ids[0], ids[-1]))
+        yield from (row for row in rows if row[0] in selected)
         return
-    for begin in range(0, len(wanted), _BATCH):
-        batch = wanted[begin : begin + _BATCH]
+    for begin in range(0, len(ids), _BATCH):
+        batch = ids[begin : begin + _BATCH]
         yield from db.execute(f"{_SELECT} IN ({','.join('?' * len(batch))})", batch)

@@ -1,4 +1,4 @@
-"""Arrays on their way into the database: equal contents get the same id and are stored once."""
+"""Content-addressed store of arrays: equal contents get the same id and are written once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ArrayStore:
         self._compressor = zstandard.ZstdCompressor(level=1, write_checksum=False)
 
     def add(self, db: sqlite3.Connection, values: AnyArray | None, dtype: str | None = None) -> int:
-        """Id of the array with these values; -1 for None. `dtype` spares a look at the values when it is known."""
+        """Id of the array with these values; -1 for None. With `dtype` the values are not searched for their range."""
         if values is None:
             return -1
         dtype, raw = stored_bytes(values, dtype)
@@ -48,19 +48,19 @@ class ArrayStore:
         return identity
 
     def flush(self, db: sqlite3.Connection) -> None:
-        """Inserts what is waiting."""
+        """Inserts the arrays that were added since the last call."""
         db.executemany(_INSERT, self._rows)
         self._rows, self._waiting = [], 0
 
     def recall(self, objects: Sequence[object]) -> Any:
-        """What `remember` last kept for exactly these objects in a transaction that was committed, else None."""
+        """The value that `remember` last stored for these same objects in a committed transaction, else None."""
         if self._memo is None or len(self._memo[0]) != len(objects):
             return None
         same = all(a is b for a, b in zip(self._memo[0], objects, strict=True))
         return self._memo[1] if same else None
 
     def remember(self, objects: Sequence[object], value: Any) -> None:
-        """Keep what was worked out for these objects, which must not change afterwards."""
+        """Store a value computed from these objects, which must not change afterwards."""
         self._new_memo = (list(objects), value)
 
     def commit(self) -> None:

@@ -1,4 +1,4 @@
-"""One array of profile.pop as bytes: narrowest unsigned type that holds it, optional zstd, a checksum.
+"""Encodes one array of profile.pop: narrowest unsigned type that holds it, optional zstd, a checksum.
 
 A row of `arrays` is (id, dtype, n, codec, crc32, data). The values lie little-endian, one after the other, in
 `data` (codec 0) or in one zstd frame (codec 1). crc32 covers the ASCII text "id,dtype,n,codec;" and then the

@@ -19,7 +19,7 @@ Column = AnyArray | list[str]
 
 
 def as_column(values: Sequence[Any] | AnyArray, kind: str) -> Column:
-    """The values as the column kind says: int64, float64 or list of str.
+    """The values in the type of the column kind: int64, float64 or list of str.
 
     Raises TypeError, ValueError or OverflowError when a value does not fit."""
     if kind == "t":
@@ -27,11 +27,11 @@ def as_column(values: Sequence[Any] | AnyArray, kind: str) -> Column:
         if not set(map(type, texts)) <= {str}:
             raise TypeError("a text column holds something else")
         return texts
-    wanted = np.int64 if kind == "i" else np.float64
+    dtype = np.int64 if kind == "i" else np.float64
     column = np.asarray(values)
     if column.size and column.dtype.kind not in ("biu" if kind == "i" else "biuf"):
-        column = np.array([_number(value, kind) for value in values], dtype=wanted)
-    return column.astype(wanted, copy=False)
+        column = np.array([_number(value, kind) for value in values], dtype=dtype)
+    return column.astype(dtype, copy=False)
 
 
 def _number(value: Any, kind: str) -> int | float:
@@ -43,7 +43,7 @@ def _number(value: Any, kind: str) -> int | float:
 
 
 def columns_crc(columns: Sequence[Column]) -> int:
-    """crc32 over the columns, as the head of this module defines it."""
+    """crc32 over the columns, as defined at the head of this module."""
     crc = 0
     for column in columns:
         if isinstance(column, list):

@@ -1,4 +1,4 @@
-"""A Compilation as rows of the tables of profile.pop."""
+"""Writes a Compilation as rows of the tables of profile.pop."""
 
 from __future__ import annotations
 

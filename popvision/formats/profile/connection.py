@@ -1,11 +1,11 @@
-"""Opening an SQLite file that somebody else may be writing, has left half-closed, or has put in a read-only folder.
+"""Opens an SQLite file that another program may be writing, has left half-closed, or has put in a read-only folder.
 
-No connection outlives a request. Which way in works depends on what lies there:
+No connection outlives a request. The files in the folder decide how it is opened:
 
 - a closed report: one file, opened read-only;
 - a live or killed writer: the file and its `-wal`; SQLite recovers it when it may create `-shm` beside them;
 - the same in a folder where nothing may be created: without a `-wal` the file is complete and opened as immutable,
-  with one, file and log are copied to a temporary folder and opened there.
+  with a `-wal`, file and log are copied to a temporary folder and opened there.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _COPY_ATTEMPTS = 5
 #: Seconds to wait for a program that holds the file locked.
 PATIENCE = 5.0
 
-#: What sqlite3 raises on damaged files; names in messages may be no UTF-8.
+#: Raised by sqlite3 on damaged files; names in messages may be no UTF-8.
 _DAMAGE = (sqlite3.Error, MemoryError, UnicodeDecodeError)
 
-#: What tells one state of the file from another: inode, size and time of the file and of its log.
+#: Identity of a state of the file: inode, size and time of the file and of its log.
 Signature = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -41,7 +41,7 @@ class SqliteFile:
     def __init__(self, path: str | Path, what: str, *, salvage: bool = False) -> None:
         """`what` names the kind of file in messages, for example "profile.pop". With `salvage` a file that SQLite
         refuses as a whole, because its end is missing or an entry of its schema is damaged, is opened all the same:
-        what lies in readable pages can then be read, and must be checked. Raises FormatError at once when the path is
+        readable pages can then be read, and must be checked. Raises FormatError at once when the path is
         no SQLite database."""
         self.path = Path(path)
         self._what = what
@@ -83,7 +83,7 @@ class SqliteFile:
         return self.path.with_name(self.path.name + "-wal")
 
     def _unreadable(self, error: BaseException) -> FormatError:
-        # SQLite quotes what it cannot decode, whatever that is and however long.
+        # SQLite quotes text that it cannot decode, however long it is.
         reason = str(error).partition(" with text ")[0].rstrip(".") or type(error).__name__
         if reason in ("database is locked", "database table is locked"):
             return FormatError(f"{self.path} is locked by another program: wait until it has finished, or close it.")
@@ -140,7 +140,7 @@ def _opened(path: Path, mode: str, forced: bool) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA trusted_schema=OFF")
         db.execute("PRAGMA cell_size_check=ON")
-        if forced:  # SQLite then takes the file as long as it is, and skips entries of the schema that make no sense
+        if forced:  # SQLite then ignores the recorded length of the file, and skips damaged entries of the schema
             db.execute("PRAGMA writable_schema=ON")
         db.execute("BEGIN")
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -152,10 +152,10 @@ def _opened(path: Path, mode: str, forced: bool) -> sqlite3.Connection:
 
 def _stat(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _writable(folder: Path) -> bool:

@@ -1,9 +1,9 @@
 """Tables of a database that another tool wrote, brought into the shape of ours.
 
-What is known of such a file are the published names of tables and columns. A table that is not there has no rows; a
-column that is not there, or holds something else than its name says, refuses each use of its values with one sentence
-(`AbsentColumn`). Program types and memory categories count by their names, whatever numbers the file gives them; rows
-that others refer to by id stand in the place of their id.
+Only the published names of tables and columns of such a file are known. A missing table has no rows; a column that is
+missing, or holds another kind of value than its name implies, refuses each use of its values with one sentence
+(`AbsentColumn`). Program types and memory categories are matched by name, not by the numbers of the file; a row that
+others refer to by id is moved to the position of its id.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from popvision.formats.profile.model import CATEGORIES, PROGRAM_TYPES, REGIONS
 from popvision.formats.profile.schema import TABLES, Table
 from popvision.formats.profile.table_names import column_names
 
-#: What a number that a foreign file does not give is read as: "none", where our own files may say so too.
+#: Values that stand for "none" in our own files, and for a missing number in a foreign one.
 _NONE = {"debug_id": -1, "compute_set": -1, "variable": -1, "eq_class": -1, "flops": -1, "code_bytes": -1}
 
-#: Tables each of whose rows has all of its arrays: one that a foreign file lacks is not "no array here".
+#: Tables whose rows have all of their arrays: a missing one is unknown, not "no array stored".
 _NEVER_BLANK = ("memory_arrays", "eq_classes", "liveness_by_ipu", "lowered_by_tile")
 
-#: Table -> its column of ids, which are places in our files.
+#: Table -> its column of ids, which are row numbers in our files.
 _PLACES = {"programs": "id", "compute_sets": "compute_set", "vertex_types": "id", "vars_string_table": "id"}
 
 #: (table, column) -> (our names in order, table of the file that names its codes, our code for other names)
@@ -38,14 +38,14 @@ _CODES: dict[tuple[str, str], tuple[tuple[str, ...], str, str]] = {
     ("memory_arrays", "region"): (REGIONS, "var_regions", REGIONS[0]),
 }
 
-#: Rows that a table is filled up to beyond those that it has, so that a wild id takes no memory.
+#: Rows at most that a table is filled up with, so that an absurdly large id takes no memory.
 _MOST_GAPS = 100_000
 
 Fetch = Callable[[sqlite3.Connection, Table, list[str], str], dict[str, Column]]
 
 
 class AbsentColumn:
-    """Stands where the values of a column would: every use of them raises AbsentError with the same sentence."""
+    """A column without values: every use of it raises AbsentError with the same sentence."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -57,7 +57,7 @@ class AbsentColumn:
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
-            raise AttributeError(name)  # what NumPy and copies look for
+            raise AttributeError(name)  # NumPy and copy look for these
         self._refuse()
 
     __len__ = __getitem__ = __iter__ = __contains__ = __array__ = __bool__ = _refuse
@@ -108,7 +108,7 @@ _NAMED_BY_STEPS = {"programs": "program", "compute_sets": "compute_set"}
 def _named_by_steps(
     db: sqlite3.Connection, table: Table, columns: dict[str, Column], present: set[str], fetch: Fetch
 ) -> dict[str, Column]:
-    """With a row of nothing for every program or compute set that only the steps name."""
+    """The columns with an empty row for every program or compute set that only the steps name."""
     column = _NAMED_BY_STEPS.get(table.name)
     key: Any = columns.get(_PLACES.get(table.name, ""))
     if column is None or "steps" not in present or isinstance(key, AbsentColumn):
@@ -152,7 +152,7 @@ def _readable(db: sqlite3.Connection, table: Table, names: list[str], order: str
 
 
 def _one_by_one(db: sqlite3.Connection, table: Table, name: str, order: str) -> Column:
-    """A column some of whose values are missing, or of another kind; text stays where names can be codes."""
+    """A column of which some values are missing or of another kind; text stays where names can be codes."""
     values = [row[0] for row in db.execute(f"SELECT {name} FROM {table.name} ORDER BY {order}")]
     kind = dict(table.columns)[name]
     if (table.name, name) in _CODES and all(isinstance(value, str) for value in values):
@@ -172,7 +172,7 @@ _MEANT = {"i": "whole numbers", "f": "numbers", "t": "text"}
 
 
 def _blank(table: Table, name: str, rows: int) -> Column:
-    """A column that the file does not have: text is empty, what may be "none" is none, other values are absent."""
+    """A missing column: text is empty, values that may be "none" are none, other values are absent."""
     kind = dict(table.columns)[name]
     if kind == "t" or _may_be_none(table, name):
         return _repeated(kind, _NONE.get(name, -1), rows)
@@ -231,7 +231,7 @@ def _as_executed(
 
 
 def _placed(table: Table, columns: dict[str, Column]) -> dict[str, Column]:
-    """Rows in the place of their id. Ids that the file leaves out are rows of nothing."""
+    """Rows at the position of their id. Ids that the file leaves out become empty rows."""
     ids: Any = columns.get(_PLACES.get(table.name, "tile" if table.name == "memory_by_tile" else ""))
     if ids is None or isinstance(ids, AbsentColumn) or np.array_equal(ids, np.arange(len(ids))):
         return columns

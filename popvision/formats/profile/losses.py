@@ -1,4 +1,4 @@
-"""What a damaged profile.pop has lost, as sentences for its readers."""
+"""Lists the damage of a profile.pop as sentences: damage that calls met, and damage found by reading everything."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from popvision.formats.profile.salvage import lost_arrays
 from popvision.formats.profile.schema import TABLES, Table
 from popvision.formats.profile.tables import Tables
 
-#: Files up to this many bytes are read through when somebody first asks what was lost: a page waits for it.
+#: Files up to this many bytes are read through for the first list of damage, while a page waits.
 SURVEYED_BYTES = 4 << 20
 
 
 class Losses:
-    """Collects what questions met, and what reading everything finds; forgotten when the file changes."""
+    """The known damage of one file; cleared when the file changes."""
 
     def __init__(self, file: SqliteFile, tables: Tables) -> None:
         self._file = file
@@ -30,7 +30,7 @@ class Losses:
         self._signature: Signature | None = None
 
     def note(self, sentence: str) -> None:
-        """Something was asked for and is damaged."""
+        """Add damage that a call met."""
         with self._lock:
             if sentence not in self._met:
                 self._met.append(sentence)
@@ -67,7 +67,7 @@ class Losses:
             self._signature, self._all, self._met = now, None, []
 
     def _named(self, sentences: list[str]) -> list[str]:
-        """Without the path, which whoever shows them names once."""
+        """The sentences without the path of the file, which a page names once."""
         return [each.removeprefix(f"{self._file.path}: ") for each in sentences]
 
     def _read_all(self) -> list[str]:

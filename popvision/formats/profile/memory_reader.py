@@ -75,11 +75,14 @@ def variables(file: ProfileFile) -> Variables | None:
     owner, eq_class = np.asarray(parts["variable"]), np.asarray(parts["eq_class"])
     if len(owner) and not 0 <= int(owner.min()) <= int(owner.max()) < len(names):
         raise FormatError(f"{file.path}: table variable_parts names a variable that is not there.")
+    always_live = eq_class == always_live_class
+    if always_live_class < 0:  # a file without classes
+        always_live = np.asarray(table["always_live"])[owner] != 0
     return Variables(
         [names[row] for row in owner.tolist()],
         np.asarray(numbers(table, "debug_id"))[owner],
         numbers(parts, "bytes"),
-        (eq_class == always_live_class) & (always_live_class >= 0),
+        always_live,
         _without_always_live(eq_class, always_live_class),
         None if (owner == np.arange(len(owner))).all() else owner,
     )

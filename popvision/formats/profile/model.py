@@ -1,4 +1,4 @@
-"""What profile.pop says, as columns: the vocabulary shared by the writer, the reader and whoever produces a report.
+"""The contents of profile.pop as columns: what the writer takes and the reader returns.
 
 Nothing here opens a file. A producer fills a `Compilation` and one `RunRecord` per recorded run and hands
 them to `ProfileWriter`; `ProfileReader` gives the same columns back. What grows with tiles, vertices, steps or
@@ -144,10 +144,10 @@ class Messages:
 
 @dataclass(frozen=True)
 class Sendings:
-    """How far what an exchange program sends goes: tile `src[i]` (global id) sends `bytes[i]`, each of which goes to
-    `receivers[i]` tiles. One row per tile and number of receivers; a byte sent twice to one tile counts twice.
+    """Bytes that an exchange program sends, by number of receivers: tile `src[i]` (global id) sends `bytes[i]`, each
+    to `receivers[i]` tiles. One row per tile and number of receivers; a byte sent twice to one tile counts twice.
 
-    So the bytes of a tile add up to what it sends (ProgramOnIpu.tx), and bytes x receivers to its messages."""
+    The bytes of a tile add up to those it sends (ProgramOnIpu.tx), bytes x receivers to those of its messages."""
 
     program: int
     ipu: int
@@ -195,7 +195,7 @@ class ComputeSetVertices:
 
 @dataclass(frozen=True)
 class VertexLanes:
-    """Who ran on which worker: the vertices of one compute set on one IPU, grouped by tile.
+    """The worker of each vertex of one compute set on one IPU, grouped by tile.
     Tile t's vertices are rows `tile_offsets[t]:tile_offsets[t + 1]`."""
 
     compute_set: int
@@ -265,7 +265,8 @@ class Variables:
 
 @dataclass(frozen=True)
 class EquivalenceClasses:
-    """Half-open ranges of liveness indices; class c has rows `offsets[c]:offsets[c + 1]` of starts and ends."""
+    """Half-open ranges of liveness indices at which the variables of a class are live; class c has rows
+    `offsets[c]:offsets[c + 1]` of starts and ends."""
 
     offsets: IntegerArray
     starts: IntegerArray
@@ -298,7 +299,7 @@ class LoweredTile:
 
 @dataclass(frozen=True)
 class Compilation:
-    """Everything known when compilation ends."""
+    """The compiled program with its memory, its costs and its target."""
 
     target: Target
     programs: Programs
@@ -332,7 +333,7 @@ class Compilation:
 
 @dataclass(frozen=True)
 class StepOnIpu:
-    """One distinct (start, cycles) pair of arrays: what the tiles of one IPU did in one step.
+    """One distinct (start, cycles) pair of arrays: when each tile of one IPU is busy in a step.
     Tile t is busy in [base + start[t], base + start[t] + cycles[t]); cycles 0 = the tile takes no part. The arrays must
     not be written into once a run with this pattern was recorded."""
 
@@ -342,11 +343,11 @@ class StepOnIpu:
 
 @dataclass(frozen=True)
 class BranchRecord:
-    """What the control flow of one run did, one row per Repeat and switch that it reached."""
+    """Trips and branches of one run, one row per Repeat and switch that it reached."""
 
     program: IntegerArray  #: lowered program, ascending
-    entered: IntegerArray  #: how often the run came to it
-    trips: IntegerArray  #: bodies (Repeat) or branches (switch) run in all
+    entered: IntegerArray  #: how often the run entered it
+    trips: IntegerArray  #: bodies (Repeat) or branches (switch) that ran
 
 
 #: Kinds of blocks that lightweight profiling records.

@@ -1,4 +1,4 @@
-"""The first look at a profile.pop: counts, sizes and versions by plain SQL, without NumPy, in a few milliseconds."""
+"""Counts, sizes and versions of a profile.pop by plain SQL, without NumPy, in a few milliseconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from popvision.formats.profile.connection import SqliteFile
 from popvision.formats.profile.schema import TABLES
 from popvision.formats.profile.table_names import column_names, is_ours, missing, unknown
 
-#: Newest major version that is read, as in model.FORMAT_VERSION (which NumPy comes with).
+#: Newest major version that is read, as in model.FORMAT_VERSION (importing that imports NumPy).
 FORMAT_MAJOR = 1
 
 #: Tables whose rows are worth counting, and what a row is.
@@ -86,8 +86,8 @@ def _check_counts(db: sqlite3.Connection, path: str | Path, counted: dict[str, i
     for table, what in _COUNTED.items():
         covered = int(db.execute("SELECT total(rows) FROM parts WHERE name = ?", (table,)).fetchone()[0])
         if counted.get(what, 0) != covered:
-            found = counted.get(what, 0)
-            raise FormatError(f"{path}: table {table} is damaged: it has {found} rows, its checksums cover {covered}.")
+            rows = counted.get(what, 0)
+            raise FormatError(f"{path}: table {table} is damaged: it has {rows} rows, its checksums cover {covered}.")
 
 
 def _foreign(db: sqlite3.Connection) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A RunRecord as rows of the tables that grow with each run."""
+"""Writes a RunRecord as rows of the tables that grow with each run."""
 
 from __future__ import annotations
 

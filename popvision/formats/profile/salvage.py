@@ -1,7 +1,7 @@
-"""What can still be read of a damaged profile.pop, and what was lost.
+"""Finds the verified part of a damaged profile.pop.
 
-Nothing unverified is ever shown: a scalar table of the compilation is there whole or not at all, recorded runs are
-there up to the last one whose rows match their checksums in every table, an array is there or it is not.
+Nothing unverified is ever shown: a scalar table of the compilation is read in full or not at all, recorded runs are
+read up to the last one whose rows match their checksums in every table, an array is read in full or not at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from popvision.formats.profile.array_reader import read_arrays
 from popvision.formats.profile.checksum import as_column, columns_crc
 from popvision.formats.profile.schema import TABLES, Table
 
-#: What reading damaged pages and rows raises.
+#: Raised by reading damaged pages and rows.
 _DAMAGE = (sqlite3.Error, MemoryError, TypeError, ValueError, OverflowError, FormatError)
 
 _BATCH = 512

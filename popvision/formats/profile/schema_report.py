@@ -1,4 +1,4 @@
-"""What a database holds, without its contents: tables, columns, row counts, sizes of blobs."""
+"""The layout of a database without its contents: tables, columns, row counts, sizes of blobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tables and columns of the format a database has, which it lacks, and which it has besides. Without NumPy."""
+"""Tables and columns of a database: those of the format, missing ones, unknown ones. Without NumPy."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def is_ours(db: sqlite3.Connection) -> bool:
 
 def missing(db: sqlite3.Connection) -> list[str]:
     """Tables of the format, and columns as "table.column", that it does not have."""
-    found, lacking = present(db), []
+    tables, lacking = present(db), []
     for table in TABLES.values():
-        if table.name not in found:
+        if table.name not in tables:
             lacking.append(table.name)
             continue
         held = column_names(db, table.name)

@@ -1,4 +1,4 @@
-"""Scalar tables back as columns, checked against their rows of `parts`, kept until the file changes."""
+"""Reads scalar tables as columns, checks them against their rows of `parts`, caches them until the file changes."""
 
 from __future__ import annotations
 
@@ -184,9 +184,9 @@ class Tables:
             if columns_crc([column[begin : begin + rows] for column in columns.values()]) != crc:
                 raise ValueError(f"rows from {begin} on do not match their checksum")
             begin += rows
-        found = len(next(iter(columns.values())))
-        if not parts or begin != found:
-            raise ValueError(f"it has {found} rows, its checksums cover {begin}")
+        rows_read = len(next(iter(columns.values())))
+        if not parts or begin != rows_read:
+            raise ValueError(f"it has {rows_read} rows, its checksums cover {begin}")
 
     def _check_version(self, db: sqlite3.Connection) -> None:
         try:
@@ -222,11 +222,11 @@ def _fetch(
     db: sqlite3.Connection, table: Table, names: list[str], order: str, selected: Callable[[list[str]], str] = ", ".join
 ) -> dict[str, Column]:
     kinds = dict(table.columns)
-    whole = [name for name in names if kinds[name] == "i"]
-    found: dict[str, Column] = dict(int_columns(db, table.name, whole, selected(whole), order) or {})
-    rest = [name for name in names if name not in found]
+    integers = [name for name in names if kinds[name] == "i"]
+    columns: dict[str, Column] = dict(int_columns(db, table.name, integers, selected(integers), order) or {})
+    rest = [name for name in names if name not in columns]
     if rest:
         rows = db.execute(f"SELECT {selected(rest)} FROM {table.name} ORDER BY {order}")
         values = list(chain.from_iterable(rows))  # no row outlives the next one
-        found |= {name: as_column(values[place :: len(rest)], kinds[name]) for place, name in enumerate(rest)}
-    return {name: found[name] for name in names}
+        columns |= {name: as_column(values[place :: len(rest)], kinds[name]) for place, name in enumerate(rest)}
+    return {name: columns[name] for name in names}

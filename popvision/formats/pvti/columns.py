@@ -1,4 +1,4 @@
-"""Columns of a trace in memory, and their blobs."""
+"""Columns of a trace in memory, and their encoding as blobs."""
 
 from __future__ import annotations
 

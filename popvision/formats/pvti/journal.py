@@ -1,4 +1,4 @@
-"""The journal of a thread, stretch by stretch, nested."""
+"""Nests the journal of a thread, stretch by stretch."""
 
 from __future__ import annotations
 

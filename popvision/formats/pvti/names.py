@@ -1,4 +1,4 @@
-"""What sites are called: every site id -> the number of its (channel, label)."""
+"""Site id -> number of its (channel, label)."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
 """Begins and ends of one thread -> lanes of nested events.
 
-The obvious way, an event at a time: keep a stack of open events. A begin takes the slot above the topmost occupied
+The rule, an event at a time, with a stack of open events: A begin takes the slot above the topmost occupied
 one; its enclosing event is the one in the slot below. An end closes the topmost open event of the same channel and
 label and frees its slot, and is ignored when there is none. So scopes that overlap without nesting (a begins, b
 begins, a ends, b ends) keep their true durations, b in the deeper lane. An event that would be the 257th open one
 closes all open ones as unfinished first. Times that run backwards are raised to the latest one before.
 
-`Nester` gives the same answer with sorting where a stretch of the journal is well nested, which programs that use
-`with` always are, and does it the obvious way elsewhere. Either way an event leaves when it ends and its position
-in its lane was fixed when it began, so memory is bounded by the stretch and not by the trace.
+`Nester` sorts a stretch of the journal that is well nested, as those of programs that use `with` always are, in
+O(n log n) without a Python step per event, and follows the rule event by event elsewhere; the results are equal. An
+event is written when it ends and its position in its lane is fixed when it begins, so memory is bounded by the stretch
+and not by the trace.
 """
 
 from __future__ import annotations

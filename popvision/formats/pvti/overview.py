@@ -1,4 +1,4 @@
-"""The first look at a .pvti: who wrote it and how much it holds, by plain SQL, without NumPy."""
+"""Producer, counts and sizes of a .pvti by plain SQL, without NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from popvision.formats.profile.connection import SqliteFile
 from popvision.formats.pvti import schema
 
 _COUNTED = ("processes", "threads", "channels", "graphs", "series", "heatmaps")
-#: Events stand in several tables: two journal entries make one span until the file is finalised.
+#: Events are stored in several tables: two journal entries make one span until the file is finalised.
 _EVENTS = {"slices": "spans", "instants": "instant_events", "raw_chunks": "journal_entries_not_yet_nested"}
 
 

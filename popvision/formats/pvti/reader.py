@@ -1,4 +1,4 @@
-"""`TraceReader`: what a .pvti file says, finalised or not; opens and closes the file for each question."""
+"""`TraceReader`: the contents of a .pvti file, finalised or not; opens and closes the file for each call."""
 
 from __future__ import annotations
 
@@ -175,11 +175,11 @@ class TraceReader:
                 raise FormatError(f"{self.path} is damaged: {str(error).splitlines()[0]}.") from error
 
     def _check_tables(self, db: sqlite3.Connection) -> None:
-        found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        wanted = {line.split("(")[0].split()[-1] for line in schema.TABLES.splitlines() if line.startswith("CREATE")}
-        missing = sorted(wanted - found)
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        required = {line.split("(")[0].split()[-1] for line in schema.TABLES.splitlines() if line.startswith("CREATE")}
+        missing = sorted(required - tables)
         if missing:
-            has = ", ".join(sorted(found)[:8]) or "none"
+            has = ", ".join(sorted(tables)[:8]) or "none"
             raise FormatError(
                 f"{self.path} is an SQLite database but no host trace of ours: "
                 f"it lacks the table {missing[0]} (it has: {has})."

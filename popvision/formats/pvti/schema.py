@@ -9,7 +9,7 @@ strings       text of labels and metadata, each once
 processes     one row: a file belongs to one process
 threads       tid is the operating system's thread id
 channels      enabled: its state when the channel was made or last switched
-sites         what an event says about itself: channel, label, JSON metadata or NULL
+sites         names of events: channel, label, JSON metadata or NULL
 raw_chunks    the journal of a thread: n codes, then n monotonic times in ns, int64; code = site << 2 | kind
               kind 0 begin, 1 end, 2 instant; empty once the file is finalised
 slices        nested events, one row per run of n events of one lane; a lane is (thread, depth): its events never

@@ -107,7 +107,7 @@ class TraceWriter:
         self.connection.execute("INSERT OR REPLACE INTO strings VALUES (?, ?)", (id, clean(text)))
 
     def add_site(self, id: int, channel: int, label: int, metadata: int | None) -> None:
-        """What events with this site in their code are called; label and metadata are ids of strings."""
+        """Channel, label and metadata of the events with this site; label and metadata are ids of strings."""
         self.connection.execute("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", (id, channel, label, metadata))
 
     def add_events(self, thread: int, codes: Sequence[int], times: Sequence[int]) -> None:
@@ -166,7 +166,7 @@ class TraceWriter:
             db.close()
 
     def reopen(self) -> None:
-        """Go on writing after `release`."""
+        """Open the connection again after `release`."""
         if self._open is None:
             self._open = self._connect()
             self._tune()
