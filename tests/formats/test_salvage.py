@@ -99,7 +99,8 @@ def test_lost_meta_costs_the_target_but_not_the_tables(tmp_path: Path) -> None:
 
 def test_lost_meta_costs_what_depends_on_the_class_of_always_live_variables(tmp_path: Path) -> None:
     whole = ProfileReader(write_tiny(tmp_path))
-    assert whole.variables() is not None and whole.eq_classes() is not None
+    assert whole.variables() is not None
+    assert whole.eq_classes() is not None
     reader = changed(whole.path, """UPDATE meta SET value = '"other"' WHERE key = 'reportId'""")
     for read in (reader.variables, reader.eq_classes, lambda: reader.lowered_tile(0)):
         with pytest.raises(LostError, match="table meta is damaged"):
