@@ -65,7 +65,7 @@ def _per_element(cycles: Any) -> float:
 
 
 def _cycles(graph: Graph, type_: str, fields: dict[str, Any]) -> int:
-    return graph.getPerfEstimate(graph.addVertex(graph.addComputeSet("cs"), type_, fields)).cycles
+    return graph.guessPerfEstimate(graph.addVertex(graph.addComputeSet("cs"), type_, fields)).cycles
 
 
 def _triad(graph: Graph, name: str, type_: Type, n: int) -> int:

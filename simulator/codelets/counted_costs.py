@@ -96,7 +96,7 @@ def _counted(
         flops = _interpolated(moved, moved[rows], [f.flops for f in figures])
     most = max(figures, key=lambda f: f.cycles)
     source = f"counted in a run of the codelet (simulator/machine/instructions.py), most: {most.text}"
-    return BlockCosts(cycles, "guess", source, flops)
+    return BlockCosts(cycles, "guess", source, flops, counted=True)
 
 
 def _interpolated(moved: Int64Array, at: Int64Array, figures: list[int]) -> Int64Array:
@@ -183,4 +183,4 @@ def guess(kind: str, elements_moved: Int64Array, workers: int) -> BlockCosts:
         if kind == "supervisor":
             cycles = workers * cycles
     source = f"{GUESS_START} + {GUESS_PER_ELEMENT} per element moved; the codelet cannot be counted"
-    return BlockCosts(np.asarray(cycles, np.int64), "guess", source)
+    return BlockCosts(np.asarray(cycles, np.int64), "guess", source, counted=True)

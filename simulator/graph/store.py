@@ -100,6 +100,13 @@ class SourceCodelets(Protocol):
 
 
 @dataclass
+class ExecutedVertices:
+    """How many vertices of each block an engine has run, by the block's position. A graph and its copies share it."""
+
+    count: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
 class GraphStore:
     """All state of a graph and its virtual graphs: that of one replica."""
 
@@ -110,6 +117,7 @@ class GraphStore:
     compute_set_debug_ids: list[int] = field(default_factory=list)
     #: compute set with vertices -> whether these are external exchange vertices
     external_sets: dict[int, bool] = field(default_factory=dict)
+    executed: ExecutedVertices = field(default_factory=ExecutedVertices)
     #: compute set -> (term, value, source) that its library states about its costs
     compute_set_terms: dict[int, list[tuple[str, float, str]]] = field(default_factory=dict)
     #: tensors that a library makes once for a graph, by the library's name for them
@@ -142,6 +150,16 @@ class GraphStore:
     plain_variables: set[int] = field(default_factory=set)
     #: `variables.base` as an array, grown on demand
     base_array: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def mark_executed(self) -> None:
+        """Note that an engine has run the graph as it is here."""
+        for position, block in enumerate(self.settled_blocks):
+            self.executed.count[position] = max(len(block), self.executed.count.get(position, 0))
+
+    def is_executed(self, block: VertexBlock, row: int) -> bool:
+        """Whether an engine has run the graph since this vertex was added."""
+        position = next(i for i, other in enumerate(self.settled_blocks) if other is block)
+        return row < self.executed.count.get(position, 0)
 
     def copy(self) -> GraphStore:
         """The graph as it is now; later additions do not reach the copy.

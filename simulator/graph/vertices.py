@@ -126,6 +126,7 @@ class BlockCosts:
     flops: Int64Array | None = None
     #: tile cycles that hardware takes to launch each vertex beyond `cycles`; None = as its kind (machine.launch)
     launch: Int64Array | None = None
+    counted: bool = False  #: a guess from the code of a codelet, because neither it nor the program has an estimator
 
 
 CostFunction = Callable[["VertexBlock", Mapping[str, Int64Array], Any], BlockCosts]

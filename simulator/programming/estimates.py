@@ -60,9 +60,9 @@ def register_estimator(
     store.estimators[type_.name] = costs
 
 
-def estimate_of(state: GraphState, v: VertexRef) -> VertexPerfEstimate:
-    """`Graph.getPerfEstimate`."""
-    state.require_vertex(v, "getPerfEstimate")
+def estimate_of(state: GraphState, v: VertexRef, *, guess: bool = False) -> VertexPerfEstimate:
+    """`Graph.getPerfEstimate`, and with `guess` `Graph.guessPerfEstimate`."""
+    state.require_vertex(v, "guessPerfEstimate" if guess else "getPerfEstimate")
     explicit = v.builder.estimates.get(v.row)
     if explicit is not None:
         return VertexPerfEstimate(*explicit)
@@ -74,6 +74,11 @@ def estimate_of(state: GraphState, v: VertexRef) -> VertexPerfEstimate:
         raise
     except Exception as error:
         raise missing_perf_estimate(f"{block.type.name} cannot estimate its vertices: {error}") from error
+    if costs.counted and not guess and not state.store.is_executed(block, v.row):
+        raise missing_perf_estimate(
+            f"{block.type.name} has no performance estimate before an engine has run the graph; give one with "
+            "setPerfEstimate or registerPerfEstimator, or ask guessPerfEstimate for what its code suggests."
+        )
     return VertexPerfEstimate(int(costs.cycles[v.row]), 0 if costs.flops is None else int(costs.flops[v.row]))
 
 

@@ -651,8 +651,16 @@ class Graph:
         estimates.register_estimator(self.store, vertexTypeName, f)
 
     def getPerfEstimate(self, v: VertexRef) -> VertexPerfEstimate:
-        """The estimate that compilation uses for a vertex; `missing_perf_estimate` where its type has none."""
+        """The estimate that compilation uses for a vertex: set for it, or given by the estimator of its type.
+
+        Raises `missing_perf_estimate` where the estimator raises, and for a codelet without estimator before an engine
+        has run the graph with this vertex; after that it is the guess that the run used."""
         return estimates.estimate_of(self.state, v)
+
+    def guessPerfEstimate(self, v: VertexRef) -> VertexPerfEstimate:
+        """As `getPerfEstimate`, but for a codelet without estimator always the guess from its code, which compilation
+        uses. Not in Poplar."""
+        return estimates.estimate_of(self.state, v, guess=True)
 
     # ---- host and functions ------------------------------------------------------------------------------------------
 

@@ -71,6 +71,7 @@ class EngineCore(HostEnd):
         self.clock = DeviceClock(lowered.table, lowered.cycles, roots, machine, blocks=lowered.blocks)
         self._response = HostResponse(lowered.table)
         self._callback_threads: tuple[str, int | None, bool] | None = None
+        self._executed = False  #: the graph knows that it was run
 
     @property
     def loaded(self) -> bool:
@@ -123,6 +124,9 @@ class EngineCore(HostEnd):
         ):
             if not self._act(index, settings):
                 return None
+        if not self._executed:
+            self.compiled.source.store.mark_executed()
+            self._executed = True
         end = time.time_ns() // 1000
         time_of_run = foreseen or self._modelled(index, settings)
         self.device_cycles += time_of_run.cycles

@@ -15,11 +15,15 @@ from simulator.poplar import (
     HALF,
     INT,
     UNSIGNED_INT,
+    ComputeSet,
+    Engine,
     Graph,
+    IPUModel,
     Target,
     TargetType,
     Tensor,
     VertexPerfEstimate,
+    VertexRef,
     concat,
     file_load_error,
     graph_connection_error,
@@ -32,6 +36,7 @@ from simulator.poplar import (
     unknown_field,
     unknown_vertex_type,
 )
+from simulator.poplar.program import Execute
 
 
 class Sum(Vertex):
@@ -299,7 +304,10 @@ def test_estimates_explicit_registered_own_and_guessed() -> None:
     assert graph.store.blocks[0].cycles.tolist() == [7]
     guessed = graph.addVertex(cs, "Strided", {"y": graph.addVariable(INT, [13])})
     # Multi-vertex, in tile cycles: worker 0 writes three: entry 5, pointer and size 2, a store and a loop trip each.
-    assert graph.getPerfEstimate(guessed).cycles == 6 * 13
+    assert graph.guessPerfEstimate(guessed).cycles == 6 * 13
+    with pytest.raises(missing_perf_estimate, match="Strided has no performance estimate before an engine has run"):
+        graph.getPerfEstimate(guessed)
+    assert graph.guessPerfEstimate(v) == VertexPerfEstimate(7, 3)
     assert (
         graph.store.blocks[1].type.costs(graph.store.blocks[1], {"y": np.array([13])}, graph.getTarget()).provenance
         == "guess"
@@ -313,6 +321,31 @@ def test_estimates_explicit_registered_own_and_guessed() -> None:
         missing_perf_estimate, match=r"Strided cannot estimate its vertices: .*broken, .* raised ValueError.*: no idea"
     ):
         graph.getPerfEstimate(guessed)
+
+
+def test_a_codelet_without_estimator_has_its_estimate_once_the_graph_was_executed() -> None:
+    device = IPUModel().createDevice()
+    graph = Graph(device)
+    graph.addCodelets([Strided])
+    y = graph.addVariable(INT, [13])
+    graph.setTileMapping(y, 0)
+
+    def add() -> tuple[ComputeSet, VertexRef]:
+        cs = graph.addComputeSet()
+        v = graph.addVertex(cs, "Strided", {"y": y})
+        graph.setTileMapping(v, 0)
+        return cs, v
+
+    (first, before), (_, idle) = add(), add()
+    with Engine(graph, Execute(first)) as engine:
+        _, late = add()
+        engine.load(device)
+        with pytest.raises(missing_perf_estimate, match="before an engine has run the graph"):
+            graph.getPerfEstimate(before)
+        engine.run()
+    assert graph.getPerfEstimate(before) == graph.getPerfEstimate(idle) == graph.guessPerfEstimate(late)
+    with pytest.raises(missing_perf_estimate, match="before an engine has run the graph"):
+        graph.getPerfEstimate(late)
 
 
 def test_running_codelets_writes_outputs_in_place() -> None:
