@@ -157,7 +157,7 @@ PROGRAMS = (
         flops | j.value ->> '$.flops' | flops | of all executions, NULL when unknown
         received_bytes | j.value ->> '$.received' | bytes | over all runs
         sent_bytes | j.value ->> '$.sent' | bytes | over all runs
-        always_live_bytes | j.value ->> '$.always_live' | bytes | of variables made under it, one replica
+        always_live_bytes | j.value ->> '$.always_live' | bytes | of variables created under it, one replica
         not_always_live_bytes | j.value ->> '$.not_always_live' | bytes | bytes of variables live at times, one replica
         peak_live_bytes | j.value ->> '$.live_at_peak' | bytes | of these, live at the report's peak
         programs | j.value ->> '$.programs' |  | programs of its own

@@ -98,7 +98,7 @@ def _in_lanes(steps: Timeline, apart: list[Lane], make: Callable[[Timeline], Fla
 
 
 def make_flat(steps: Timeline, labels: Sequence[str]) -> Flame:
-    """The flat level of columns that are at hand."""
+    """The flat level, from columns."""
     each = np.arange(len(steps), dtype=np.int32)
     level = Level(steps.begin, steps.end, each, each, steps.program.astype(np.int32), steps.type)
     return Flame(list(labels), [level])
@@ -112,7 +112,7 @@ def run_level(runs: RunBars) -> Level:
 
 
 def make_flame(steps: Timeline, labels: Sequence[str]) -> Flame:
-    """The nested levels of columns that are at hand."""
+    """The nested levels, from columns."""
     ran, row = np.unique(steps.program, return_inverse=True)
     types = np.zeros(len(ran), np.uint8)
     types[row] = steps.type

@@ -53,7 +53,7 @@ def lanes(source: ReportSource, ipu: int) -> list[Lane]:
 
 
 def make_lanes(steps: Timeline, reader: ArrayReader) -> list[Lane]:
-    """`lanes` of a timeline that is at hand."""
+    """`lanes`, from a timeline."""
     every = np.arange(len(steps), dtype=np.int64)
     copies = overlapping_copies(steps, reader)
     if not len(copies):

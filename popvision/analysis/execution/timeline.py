@@ -91,7 +91,7 @@ class RunBars:
 
 
 def make_timeline(ipu: int, tiles: int, steps: Steps, figures: StepsOnIpu) -> Timeline:
-    """The timeline of columns that are at hand."""
+    """The timeline, from columns."""
     spans = StepSpans(
         pixel_class=PIXEL_CLASS[steps.type],
         base=_int64(figures.base),
@@ -142,7 +142,7 @@ def program_labels(source: ReportSource) -> list[str]:
 
 
 def make_labels(programs: Programs, compute_sets: Sequence[str]) -> list[str]:
-    """Labels of columns that are at hand."""
+    """Labels, from columns."""
     rows = zip(programs.name, programs.compute_set.tolist(), programs.type, strict=True)
     return [name or (compute_sets[cs] if 0 <= cs < len(compute_sets) else "") or kind for name, cs, kind in rows]
 

@@ -162,7 +162,7 @@ def figures_of(
     hidden: Collection[str] = (),
     destination: UInt8Array | None = None,
 ) -> WindowFigures:
-    """`window_figures` of a timeline that is at hand; the window must lie within it. `destination`: row = program,
+    """`window_figures`, from a timeline; the window must lie within it. `destination`: row = program,
     None = not known."""
     return _figures(steps, window_steps(steps, reader, begin, end), (begin, end), hidden, destination)
 

@@ -115,7 +115,7 @@ class WorkerLanes:
 
 
 def lanes_of_tile(lanes: VertexLanes, place: int, tile: int, contexts: int, estimate: int | None) -> WorkerLanes:
-    """The lanes of the tile that stands at `place` within its IPU, of columns that are at hand."""
+    """The lanes of the tile at `place` within its IPU, from columns."""
     rows = slice(int(lanes.tile_offsets[place]), int(lanes.tile_offsets[place + 1]))
     kind, cycles, worker = (
         np.asarray(column)[rows].astype(np.int64) for column in (lanes.vertex_type, lanes.thread_cycles, lanes.worker)

@@ -112,8 +112,8 @@ def fullest_tile(source: ReportSource, replica: int | None = 0) -> int:
 def live_classes(source: ReportSource, index: int) -> Int64Array:
     """Equivalence classes live at a liveness index, ascending."""
     classes = eq_classes(source)
-    found = source.kept.once("live_index", lambda: _Ranges(classes))
-    return found.classes_at(index)
+    ranges = source.kept.once("live_index", lambda: _Ranges(classes))
+    return ranges.classes_at(index)
 
 
 class _Ranges:

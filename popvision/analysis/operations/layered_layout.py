@@ -1,7 +1,7 @@
 """Places for the nodes of a drawing in layers, from top to bottom (Sugiyama, Tagawa and Toda 1981).
 
 Nodes have a rank: edges from a lower to a higher one point down and decide the layers (longest path); the others point
-back and are left to whoever draws. An edge that passes layers is bent at a place of its own in each of them. The order
+back, and the caller draws them. An edge that passes layers has a bend in each of them. The order
 within layers follows the mean place of the neighbours, down and up in turn; then nodes are pushed towards that mean as
 far as the width of their neighbours allows.
 """

@@ -135,9 +135,9 @@ class _Recorded:
     def part(self, read: Callable[[], T]) -> T | None:
         try:
             return read()
-        except NotRecordedError as lacking:
-            if str(lacking) not in self.missing:
-                self.missing.append(str(lacking))
+        except NotRecordedError as problem:
+            if str(problem) not in self.missing:
+                self.missing.append(str(problem))
             return None
 
 

@@ -31,7 +31,7 @@ class ProgramFacts:
     compute_set: int  #: -1 where none
     compute_set_name: str
     repeat_count: int
-    entered: int  #: how often recorded runs came to it, by the branch record; -1 where that says nothing
+    entered: int  #: entries over all recorded runs, from the branch record; -1 where it has none
     trips: int  #: bodies or branches that they ran there; -1 where nothing is recorded
     sync_type: str
     debug_id: int  #: -1 where none

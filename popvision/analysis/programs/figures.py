@@ -34,7 +34,7 @@ class ProgramFigures:
     """Figures by program; UNKNOWN (-1) where the report cannot say. Bytes are those that steps moved, all runs."""
 
     executions: Int64Array  #: execution steps of the program itself, 0 for programs that never ran or take no time
-    entered: Int64Array  #: how often recorded runs came to it
+    entered: Int64Array  #: entries over all recorded runs
     self_cycles: Int64Array
     total_cycles: Int64Array
     bytes_received: Int64Array  #: by its own steps

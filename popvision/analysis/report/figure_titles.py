@@ -48,7 +48,7 @@ _CODE = "Bytes, once per tile that holds it; a dash where the size is not known"
 #: Of tables of two reports.
 _IN_REPORT = {"in_report": _exported_by_title("In", "The report that has the row: both, source or target alone")}
 
-#: A row per lowered program; what "self" and "total" mean is said in programs/figures.py.
+#: A row per lowered program; programs/figures.py defines "self" and "total".
 _PROGRAMS = {
     "id": FigureTitle("Id", "Id in the program tree", column="program"),
     "target_id": FigureTitle("Target Id", "Id in the target's program tree", column="other_program"),

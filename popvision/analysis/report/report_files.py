@@ -21,7 +21,7 @@ JSON_FILES = {"framework.json": "Framework", "app.json": "Application"}
 @dataclass(frozen=True)
 class FileRow:
     """One file or part of one. `state` is "found", "missing", "damaged" or "stale": of another run than profile.pop.
-    `option` is the engine option that asks for it."""
+    `option` is the engine option that writes it."""
 
     label: str
     name: str

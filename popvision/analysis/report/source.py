@@ -17,7 +17,7 @@ class ReportSource:
 
     `debug_path` names the debug information to use instead of what lies beside the profile or one folder up. With
     `salvage` a damaged report opens as well: questions about what is damaged raise LostError, the others answer, and
-    `lost` says what is gone. Without it, whoever asks for something damaged gets a FormatError and nothing else.
+    `lost` lists the losses. Without it, a question about a damaged part raises FormatError.
     Debug information outside the folder `within` is left alone: a report's may lie one folder up.
 
     Raises FormatError when there is no readable profile.pop, or no file at `debug_path`."""

@@ -1,8 +1,8 @@
 """Cost of each line of the user's own source: cycles, exchanged bytes, live bytes, and what no line accounts for.
 
 A program or variable belongs to the line of its debug context: the innermost frame of the user's code that created it.
-Cycles are those of one IPU (the one that is busy longest, unless the caller names another), bytes those of the whole
-device; nothing is counted twice, so that for each figure
+Cycles are those of one IPU (the one that is busy longest, unless the caller names another), bytes those of all
+IPUs; nothing is counted twice, so that for each figure
 
     sum over lines + not attributed = the report's own total
 

@@ -64,7 +64,7 @@ def samples_folder() -> Path | None:
 
 
 def find(root: Path) -> tuple[list[ReportPath], str]:
-    """Reports and traces at and below `root`, in path order, and a note ("" when all is well): nothing found, not
+    """Reports and traces at and below `root`, in path order, and a note ("" when all is well): no report, not
     there, or cut off. A file may be given instead of a folder. Symbolic links to folders are not followed."""
     if root.is_file():
         return _find_file(root)
