@@ -53,7 +53,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Show the operations of REPORT: calls of a software layer, with cycles over all recorded runs, code, floating
-    point operations, exchanged bytes and memory of everything created under them. Rows add up to the report's totals."""
+    point operations, exchanged bytes and memory of everything created under them. Rows add up to the
+    report's totals."""
     from popvision.answers.operations import operations_answer
     from popvision.answers.page import Page
 
