@@ -109,8 +109,8 @@ def _register(store: GraphStore, type_: VertexType) -> bool:
         # Fields and constraints are those of the description, as vertices may have been added already.
         store.supplied[type_.name] = types[type_.name] = _with_code(known, type_)
         return True
-    if same and type_.awaits_code and not known.awaits_code:
-        return False
+    if same and type_.awaits_code:
+        return False  # declared again as external: the code is that of `known`, or still to come
     if not same or known.compiled is not None or type_.compiled is not None:
         raise graph_object_load_error(f"Another codelet is registered as '{type_.name}'; rename one of the two.")
     return False

@@ -13,6 +13,7 @@ from simulator.poplar import (
     FLOAT,
     HALF,
     Graph,
+    graph_object_load_error,
     link_error,
     memory_elem_constraints_error,
     parse_error,
@@ -70,6 +71,35 @@ def test_the_code_of_a_placeholder_is_a_class() -> None:
     source += " bool compute() { for (unsigned i = 0; i < in.size(); ++i) out[i] = in[i] * 6; return true; } }; }"
     bench.graph.addCodelets(io.StringIO(source))
     assert bench.run(["out"])[0].tolist() == [6, 12, 18]
+
+
+REDECLARED = (
+    HEAD
+    + """#include <poplar/HalfFloat.hpp>
+namespace ns { class Later : public Vertex { public:
+  static const bool isExternalCodelet = true;
+  Input<Vector<half>> in; Output<Vector<float, VectorLayout::ONE_PTR, 8>> out;
+  bool compute();
+}; }
+extern "C" void __runCodelet_ns__Later(ns::Later *vertex) {
+  for (unsigned i = 0; i < vertex->in.size(); ++i) vertex->out[i] = vertex->in[i] * 7;
+}
+"""
+)
+
+
+def test_a_source_may_declare_a_placeholder_again_as_external() -> None:
+    bench = Bench()
+    later(bench)
+    assert bench.graph.addCodelets(io.StringIO(REDECLARED)) is False
+    bench.graph.addCodeletPlaceholder(io.StringIO(PLACEHOLDER))
+    assert bench.run(["out"])[0].tolist() == [7, 14, 21]
+    other = Bench()
+    assert other.graph.addCodelets(io.StringIO(REDECLARED)) is True
+    later(other)
+    assert other.run(["out"])[0].tolist() == [7, 14, 21]
+    with pytest.raises(graph_object_load_error, match="Another codelet is registered as 'ns::Later'"):
+        other.graph.addCodeletPlaceholder(io.StringIO(PLACEHOLDER.replace("half", "float")))
 
 
 def test_constraints_keep_operands_in_memory_elements_apart(tmp_path) -> None:
