@@ -99,6 +99,7 @@ OWN_KEYS = {
     "liveness": ["live_also", "live_source", "live_filter", "live_view", "live_tab", "live_replica", "live_mark"],
     "program_tree": ["pt_root", "pt_search", "pt_tab"],
     "execution": ["mode", "bsp", "units", "find", "sel", "detail", "on"],
+    "exchange": ["xch_view", "xch_at", "xch_mark", "xch_to", "xch_order", "xch_unit", "xch_show", "xch_tab"],
 }
 
 

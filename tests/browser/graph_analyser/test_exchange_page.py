@@ -180,6 +180,25 @@ def test_keys_zoom_and_the_address_keeps_the_window(viewer: Viewer) -> None:
     viewer.page.wait_for_function("() => !new URLSearchParams(location.search).has('xch_at')")
 
 
+@pytest.mark.parametrize(
+    ("address", "window"),
+    [
+        ("0-99999.200-400", {"x0": 0, "x1": 8, "y0": 2, "y1": 4}),  # clipped to the tiles
+        ("90000-99999.200-400", {"x0": 0, "x1": 8, "y0": 0, "y1": 8}),  # beyond them
+        ("400-400.0-800", {"x0": 0, "x1": 8, "y0": 0, "y1": 8}),  # empty
+    ],
+)
+def test_a_window_in_the_address_is_clipped_to_the_tiles(viewer: Viewer, address: str, window: dict[str, int]) -> None:
+    viewer.go("eight", f"xch_at={address}")
+    assert viewer.page.evaluate("() => popvision.exchange.current.view") == window
+
+
+def test_a_word_of_the_language_in_the_address_names_no_drawing(viewer: Viewer) -> None:
+    viewer.go("eight", "xch_view=constructor&xch_show=toString")
+    assert viewer.page.evaluate("() => popvision.exchange.current.layer.name") == "matrix"
+    assert viewer.page.evaluate("() => popvision.exchange.current.quantity") == "received"
+
+
 def test_floor_plan_and_plot_by_tile(viewer: Viewer) -> None:
     viewer.go("eight", "xch_view=plan&tiles=0")
     assert "guess" in viewer.page.inner_text("#xch-note")

@@ -5,16 +5,23 @@ const exchangeAxes = (() => {
 
   const { roundTicks } = popvision.canvas;
 
-  const whole = (first, last, most) => roundTicks(first, last, most).filter((at) => Number.isInteger(at) && at < last);
+  const tilePositions = (first, last, most) =>
+    roundTicks(first, last, most).filter((at) => Number.isInteger(at) && at < last);
 
-  function axisX(pen, board, title, name) {
+  /* Labels of positions are tile numbers. */
+  function tileText(board, position) {
+    const tile = popvision.exchange.tileNear(board.data, position);
+    return tile === undefined ? "" : tile.toLocaleString("en-US");
+  }
+
+  function axisX(pen, board, title) {
     const { area, view, colours } = board,
       bottom = area.y + area.height;
     pen.line(area.x, bottom, area.x + area.width, bottom, colours["line-strong"]);
-    for (const at of whole(view.x0, view.x1, Math.max(2, area.width / 90))) {
+    for (const at of tilePositions(view.x0, view.x1, Math.max(2, area.width / 90))) {
       const x = board.x(at + 0.5);
       pen.line(x, bottom, x, bottom + 4, colours["line-strong"]);
-      pen.text(name(at).toLocaleString("en-US"), x, bottom + 12, colours.axis, "center");
+      pen.text(tileText(board, at), x, bottom + 12, colours.axis, "center");
     }
     const order =
       board.selection.xch_order === "hardware"
@@ -23,12 +30,12 @@ const exchangeAxes = (() => {
     pen.text(title + order, area.x + area.width / 2, bottom + 27, colours.axis, "center", 12);
   }
 
-  function axisY(pen, board, title, name) {
+  function axisY(pen, board, title) {
     const { area, view, colours } = board;
-    for (const at of whole(view.y0, view.y1, Math.max(2, area.height / 40))) {
+    for (const at of tilePositions(view.y0, view.y1, Math.max(2, area.height / 40))) {
       const y = board.y(at + 0.5);
       pen.line(area.x - 4, y, area.x, y, colours["line-strong"]);
-      pen.text(name(at).toLocaleString("en-US"), area.x - 7, y, colours.axis, "right");
+      pen.text(tileText(board, at), area.x - 7, y, colours.axis, "right");
     }
     pen.text(title, area.x - 58, area.y - 14, colours.axis, "left", 12);
   }

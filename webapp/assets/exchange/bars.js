@@ -66,16 +66,16 @@ const exchangeBars = (() => {
         first = Math.floor(view.x0),
         last = Math.min(values.length, Math.ceil(view.x1));
       const step = Math.max(1, Math.ceil((last - first) / area.width));
-      const found = [];
+      const columns = [];
       for (let at = first; at < last; at += step) {
         let most = 0;
         for (let position = at; position < Math.min(last, at + step); position += 1) {
           const value = values[this.data.tileAt[position]];
           if (Math.abs(value) > Math.abs(most)) most = value;
         }
-        found.push([at, Math.min(last, at + step), most]);
+        columns.push([at, Math.min(last, at + step), most]);
       }
-      return found;
+      return columns;
     }
 
     paint(pen) {
@@ -118,12 +118,7 @@ const exchangeBars = (() => {
       });
       this.paintWorst(pen, y);
       this.paintLegend(pen);
-      exchange.axisX(
-        pen,
-        board,
-        "Tile",
-        (position) => this.data.tileAt[Math.min(position, this.data.tileAt.length - 1)],
-      );
+      exchange.axisX(pen, board, "Tile");
       const cursor = this.cursor();
       if (cursor && cursor.x >= board.view.x0 && cursor.x < board.view.x1)
         pen.box(board.x(cursor.x + 0.5) - 0.75, area.y, 1.5, area.height, colours.accent);
@@ -192,11 +187,12 @@ const exchangeBars = (() => {
     }
 
     away(mark, cursor) {
-      const [there, here] = [mark, cursor].map((place) => this.data.tileAt[Math.floor(place.x)]);
+      const [marked, selected] = [mark, cursor].map((place) => exchange.tileNear(this.data, place.x));
+      if (marked === undefined || selected === undefined) return [];
       const text = (value) => this.text(value).replace("+", "");
       return this.series.map(
         ([field, label]) =>
-          label + " " + this.board.more(this.data.arrays[field][here], this.data.arrays[field][there], text),
+          label + " " + this.board.more(this.data.arrays[field][selected], this.data.arrays[field][marked], text),
       );
     }
 
@@ -204,11 +200,11 @@ const exchangeBars = (() => {
       return { x: Math.max(0, Math.min(this.data.header.tiles - 1, cursor.x + dx)), y: 0 };
     }
     patch(cursor) {
-      const tile = this.data.tileAt[Math.floor(cursor.x)];
+      const tile = exchange.tileNear(this.data, cursor.x);
       return tile === undefined ? null : { tiles: tile, xch_to: null };
     }
     describe(cursor) {
-      const tile = this.data.tileAt[Math.floor(cursor.x)];
+      const tile = exchange.tileNear(this.data, cursor.x);
       return tile === undefined ? [] : this.board.describeTile(tile);
     }
   }

@@ -7,6 +7,7 @@
 (() => {
   "use strict";
   const { canvas, exchange } = popvision;
+  /** @type {Record<string, () => any>} */
   const LAYERS = {
     matrix: () => exchange.MatrixLayer,
     plan: () => exchange.PlanLayer,
@@ -30,6 +31,7 @@
     "series-3",
     "series-4",
   ];
+  /** @type {Record<string, string>} */
   const LABELS = {
     received: "Received",
     sent: "Sent",
@@ -54,6 +56,13 @@
         Object.assign(document.createElement("div"), { className: "exchange-measured" }),
       );
       this.waiting = 0;
+      this.view = { x0: 0, x1: 1, y0: 0, y1: 1 };
+      /** @type {Record<string, any>} */
+      this.layers = {};
+      /** @type {Record<string, string>} */
+      this.colours = {};
+      /** @type {any} */
+      this.layer = null;
       this.selection = popvision.selection();
       this.loop = new canvas.FrameLoop(() => this.draw());
       const listeners = (this.listeners = new canvas.Listeners());
@@ -92,29 +101,34 @@
 
     /* Set the layer and the window from the URL. */
     place() {
+      this.layer = null;
       if (!this.data.rank) return;
-      const name = LAYERS[this.selection.xch_view]
+      const name = Object.hasOwn(LAYERS, this.selection.xch_view)
         ? this.selection.xch_view
         : this.data.header.reason && !this.selection.xch_view && !this.data.header.signed
           ? "tiles"
           : "matrix";
       if (!this.layers[name]) this.layers[name] = new (LAYERS[name]())(this);
       this.layer = this.layers[name];
-      const { width, height } = this.layer.whole;
-      const found = /^(\d+)-(\d+)\.(\d+)-(\d+)$/.exec(this.selection.xch_at || "");
-      const [x0, x1, y0, y1] = found ? found.slice(1).map((text) => Number(text) / 100) : [0, width, 0, height];
-      this.areaKept = null;
-      this.view =
-        x0 < x1 && y0 < y1 && x1 <= width && y1 <= height
-          ? { x0, x1, y0, y1 }
-          : { x0: 0, x1: width, y0: 0, y1: height };
+      this.frameArea = null;
+      this.view = this.windowInAddress();
       this.announce();
+    }
+
+    /* xch_at clipped to the picture; all of it when the key is missing, malformed or outside. */
+    windowInAddress() {
+      const { width, height } = this.layer.whole;
+      const match = /^(\d+)-(\d+)\.(\d+)-(\d+)$/.exec(this.selection.xch_at || "");
+      const [x0, x1, y0, y1] = match ? match.slice(1).map((text) => Number(text) / 100) : [0, width, 0, height];
+      const clipped = { x0, x1: Math.min(x1, width), y0, y1: Math.min(y1, height) };
+      const isEmpty = clipped.x0 >= clipped.x1 || clipped.y0 >= clipped.y1;
+      return isEmpty ? { x0: 0, x1: width, y0: 0, y1: height } : clipped;
     }
 
     /* The picture's area in pixels of the host, cached for a frame. */
     get area() {
-      if (!this.areaKept) this.areaKept = this.measure();
-      return this.areaKept;
+      if (!this.frameArea) this.frameArea = this.measure();
+      return this.frameArea;
     }
 
     measure() {
@@ -154,15 +168,15 @@
     /* Show [x0, x1) x [y0, y1), clipped to the picture and at least a few cells wide. */
     setView(x0, x1, y0, y1) {
       const { width, height } = this.layer.whole;
-      const fit = (from, to, whole) => {
-        const wide = Math.min(whole, Math.max(Math.min(whole, 4), to - from)),
-          low = Math.max(0, Math.min(whole - wide, from));
+      const fit = (from, to, most) => {
+        const wide = Math.min(most, Math.max(Math.min(most, 4), to - from)),
+          low = Math.max(0, Math.min(most - wide, from));
         return [low, low + wide];
       };
       const [left, right] = fit(x0, x1, width),
         [up, down] = this.layer.flat ? [0, height] : fit(y0, y1, height);
       this.view = { x0: left, x1: right, y0: up, y1: down };
-      this.areaKept = null;
+      this.frameArea = null;
       window.clearTimeout(this.restTimer);
       this.restTimer = window.setTimeout(() => this.publish(), REST);
       this.schedule();
@@ -186,9 +200,9 @@
 
     pan(dx, dy) {
       const { x0, x1, y0, y1 } = this.view;
-      const keep = (by, from, to, whole) => Math.max(-from, Math.min(whole - to, by));
-      const moveX = keep(dx * (x1 - x0), x0, x1, this.layer.whole.width),
-        moveY = keep(dy * (y1 - y0), y0, y1, this.layer.whole.height);
+      const clip = (by, from, to, most) => Math.max(-from, Math.min(most - to, by));
+      const moveX = clip(dx * (x1 - x0), x0, x1, this.layer.whole.width),
+        moveY = clip(dy * (y1 - y0), y0, y1, this.layer.whole.height);
       this.setView(x0 + moveX, x1 + moveX, y0 + moveY, y1 + moveY);
     }
 
@@ -221,8 +235,8 @@
     /* ---- the mark: a tile, or a pair in the matrix; the cursor's values are compared with it ---- */
 
     get mark() {
-      const found = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(this.selection.xch_mark || "");
-      const tiles = found ? [Number(found[1]), Number(found[2] === undefined ? found[1] : found[2])] : [];
+      const match = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(this.selection.xch_mark || "");
+      const tiles = match ? [Number(match[1]), Number(match[2] === undefined ? match[1] : match[2])] : [];
       return tiles.length && tiles.every((tile) => tile < this.data.header.tiles)
         ? { tiles, place: this.layer.placeOf(...tiles) }
         : null;
@@ -249,9 +263,9 @@
     }
 
     /* "+12 B": the value at the cursor minus the value at the mark. */
-    more(here, there, text) {
-      const sign = here > there ? "+" : here < there ? "\u2212" : "";
-      return sign + text(Math.abs(here - there));
+    more(atCursor, atMark, text) {
+      const sign = atCursor > atMark ? "+" : atCursor < atMark ? "\u2212" : "";
+      return sign + text(Math.abs(atCursor - atMark));
     }
 
     paintMark(pen) {
@@ -282,7 +296,7 @@
     /* ---- the quantity of the floor plan, and a tile in words ---- */
 
     get quantity() {
-      return LABELS[this.selection.xch_show] ? this.selection.xch_show : "received";
+      return Object.hasOwn(LABELS, this.selection.xch_show) ? this.selection.xch_show : "received";
     }
     values() {
       return this.data.arrays[this.quantity];
@@ -337,7 +351,7 @@
     }
 
     draw() {
-      this.areaKept = null;
+      this.frameArea = null;
       const [width, height] = [this.host.clientWidth, this.host.clientHeight];
       if (!width || !height) return;
       const complete = !!this.data && (!this.layer || !!this.layer.reason || this.layer.update());

@@ -36,6 +36,17 @@ const exchangeData = (() => {
     return position === undefined ? null : position;
   }
 
+  /**
+   * The tile at a position of the order shown, the nearest one outside; undefined without tiles.
+   *
+   * @param {{ tileAt: Uint32Array }} data
+   * @param {number} position may be within a tile
+   * @returns {number | undefined}
+   */
+  function tileNear({ tileAt: tiles }, position) {
+    return tiles[Math.max(0, Math.min(Math.floor(position), tiles.length - 1))];
+  }
+
   /* Cells [row, row + rows) x [column, column + columns), counted in cells of `size` positions. */
   class Picture {
     constructor(size, row, rows, column, columns) {
@@ -100,6 +111,6 @@ const exchangeData = (() => {
   const loadPartners = (facts, program, tile) =>
     popvision.fetchPacked(`/data/${facts.key}/exchange/partners`, { program, tile });
 
-  return { query, positionOf, loadTiles, loadPicture, loadPartners, Picture };
+  return { query, positionOf, tileNear, loadTiles, loadPicture, loadPartners, Picture };
 })();
 Object.assign(popvision.exchange, exchangeData);

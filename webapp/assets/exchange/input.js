@@ -7,6 +7,11 @@ const exchangeInput = (() => {
 
   const ready = (board) => board.layer && !board.layer.reason;
 
+  function showAll(board) {
+    const { width, height } = board.layer.whole;
+    board.setView(0, width, 0, height);
+  }
+
   function keyDown(board, event) {
     if (!ready(board) || !canvas.isMeantFor(event, board.host)) return;
     const many = event.shiftKey ? 10 : 1;
@@ -18,7 +23,7 @@ const exchangeInput = (() => {
       right: () => board.pan(0.15, 0),
       next: () => board.step(1, 0),
       previous: () => board.step(-1, 0),
-      all: () => board.setView(0, board.layer.whole.width, 0, board.layer.whole.height),
+      all: () => showAll(board),
       fit: () => {
         const at = board.layer.cursor();
         if (at) board.setView(at.x - 8, at.x + 9, at.y - 8, at.y + 9);
@@ -90,7 +95,9 @@ const exchangeInput = (() => {
     listeners.on(host, "pointerleave", () => {
       board.tip.hidden = true;
     });
-    listeners.on(host, "dblclick", () => board.setView(0, board.layer.whole.width, 0, board.layer.whole.height));
+    listeners.on(host, "dblclick", () => {
+      if (ready(board)) showAll(board);
+    });
     listeners.on(host, "wheel", (event) => wheel(board, event), { passive: false });
   }
 

@@ -10,7 +10,8 @@ const exchangeMatrix = (() => {
     constructor(board) {
       this.board = board;
       this.picture = null;
-      this.asked = "";
+      this.requested = "";
+      this.requestedOf = null;
     }
 
     get data() {
@@ -46,16 +47,16 @@ const exchangeMatrix = (() => {
         columns = Math.min(last, Math.ceil(view.x1 / size)) - column;
       const now = this.picture;
       if (now && now.of === this.data && now.covers(size, row, rows, column, columns)) return true;
-      const asked = [size, row, rows, column, columns].join();
-      if (this.asked === asked && this.askedOf === this.data) return false;
-      this.asked = asked;
-      this.askedOf = this.data;
+      const request = [size, row, rows, column, columns].join();
+      if (this.requested === request && this.requestedOf === this.data) return false;
+      this.requested = request;
+      this.requestedOf = this.data;
       const picture = new exchange.Picture(size, row, rows, column, columns);
       picture.of = this.data;
       this.board.wait(
         exchange.loadPicture(this.board.facts, this.board.selection, this.data.header.program, picture),
-        (found) => {
-          if (this.asked === asked && this.askedOf === found.of) this.picture = found;
+        (loaded) => {
+          if (this.requested === request && this.requestedOf === loaded.of) this.picture = loaded;
         },
       );
       return false;
@@ -65,8 +66,8 @@ const exchangeMatrix = (() => {
       if (picture.image && picture.theme === popvision.theme()) return picture.image;
       const canvas = Object.assign(document.createElement("canvas"), { width: picture.columns, height: picture.rows });
       const pixels = exchange.pixels(picture.values, picture.largest, this.data.header.signed, exchange.packed(ground));
-      canvas
-        .getContext("2d")
+      popvision.canvas
+        .contextOf(canvas)
         .putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), picture.columns, picture.rows), 0, 0);
       picture.image = canvas;
       picture.theme = popvision.theme();
@@ -92,9 +93,8 @@ const exchangeMatrix = (() => {
         if (border > board.view.x0 && border < board.view.x1)
           pen.line(board.x(border), area.y, board.x(border), area.y + area.height, colours.ink, 1, [4, 3]);
       }
-      const tile = (position) => this.data.tileAt[Math.min(position, this.data.tileAt.length - 1)];
-      exchange.axisX(pen, board, "Destination tile", tile);
-      exchange.axisY(pen, board, "Source tile", tile);
+      exchange.axisX(pen, board, "Destination tile");
+      exchange.axisY(pen, board, "Source tile");
       this.paintCursor(pen);
     }
 
@@ -133,10 +133,11 @@ const exchangeMatrix = (() => {
 
     away(mark, cursor) {
       if (!this.picture || this.picture.of !== this.data) return [];
-      const [there, here] = [mark, cursor].map((place) => this.picture.at(place.y, place.x));
-      if (there === null || here === null) return ["outside the picture"];
+      const [marked, selected] = [mark, cursor].map((place) => this.picture.at(place.y, place.x));
+      if (marked === null || selected === null) return ["outside the picture"];
       return [
-        this.board.more(here, there, popvision.bytesText) + (this.picture.size > 1 ? " (cells of several pairs)" : ""),
+        this.board.more(selected, marked, popvision.bytesText) +
+          (this.picture.size > 1 ? " (cells of several pairs)" : ""),
       ];
     }
 
@@ -148,7 +149,7 @@ const exchangeMatrix = (() => {
     }
 
     patch(cursor) {
-      return { tiles: this.data.tileAt[Math.floor(cursor.y)], xch_to: this.data.tileAt[Math.floor(cursor.x)] };
+      return { tiles: exchange.tileNear(this.data, cursor.y), xch_to: exchange.tileNear(this.data, cursor.x) };
     }
 
     span(position) {
@@ -156,7 +157,7 @@ const exchangeMatrix = (() => {
         first = Math.floor(position / size) * size,
         last = Math.min(first + size, this.data.header.tiles) - 1;
       const hardware = this.board.selection.xch_order === "hardware";
-      if (first === last) return "tile " + number(this.data.tileAt[first]);
+      if (first === last) return "tile " + number(exchange.tileNear(this.data, first));
       return (hardware ? "positions " : "tiles ") + number(first) + " to " + number(last);
     }
 

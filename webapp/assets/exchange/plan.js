@@ -11,6 +11,8 @@ const exchangePlan = (() => {
     constructor(board) {
       this.board = board;
       this.partners = null;
+      this.cells = new Int32Array(0);
+      this.gridOf = null;
     }
 
     get data() {
@@ -66,8 +68,8 @@ const exchangePlan = (() => {
       this.wanted = wanted;
       this.partners = wanted ? undefined : null;
       if (!wanted) return true;
-      this.board.wait(exchange.loadPartners(this.board.facts, this.data.header.program, tile), (found) => {
-        if (this.wanted === wanted) this.partners = found;
+      this.board.wait(exchange.loadPartners(this.board.facts, this.data.header.program, tile), (partners) => {
+        if (this.wanted === wanted) this.partners = partners;
       });
       return false;
     }

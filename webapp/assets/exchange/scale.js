@@ -23,10 +23,10 @@ const exchangeScale = (() => {
   /* Pixels of ImageData (0xAABBGGRR); a value of 0 has the colour `ground`. */
   function pixels(values, largest, signed, ground) {
     const scale = popvision.colourScale(signed ? "diverging" : "sequential");
-    const found = new Uint32Array(values.length).fill(ground);
+    const colours = new Uint32Array(values.length).fill(ground);
     for (let at = 0; at < values.length; at += 1)
-      if (values[at]) found[at] = scale[Math.round(255 * exchange.share(values[at], largest, signed))];
-    return found;
+      if (values[at]) colours[at] = scale[Math.round(255 * exchange.share(values[at], largest, signed))];
+    return colours;
   }
 
   const colour = (value, largest, signed, ground, linear) =>
