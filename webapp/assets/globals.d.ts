@@ -115,6 +115,30 @@ interface Pen {
 }
 type Align = "left" | "center" | "right";
 
+/** A row of the host timeline (timeline/rows.js); `top` and `height` in pixels once it has a place. */
+interface TimelineRow {
+  id: string;
+  kind: string;
+  title: string;
+  depth: number;
+  top: number;
+  height: number;
+  open: boolean;
+  foldable?: boolean;
+  pinnable?: boolean;
+  isPinned?: boolean;
+  under?: string;
+  threads?: number[];
+  lanes?: number;
+  instants?: number;
+}
+interface RowLayout {
+  pinned: TimelineRow[];
+  rows: TimelineRow[];
+  pinnedHeight: number;
+  height: number;
+}
+
 declare namespace Canvas {
   type Viewport = InstanceType<typeof canvasViewport.Viewport>;
   type Listeners = InstanceType<typeof canvasFrameLoop.Listeners>;

@@ -33,6 +33,7 @@ const popvisionCore = (() => {
   const root = document.documentElement;
   const listeners = new Set();
   let current = read(window.location.search);
+  /** @type {string | null} */
   let lastPath = null;
   let turn = 0;
 
@@ -233,7 +234,7 @@ const popvisionCore = (() => {
         listeners.delete(listener);
       };
     },
-    theme: () => root.dataset.theme,
+    theme: () => root.dataset.theme || "light",
     themeChoice: () => root.dataset.themeChoice,
     token: (name) =>
       getComputedStyle(root)

@@ -28,6 +28,9 @@ const executionBars = (() => {
       this.busy = false;
       this.mode = "";
       this.painted = null;
+      /** @type {Map<string, number[]>} */
+      this.families = new Map();
+      this.cells = popvision.canvas.makeCanvas(1, 1);
     }
 
     get levels() {
@@ -41,10 +44,10 @@ const executionBars = (() => {
       const data = this.data;
       return (
         data !== null &&
-        data.asked.pitch === viewport.pitch &&
+        data.requested.pitch === viewport.pitch &&
         data.mode === this.mode &&
-        data.asked.first <= viewport.first &&
-        data.asked.first + data.asked.columns >= viewport.first + viewport.width
+        data.requested.first <= viewport.first &&
+        data.requested.first + data.requested.columns >= viewport.first + viewport.width
       );
     }
 
@@ -52,16 +55,16 @@ const executionBars = (() => {
        still covers the window is good enough until the movement ends. */
     update(viewport, moving) {
       const covered = this.covers(viewport);
-      if (
-        !this.busy &&
-        (covered ? this.nearsEdge(viewport, this.data.margin / 2) : !moving || !this.nearlyCovers(viewport))
-      )
+      if (!this.busy && (covered ? this.nearsEdge(viewport) : !moving || !this.nearlyCovers(viewport)))
         this.request(viewport);
       return covered;
     }
 
-    nearsEdge(viewport, least) {
-      const { first, columns } = this.data.asked; // those of the answer may be coarser
+    /* Whether less than half of the margin is left on a side of the window. */
+    nearsEdge(viewport) {
+      if (!this.data) return false;
+      const { first, columns } = this.data.requested; // those of the answer may be coarser
+      const least = this.data.margin / 2;
       const last = Math.floor((viewport.total * popvision.canvas.GRAIN) / viewport.pitch);
       const before = viewport.first - first,
         after = first + columns - viewport.first - viewport.width;
@@ -71,7 +74,7 @@ const executionBars = (() => {
     nearlyCovers(viewport) {
       const data = this.data;
       if (!data || data.mode !== this.mode) return false;
-      const { pitch, first, columns } = data.asked,
+      const { pitch, first, columns } = data.requested,
         ratio = pitch / viewport.pitch;
       return (
         ratio > 0.75 &&
@@ -105,7 +108,7 @@ const executionBars = (() => {
         // An answer that would be too large comes in coarser columns than were asked for.
         const { pitch: drawn, first: from, columns: count } = data.header;
         this.data = Object.assign(data, {
-          asked: { pitch, first, columns },
+          requested: { pitch, first, columns },
           pitch: drawn,
           first: from,
           columns: count,
@@ -113,7 +116,7 @@ const executionBars = (() => {
           margin,
         });
         this.painted = null;
-        this.sort();
+        this.families = this.rowsByFamily(data.arrays.kind);
       } catch (problem) {
         execution.complain(problem);
         await popvision.retryPause();
@@ -123,31 +126,34 @@ const executionBars = (() => {
     }
 
     /* Rows of each family together, so that a colour is set once. */
-    sort() {
-      const { kind } = this.data.arrays;
-      this.families = new Map();
+    rowsByFamily(kind) {
+      /** @type {Map<string, number[]>} */
+      const families = new Map();
       for (let row = 0; row < kind.length; row += 1) {
         const family = familyOf(kind[row], this.facts.families);
-        if (!this.families.has(family)) this.families.set(family, []);
-        this.families.get(family).push(row);
+        const rows = families.get(family);
+        if (rows) rows.push(row);
+        else families.set(family, [row]);
       }
+      return families;
     }
 
     /* `options`: {labels, small}; false leaves out the names in bars, or the cells of merged bars. */
     draw(draw, palette, viewport, top, options) {
-      if (!this.data) return;
-      this.drawBars(draw, palette, viewport, top);
-      if (options.small) this.drawCells(draw, palette, viewport, top);
-      if (options.labels) this.drawLabels(draw, palette, viewport, top);
-      this.drawLanes(draw, palette, viewport, top);
+      const { data } = this;
+      if (!data) return;
+      this.drawBars(data, draw, palette, viewport, top);
+      if (options.small) this.drawCells(data, draw, palette, viewport, top);
+      if (options.labels) this.drawLabels(data, draw, palette, viewport, top);
+      this.drawLanes(data, draw, palette, viewport, top);
     }
 
     /* A dashed line between the lanes of overlapped I/O. */
-    drawLanes(draw, palette, viewport, top) {
+    drawLanes(data, draw, palette, viewport, top) {
       draw.strokeStyle = palette.plain.ink;
       draw.setLineDash([6, 4]);
       draw.beginPath();
-      for (const level of this.data.header.lanes.slice(1)) {
+      for (const level of data.header.lanes.slice(1)) {
         draw.moveTo(0, top + level * ROW - 0.5);
         draw.lineTo(viewport.width, top + level * ROW - 0.5);
       }
@@ -161,8 +167,8 @@ const executionBars = (() => {
     }
 
     /* Pixels of bar `row`, cut to the canvas; null when it lies outside. */
-    span(row, viewport) {
-      const { begin, end } = this.data.arrays;
+    span(data, row, viewport) {
+      const { begin, end } = data.arrays;
       const left = viewport.x(begin[row]),
         right = viewport.x(end[row]);
       if (right < 0 || left > viewport.width) return null;
@@ -170,14 +176,14 @@ const executionBars = (() => {
       return [x, Math.max(1, Math.round(Math.min(right, viewport.width + 4)) - x)];
     }
 
-    drawBars(draw, palette, viewport, top) {
-      const { level } = this.data.arrays;
+    drawBars(data, draw, palette, viewport, top) {
+      const { level } = data.arrays;
       for (const [family, rows] of this.shown(palette)) {
         const pattern = palette.pattern(draw, family);
         const wide = [];
         draw.fillStyle = palette.families[family].fill;
         for (const row of rows) {
-          const span = this.span(row, viewport);
+          const span = this.span(data, row, viewport);
           if (!span) continue;
           const width = span[1] > 3 ? span[1] - 1 : span[1];
           draw.fillRect(span[0], top + level[row] * ROW, width, ROW - 1);
@@ -188,29 +194,21 @@ const executionBars = (() => {
       }
     }
 
-    drawCells(draw, palette, viewport, top) {
-      if (this.painted !== palette) this.paintCells(palette);
-      const ratio = this.data.pitch / viewport.pitch;
+    drawCells(data, draw, palette, viewport, top) {
+      if (this.painted !== palette) this.paintCells(data, palette);
+      const ratio = data.pitch / viewport.pitch;
       draw.imageSmoothingEnabled = false;
-      draw.drawImage(
-        this.cells,
-        this.data.first * ratio - viewport.first,
-        top,
-        this.data.columns * ratio,
-        this.cells.height,
-      );
+      draw.drawImage(this.cells, data.first * ratio - viewport.first, top, data.columns * ratio, this.cells.height);
     }
 
     /* A merged cell is a pixel column filled from below with the shares of its classes, above a line at its foot. The
        cells of an answer are painted once and drawn as one picture. */
-    paintCells(palette) {
-      const { cell_level, cell_column, cell_shares, cell_group } = this.data.arrays;
-      const width = this.data.columns,
+    paintCells(data, palette) {
+      const { cell_level, cell_column, cell_shares, cell_group } = data.arrays;
+      const width = data.columns,
         room = ROW - 3;
-      this.cells = document.createElement("canvas");
-      this.cells.width = width;
-      this.cells.height = this.levels * ROW;
-      const target = this.cells.getContext("2d");
+      this.cells = popvision.canvas.makeCanvas(width, this.levels * ROW);
+      const target = popvision.canvas.contextOf(this.cells);
       const image = target.createImageData(width, this.cells.height);
       const out = new Uint32Array(image.data.buffer);
       const colours = ["group"].concat(execution.CLASSES).map((name) => palette.packed(palette.families[name].fill));
@@ -244,45 +242,41 @@ const executionBars = (() => {
       this.painted = palette;
     }
 
-    drawLabels(draw, palette, viewport, top) {
-      const { level, name } = this.data.arrays;
+    drawLabels(data, draw, palette, viewport, top) {
+      const { level, name } = data.arrays;
       draw.font = "11px " + palette.font;
       draw.textBaseline = "middle";
       for (const [family, rows] of this.shown(palette)) {
         draw.fillStyle = palette.families[family].ink;
         for (const row of rows) {
           if (name[row] < 0) continue;
-          const span = this.span(row, viewport);
+          const span = this.span(data, row, viewport);
           if (!span || span[1] < LABEL) continue;
           const x = Math.max(span[0], 0);
           const room = Math.min(span[0] + span[1], viewport.width) - x - 9;
           if (room > 12)
-            draw.fillText(
-              fitText(draw, this.data.header.names[name[row]], room),
-              x + 4,
-              top + level[row] * ROW + ROW / 2,
-            );
+            draw.fillText(fitText(draw, data.header.names[name[row]], room), x + 4, top + level[row] * ROW + ROW / 2);
         }
       }
     }
 
     /* What is at pixel x on a level: {bar}, {cell} or null. */
     hit(viewport, x, level) {
-      if (!this.data) return null;
-      const a = this.data.arrays;
-      const column = Math.floor(((viewport.first + x) * viewport.pitch) / this.data.pitch) - this.data.first;
+      const { data } = this;
+      if (!data) return null;
+      const a = data.arrays;
+      const column = Math.floor(((viewport.first + x) * viewport.pitch) / data.pitch) - data.first;
       for (let index = 0; index < a.cell_level.length; index += 1) {
-        if (a.cell_level[index] === level && a.cell_column[index] === column) return this.cell(index);
+        if (a.cell_level[index] === level && a.cell_column[index] === column) return this.cell(a, index);
       }
       const cycle = viewport.cycleAt(x + 0.5);
       for (let row = 0; row < a.level.length; row += 1) {
-        if (a.level[row] === level && a.begin[row] <= cycle && cycle < a.end[row]) return this.bar(row);
+        if (a.level[row] === level && a.begin[row] <= cycle && cycle < a.end[row]) return this.bar(data, row);
       }
       return null;
     }
 
-    cell(index) {
-      const a = this.data.arrays;
+    cell(a, index) {
       return {
         cell: {
           level: a.cell_level[index],
@@ -294,8 +288,8 @@ const executionBars = (() => {
       };
     }
 
-    bar(row) {
-      const a = this.data.arrays;
+    bar(data, row) {
+      const a = data.arrays;
       const kind = a.kind[row];
       return {
         bar: {
@@ -305,7 +299,7 @@ const executionBars = (() => {
           kind,
           first: a.first[row],
           last: a.last[row],
-          name: a.name[row] < 0 ? null : this.data.header.names[a.name[row]],
+          name: a.name[row] < 0 ? null : data.header.names[a.name[row]],
           family: kind === STREAM_COPY ? "host" : familyOf(kind, this.facts.families),
           leaf: kind < RUN,
         },
@@ -326,9 +320,9 @@ const executionBars = (() => {
   function fitText(draw, text, room) {
     const width = widthOf(draw, text);
     if (width <= room) return text;
-    const keep = Math.floor((text.length * (room - 8)) / width);
-    if (keep < 2) return keep < 1 ? "" : "…";
-    return text.slice(0, Math.ceil(keep / 2)) + "…" + text.slice(text.length - Math.floor(keep / 2));
+    const letters = Math.floor((text.length * (room - 8)) / width);
+    if (letters < 2) return letters < 1 ? "" : "…";
+    return text.slice(0, Math.ceil(letters / 2)) + "…" + text.slice(text.length - Math.floor(letters / 2));
   }
 
   const KIND = { GROUP, STREAM_COPY, RUN };

@@ -33,6 +33,7 @@ const executionBsp = (() => {
       this.ipu = ipu;
       this.changed = changed;
       this.layers = [];
+      this.changedScale = -SETTLE; /* when the scale last changed, ms */
       this.underWay = new Set();
       this.queue = [];
       this.opened = false;

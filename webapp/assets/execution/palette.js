@@ -32,9 +32,8 @@ const executionPalette = (() => {
   /* Lines or dots in the family's edge colour: the second channel beside colour. */
   function tile(kind, colour) {
     if (kind === "none") return null;
-    const canvas = document.createElement("canvas");
-    canvas.width = canvas.height = 8;
-    const draw = canvas.getContext("2d");
+    const canvas = popvision.canvas.makeCanvas(8, 8);
+    const draw = popvision.canvas.contextOf(canvas);
     draw.strokeStyle = draw.fillStyle = colour;
     draw.globalAlpha = 0.5;
     draw.lineWidth = 1;
@@ -127,10 +126,8 @@ const executionPalette = (() => {
 
     /* A canvas of packed pixels, row by row. Colours of recent pixels are looked up in a small table. */
     paint(pixels, columns, rows) {
-      const canvas = document.createElement("canvas");
-      canvas.width = columns;
-      canvas.height = rows;
-      const draw = canvas.getContext("2d");
+      const canvas = popvision.canvas.makeCanvas(columns, rows);
+      const draw = popvision.canvas.contextOf(canvas);
       const image = draw.createImageData(columns, rows);
       const out = new Uint32Array(image.data.buffer);
       for (let at = 0; at < pixels.length; at += 1) {

@@ -72,8 +72,9 @@ const executionToolbar = (() => {
     draw.fillStyle = trace.palette.families[family].fill;
     draw.fillRect(0, 0, 26, 14);
     const tile = trace.palette.families[family].tile;
-    if (tile) {
-      draw.fillStyle = draw.createPattern(tile, "repeat");
+    const pattern = tile && draw.createPattern(tile, "repeat");
+    if (pattern) {
+      draw.fillStyle = pattern;
       draw.fillRect(0, 0, 26, 14);
     }
     return canvas;

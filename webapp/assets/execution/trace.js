@@ -42,6 +42,8 @@ const executionTrace = (() => {
       this.restTimer = 0;
       this.loop = new canvas.FrameLoop((now) => this.step(now));
       this.listeners = new canvas.Listeners();
+      this.mouse = new execution.Mouse(this);
+      this.keyboard = new execution.Keyboard(this);
       this.start();
     }
 
@@ -66,8 +68,6 @@ const executionTrace = (() => {
       listeners.add(popvision.onSelect((selection) => this.apply(selection)));
       this.resize();
       this.apply(popvision.selection());
-      this.mouse = new execution.Mouse(this);
-      this.keyboard = new execution.Keyboard(this);
       if (this.isSource) execution.fillToolbar(this);
     }
 

@@ -169,8 +169,8 @@ const memoryAddressInput = (() => {
   document.addEventListener("click", (event) => {
     const button = popvision.closest(event, "[data-save-map]");
     /** @type {any} */
-    const host = button && document.querySelector(".address-map");
-    if (!host || !host.addressMap || !host.addressMap.data) return;
+    const host = document.querySelector(".address-map");
+    if (!button || !host || !host.addressMap || !host.addressMap.data) return;
     const kind = button.dataset.saveMap;
     const name = "tile-" + host.dataset.tile + "-addresses." + kind;
     if (kind === "svg") popvision.download(new Blob([host.addressMap.svg()], { type: "image/svg+xml" }), name);

@@ -21,6 +21,7 @@ const memoryAddressMap = (() => {
       this.data = null;
       /** @type {any} */
       this.box = null;
+      /** @type {{ address: number, index: number } | null} */
       this.cursor = null;
       this.hovering = 0; /* the timer of a pointer at rest */
       this.scale = 1;
@@ -228,26 +229,26 @@ const memoryAddressMap = (() => {
         address: Math.max(0, Math.min(Math.floor(address), Math.max(all.top, 1) - 1)),
         index: Math.max(0, Math.min(Math.floor(index), all.last - 1)),
       };
-      if (follow) this.follow();
+      if (follow) this.follow(this.cursor);
       this.draw();
       const now = this.cursor;
       try {
-        const found = await popvision.fetchJson(`/data/${this.host.dataset.key}/memory/at`, {
+        const place = await popvision.fetchJson(`/data/${this.host.dataset.key}/memory/at`, {
           tile: this.host.dataset.tile,
           address: now.address,
           index: now.index,
         });
         if (this.cursor !== now) return;
-        this.place = found;
-        this.reading().textContent = sentence(found);
+        this.place = place;
+        this.reading().textContent = sentence(place);
       } catch (problem) {
         popvision.notice("Address map: " + problem.message);
       }
     }
 
     /* Bring the cursor into view, in the middle when it had left it. */
-    follow() {
-      const { cursor, view } = this;
+    follow(cursor) {
+      const { view } = this;
       const wide = view.last - view.first,
         high = view.top - view.bottom;
       const next = { first: view.first, last: view.last, bottom: view.bottom, top: view.top };
@@ -268,7 +269,8 @@ const memoryAddressMap = (() => {
 
     /* What was clicked: its variable and the index, for every view. */
     choose() {
-      if (!this.place) return;
+      if (!this.place || !this.cursor) return;
+      /** @type {Patch} */
       const patch = { liveness: this.cursor.index };
       if (this.place.variable >= 0) patch.variable = this.place.variable;
       popvision.select(patch);

@@ -4,16 +4,18 @@
    keys go to the nearest box. */
 (() => {
   "use strict";
+  const { canvas } = popvision;
   const NS = "http://www.w3.org/2000/svg";
   const LETTERS = 24;
+  const REST = 250; /* ms without movement before the URL follows */
   const MOST = 4,
     LEAST = 0.05;
 
   function make(name, attributes, parent) {
-    const made = document.createElementNS(NS, name);
-    for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
-    if (parent) parent.appendChild(made);
-    return made;
+    const element = document.createElementNS(NS, name);
+    for (const [key, value] of Object.entries(attributes || {})) element.setAttribute(key, value);
+    if (parent) parent.appendChild(element);
+    return element;
   }
 
   /* Cut the middle of a name: its end tells operations apart, its beginning says where they are. */
@@ -57,6 +59,9 @@
     constructor(host, data) {
       this.host = host;
       this.data = data;
+      /** @type {number[]} scale, left and top of the drawing */
+      this.view = [1, 0, 0];
+      this.timer = 0;
       this.svg = make("svg", { class: "ops-svg", role: "presentation" });
       const defs = make("defs", {}, this.svg);
       for (const name of ["arrow", "arrow-near"]) {
@@ -82,8 +87,14 @@
       this.nodes = data.nodes.map((node, at) => this.node(node, at));
       host.appendChild(this.svg);
       this.current = 0;
-      this.look();
+      this.view = this.viewInAddress() || this.fit();
+      this.draw();
       this.follow(popvision.selection());
+    }
+
+    stop() {
+      window.clearTimeout(this.timer);
+      this.svg.remove();
     }
 
     edge(edge) {
@@ -161,11 +172,11 @@
       ];
     }
 
-    look() {
+    /* ops_zoom, null when it is missing or malformed. */
+    viewInAddress() {
       const parts = (popvision.selection().ops_zoom || "").split(",").map(Number);
-      const known = parts.length === 3 && parts.every(Number.isFinite) && parts[0] >= LEAST && parts[0] <= MOST;
-      this.view = known ? parts : this.fit();
-      this.draw();
+      const isView = parts.length === 3 && parts.every(Number.isFinite) && parts[0] >= LEAST && parts[0] <= MOST;
+      return isView ? parts : null;
     }
 
     draw() {
@@ -177,21 +188,20 @@
       this.view = view;
       this.draw();
       window.clearTimeout(this.timer);
-      const where = window.location.pathname;
+      const page = window.location.pathname;
       this.timer = window.setTimeout(() => {
-        if (this.host.isConnected && window.location.pathname === where)
+        if (this.host.isConnected && window.location.pathname === page)
           popvision.select({
             ops_zoom: [view[0].toFixed(3), Math.round(view[1]), Math.round(view[2])].join(","),
           });
-      }, 250);
+      }, REST);
     }
 
-    zoom(by, x, y) {
-      const box = this.host.getBoundingClientRect();
-      const [px, py] = [x === undefined ? box.width / 2 : x, y === undefined ? box.height / 2 : y];
+    /* What lies at `point` stays there; by default the middle. */
+    zoom(factor, point = { x: this.host.clientWidth / 2, y: this.host.clientHeight / 2 }) {
       const [scale, left, top] = this.view;
-      const next = Math.max(LEAST, Math.min(MOST, scale * by));
-      this.moved([next, px - ((px - left) * next) / scale, py - ((py - top) * next) / scale]);
+      const next = Math.max(LEAST, Math.min(MOST, scale * factor));
+      this.moved([next, point.x - ((point.x - left) * next) / scale, point.y - ((point.y - top) * next) / scale]);
     }
 
     pan(x, y) {
@@ -224,12 +234,12 @@
 
     /* The nearest box in a direction; distance to the side counts twice. */
     step(dx, dy) {
-      const here = this.data.nodes[this.current];
+      const from = this.data.nodes[this.current];
       let best = -1,
         least = Infinity;
       this.data.nodes.forEach((node, at) => {
-        const along = (node.x - here.x) * dx + (node.y - here.y) * dy;
-        const aside = Math.abs((node.x - here.x) * dy) + Math.abs((node.y - here.y) * dx);
+        const along = (node.x - from.x) * dx + (node.y - from.y) * dy;
+        const aside = Math.abs((node.x - from.x) * dy) + Math.abs((node.y - from.y) * dx);
         if (along > 1 && along + 2 * aside < least) {
           least = along + 2 * aside;
           best = at;
@@ -259,7 +269,7 @@
     follow(selection) {
       this.nodes.forEach((group, at) => {
         const node = this.data.nodes[at];
-        const is =
+        const isSelected =
           node.program >= 0
             ? selection.program === String(node.program)
             : node.variable >= 0
@@ -267,116 +277,115 @@
               : node.context >= 0 && selection.ops_at
                 ? selection.ops_at === String(node.context)
                 : ["operation", "group", "rest"].includes(node.kind) && selection.ops_name === node.name;
-        group.classList.toggle("chosen", is);
-        group.setAttribute("aria-pressed", is ? "true" : "false");
+        group.classList.toggle("chosen", isSelected);
+        group.setAttribute("aria-pressed", isSelected ? "true" : "false");
       });
     }
   }
 
   const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-  function keys(graph, event) {
+  function keyDown(graph, event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const step = STEPS[event.key];
+    const meaning = popvision.keyOf(event);
     if (step) graph.step(...step);
     else if (event.key === "Enter" || event.key === " ") graph.choose(graph.current);
-    else if (event.key === "+" || event.key === "=" || event.key === "w") graph.zoom(1.25);
-    else if (event.key === "-" || event.key === "s") graph.zoom(0.8);
-    else if (event.key === "a") graph.pan(80, 0);
-    else if (event.key === "d") graph.pan(-80, 0);
+    else if (event.key === "+" || event.key === "=" || meaning === "zoom-in") graph.zoom(1.25);
+    else if (event.key === "-" || meaning === "zoom-out") graph.zoom(0.8);
+    else if (meaning === "left") graph.pan(80, 0);
+    else if (meaning === "right") graph.pan(-80, 0);
     else if (event.key === "PageUp") graph.pan(0, 200);
     else if (event.key === "PageDown") graph.pan(0, -200);
-    else if (event.key === "0") graph.reset();
+    else if (meaning === "all") graph.reset();
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  function pointers(graph) {
-    const host = graph.host;
-    const at = (event) => {
-      const box = popvision.closest(event, "[data-at]");
-      return box ? Number(box.dataset.at) : null;
-    };
-    let drag = null;
-    host.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        const box = host.getBoundingClientRect();
-        graph.zoom(Math.pow(1.0015, -event.deltaY), event.clientX - box.left, event.clientY - box.top);
-      },
-      { passive: false },
-    );
-    host.addEventListener("pointerdown", (event) => {
-      drag = { x: event.clientX, y: event.clientY, far: false };
-    });
-    host.addEventListener("pointermove", (event) => {
-      if (!drag || !event.buttons) {
-        graph.near(at(event));
-        return;
-      }
-      const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
-      if (!drag.far && Math.hypot(dx, dy) < 4) return;
-      drag = { x: event.clientX, y: event.clientY, far: true };
-      graph.pan(dx, dy);
-    });
-    host.addEventListener("click", (event) => {
-      const far = drag && drag.far;
-      drag = null;
-      if (far || at(event) === null) return;
-      graph.focus(at(event));
-      graph.choose(at(event));
-    });
-    host.addEventListener("dblclick", (event) => {
-      if (at(event) !== null && graph.data.nodes[at(event)].program < 0) popvision.operations.open();
-    });
-    host.addEventListener("focusin", (event) => {
-      if (at(event) !== null) {
-        graph.current = at(event);
-        graph.near(at(event));
-      }
-    });
-    host.addEventListener("focusout", () => graph.near(null));
-    host.addEventListener("keydown", (event) => keys(graph, event));
+  /**
+   * The box at the target of an event: its place in the list of nodes, null beside boxes.
+   *
+   * @param {Event} event
+   */
+  function nodeAt(event) {
+    const box = popvision.closest(event, "[data-at]");
+    return box ? Number(box.dataset.at) : null;
   }
 
-  async function show(host) {
+  /* A drag moves the drawing, a click chooses a box, a double click opens what it shows. */
+  function listen(graph, listeners) {
+    const { host } = graph;
+    /** @type {number | null} */
+    let pressed = null; /* events of a captured pointer name the host, not the box */
+    canvas.followDrags(listeners, host, (begin, press) => {
+      let before = begin;
+      pressed = nodeAt(press);
+      return {
+        move: (point) => {
+          graph.pan(point.x - before.x, point.y - before.y);
+          before = point;
+        },
+        click: () => {
+          if (pressed === null) return;
+          graph.focus(pressed);
+          graph.choose(pressed);
+        },
+      };
+    });
+    listeners.on(host, "wheel", (event) => wheel(graph, event), { passive: false });
+    listeners.on(host, "pointermove", (event) => {
+      if (!event.buttons) graph.near(nodeAt(event));
+    });
+    listeners.on(host, "dblclick", () => {
+      if (pressed !== null && graph.data.nodes[pressed].program < 0) popvision.operations.open();
+    });
+    listeners.on(host, "focusin", (event) => {
+      const at = nodeAt(event);
+      if (at === null) return;
+      graph.current = at;
+      graph.near(at);
+    });
+    listeners.on(host, "focusout", () => graph.near(null));
+    listeners.on(host, "keydown", (event) => keyDown(graph, event));
+    listeners.on(host.parentElement, "click", (event) => {
+      const button = popvision.closest(event, "[data-ops-zoom]");
+      if (!button) return;
+      if (button.dataset.opsZoom === "fit") graph.reset();
+      else graph.zoom(button.dataset.opsZoom === "in" ? 1.25 : 0.8);
+    });
+    listeners.add(popvision.onSelect((selection) => graph.follow(selection)));
+    listeners.add(() => graph.stop());
+  }
+
+  function wheel(graph, event) {
+    event.preventDefault();
+    graph.zoom(Math.pow(1.0015, -canvas.wheelOf(event).y), canvas.pointIn(event, graph.host));
+  }
+
+  /* Fetch and draw; a sentence stands in the place of the graph when there is none. */
+  async function show(host, listeners) {
     const note = host.parentElement.querySelector(".ops-graph-note");
     const answer = await fetch(host.dataset.opsGraph, { headers: { Accept: "application/json" } });
     if (!answer.ok) {
       host.textContent = await answer.text();
       host.classList.add("ops-said");
-      return null;
+      return;
     }
     const data = await answer.json();
-    if (!host.isConnected) return null;
+    if (!host.isConnected) return;
     if (!data.nodes.length) {
       host.textContent = "There is nothing to draw: no operation touches a variable.";
       host.classList.add("ops-said");
-      return null;
+      return;
     }
     if (note && data.note) note.textContent = data.note;
-    const graph = new Graph(host, data);
-    pointers(graph);
-    return graph;
+    listen(new Graph(host, data), listeners);
   }
 
   popvision.mount(".ops-graph", (host) => {
-    let graph = null;
-    show(host).then((made) => {
-      graph = made;
-    });
-    const click = (event) => {
-      const button = popvision.closest(event, "[data-ops-zoom]");
-      if (!button || !graph) return;
-      if (button.dataset.opsZoom === "fit") graph.reset();
-      else graph.zoom(button.dataset.opsZoom === "in" ? 1.25 : 0.8);
-    };
-    host.parentElement.addEventListener("click", click);
-    const unfollow = popvision.onSelect((selection) => {
-      if (graph) graph.follow(selection);
-    });
-    return unfollow;
+    const listeners = new canvas.Listeners();
+    show(host, listeners);
+    return () => listeners.stop();
   });
 })();

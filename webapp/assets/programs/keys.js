@@ -29,7 +29,7 @@ const programsKeys = (() => {
   }
 
   function key(tree, event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !tree.shown) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !tree.shown.length) return;
     const page = Math.max(1, Math.floor(tree.scroller.clientHeight / popvision.programs.ROW) - 2);
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in moves) tree.moveBy(moves[event.key]);
@@ -62,7 +62,7 @@ const programsKeys = (() => {
 
   function command(tree, event) {
     const button = popvision.closest(event, "[data-tree]");
-    if (button && tree.rows) {
+    if (button && tree.rows.n) {
       const what = button.dataset.tree;
       if (what === "next" || what === "previous") tree.step(what === "next" ? 1 : -1);
       else tree.foldTo(what === "open" ? Infinity : Number(button.dataset.depth));

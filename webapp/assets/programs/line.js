@@ -68,16 +68,17 @@ const programsLine = (() => {
     const after = text.target ? text.target[field] : null;
     const both = known(before) && known(after);
     const difference = both ? after - before : null;
+    const change = difference === null ? null : before ? difference / before : difference ? null : 0;
     const cells = [
       cell("source", format(before, KINDS[field])),
       cell("target", format(after, KINDS[field])),
       cell("difference", format(difference, "signed" + (KINDS[field] === "integer" ? "" : "_" + KINDS[field]))),
-      cell("change", format(both && before ? difference / before : both && !difference ? 0 : null, "signed_percent")),
+      cell("change", format(change, "signed_percent")),
     ];
     cells[2].title = "target - source";
     cells[3].title = "(target - source) / source";
     for (const element of cells.slice(2)) {
-      if (difference) element.classList.add(difference > 0 ? "diff-more" : "diff-less");
+      if (difference !== null && difference !== 0) element.classList.add(difference > 0 ? "diff-more" : "diff-less");
       if (difference === 0) element.classList.add("zero");
     }
     return cells;
@@ -118,7 +119,7 @@ const programsLine = (() => {
     if (selected) line.classList.add("selected");
     else if (rows.side(row) !== 2 && tree.related.has(rows.program[row])) line.classList.add("related");
     if (rows.side(row)) line.classList.add(rows.side(row) === 1 ? "only-source" : "only-target");
-    if (tree.found.has(row)) line.classList.add("found");
+    if (tree.matches.has(row)) line.classList.add("found");
     const cells = rows.other
       ? differenceCells(tree.metric(), text)
       : Object.keys(KINDS).map((field) => cellElement(field, text, tree.texts.totals));

@@ -11,7 +11,12 @@ const programsTexts = (() => {
       this.query = query;
       this.arrived = arrived;
       this.turn = 0;
-      this.clear();
+      this.timer = 0;
+      /** @type {string[]} the keys of the latest call of want() */
+      this.wanted = [];
+      /** @type {Map<string, any>} */
+      this.texts = new Map();
+      this.totals = {};
     }
 
     clear() {
@@ -28,7 +33,7 @@ const programsTexts = (() => {
       this.wanted = keys;
       if (this.timer) return;
       this.timer = window.setTimeout(() => {
-        this.timer = null;
+        this.timer = 0;
         this.ask(this.wanted);
       }, DELAY);
     }

@@ -31,11 +31,17 @@
         () => this.query({}, ["ipu", "vs"]),
         () => this.draw(),
       );
-      this.found = new TreeSearch(document.querySelector(".tree-status"));
+      this.matches = new TreeSearch(document.querySelector(".tree-status"));
       this.related = new Set();
       this.cursor = 0;
       this.turn = 0;
+      this.root = Number(box.dataset.root);
+      this.rows = new TreeRows(new ArrayBuffer(4), false); /* none until the tree has arrived */
+      /** rows that no closed row hides, ascending */
+      this.shown = new Uint32Array(0);
       this.vs = popvision.selection().vs;
+      /** @type {(() => void)[]} */
+      this.stops = [];
       this.listen();
       this.hideColumns();
       this.load();
@@ -46,7 +52,7 @@
         target.addEventListener(name, handler);
         this.stops.push(() => target.removeEventListener(name, handler));
       };
-      this.stops = [popvision.onSelect((selection, patch) => this.changed(selection, patch))];
+      this.stops.push(popvision.onSelect((selection, patch) => this.changed(selection, patch)));
       on(this.scroller, "scroll", () => this.draw());
       on(this.scroller, "keydown", (event) => treeKeys.key(this, event));
       on(this.space, "click", (event) => treeKeys.click(this, event));
@@ -135,11 +141,10 @@
         this.scroller.scrollTop = align ? at - room / 3 : at < top ? at : at - room;
       }
       this.draw();
-      this.found.say(row);
+      this.matches.say(row);
     }
 
     draw() {
-      if (!this.shown) return;
       const top = this.scroller.scrollTop;
       const first = Math.max(0, Math.floor(top / ROW) - 6);
       const last = Math.min(this.shown.length, Math.ceil((top + this.scroller.clientHeight) / ROW) + 6);
@@ -191,7 +196,7 @@
     async follow(program, align) {
       this.related = new Set();
       this.sayRelated(null);
-      if (program === undefined || !this.rows) {
+      if (program === undefined || !this.rows.n) {
         this.draw();
         return;
       }
@@ -234,20 +239,20 @@
           popvision.notice(problem.message);
         }
       }
-      this.found.set(text, rows);
-      if (jump && rows.length) this.moveTo(this.found.next(this.cursor, 0), false);
+      this.matches.set(text, rows);
+      if (jump && rows.length) this.moveTo(this.matches.next(this.cursor, 0), false);
       else {
-        this.found.say(this.cursor);
+        this.matches.say(this.cursor);
         this.draw();
       }
     }
 
     /* The next or previous match; without a search the next or previous row that is shown. */
     step(direction) {
-      if (!this.shown) return;
-      const row = this.found.next(this.cursor, direction);
+      if (!this.shown.length) return;
+      const row = this.matches.next(this.cursor, direction);
       if (row >= 0) this.moveTo(row, false);
-      else if (!this.found.text.trim()) this.moveBy(direction);
+      else if (!this.matches.text.trim()) this.moveBy(direction);
     }
 
     moveBy(count) {
@@ -270,7 +275,7 @@
     }
 
     foldTo(depth) {
-      if (!this.rows) return;
+      if (!this.rows.n) return;
       this.rows.foldTo(depth);
       this.folded();
     }

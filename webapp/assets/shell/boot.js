@@ -12,8 +12,9 @@
   }
   const dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
   const theme = stored("popvision.theme");
-  root.dataset.themeChoice = theme === "light" || theme === "dark" ? theme : "auto";
-  root.dataset.theme = root.dataset.themeChoice !== "auto" ? theme : dark ? "dark" : "light";
+  const choice = theme === "light" || theme === "dark" ? theme : "auto";
+  root.dataset.themeChoice = choice;
+  root.dataset.theme = choice !== "auto" ? choice : dark ? "dark" : "light";
   // On a small screen, or one at twice its size, the page needs the width more than the names of the views do.
   const nav = stored("popvision.nav") || (window.innerWidth < 900 ? "narrow" : "wide");
   root.dataset.nav = nav === "narrow" ? "narrow" : "wide";

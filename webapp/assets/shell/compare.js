@@ -59,11 +59,12 @@
     for (const box of boxes()) {
       const place = chosen.indexOf(box.dataset.compare);
       box.setAttribute("aria-checked", String(place >= 0));
-      box.firstElementChild.textContent = place < 0 ? "" : place === 0 ? "S" : chosen.length > 2 ? String(place) : "T";
+      popvision.part(":scope > *", box).textContent =
+        place < 0 ? "" : place === 0 ? "S" : chosen.length > 2 ? String(place) : "T";
     }
     bar.hidden = chosen.length === 0;
     const names = chosen.map((key) => at[key].dataset.label);
-    bar.querySelector("[data-compare-chosen]").textContent =
+    popvision.part("[data-compare-chosen]", bar).textContent =
       chosen.length < 2
         ? "Source: " + (names[0] || "") + ". Choose another report to compare it with."
         : "Source: " + names[0] + ", " + (names.length > 2 ? "targets: " : "target: ") + names.slice(1).join(", ");
@@ -117,10 +118,9 @@
     remove.innerHTML = '<span class="icon icon-close"></span>';
     remove.addEventListener("click", () => {
       const list = line.parentElement;
-      keep(
-        name,
-        stored(name).filter((each) => !same(each, entry)),
-      );
+      const others = stored(name).filter((each) => !same(each, entry));
+      keep(name, others);
+      if (!list) return;
       fill(list);
       const next = list.querySelector("button");
       if (next) next.focus();

@@ -17,8 +17,8 @@ const shellFrame = (() => {
   function listOwnKeys() {
     /** @type {HTMLElement | null} */
     const own = document.querySelector("#page .view-shortcuts");
-    document.getElementById("view-shortcuts").innerHTML = own ? own.dataset.keys : "";
-    document.getElementById("own-shortcuts").hidden = !own;
+    popvision.part("#view-shortcuts").innerHTML = (own && own.dataset.keys) || "";
+    popvision.part("#own-shortcuts").hidden = !own;
   }
 
   function toggleDialog(id) {
@@ -93,7 +93,7 @@ const shellFrame = (() => {
     const skip = popvision.closest(event, ".skip-link");
     if (skip) {
       event.preventDefault();
-      document.getElementById("page").focus();
+      popvision.part("#page").focus();
       return;
     }
     const link = popvision.closest(event, "a[data-nav]");

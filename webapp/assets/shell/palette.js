@@ -7,6 +7,7 @@
   let entries = [];
   let chosen = 0;
   let reports = [];
+  /** @type {HTMLElement | null} */
   let before = null;
   const box = () => /** @type {HTMLInputElement} */ (popvision.part("#palette-box"));
   const list = () => popvision.part("#palette-list");
@@ -229,7 +230,7 @@
   }
 
   async function open() {
-    before = document.activeElement;
+    before = document.activeElement instanceof HTMLElement ? document.activeElement : null;
     box().value = "";
     chosen = 0;
     show();
@@ -309,7 +310,7 @@
 
   document.addEventListener("click", (event) => {
     const line = popvision.closest(event, "#palette-list [role=option]");
-    if (line) run(Array.from(line.parentElement.children).indexOf(line));
+    if (line) run(popvision.siblings(line).indexOf(line));
     else if (event.target instanceof HTMLDialogElement && event.target.open) event.target.close(); /* the backdrop */
   });
 

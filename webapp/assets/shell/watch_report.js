@@ -6,6 +6,7 @@
   "use strict";
   const EVERY = 4000; /* ms */
   let stamp = "";
+  /** @type {HTMLElement | null} */
   let looked = null; /* the page that the stamp belongs to */
   let dismissed = "";
   let asking = false;
@@ -22,7 +23,7 @@
   }
 
   function tell(text, canReload) {
-    const box = document.getElementById("growth");
+    const box = popvision.part("#growth");
     const line = document.createElement("span");
     line.textContent = text;
     const parts = [line];

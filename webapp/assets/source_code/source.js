@@ -3,6 +3,7 @@
    texts in blocks while scrolling. */
 (() => {
   "use strict";
+  const { canvas } = popvision;
   const ROW = 20;
   const BLOCK = 200;
   const METRICS = [
@@ -27,40 +28,45 @@
       this.live = box.querySelector(".code-live");
       this.problem = box.querySelector(".code-problem");
       this.turn = 0;
+      this.file = box.dataset.file;
+      this.metric = 0;
+      /** @type {number[]} maxima of the columns */
+      this.largest = [];
+      /** @type {number[]} rows with figures */
+      this.hot = [];
+      this.count = 0;
+      /** @type {Map<number, string>} lines by row */
+      this.texts = new Map();
+      /** @type {Set<number>} blocks of lines requested from the server */
+      this.requested = new Set();
       /** @type {any} */
       this.data = null;
       this.source = null;
       this.target = null;
       this.vs = popvision.selection().vs;
       this.cursor = 0;
-      this.reset();
-      this.stops = [popvision.onSelect((selection, patch) => this.changed(patch))];
-      this.scroller.addEventListener("scroll", () => this.draw());
-      this.scroller.addEventListener("keydown", (event) => this.key(event));
-      this.space.addEventListener("click", (event) => this.click(event));
-      this.observer = new ResizeObserver(() => this.draw());
-      this.observer.observe(this.scroller);
-      this.files = (event) => this.chooseFile(event);
-      document.addEventListener("click", this.files);
-      this.keys = (event) => this.pageKey(event);
-      document.addEventListener("keydown", this.keys);
-      const command = (title, run) => this.stops.push(popvision.commands.add({ title, run, group: "Source" }));
+      const listeners = (this.listeners = new canvas.Listeners());
+      listeners.add(popvision.onSelect((selection, patch) => this.changed(patch)));
+      listeners.on(this.scroller, "scroll", () => this.draw());
+      listeners.on(this.scroller, "keydown", (event) => this.key(event));
+      listeners.on(this.space, "click", (event) => this.click(event));
+      listeners.onResize(this.scroller, () => this.draw());
+      listeners.on(document, "click", (event) => this.chooseFile(event));
+      listeners.on(document, "keydown", (event) => this.pageKey(event));
+      const command = (title, run) => listeners.add(popvision.commands.add({ title, run, group: "Source" }));
       command("Next line with figures", () => this.step(1));
       command("Previous line with figures", () => this.step(-1));
       this.load();
     }
 
     stop() {
-      this.stops.forEach((stop) => stop());
-      this.observer.disconnect();
-      document.removeEventListener("click", this.files);
-      document.removeEventListener("keydown", this.keys);
+      this.listeners.stop();
     }
 
     reset() {
       this.count = 0;
       this.texts = new Map();
-      this.asked = new Set();
+      this.requested = new Set();
     }
 
     query() {
@@ -182,10 +188,10 @@
       const values = [0, 1].map((each) => (this.figuresOf(row, each) || [])[column]);
       if (values[0] === undefined && values[1] === undefined) return cell;
       if (side === 2) {
-        const there = this.data.compares && this.lineOf(row, 0) && this.lineOf(row, 1);
+        const isInBoth = this.data.compares && this.lineOf(row, 0) && this.lineOf(row, 1);
         const difference = (values[1] || 0) - (values[0] || 0);
-        cell.textContent = there ? popvision.format(difference, kind) : "\u2013";
-        if (there && difference) cell.classList.add(difference > 0 ? "diff-more" : "diff-less");
+        cell.textContent = isInBoth ? popvision.format(difference, kind) : "\u2013";
+        if (isInBoth && difference) cell.classList.add(difference > 0 ? "diff-more" : "diff-less");
         return cell;
       }
       const value = values[side];
@@ -209,8 +215,8 @@
     }
 
     async want(block) {
-      if (this.asked.has(block)) return;
-      this.asked.add(block);
+      if (this.requested.has(block)) return;
+      this.requested.add(block);
       const turn = this.turn;
       const query = this.query();
       query.set("from", String(block * BLOCK));

@@ -13,6 +13,10 @@ const timelineFlames = (() => {
       this.timeline = timeline;
       this.data = null;
       this.busy = false;
+      /** @type {Map<string, [number, number]>} rows of each lane, by "thread.depth" */
+      this.lanes = new Map();
+      /** @type {Map<number, [number, number]>} rows of the instants of each thread */
+      this.marks = new Map();
     }
 
     forget() {
@@ -51,7 +55,7 @@ const timelineFlames = (() => {
         const query = { from, to, width, threads: threads.join(","), hide };
         const answer = await popvision.fetchPacked(`/data/${this.timeline.facts.key}/timeline/blocks`, query);
         this.data = Object.assign(answer, { pitch, from, to: to - 1, hide, threads: new Set(threads) });
-        this.sort();
+        this.readRanges(answer.header);
       } catch (problem) {
         tl.complain(problem);
         await popvision.retryPause();
@@ -60,17 +64,17 @@ const timelineFlames = (() => {
       this.timeline.schedule();
     }
 
-    /* Rows of each lane, and of instants per thread. */
-    sort() {
+    /* Answers hold blocks lane by lane, and instants thread by thread. */
+    readRanges(header) {
       this.lanes = new Map();
       let at = 0;
-      for (const [thread, depth, count] of this.data.header.lanes) {
+      for (const [thread, depth, count] of header.lanes) {
         this.lanes.set(thread + "." + depth, [at, at + count]);
         at += count;
       }
       this.marks = new Map();
       at = 0;
-      for (const [thread, count] of this.data.header.instants) {
+      for (const [thread, count] of header.instants) {
         this.marks.set(thread, [at, at + count]);
         at += count;
       }
@@ -81,18 +85,18 @@ const timelineFlames = (() => {
     }
 
     draw(draw, row, top) {
-      if (!this.data) return;
+      const { data } = this;
+      if (!data) return;
       const base = top + (row.instants ? tl.FLAGS : 0);
       for (const thread of row.threads) {
         for (let depth = 0; depth < this.lanesOf(row); depth += 1)
-          this.drawLane(draw, thread, depth, base + depth * tl.LANE);
+          this.drawLane(data, draw, thread, depth, base + depth * tl.LANE);
       }
-      for (const thread of row.threads) this.drawMarks(draw, thread, top);
+      for (const thread of row.threads) this.drawMarks(data, draw, thread, top);
     }
 
     /* Left and right of a block in pixels. */
-    span(index, last, viewport) {
-      const { start, end } = this.data.arrays;
+    span({ start, end }, index, last, viewport) {
       let until = end[index];
       if (until - start[index] < SHORTEST) {
         until = start[index] + SHORTEST;
@@ -101,17 +105,17 @@ const timelineFlames = (() => {
       return [viewport.x(start[index]), viewport.x(until)];
     }
 
-    drawLane(draw, thread, depth, y) {
+    drawLane(data, draw, thread, depth, y) {
       const range = this.lanes.get(thread + "." + depth);
       if (!range) return;
       const { viewport, colours } = this.timeline;
-      const { start, end, busy, count, label, channel } = this.data.arrays;
+      const { start, end, busy, count, label, channel } = data.arrays;
       const height = tl.LANE - 1;
       const named = [];
       let edge = -1;
       draw.globalAlpha = 1;
-      for (let index = this.firstIn(range, viewport.from); index < range[1]; index += 1) {
-        const [left, right] = this.span(index, range[1], viewport);
+      for (let index = this.firstIn(end, range, viewport.from); index < range[1]; index += 1) {
+        const [left, right] = this.span(data.arrays, index, range[1], viewport);
         if (left > viewport.width) break;
         if (right < 0) continue;
         const x = Math.max(-2, left);
@@ -128,27 +132,27 @@ const timelineFlames = (() => {
         draw.globalAlpha = 1;
         if (width > LABEL && label[index] >= 0) named.push(index, x, width);
       }
-      this.drawLabels(draw, named, y);
+      this.drawLabels(data, draw, named, y);
     }
 
-    drawLabels(draw, named, y) {
+    drawLabels(data, draw, named, y) {
       draw.fillStyle = "#10131a";
       draw.textBaseline = "middle";
       draw.font = "11px " + this.timeline.palette.font;
       for (let at = 0; at < named.length; at += 3) {
         const x = Math.max(0, named[at + 1]);
         const room = named[at + 1] + named[at + 2] - x - 8;
-        const text = this.data.header.labels[this.data.arrays.label[named[at]]];
+        const text = data.header.labels[data.arrays.label[named[at]]];
         if (room > 12) draw.fillText(execution.fitText(draw, text, room), x + 4, y + tl.LANE / 2);
       }
     }
 
     /* Lollipops: a round head in the channel's colour on a stem. */
-    drawMarks(draw, thread, top) {
+    drawMarks(data, draw, thread, top) {
       const range = this.marks.get(thread);
       if (!range) return;
       const { viewport, colours, palette, chosen } = this.timeline;
-      const { mark_time, mark_channel, mark_position } = this.data.arrays;
+      const { mark_time, mark_channel, mark_position } = data.arrays;
       for (let index = range[0]; index < range[1]; index += 1) {
         const x = Math.round(viewport.x(mark_time[index]));
         if (x < -8 || x > viewport.width + 8) continue;
@@ -169,8 +173,7 @@ const timelineFlames = (() => {
       draw.lineWidth = 1;
     }
 
-    firstIn(range, from) {
-      const { end } = this.data.arrays;
+    firstIn(end, range, from) {
       let [low, high] = range;
       while (low < high) {
         const middle = (low + high) >> 1;
@@ -182,24 +185,25 @@ const timelineFlames = (() => {
 
     /* The block or instant of a row at pixel (x, y below the row's top): an object or null. */
     hit(row, x, y) {
-      if (!this.data) return null;
+      const { data } = this;
+      if (!data) return null;
       const base = row.instants ? tl.FLAGS : 0;
       for (const thread of row.threads) {
         if (y < base) {
-          const mark = this.markAt(thread, x);
+          const mark = this.markAt(data, thread, x);
           if (mark) return mark;
         } else {
           const depth = Math.floor((y - base) / tl.LANE);
-          const found = depth < this.lanesOf(row) ? this.blockAt(thread, depth, x) : null;
-          if (found) return found;
+          const block = depth < this.lanesOf(row) ? this.blockAt(data, thread, depth, x) : null;
+          if (block) return block;
         }
       }
       return null;
     }
 
-    markAt(thread, x) {
+    markAt(data, thread, x) {
+      const { mark_time, mark_channel, mark_position } = data.arrays;
       const range = this.marks.get(thread) || [0, 0];
-      const { mark_time, mark_channel, mark_position } = this.data.arrays;
       for (let index = range[1] - 1; index >= range[0]; index -= 1) {
         if (Math.abs(this.timeline.viewport.x(mark_time[index]) - x) <= 5) {
           return {
@@ -216,15 +220,15 @@ const timelineFlames = (() => {
       return null;
     }
 
-    blockAt(thread, depth, x) {
+    blockAt(data, thread, depth, x) {
       const range = this.lanes.get(thread + "." + depth);
       if (!range) return null;
       const { viewport } = this.timeline;
-      const a = this.data.arrays;
+      const a = data.arrays;
       let best = null,
         distance = 1.5;
-      for (let index = this.firstIn(range, viewport.cycleAt(x - 2)); index < range[1]; index += 1) {
-        const [left, right] = this.span(index, range[1], viewport);
+      for (let index = this.firstIn(a.end, range, viewport.cycleAt(x - 2)); index < range[1]; index += 1) {
+        const [left, right] = this.span(a, index, range[1], viewport);
         if (left > x + 2) break;
         const away = x < left ? left - x : x > right ? x - right : 0;
         if (away < distance || (away === 0 && !best)) {
@@ -242,7 +246,7 @@ const timelineFlames = (() => {
         busy: a.busy[best],
         count: a.count[best],
         channel: a.channel[best],
-        label: a.label[best] < 0 ? null : this.data.header.labels[a.label[best]],
+        label: a.label[best] < 0 ? null : data.header.labels[a.label[best]],
       };
     }
   }

@@ -109,6 +109,7 @@ const timelineRows = (() => {
 
   /* Visible rows with their places: {pinned: [...], rows: [...], pinnedHeight, height}. */
   function place(all, folded, pinned) {
+    /** @type {RowLayout} */
     const layout = { pinned: [], rows: [], pinnedHeight: 0, height: 0 };
     for (const id of pinned) {
       const row = all.find((each) => each.id === id && each.pinnable);

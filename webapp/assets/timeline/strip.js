@@ -42,8 +42,7 @@ const timelineStrip = (() => {
     }
 
     /* One pixel row per lane; with more lanes than pixels, the fullest lane of each pixel row. */
-    paint() {
-      const { columns, header, arrays } = this.data;
+    paint({ columns, header, arrays }) {
       const rows = Math.max(1, Math.min(header.lanes, HEIGHT - 8));
       const canvas = popvision.canvas.makeCanvas(columns, rows);
       const draw = popvision.canvas.contextOf(canvas);
@@ -68,7 +67,7 @@ const timelineStrip = (() => {
       draw.fillStyle = palette.plain.sunken;
       draw.fillRect(left, 4, viewport.width, HEIGHT - 8);
       if (this.data) {
-        this.picture = this.picture || this.paint();
+        this.picture = this.picture || this.paint(this.data);
         draw.imageSmoothingEnabled = false;
         const height = Math.min(HEIGHT - 8, this.picture.height * 6);
         draw.drawImage(this.picture, left, 4, viewport.width, height);

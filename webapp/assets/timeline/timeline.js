@@ -33,6 +33,8 @@ const timelineTimeline = (() => {
       this.corner.className = "tl-corner";
       host.append(this.names.box, this.corner, this.tip.box);
       this.scroll = 0;
+      /** @type {RowLayout} */
+      this.place = { pinned: [], rows: [], pinnedHeight: 0, height: 0 };
       this.pointer = this.measured = this.chosen = this.section = null;
       this.readSelection(popvision.selection());
       this.input = new tl.Input(this);
@@ -165,11 +167,11 @@ const timelineTimeline = (() => {
     /* What lies at a point: {row, ns, inside, event?} or null. */
     hit(point) {
       const x = point.x - NAMES;
-      const found = x >= 0 && x < this.viewport.width ? this.rowAt(point.y) : null;
-      if (!found) return null;
-      const inside = point.y - found.top;
-      const event = found.row.kind === "thread" ? this.flames.hit(found.row, x, inside) : null;
-      return { row: found.row, ns: this.viewport.cycleAt(x), inside, event };
+      const place = x >= 0 && x < this.viewport.width ? this.rowAt(point.y) : null;
+      if (!place) return null;
+      const inside = point.y - place.top;
+      const event = place.row.kind === "thread" ? this.flames.hit(place.row, x, inside) : null;
+      return { row: place.row, ns: this.viewport.cycleAt(x), inside, event };
     }
 
     /* ---- selection ---- */
@@ -238,7 +240,7 @@ const timelineTimeline = (() => {
       };
       this.choose(event);
       this.viewport.reveal(event.start, Math.max(event.end, event.start + 1));
-      const row = this.place.rows.find((each) => each.kind === "thread" && each.threads.includes(event.thread));
+      const row = this.place.rows.find((each) => each.threads && each.threads.includes(event.thread));
       if (row) {
         const y = row.top + Math.max(0, event.depth) * (row.open ? tl.LANE : 0);
         if (y < this.scroll || y + 3 * tl.LANE > this.scroll + this.room) this.scrollTo(y - this.room / 3);
@@ -324,7 +326,7 @@ const timelineTimeline = (() => {
     }
 
     step(now) {
-      if (!this.viewport.width || !this.place) return;
+      if (!this.viewport.width) return;
       if (this.input && this.input.hold(now)) this.schedule();
       const rows = this.inSight();
       const complete = this.update(rows);
@@ -363,10 +365,10 @@ const timelineTimeline = (() => {
             const hidden = this.hidden ? this.hidden.split(",").length : 0;
             this.corner.replaceChildren();
             const line = (text, name) => {
-              const made = document.createElement("div");
-              made.textContent = text;
-              if (name) made.className = name;
-              this.corner.append(made);
+              const element = document.createElement("div");
+              element.textContent = text;
+              if (name) element.className = name;
+              this.corner.append(element);
             };
             line("Events " + answer.events.toLocaleString("en-US"));
             line("Duration " + tl.length(Math.min(viewport.total - 1, to - 1) - from));

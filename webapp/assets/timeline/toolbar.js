@@ -85,10 +85,8 @@ const timelineToolbar = (() => {
   /* The drawing and the names in one PNG. */
   function save(timeline) {
     const { canvas, view, palette } = timeline;
-    const copy = document.createElement("canvas");
-    copy.width = canvas.width;
-    copy.height = canvas.height;
-    const draw = copy.getContext("2d");
+    const copy = popvision.canvas.makeCanvas(canvas.width, canvas.height);
+    const draw = popvision.canvas.contextOf(copy);
     draw.drawImage(canvas, 0, 0);
     draw.setTransform(view.scale, 0, 0, view.scale, 0, 0);
     draw.font = "12px " + palette.font;
