@@ -83,6 +83,7 @@ check: $(VENV)/.dev $(JS)/.installed
 	$(BIN)/lint-imports
 	$(NODE) $(JS)/prettier/bin/prettier.cjs --config jscheck/.prettierrc.json --log-level warn --check webapp/assets/globals.d.ts 'webapp/assets/**/*.js'
 	$(NODE) $(JS)/typescript/bin/tsc -p jscheck/tsconfig.json
+	$(NODE) $(JS)/typescript/bin/tsc -p jscheck/typed.json
 	$(NODE) $(JS)/eslint/bin/eslint.js --config jscheck/eslint.config.mjs webapp/assets
 
 bench: $(VENV)/.dev

@@ -70,6 +70,77 @@ type PopvisionShared = typeof sharedDom &
 
 declare var popvision: Popvision;
 
+/** What a key or the palette does (shell/commands.js). */
+interface Command {
+  title: string;
+  run: (event?: KeyboardEvent) => void;
+  key?: string;
+  keys?: string;
+  group?: string;
+  /** Where a report of that name lies. */
+  detail?: string;
+  when?: () => boolean;
+  hidden?: boolean;
+}
+/** "tile 5" in the palette: its words, and what it selects in which view; null = the view of now. */
+interface Jump {
+  words: string[];
+  noun: string;
+  view: string | null;
+  patch: (id: number) => Patch;
+}
+/** A report of the open folders (webapp/shell_routes.py). */
+interface ListedReport {
+  key: string;
+  kind: "report" | "trace";
+  name: string;
+  place: string;
+}
+/** The answer of /data/<key>/state; generation is null for a trace. */
+interface ReportState {
+  stamp: string;
+  generation: number | null;
+  identity?: string;
+  problem?: string;
+}
+/** Reports opened together, the source first (shell/compare.js). */
+interface RecentEntry {
+  keys: string[];
+  labels: string[];
+}
+/** A part of the page that waits for requests (shell/progress.js). */
+interface PageWait {
+  count: number;
+  /** performance.now() of the first request. */
+  since: number;
+  timer?: number;
+  bar?: HTMLElement;
+  text?: HTMLElement;
+}
+type ScaleKind = "sequential" | "diverging";
+/** A plot over positions: tiles, liveness indices or device cycles (shared/plots/axis.js describes the fields). */
+interface PositionPlot {
+  name: string;
+  view: string;
+  pick: string;
+  also: string;
+  count: number;
+  first: number;
+  order: number[] | null;
+  /** Liveness indices that a click selects where the axis is device time. */
+  ids: number;
+  peak?: number | null;
+  peaks?: number[];
+  mark?: string;
+  hits?: string;
+  /** `hits` decoded. */
+  bits?: Uint8Array;
+  span?: [string, string] | null;
+  fit?: [number, number] | null;
+  /** Facts of a heat map in the place of the plot (liveness/heat.js). */
+  heat?: any;
+}
+
 /** The selection of the page: keys of the URL. */
 type PageSelection = Record<string, string>;
 /** What popvision.select merges; null and "" remove a key. */

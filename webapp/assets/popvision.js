@@ -31,26 +31,39 @@ const popvisionCore = (() => {
   "use strict";
   const SHARED = ["tiles", "ipu", "program", "step", "liveness", "variable", "from", "to", "vs"];
   const root = document.documentElement;
+  /** @type {Set<(selection: PageSelection, patch: Patch) => void>} */
   const listeners = new Set();
+  /** @type {PageSelection} */
   let current = read(window.location.search);
   /** @type {string | null} */
   let lastPath = null;
   let turn = 0;
 
+  /** @param {string} search */
   function read(search) {
     return Object.fromEntries(new URLSearchParams(search));
   }
 
+  /** @param {PageSelection} params */
   function write(params) {
     const text = new URLSearchParams(params).toString().replace(/%2C/g, ",");
     return text ? "?" + text : "";
   }
 
+  /**
+   * @param {string} id
+   * @param {Record<string, unknown>} props
+   */
   function setProps(id, props) {
     window.dash_clientside.set_props(id, props);
   }
 
-  /* What the browser remembers between visits; nothing in private mode. */
+  /**
+   * What the browser remembers between visits; nothing in private mode.
+   *
+   * @param {string} name
+   * @param {string} value
+   */
   function remember(name, value) {
     try {
       window.localStorage.setItem(name, value);
@@ -59,6 +72,7 @@ const popvisionCore = (() => {
     }
   }
 
+  /** @param {string} name */
   function recall(name) {
     try {
       return window.localStorage.getItem(name);
@@ -67,6 +81,7 @@ const popvisionCore = (() => {
     }
   }
 
+  /** @param {Patch} patch */
   function select(patch) {
     const next = Object.assign({}, current);
     let changed = false;
@@ -86,6 +101,7 @@ const popvisionCore = (() => {
 
   /* ---- moving between pages ---- */
 
+  /** @param {string} path */
   function viewOf(path) {
     const parts = path.split("/");
     return parts.length > 3 ? parts.slice(1, 4).join("/") : null;
@@ -103,9 +119,11 @@ const popvisionCore = (() => {
     }
   }
 
+  /** @param {HTMLElement} link */
   function hrefOf(link) {
-    const path = link.getAttribute("href").split("?")[0];
-    if (link.dataset.nav !== "view" || path === window.location.pathname) return link.getAttribute("href");
+    const address = link.getAttribute("href") || "";
+    const path = address.split("?")[0];
+    if (link.dataset.nav !== "view" || path === window.location.pathname) return address;
     const shared = Object.fromEntries(Object.entries(current).filter(([key]) => SHARED.includes(key)));
     let extras = {};
     try {
@@ -116,6 +134,7 @@ const popvisionCore = (() => {
     return path + write(Object.assign(extras, shared));
   }
 
+  /** @param {string} href */
   function go(href) {
     keepExtras();
     window.history.pushState({}, "", href);
@@ -137,7 +156,11 @@ const popvisionCore = (() => {
     return [window.dash_clientside.no_update, current, window.dash_clientside.no_update];
   }
 
-  /* Build the page again where it is; with `reading`, from its files. `turn` makes each visit a new one. */
+  /**
+   * Build the page again where it is; with `reading`, from its files. `turn` makes each visit a new one.
+   *
+   * @param {boolean} reading
+   */
   function redraw(reading) {
     turn += 1;
     setProps("visit", {
@@ -145,6 +168,7 @@ const popvisionCore = (() => {
     });
   }
 
+  /** @param {string} text */
   function setNotice(text) {
     setProps("notice", { children: text });
   }
@@ -153,7 +177,11 @@ const popvisionCore = (() => {
 
   const system = window.matchMedia("(prefers-color-scheme: dark)");
 
-  /* "light" or "dark", or "auto" to follow the system. */
+  /**
+   * "light" or "dark", or "auto" to follow the system.
+   *
+   * @param {string} choice
+   */
   function setTheme(choice) {
     root.dataset.themeChoice = choice;
     root.dataset.theme = choice === "auto" ? (system.matches ? "dark" : "light") : choice;
@@ -180,9 +208,15 @@ const popvisionCore = (() => {
 
   /* ---- parts of pages that are drawn in JavaScript ---- */
 
+  /** @type {{ selector: string, start: (element: any) => (() => void) | undefined }[]} */
   const mounts = [];
+  /** @type {Map<Element, (() => void) | null | undefined>} */
   const mounted = new Map();
 
+  /**
+   * @param {string} selector
+   * @param {(element: any) => (() => void) | undefined} start
+   */
   function mount(selector, start) {
     mounts.push({ selector, start });
     lookForMounts();
@@ -209,6 +243,7 @@ const popvisionCore = (() => {
 
   window.dash_clientside.popvision = Object.assign(window.dash_clientside.popvision || {}, {
     visit,
+    /** @param {Patch} patch */
     mergeSelection: (patch) => {
       select(patch);
       return window.dash_clientside.no_update;
@@ -228,6 +263,7 @@ const popvisionCore = (() => {
     setTheme,
     selection: () => current,
     sharedKeys: SHARED,
+    /** @param {(selection: PageSelection, patch: Patch) => void} listener */
     onSelect: (listener) => {
       listeners.add(listener);
       return () => {
@@ -236,6 +272,7 @@ const popvisionCore = (() => {
     },
     theme: () => root.dataset.theme || "light",
     themeChoice: () => root.dataset.themeChoice,
+    /** @param {string} name */
     token: (name) =>
       getComputedStyle(root)
         .getPropertyValue("--" + name)

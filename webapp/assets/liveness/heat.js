@@ -68,7 +68,7 @@
     }
 
     get mark() {
-      const mark = parseInt(popvision.selection()[this.plot.mark], 10);
+      const mark = parseInt(popvision.selection()[this.plot.mark || ""], 10);
       return Number.isNaN(mark) ? null : mark;
     }
 

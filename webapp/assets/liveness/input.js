@@ -6,6 +6,7 @@ const livenessInput = (() => {
   const { canvas, plots } = popvision;
   const WAIT = 60; /* ms that the pointer rests before a cell is asked about */
 
+  /** @returns {[number, number]} */
   function zoomed([from, to], [first, last], factor, at) {
     const width = Math.max(1, Math.min(last - first + 1, Math.round((to - from + 1) * factor) || 1));
     const low = Math.max(first, Math.min(Math.round(at - ((at - from) * width) / (to - from + 1)), last - width + 1));

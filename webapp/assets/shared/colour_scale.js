@@ -9,8 +9,10 @@ const sharedColourScale = (() => {
   "use strict";
   const STOPS = 7;
   const NAMES = { sequential: "seq", diverging: "div" };
-  const kept = new Map();
+  /** @type {Map<string, Uint32Array>} pixels by kind and theme */
+  const scales = new Map();
 
+  /** @param {ScaleKind} kind */
   function stopsOf(kind) {
     return Array.from({ length: STOPS }, (_, index) => {
       const hex = popvision.token("scale-" + NAMES[kind] + "-" + index);
@@ -18,6 +20,10 @@ const sharedColourScale = (() => {
     });
   }
 
+  /**
+   * @param {number[][]} stops
+   * @param {number} share
+   */
   function mixed(stops, share) {
     const at = Math.max(0, Math.min(1, share)) * (STOPS - 1);
     const first = Math.min(STOPS - 2, Math.floor(at));
@@ -26,20 +32,25 @@ const sharedColourScale = (() => {
     );
   }
 
+  /** @param {ScaleKind} kind */
   function colourScale(kind) {
     const name = kind + " " + popvision.theme();
-    if (!kept.has(name)) {
-      const stops = stopsOf(kind);
-      const bytes = new Uint8ClampedArray(4 * 256);
-      for (let at = 0; at < 256; at += 1) bytes.set([...mixed(stops, at / 255), 255], 4 * at);
-      kept.set(name, new Uint32Array(bytes.buffer));
-    }
-    return kept.get(name);
+    const known = scales.get(name);
+    if (known) return known;
+    const stops = stopsOf(kind);
+    const bytes = new Uint8ClampedArray(4 * 256);
+    for (let at = 0; at < 256; at += 1) bytes.set([...mixed(stops, at / 255), 255], 4 * at);
+    const pixels = new Uint32Array(bytes.buffer);
+    scales.set(name, pixels);
+    return pixels;
   }
 
-  return {
-    colourScale,
-    scaleColour: (kind, share) => "rgb(" + mixed(stopsOf(kind), share).join(", ") + ")",
-  };
+  /**
+   * @param {ScaleKind} kind
+   * @param {number} share
+   */
+  const scaleColour = (kind, share) => "rgb(" + mixed(stopsOf(kind), share).join(", ") + ")";
+
+  return { colourScale, scaleColour };
 })();
 Object.assign(popvision, sharedColourScale);

@@ -8,10 +8,10 @@
     const key = "popvision.fold." + section.dataset.fold;
     if (popvision.recall(key) === "closed") section.open = false;
     /** @param {boolean} open */
-    const keep = (open) => popvision.remember(key, open ? "open" : "closed");
+    const rememberState = (open) => popvision.remember(key, open ? "open" : "closed");
     /* The toggle event comes late: a user who leaves the page at once would lose it. The click comes before it. */
-    popvision.part("summary", section).addEventListener("click", () => keep(!section.open));
-    section.addEventListener("toggle", () => keep(section.open));
+    popvision.part("summary", section).addEventListener("click", () => rememberState(!section.open));
+    section.addEventListener("toggle", () => rememberState(section.open));
     return undefined;
   });
 })();

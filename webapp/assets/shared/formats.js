@@ -15,7 +15,7 @@ const sharedFormats = (() => {
     si: [["B", "kB", "MB", "GB", "TB"], 1000],
     bytes: [["B"], 1024],
   };
-  const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+  const integer = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
   const tenth = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const some = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 });
   const three = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
@@ -26,6 +26,7 @@ const sharedFormats = (() => {
     [1, "ms", 1e3],
   ];
 
+  /** @param {"units" | "time"} name */
   const prefers = (name) => popvision.preference(name);
 
   function clock() {
@@ -34,6 +35,7 @@ const sharedFormats = (() => {
     return view ? Number(view.dataset.clock) : 0;
   }
 
+  /** @param {number} value */
   function bytesText(value) {
     const [units, factor] = UNITS[prefers("units")];
     let size = value;
@@ -42,20 +44,29 @@ const sharedFormats = (() => {
       size /= factor;
       at += 1;
     }
-    return (at ? tenth.format(size) : whole.format(value)) + " " + units[at];
+    return (at ? tenth.format(size) : integer.format(value)) + " " + units[at];
   }
 
+  /** @param {number} seconds */
   function secondsText(seconds) {
-    const found = TIMES.find((each) => Math.abs(seconds) < each[0]);
-    if (found) return three.format(seconds * found[2]) + " " + found[1];
-    return (Math.abs(seconds) < 1000 ? three : whole).format(seconds) + " s";
+    const unit = TIMES.find((each) => Math.abs(seconds) < each[0]);
+    if (unit) return three.format(seconds * unit[2]) + " " + unit[1];
+    return (Math.abs(seconds) < 1000 ? three : integer).format(seconds) + " s";
   }
 
+  /**
+   * @param {number} value
+   * @param {number} [hertz]
+   */
   function cyclesText(value, hertz) {
     const rate = hertz || clock();
-    return prefers("time") === "time" && rate ? secondsText(value / rate) : whole.format(value);
+    return prefers("time") === "time" && rate ? secondsText(value / rate) : integer.format(value);
   }
 
+  /**
+   * @param {number} top
+   * @param {number} [most]
+   */
   function byteTicks(top, most) {
     const preferred = prefers("units");
     const [units, factor] = UNITS[preferred];

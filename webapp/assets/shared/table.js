@@ -5,6 +5,7 @@ const sharedTable = (() => {
   const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
   const decimal = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
+  /** @type {Record<string, (value: number) => string>} */
   const FORMATS = {
     integer: (value) => grouped.format(value),
     cycles: (value) => popvision.cyclesText(value),
@@ -20,19 +21,32 @@ const sharedTable = (() => {
     signed_points: (value) => signed(value, (size) => decimal.format(100 * size) + " pp"),
     signed_percent: (value) => signed(value, (size) => decimal.format(100 * size) + " %"),
   };
+  /** @type {Record<string, string>} */
   const UNITS = { bytes: "bytes", cycles: "cycles", signed_bytes: "bytes", signed_cycles: "cycles" };
 
+  /**
+   * @param {any} value
+   * @param {(size: number) => string} text
+   */
   function signed(value, text) {
     return (value > 0 ? "+" : value < 0 ? "\u2212" : "") + text(Math.abs(value));
   }
 
+  /**
+   * @param {any} value
+   * @param {string} kind
+   */
   function format(value, kind) {
     if (value === null || value === undefined || value === "" || Number.isNaN(value)) return "\u2013";
     return (FORMATS[kind] || String)(value);
   }
 
-  /* How strongly a difference is coloured: by the ratio of the two figures, fully at twice or half. The relative change
-     stands in the column <field>_rel beside <field>_diff; without one a difference is coloured fully. */
+  /**
+   * How strongly a difference is coloured: by the ratio of the two figures, fully at twice or half. The relative change
+   * stands in the column <field>_rel beside <field>_diff; without one a difference is coloured fully.
+   *
+   * @param {any} params
+   */
   function differenceStyle(params) {
     const value = params.value;
     if (typeof value !== "number" || value === 0) return { "--diff-strength": "0%" };
@@ -43,13 +57,19 @@ const sharedTable = (() => {
     return { "--diff-strength": Math.round(15 + 85 * strength) + "%" };
   }
 
-  /* Tooltip of a number that is shown rounded or as time: its exact value. */
+  /**
+   * Tooltip of a number that is shown rounded or as time: its exact value.
+   *
+   * @param {any} value
+   * @param {string} kind
+   */
   function exact(value, kind) {
     if (typeof value !== "number") return null;
     const text = grouped.format(value) + (UNITS[kind] === "bytes" ? " B" : " cycles");
     return text === format(value, kind) ? null : text;
   }
 
+  /** @param {any} base */
   function gridTheme(base) {
     return base.withParams({
       fontFamily: "inherit",
@@ -83,6 +103,7 @@ const sharedTable = (() => {
 
   /* ---- the bar above a table ---- */
 
+  /** @param {HTMLElement} box */
   function apiOf(box) {
     const grid = box.querySelector(".table-grid > *");
     if (!grid || !window.dash_ag_grid) return null;
@@ -95,6 +116,7 @@ const sharedTable = (() => {
     }
   }
 
+  /** @param {HTMLElement} box */
   function count(box) {
     const place = box.querySelector("[data-row-count]");
     const api = apiOf(box);
@@ -113,6 +135,7 @@ const sharedTable = (() => {
     if (place.textContent !== text) place.textContent = text;
   }
 
+  /** @param {HTMLElement} box */
   function watch(box) {
     const api = apiOf(box);
     if (!api || box.dataset.watched === "yes") return;
@@ -129,20 +152,29 @@ const sharedTable = (() => {
   document.addEventListener("input", (event) => {
     const filter = popvision.closest(event, "[data-quick-filter]");
     if (!filter) return;
-    const api = apiOf(filter.closest(".table"));
+    const table = /** @type {HTMLElement} */ (filter.closest(".table"));
+    const api = apiOf(table);
     if (api) api.setGridOption("quickFilterText", /** @type {HTMLInputElement} */ (event.target).value);
   });
 
-  /* The name of an exported column says its unit: plain bytes and cycles, whatever unit is on the screen. */
+  /**
+   * The name of an exported column says its unit: plain bytes and cycles, whatever unit is on the screen.
+   *
+   * @param {any} definition
+   */
   function exportName(definition) {
     const unit = definition.context && UNITS[definition.context.kind];
     return unit && !definition.field.toLowerCase().includes(unit) ? definition.field + "_" + unit : definition.field;
   }
 
+  /** @param {any} api */
   function rowsOf(api) {
-    const columns = api.getAllDisplayedColumns().map((column) => column.getColDef());
+    /** @type {any[]} */
+    const displayed = api.getAllDisplayedColumns();
+    const columns = displayed.map((column) => column.getColDef());
+    /** @type {Record<string, unknown>[]} */
     const rows = [];
-    api.forEachNodeAfterFilterAndSort((node) => {
+    api.forEachNodeAfterFilterAndSort((/** @type {any} */ node) => {
       if (node.data)
         rows.push(
           Object.fromEntries(
@@ -156,8 +188,12 @@ const sharedTable = (() => {
     return rows;
   }
 
-  /* A text that begins like a formula is text in a spreadsheet only behind an apostrophe; numbers are left alone. The
-     same rule as popvision/export/cells.py. */
+  /**
+   * A text that begins like a formula is text in a spreadsheet only behind an apostrophe; numbers are left alone. The
+   * same rule as popvision/export/cells.py.
+   *
+   * @param {any} value
+   */
   function csvCell(value) {
     if (value === null) return "";
     if (typeof value === "number" || typeof value === "boolean") return String(value);
@@ -165,6 +201,7 @@ const sharedTable = (() => {
     return /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   }
 
+  /** @param {Record<string, any>[]} rows */
   function toCsv(rows) {
     if (!rows.length) return "";
     const fields = Object.keys(rows[0]);

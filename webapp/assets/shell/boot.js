@@ -3,6 +3,7 @@
 (() => {
   "use strict";
   const root = document.documentElement;
+  /** @param {string} name */
   function stored(name) {
     try {
       return window.localStorage.getItem(name);

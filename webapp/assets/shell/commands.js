@@ -21,23 +21,32 @@
    popvision.isTyping(target) says whether keys belong to a text box. */
 const shellCommands = (() => {
   "use strict";
+  /** @type {Set<Command>} */
   const commands = new Set();
+  /** @type {Set<(text: string) => Command[]>} */
   const suggesters = new Set();
 
+  /** @type {Record<string, string>} */
   const BY_CODE = { KeyW: "zoom-in", KeyS: "zoom-out", KeyA: "left", KeyD: "right" };
+  /** @type {Record<string, string>} */
   const BY_KEY = { ".": "next", ",": "previous", f: "fit", 0: "all", m: "mark", Escape: "clear" };
 
+  /** @param {KeyboardEvent} event */
   function keyOf(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return "";
     return (!event.shiftKey && BY_CODE[event.code]) || BY_KEY[event.key] || "";
   }
 
+  /** @param {EventTarget | null} target */
   function isTyping(target) {
+    if (!(target instanceof HTMLElement)) return false;
     return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
   }
 
+  /** @param {Command} command */
   const possible = (command) => !command.when || command.when();
 
+  /** @param {Command} command */
   function add(command) {
     commands.add(command);
     return () => {
@@ -68,7 +77,9 @@ const shellCommands = (() => {
     commands: {
       add,
       all,
+      /** @param {(text: string) => Command[]} fn */
       suggest: (fn) => suggesters.add(fn),
+      /** @param {string} text */
       suggestions: (text) => Array.from(suggesters).flatMap((fn) => fn(text)),
     },
   };

@@ -8,15 +8,25 @@
   const MOST_RECENT = 8;
   const { select, selection, redraw, go, mount, notice } = popvision;
 
+  /**
+   * @param {string} name
+   * @returns {RecentEntry[]}
+   */
   function stored(name) {
     try {
-      const found = JSON.parse(window.localStorage.getItem("popvision.recent." + name) || "[]");
-      return Array.isArray(found) ? found.filter((each) => Array.isArray(each.keys) && Array.isArray(each.labels)) : [];
+      const entries = JSON.parse(window.localStorage.getItem("popvision.recent." + name) || "[]");
+      return Array.isArray(entries)
+        ? entries.filter((each) => Array.isArray(each.keys) && Array.isArray(each.labels))
+        : [];
     } catch (_) {
       return [];
     }
   }
 
+  /**
+   * @param {string} name
+   * @param {RecentEntry[]} entries
+   */
   function keep(name, entries) {
     try {
       window.localStorage.setItem("popvision.recent." + name, JSON.stringify(entries.slice(0, MOST_RECENT)));
@@ -25,8 +35,16 @@
     }
   }
 
+  /**
+   * @param {RecentEntry} one
+   * @param {RecentEntry} other
+   */
   const same = (one, other) => one.keys.join() === other.keys.join();
 
+  /**
+   * @param {string} name
+   * @param {RecentEntry} entry
+   */
   function remember(name, entry) {
     keep(name, [entry, ...stored(name).filter((each) => !same(each, entry))]);
   }
@@ -47,6 +65,7 @@
 
   /* ---- the first page ---- */
 
+  /** @type {string[]} keys of reports, the source first */
   let chosen = [];
 
   const boxes = () => popvision.all("[data-compare]");
@@ -57,7 +76,7 @@
     const at = Object.fromEntries(boxes().map((box) => [box.dataset.compare, box]));
     chosen = chosen.filter((key) => at[key]);
     for (const box of boxes()) {
-      const place = chosen.indexOf(box.dataset.compare);
+      const place = chosen.indexOf(box.dataset.compare || "");
       box.setAttribute("aria-checked", String(place >= 0));
       popvision.part(":scope > *", box).textContent =
         place < 0 ? "" : place === 0 ? "S" : chosen.length > 2 ? String(place) : "T";
@@ -72,8 +91,9 @@
     /** @type {HTMLButtonElement} */ (button).disabled = chosen.length < 2;
   }
 
+  /** @param {HTMLElement} box */
   function toggle(box) {
-    const key = box.dataset.compare;
+    const key = box.dataset.compare || "";
     const most = Number(popvision.part("[data-most]").dataset.most);
     if (chosen.includes(key)) chosen = chosen.filter((each) => each !== key);
     else if (chosen.length < most) chosen.push(key);
@@ -81,27 +101,36 @@
     show();
   }
 
+  /** @param {string[]} keys */
   function hrefOf(keys) {
     const base = "/r/" + encodeURIComponent(keys[0]) + "/summary";
     return keys.length > 1 ? base + "?vs=" + keys.slice(1).map(encodeURIComponent).join(",") : base;
   }
 
+  /** @param {HTMLElement} list */
   function fill(list) {
-    const name = list.dataset.recent;
-    const here = new Set(popvision.all("[data-key]").map((row) => row.dataset.key));
+    const name = list.dataset.recent || "";
+    const present = new Set(popvision.all("[data-key]").map((row) => row.dataset.key));
     const entries = stored(name);
     list.replaceChildren(
       ...entries.map((entry) =>
         item(
           name,
           entry,
-          entry.keys.every((key) => here.has(key)),
+          entry.keys.every((key) => present.has(key)),
         ),
       ),
     );
-    list.closest(".recent").hidden = entries.length === 0;
+    /** @type {HTMLElement | null} */
+    const section = list.closest(".recent");
+    if (section) section.hidden = entries.length === 0;
   }
 
+  /**
+   * @param {string} name
+   * @param {RecentEntry} entry
+   * @param {boolean} present
+   */
   function item(name, entry, present) {
     const line = document.createElement("li");
     const text = entry.labels.join(entry.labels.length === 2 ? " vs " : " \u00b7 ");
@@ -145,11 +174,11 @@
     const [first, ...rest] = (selection().vs || "").split(",").filter(Boolean);
     const parts = window.location.pathname.split("/");
     if (!first || parts.length < 4) return;
-    const kept = new URLSearchParams();
-    for (const name of ["tiles", "ipu"]) if (selection()[name]) kept.set(name, selection()[name]);
+    const query = new URLSearchParams();
+    for (const name of ["tiles", "ipu"]) if (selection()[name]) query.set(name, selection()[name]);
     const targets = [parts[2], ...rest].join(",");
-    const query = [kept.toString(), "vs=" + targets].filter(Boolean).join("&");
-    go("/r/" + first + "/" + parts[3] + "?" + query);
+    const search = [query.toString(), "vs=" + targets].filter(Boolean).join("&");
+    go("/r/" + first + "/" + parts[3] + "?" + search);
   }
 
   function stop() {
@@ -157,6 +186,7 @@
     redraw();
   }
 
+  /** @type {Record<string, () => void>} */
   const ACTIONS = {
     swap,
     stop,
@@ -179,7 +209,10 @@
       return;
     }
     const button = popvision.closest(event, "[data-compare-action]");
-    if (button instanceof HTMLButtonElement && !button.disabled) ACTIONS[button.dataset.compareAction]();
+    if (button instanceof HTMLButtonElement && !button.disabled) {
+      const action = ACTIONS[button.dataset.compareAction || ""];
+      if (action) action();
+    }
   });
 
   const compares = () => document.querySelector(".versus") !== null;

@@ -21,6 +21,7 @@ const shellFrame = (() => {
     popvision.part("#own-shortcuts").hidden = !own;
   }
 
+  /** @param {string} id */
   function toggleDialog(id) {
     const dialog = /** @type {HTMLDialogElement | null} */ (document.getElementById(id));
     if (!dialog) return;
@@ -43,6 +44,7 @@ const shellFrame = (() => {
     }
   }
 
+  /** @type {Record<string, () => void>} */
   const ACTIONS = {
     "nav-theme": () => popvision.setTheme(root.dataset.theme === "dark" ? "light" : "dark"),
     "nav-collapse": foldMenu,
@@ -50,11 +52,16 @@ const shellFrame = (() => {
     "nav-shortcuts": () => toggleDialog("shortcuts"),
     "nav-preferences": () => toggleDialog("preferences"),
     "nav-palette": () => toggleDialog("palette"),
-    "close-dialog": (element) => element.closest("dialog").close(),
   };
 
-  const linkOf = (index) => document.querySelector('.nav-views [data-index="' + index + '"]');
-  const goToView = (index) => go(hrefOf(linkOf(index)));
+  /** @param {number} index */
+  const linkOf = (index) =>
+    /** @type {HTMLElement | null} */ (document.querySelector('.nav-views [data-index="' + index + '"]'));
+  /** @param {number} index */
+  function goToView(index) {
+    const link = linkOf(index);
+    if (link) go(hrefOf(link));
+  }
   const canReload = () => document.querySelector('[data-action="nav-reload"]') !== null;
   const { add } = popvision.commands;
   add({
@@ -86,8 +93,14 @@ const shellFrame = (() => {
 
   document.addEventListener("click", (event) => {
     const button = popvision.closest(event, "[data-action]");
-    if (button && ACTIONS[button.dataset.action]) {
-      ACTIONS[button.dataset.action](button);
+    const action = button && ACTIONS[button.dataset.action || ""];
+    if (action) {
+      action();
+      return;
+    }
+    const dialog = button && button.dataset.action === "close-dialog" && button.closest("dialog");
+    if (dialog) {
+      dialog.close();
       return;
     }
     const skip = popvision.closest(event, ".skip-link");
@@ -102,6 +115,9 @@ const shellFrame = (() => {
     go(hrefOf(link));
   });
 
-  return { run: (action) => ACTIONS[action]() };
+  /** @param {string} action */
+  const run = (action) => ACTIONS[action]();
+
+  return { run };
 })();
 Object.assign(popvision, shellFrame);

@@ -4,8 +4,10 @@
 (() => {
   "use strict";
   const MOST = 60;
+  /** @type {Command[]} */
   let entries = [];
   let chosen = 0;
+  /** @type {ListedReport[]} */
   let reports = [];
   /** @type {HTMLElement | null} */
   let before = null;
@@ -15,7 +17,8 @@
 
   /* ---- choices ---- */
 
-  const titleOf = (view) => view.querySelector(".nav-text").textContent;
+  /** @param {Element} view */
+  const titleOf = (view) => popvision.part(".nav-text", view).textContent;
 
   function views() {
     return Array.from(popvision.all(".nav-views a"), (link) => ({
@@ -26,22 +29,23 @@
     }));
   }
 
-  const here = () => window.location.pathname.split("/");
+  const pathParts = () => window.location.pathname.split("/");
 
   function others() {
-    const [, letter, key, view] = here();
-    const found = [];
+    const [, letter, key, view] = pathParts();
+    /** @type {Command[]} */
+    const commands = [];
     for (const each of reports) {
       const prefix = each.kind === "report" ? "r" : "t";
       if (each.key !== key)
-        found.push({
+        commands.push({
           title: "Open " + each.name,
           group: each.kind,
           detail: each.place,
           run: () => popvision.go("/" + prefix + "/" + each.key + (prefix === letter && view ? "/" + view : "")),
         });
       if (letter === "r" && each.kind === "report" && each.key !== key) {
-        found.push({
+        commands.push({
           title: "Compare with " + each.name,
           group: "compare",
           detail: each.place,
@@ -50,12 +54,13 @@
       }
     }
     if (popvision.selection().vs)
-      found.unshift({ title: "Stop comparing", group: "compare", run: () => compare(null) });
+      commands.unshift({ title: "Stop comparing", group: "compare", run: () => compare(null) });
     if (letter)
-      found.push({ title: "Close: back to the list of reports", group: "report", run: () => popvision.go("/") });
-    return found;
+      commands.push({ title: "Close: back to the list of reports", group: "report", run: () => popvision.go("/") });
+    return commands;
   }
 
+  /** @param {string | null} key */
   function compare(key) {
     popvision.select({ vs: key });
     popvision.redraw();
@@ -76,14 +81,15 @@
 
   /* Tabs, switches, choices and buttons of the page: each has a name and a click, so each is a command. */
   function controls() {
-    const found = [];
+    /** @type {Command[]} */
+    const commands = [];
     for (const control of popvision.all('#page [role="tab"], #page .toolbar button, #page .toolbar summary')) {
       if (/** @type {HTMLButtonElement} */ (control).disabled || !control.offsetParent) continue;
       const name = (control.getAttribute("aria-label") || control.textContent || control.title).trim();
       if (!name) continue;
       const group = control.closest('[role="radiogroup"], [role="tablist"]');
       const title = group && group.getAttribute("aria-label") ? group.getAttribute("aria-label") + ": " + name : name;
-      found.push({
+      commands.push({
         title,
         group: "page",
         run: () => {
@@ -97,7 +103,7 @@
       if (!menu.offsetParent) continue;
       for (const option of menu.options) {
         if (option.selected || menu.options.length > 40) continue;
-        found.push({
+        commands.push({
           title: (menu.getAttribute("aria-label") || "") + ": " + option.textContent,
           group: "page",
           run: () => {
@@ -107,11 +113,12 @@
         });
       }
     }
-    return found;
+    return commands;
   }
 
   /* ---- jumps: "tile 5", "#12", "index 3", "cycle 1,000" ---- */
 
+  /** @type {Jump[]} */
   const JUMPS = [
     { words: ["tile"], noun: "tile", view: "memory", patch: (n) => ({ tiles: n }) },
     { words: ["program", "#"], noun: "program #", view: "program_tree", patch: (n) => ({ program: n }) },
@@ -126,7 +133,11 @@
     { words: ["ipu"], noun: "IPU", view: null, patch: (n) => ({ ipu: n }) },
   ];
 
-  /* A window of the width that is shown, or of 1,000 cycles, with the cycle in its middle. */
+  /**
+   * A window of the width that is shown, or of 1,000 cycles, with the cycle in its middle.
+   *
+   * @param {number} cycle
+   */
   function around(cycle) {
     const now = popvision.selection();
     const width = Number(now.to) - Number(now.from) > 0 ? Number(now.to) - Number(now.from) : 1000;
@@ -134,11 +145,12 @@
     return { from, to: from + width };
   }
 
+  /** @param {string} text */
   function jumps(text) {
-    const found = /^\s*([a-z #]*?)\s*([\d][\d,]*)\s*$/i.exec(text);
-    const number = found ? Number(found[2].replace(/,/g, "")) : 0;
-    if (!found || here()[1] !== "r" || !Number.isSafeInteger(number)) return [];
-    const typed = found[1].toLowerCase();
+    const match = /^\s*([a-z #]*?)\s*([\d][\d,]*)\s*$/i.exec(text);
+    const number = match ? Number(match[2].replace(/,/g, "")) : 0;
+    if (!match || pathParts()[1] !== "r" || !Number.isSafeInteger(number)) return [];
+    const typed = match[1].toLowerCase();
     return JUMPS.filter((jump) => jump.words.some((word) => word.startsWith(typed))).map((jump) => ({
       title: "Jump to " + jump.noun + (jump.noun.endsWith("#") ? "" : " ") + number.toLocaleString("en-US"),
       group: "jump",
@@ -146,12 +158,18 @@
     }));
   }
 
+  /**
+   * @param {Jump} jump
+   * @param {number} number
+   */
   function jumpTo(jump, number) {
     popvision.select(jump.patch(number));
-    const link = jump.view && document.querySelector('.nav-views [data-view="' + jump.view + '"]');
-    if (link && here()[3] !== jump.view) popvision.go(popvision.hrefOf(link));
+    /** @type {HTMLElement | null} */
+    const link = document.querySelector('.nav-views [data-view="' + jump.view + '"]');
+    if (jump.view && link && pathParts()[3] !== jump.view) popvision.go(popvision.hrefOf(link));
   }
 
+  /** @param {string} text */
   function everything(text) {
     const own = popvision.commands.all().filter((each) => !each.hidden);
     return [
@@ -161,7 +179,12 @@
     ];
   }
 
-  /* Whether the title, the group or the place contain every typed word, in any order. */
+  /**
+   * Whether the title, the group or the place contain every typed word, in any order.
+   *
+   * @param {Command} entry
+   * @param {string} text
+   */
   function matches(entry, text) {
     const inside = (entry.title + " " + (entry.group || "") + " " + (entry.detail || "")).toLowerCase();
     return text
@@ -173,12 +196,20 @@
 
   /* ---- the list ---- */
 
+  /**
+   * @param {Command} entry
+   * @param {number} index
+   */
   function row(entry, index) {
     const line = document.createElement("li");
     line.id = "palette-" + index;
     line.className = "palette-row";
     line.setAttribute("role", "option");
     line.setAttribute("aria-selected", index === chosen ? "true" : "false");
+    /**
+     * @param {string} className
+     * @param {string} text
+     */
     const add = (className, text) => {
       const span = document.createElement("span");
       span.className = className;
@@ -198,15 +229,15 @@
 
   function show() {
     const text = box().value;
-    const found = everything(text);
-    entries = found.slice(0, MOST);
+    const possible = everything(text);
+    entries = possible.slice(0, MOST);
     chosen = Math.max(0, Math.min(chosen, entries.length - 1));
     list().replaceChildren(...entries.map(row));
     const count =
-      found.length > MOST
-        ? "first " + MOST + " of " + found.length + " commands"
-        : found.length + (found.length === 1 ? " command" : " commands");
-    popvision.part("#palette-count").textContent = found.length
+      possible.length > MOST
+        ? "first " + MOST + " of " + possible.length + " commands"
+        : possible.length + (possible.length === 1 ? " command" : " commands");
+    popvision.part("#palette-count").textContent = possible.length
       ? count
       : "Nothing matches. Try a view, a report, a unit, or: tile 5";
     mark();
@@ -222,6 +253,7 @@
     } else input.removeAttribute("aria-activedescendant");
   }
 
+  /** @param {number} index */
   function run(index) {
     const entry = entries[index];
     if (!entry) return;

@@ -7,24 +7,31 @@
 */
 const shellPreferences = (() => {
   "use strict";
+  /** @type {Record<string, string[]>} */
   const CHOICES = { units: ["binary", "si", "bytes"], time: ["cycles", "time"], reload: ["ask", "always"] };
-  const kept = Object.fromEntries(Object.keys(CHOICES).map((name) => [name, read(name)]));
+  const values = Object.fromEntries(Object.keys(CHOICES).map((name) => [name, read(name)]));
 
+  /** @param {string} name */
   function read(name) {
-    const found = document.cookie.split("; ").find((each) => each.startsWith("popvision_" + name + "="));
-    const value = found ? found.split("=")[1] : "";
+    const cookie = document.cookie.split("; ").find((each) => each.startsWith("popvision_" + name + "="));
+    const value = cookie ? cookie.split("=")[1] : "";
     return CHOICES[name].includes(value) ? value : CHOICES[name][0];
   }
 
+  /**
+   * @param {string} name
+   * @param {string} value
+   */
   function setPreference(name, value) {
-    if (!CHOICES[name] || !CHOICES[name].includes(value) || kept[name] === value) return;
-    kept[name] = value;
+    if (!CHOICES[name] || !CHOICES[name].includes(value) || values[name] === value) return;
+    values[name] = value;
     document.cookie = "popvision_" + name + "=" + value + "; path=/; max-age=31536000; samesite=strict";
     document.dispatchEvent(new CustomEvent("popvision:preference", { detail: { name, value } }));
   }
 
   return {
-    preference: (name) => kept[name],
+    /** @param {string} name */
+    preference: (name) => values[name],
     setPreference,
     preferences: CHOICES,
   };

@@ -3,23 +3,26 @@
 (() => {
   "use strict";
 
-  function now(name) {
+  /** @param {string} name */
+  function valueOf(name) {
     return name === "theme" ? popvision.themeChoice() : popvision.preference(name);
   }
 
+  /** @param {Element} dialog */
   function show(dialog) {
     for (const choice of popvision.all("[data-preference]", dialog)) {
-      const on = now(choice.dataset.preference) === choice.dataset.value;
+      const on = valueOf(choice.dataset.preference || "") === choice.dataset.value;
       choice.setAttribute("aria-checked", on ? "true" : "false");
       choice.tabIndex = on ? 0 : -1;
     }
   }
 
+  /** @param {HTMLElement} choice */
   function choose(choice) {
-    const { preference, value } = choice.dataset;
+    const { preference = "", value = "" } = choice.dataset;
     if (preference === "theme") popvision.setTheme(value);
     else popvision.setPreference(preference, value);
-    show(choice.closest("dialog"));
+    show(popvision.part("#preferences"));
   }
 
   document.addEventListener(

@@ -8,27 +8,37 @@ const shellProgress = (() => {
   const MOMENT = 300; /* ms without any sign */
   const SLOW = 1200; /* ms until words are added */
   const plain = window.fetch.bind(window);
-  const waits = new Map(); /* element -> {count, since, bar, text} */
+  /** @type {Map<Element, PageWait>} */
+  const waits = new Map();
 
-  /* The first visible output, else the first: one callback fills whichever tab is open. */
+  /**
+   * The first visible output, else the first: one callback fills whichever tab is open.
+   *
+   * @param {string} output
+   */
   function first(output) {
     const ids = output
       .replace(/^\.\./, "")
       .replace(/\.\.$/, "")
       .split("...")
       .map((each) => each.replace(/\.[^.}]*$/, ""));
-    const found = ids
+    const outputs = ids
       .map((id) => document.getElementById(id.startsWith("{") ? id : id.replace(/\\\./g, ".")))
-      .filter(Boolean);
-    return found.find((each) => !each.closest("[role=tabpanel][hidden]")) || found[0] || null;
+      .filter((each) => each !== null);
+    return outputs.find((each) => !each.closest("[role=tabpanel][hidden]")) || outputs[0] || null;
   }
 
-  /* The part of the page that waits for a request; null = nothing visible waits. */
+  /**
+   * The part of the page that waits for a request; null = nothing visible waits.
+   *
+   * @param {string} url
+   * @param {RequestInit | undefined} options
+   */
   function areaOf(url, options) {
     if (/\/(state|reports)(\?|$)/.test(url)) return null;
     if (url.includes("/_dash-update-component")) {
-      const found = /"output":"((?:[^"\\]|\\.)*)"/.exec(String(options && options.body));
-      const element = found && first(JSON.parse('"' + found[1] + '"'));
+      const match = /"output":"((?:[^"\\]|\\.)*)"/.exec(String(options && options.body));
+      const element = match && first(JSON.parse('"' + match[1] + '"'));
       if (!element || element.id === "selection" || element.id === "done") return null;
       if (["nav", "masthead", "page"].includes(element.id)) return document.getElementById("page");
       return element.closest("[role=tabpanel], .split-pane, .plot-frame, .view") || element;
@@ -36,6 +46,7 @@ const shellProgress = (() => {
     return /\/data\//.test(url) ? document.querySelector("#page .view") : null;
   }
 
+  /** @param {Element} area */
   function begin(area) {
     const wait = waits.get(area) || { count: 0, since: performance.now() };
     wait.count += 1;
@@ -43,6 +54,7 @@ const shellProgress = (() => {
     if (wait.count === 1) wait.timer = window.setTimeout(() => show(area, wait), MOMENT);
   }
 
+  /** @param {Element} area */
   function end(area) {
     const wait = waits.get(area);
     if (!wait || --wait.count > 0) return;
@@ -53,6 +65,10 @@ const shellProgress = (() => {
     if (wait.bar && !waits.size) say("");
   }
 
+  /**
+   * @param {Element} area
+   * @param {PageWait} wait
+   */
   function show(area, wait) {
     if (!area.isConnected) return;
     area.setAttribute("aria-busy", "true");
@@ -66,7 +82,12 @@ const shellProgress = (() => {
     wait.timer = window.setTimeout(() => tellTime(area, wait), SLOW - MOMENT);
   }
 
-  /* Show the seconds waited; no share of the work is known. */
+  /**
+   * Show the seconds waited; no share of the work is known.
+   *
+   * @param {Element} area
+   * @param {PageWait} wait
+   */
   function tellTime(area, wait) {
     if (!area.isConnected || !waits.has(area)) return;
     if (!wait.text) {
@@ -82,6 +103,7 @@ const shellProgress = (() => {
     wait.timer = window.setTimeout(() => tellTime(area, wait), 1000);
   }
 
+  /** @param {string} text */
   function say(text) {
     const place = document.getElementById("progress-status");
     if (place && place.textContent !== text) place.textContent = text;

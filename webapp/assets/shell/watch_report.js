@@ -13,15 +13,24 @@
 
   const shown = () => /** @type {HTMLElement | null} */ (document.querySelector("#page [data-report]"));
 
+  /**
+   * @param {string} text
+   * @param {string} className
+   * @param {() => void} run
+   */
   function button(text, className, run) {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.className = className;
-    made.textContent = text;
-    made.addEventListener("click", run);
-    return made;
+    const element = document.createElement("button");
+    element.type = "button";
+    element.className = className;
+    element.textContent = text;
+    element.addEventListener("click", run);
+    return element;
   }
 
+  /**
+   * @param {string} text
+   * @param {boolean} canReload
+   */
   function tell(text, canReload) {
     const box = popvision.part("#growth");
     const line = document.createElement("span");
@@ -57,12 +66,20 @@
     popvision.reload();
   }
 
+  /**
+   * @param {HTMLElement} view
+   * @param {ReportState} state
+   */
   function sentence(view, state) {
     if (state.generation === null) return "The trace has grown.";
     if (state.identity !== view.dataset.identity) return "The report was replaced.";
     return "The report has grown (generation " + state.generation + ").";
   }
 
+  /**
+   * @param {HTMLElement} view
+   * @param {ReportState} state
+   */
   function hasChanged(view, state) {
     if (state.generation === null) return looked === view;
     return String(state.generation) !== view.dataset.generation || state.identity !== view.dataset.identity;
@@ -72,6 +89,10 @@
     return document.querySelector("dialog[open]") !== null || popvision.isTyping(document.activeElement);
   }
 
+  /**
+   * @param {HTMLElement} view
+   * @param {ReportState} state
+   */
   function act(view, state) {
     if (state.problem) {
       if (dismissed !== state.problem) tell(state.problem, false);

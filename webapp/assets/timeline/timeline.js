@@ -33,6 +33,8 @@ const timelineTimeline = (() => {
       this.corner.className = "tl-corner";
       host.append(this.names.box, this.corner, this.tip.box);
       this.scroll = 0;
+      /** @type {[number, number] | null} window in the address, ns */
+      this.wantedWindow = null;
       /** @type {RowLayout} */
       this.place = { pinned: [], rows: [], pinnedHeight: 0, height: 0 };
       this.pointer = this.measured = this.chosen = this.section = null;

@@ -7,6 +7,7 @@ const canvasViewport = (() => {
   const FINEST = 16; /* 64 pixels to a cycle */
 
   class Viewport {
+    /** @param {number} total */
     constructor(total) {
       this.total = Math.max(1, total);
       this.width = 0;
@@ -31,14 +32,20 @@ const canvasViewport = (() => {
       return this.pitch === this.fitPitch;
     }
 
+    /** @param {number} x */
     cycleAt(x) {
       return ((this.first + x) * this.pitch) / GRAIN;
     }
+    /** @param {number} cycle */
     x(cycle) {
       return (cycle * GRAIN) / this.pitch - this.first;
     }
 
-    /* Another canvas width keeps the window: the same cycles are visible. */
+    /**
+     * Another canvas width keeps the window: the same cycles are visible.
+     *
+     * @param {number} width
+     */
     resize(width) {
       if (width === this.width) return;
       const window_ = this.width && !this.isFit ? [this.from, this.to] : null;
@@ -52,23 +59,37 @@ const canvasViewport = (() => {
       this.first = 0;
     }
 
+    /**
+     * @param {number} from
+     * @param {number} to
+     */
     show(from, to) {
       this.pitch = this.bound(Math.ceil(((to - from) * GRAIN) / this.width));
       this.first = Math.round((from * GRAIN) / this.pitch);
       this.keepInside();
     }
 
+    /** @param {number} pixels */
     pan(pixels) {
       this.moveTo(this.first + pixels);
     }
 
-    /* Make a column the leftmost one. */
+    /**
+     * Make a column the leftmost one.
+     *
+     * @param {number} first
+     */
     moveTo(first) {
       this.first = Math.round(first);
       this.keepInside();
     }
 
-    /* Zoom so that what is under pixel x stays there; factor > 1 shows less. */
+    /**
+     * Zoom so that what is under pixel x stays there; factor > 1 shows less.
+     *
+     * @param {number} factor
+     * @param {number} x
+     */
     zoom(factor, x) {
       const position = (this.first + x) * this.pitch;
       let pitch = this.bound(Math.round(this.pitch / factor));
@@ -78,12 +99,18 @@ const canvasViewport = (() => {
       this.keepInside();
     }
 
+    /** @param {number} percent */
     setPercent(percent) {
       this.zoom(percent / this.percent, this.width / 2);
     }
 
-    /* Move as little as possible until [from, to) is visible, zooming only when it would be a hairline or not fit. True
-       when it moved. */
+    /**
+     * Move as little as possible until [from, to) is visible, zooming only when it would be a hairline or not fit. True
+     * when it moved.
+     *
+     * @param {number} from
+     * @param {number} to
+     */
     reveal(from, to) {
       const before = [this.pitch, this.first];
       const wide = ((to - from) * GRAIN) / this.pitch;
@@ -98,6 +125,7 @@ const canvasViewport = (() => {
       return before[0] !== this.pitch || before[1] !== this.first;
     }
 
+    /** @param {number} pitch */
     bound(pitch) {
       return Math.min(this.fitPitch, Math.max(FINEST, pitch || 1));
     }

@@ -18,6 +18,7 @@
 */
 const plotsAxis = (() => {
   "use strict";
+  /** @type {Record<string, PositionPlot>} */
   const plots = {};
   let shift = false;
   document.addEventListener(
@@ -37,6 +38,7 @@ const plotsAxis = (() => {
 
   const no = () => window.dash_clientside.no_update;
 
+  /** @param {string | undefined} text */
   function parseList(text) {
     const ids = [];
     for (const part of (text || "").split(",")) {
@@ -47,71 +49,112 @@ const plotsAxis = (() => {
     return ids;
   }
 
+  /**
+   * @param {PositionPlot} plot
+   * @param {number} position
+   */
   function idAt(plot, position) {
     if (plot.order) return plot.order[position];
     return position + (plot.first || 0);
   }
 
+  /**
+   * @param {PositionPlot} plot
+   * @param {number} id
+   */
   function positionOf(plot, id) {
     return plot.order ? plot.order.indexOf(id) : id - (plot.first || 0);
   }
 
+  /** @param {PositionPlot} plot */
   function chosen(plot) {
     const now = popvision.selection();
     const ids = parseList(now[plot.pick]);
     return plot.also ? ids.concat(parseList(now[plot.also])) : ids;
   }
 
-  /* The patch that makes `ids` the choice; the first is the main one. */
+  /**
+   * The patch that makes `ids` the choice; the first is the main one.
+   *
+   * @param {PositionPlot} plot
+   * @param {number[]} ids
+   */
   function patchOf(plot, ids) {
+    /** @param {number[]} list */
     const text = (list) => (list.length ? list.join(",") : null);
     return plot.also
       ? { [plot.pick]: text(ids.slice(0, 1)), [plot.also]: text(ids.slice(1)) }
       : { [plot.pick]: text(ids) };
   }
 
+  /**
+   * @param {PositionPlot} plot
+   * @param {number[]} ids
+   */
   function choose(plot, ids) {
     popvision.select(patchOf(plot, ids));
   }
 
+  /**
+   * @param {PositionPlot} plot
+   * @param {number} id
+   * @param {boolean} add
+   */
   function pick(plot, id, add) {
     const now = chosen(plot);
     if (!add) return choose(plot, now.length === 1 && now[0] === id ? [] : [id]);
     return choose(plot, now.includes(id) ? now.filter((each) => each !== id) : now.concat([id]));
   }
 
+  /** @param {PositionPlot} plot */
   function windowOf(plot) {
     const now = popvision.selection();
     const text = plot.span
       ? Number(now[plot.span[0]]) - plot.first + "-" + (Number(now[plot.span[1]]) - plot.first - 1)
       : now[plot.view] || "";
-    const found = /^(\d+)-(\d+)$/.exec(text);
-    if (!found) return [0, plot.count - 1];
-    const first = Math.min(parseInt(found[1], 10), plot.count - 1);
-    return [first, Math.max(first, Math.min(parseInt(found[2], 10), plot.count - 1))];
+    const match = /^(\d+)-(\d+)$/.exec(text);
+    if (!match) return [0, plot.count - 1];
+    const first = Math.min(parseInt(match[1], 10), plot.count - 1);
+    return [first, Math.max(first, Math.min(parseInt(match[2], 10), plot.count - 1))];
   }
 
+  /**
+   * @param {PositionPlot} plot
+   * @param {number} from
+   * @param {number} to
+   */
   function setWindow(plot, from, to) {
     if (!plot.view) return;
     const first = Math.max(0, Math.min(Math.round(from), plot.count - 1));
     const last = Math.max(first, Math.min(Math.round(to), plot.count - 1));
-    const whole = first === 0 && last === plot.count - 1;
+    const isAll = first === 0 && last === plot.count - 1;
     if (plot.span) {
-      const [begin, end] = whole ? [null, null] : [first + plot.first, last + plot.first + 1];
+      const [begin, end] = isAll ? [null, null] : [first + plot.first, last + plot.first + 1];
       popvision.select({ [plot.span[0]]: begin, [plot.span[1]]: end });
       return;
     }
-    popvision.select({ [plot.view]: whole ? null : first + "-" + last });
+    popvision.select({ [plot.view]: isAll ? null : first + "-" + last });
   }
 
-  /* Move the window by `by` positions; at an end of the series it stops and keeps its width. */
+  /**
+   * Move the window by `by` positions; at an end of the series it stops and keeps its width.
+   *
+   * @param {PositionPlot} plot
+   * @param {number} by
+   */
   function pan(plot, by) {
     const [first, last] = windowOf(plot);
     const step = Math.max(-first, Math.min(Math.round(by), plot.count - 1 - last));
     setWindow(plot, first + step, last + step);
   }
 
-  /* The position that zooming keeps in sight: the cursor where it is visible, else the middle. */
+  /**
+   * The position that zooming keeps in sight: the cursor where it is visible, else the middle.
+   *
+   * @param {PositionPlot} plot
+   * @param {number} first
+   * @param {number} last
+   */
   function anchor(plot, first, last) {
     const now = (plot.span ? [] : chosen(plot))
       .map((id) => positionOf(plot, id))
@@ -119,7 +162,12 @@ const plotsAxis = (() => {
     return now.length ? now[now.length - 1] : (first + last) / 2;
   }
 
-  /* Show `width` positions, the anchor at the same place of the window. */
+  /**
+   * Show `width` positions, the anchor at the same place of the window.
+   *
+   * @param {PositionPlot} plot
+   * @param {number} width
+   */
   function setWidth(plot, width) {
     const [first, last] = windowOf(plot);
     const wide = Math.max(1, Math.min(plot.count, Math.round(width)));
@@ -129,6 +177,10 @@ const plotsAxis = (() => {
     setWindow(plot, begin, begin + wide - 1);
   }
 
+  /**
+   * @param {PositionPlot} plot
+   * @param {number} factor
+   */
   function zoom(plot, factor) {
     const [first, last] = windowOf(plot);
     const width = last - first + 1;
@@ -136,13 +188,23 @@ const plotsAxis = (() => {
     setWidth(plot, wanted === width ? width + (factor > 1 ? 1 : -1) : wanted);
   }
 
-  /* Keep the width, but make a position visible. */
+  /**
+   * Keep the width, but make a position visible.
+   *
+   * @param {PositionPlot} plot
+   * @param {number} position
+   */
   function reveal(plot, position) {
     const [first, last] = windowOf(plot);
     if (position < first) pan(plot, position - first);
     if (position > last) pan(plot, position - last);
   }
 
+  /**
+   * @param {PositionPlot} plot
+   * @param {number} by
+   * @param {boolean} add
+   */
   function move(plot, by, add) {
     const now = chosen(plot);
     if (plot.span) {
@@ -154,6 +216,11 @@ const plotsAxis = (() => {
     goTo(plot, Math.max(0, Math.min(plot.count - 1, from + by)), add);
   }
 
+  /**
+   * @param {PositionPlot} plot
+   * @param {number} position
+   * @param {boolean} add
+   */
   function goTo(plot, position, add) {
     if (plot.span) {
       choose(plot, [position]);
@@ -166,13 +233,31 @@ const plotsAxis = (() => {
     reveal(plot, position);
   }
 
+  /**
+   * Rows selected in the table whose callback runs.
+   *
+   * @returns {Record<string, any>[]}
+   */
+  function triggeredRows() {
+    /** @type {{ value: Record<string, any>[] | null }[]} */
+    const triggered = window.dash_clientside.callback_context.triggered;
+    return triggered.map((each) => each.value || []).find((rows) => rows.length) || [];
+  }
+
   window.dash_clientside.plots = {
     /* The keys of the selection that a part of a page depends on; no update while they stay the same. */
+    /**
+     * @param {PageSelection | null} selection
+     * @param {string[]} keys
+     * @param {PageSelection | null} before
+     */
     keep: (selection, keys, before) => {
+      /** @type {PageSelection} */
       const now = {};
       for (const key of keys) if (selection && selection[key] !== undefined) now[key] = selection[key];
       return JSON.stringify(now) === JSON.stringify(before) ? no() : now;
     },
+    /** @param {PositionPlot | null} config */
     configure: (config) => {
       if (config) {
         plots[config.name] = config;
@@ -180,6 +265,10 @@ const plotsAxis = (() => {
       }
       return no();
     },
+    /**
+     * @param {any} data Plotly's clickData
+     * @param {string} name
+     */
     clicked: (data, name) => {
       const plot = plots[name.split("-")[0]];
       if (!data || !data.points.length || !plot) return no();
@@ -188,6 +277,10 @@ const plotsAxis = (() => {
       if (id !== undefined && id !== null) pick(plot, id, shift);
       return no();
     },
+    /**
+     * @param {any} change Plotly's relayoutData
+     * @param {string} name
+     */
     zoomed: (change, name) => {
       const plot = plots[name.split("-")[0]];
       if (!change || !plot || !plot.view) return no();
@@ -199,22 +292,18 @@ const plotsAxis = (() => {
     },
     /* A click on a row of a table of variables selects the variable of that row. */
     row: () => {
-      const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
-      const row = cells.length ? cells[0][0] : null;
+      const row = triggeredRows()[0];
       if (row && row.Id >= 0) popvision.select({ variable: row.Id });
       return no();
     },
     /* A click on a row of a table of steps selects the liveness index of that row. */
     index: () => {
-      const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
-      if (cells.length && cells[0].length && cells[0][0].Index >= 0)
-        popvision.select({ liveness: cells[0][0].Index, live_also: null });
+      const row = triggeredRows()[0];
+      if (row && row.Index >= 0) popvision.select({ liveness: row.Index, live_also: null });
       return no();
     },
     rows: () => {
-      const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
-      if (!cells.length) return no();
-      const ids = cells[0]
+      const ids = triggeredRows()
         .map((row) => row.Id)
         .filter((id) => id >= 0)
         .slice(0, 6);

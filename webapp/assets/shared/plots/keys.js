@@ -5,29 +5,46 @@ const plotsKeys = (() => {
   "use strict";
   const plots = popvision.plots;
 
-  /* The plot that a key is meant for: the focused one, else the only plot of the page. */
+  /**
+   * The plot that a key is meant for: the focused one, else the only plot of the page.
+   *
+   * @param {EventTarget | null} target
+   */
   function plotOf(target) {
-    const box = target.closest && target.closest("[data-plot]");
-    if (box && target === box) return { plot: plots.all[box.dataset.plot], focused: true };
+    if (!(target instanceof HTMLElement)) return { plot: null, focused: false };
+    const own = target.dataset.plot;
+    if (own !== undefined) return { plot: plots.all[own], focused: true };
     const free = target === document.body || target.id === "page";
     const boxes = free ? popvision.all("#page [data-plot]:not([hidden])") : [];
-    return { plot: boxes.length === 1 ? plots.all[boxes[0].dataset.plot] : null, focused: false };
+    return { plot: boxes.length === 1 ? plots.all[boxes[0].dataset.plot || ""] : null, focused: false };
   }
 
-  /* On an axis of device time the cursor still goes through the indices. */
+  /**
+   * On an axis of device time the cursor still goes through the indices.
+   *
+   * @param {PositionPlot} plot
+   * @param {number} id
+   */
   const place = (plot, id) => (plot.span ? id : plots.positionOf(plot, id));
 
+  /** @param {PositionPlot} plot */
   function cursor(plot) {
     const now = plots.chosen(plot);
     return now.length ? place(plot, now[now.length - 1]) : null;
   }
 
+  /** @param {PositionPlot} plot */
   function bits(plot) {
-    if (plot.bits === undefined) plot.bits = Uint8Array.from(window.atob(plot.hits), (each) => each.charCodeAt(0));
+    if (!plot.bits) plot.bits = Uint8Array.from(window.atob(plot.hits || ""), (each) => each.charCodeAt(0));
     return plot.bits;
   }
 
-  /* The next match after the cursor, or before it; without a search the next position. */
+  /**
+   * The next match after the cursor, or before it; without a search the next position.
+   *
+   * @param {PositionPlot} plot
+   * @param {number} by
+   */
   function step(plot, by) {
     if (!plot.hits) return plots.move(plot, by, false);
     const set = bits(plot);
@@ -39,7 +56,12 @@ const plotsKeys = (() => {
     return undefined;
   }
 
-  /* The next of the marked peaks to the right or left of the cursor. */
+  /**
+   * The next of the marked peaks to the right or left of the cursor.
+   *
+   * @param {PositionPlot} plot
+   * @param {number} by
+   */
   function nextPeak(plot, by) {
     const at = cursor(plot);
     const places = (plot.peaks || []).map((id) => place(plot, id)).sort((a, b) => by * (a - b));
@@ -47,6 +69,7 @@ const plotsKeys = (() => {
     if (next !== undefined) plots.goTo(plot, next, false);
   }
 
+  /** @param {PositionPlot} plot */
   function fit(plot) {
     if (plot.span) return plots.setWindow(plot, 0, plot.count - 1);
     const places = plots
@@ -60,6 +83,7 @@ const plotsKeys = (() => {
     return plots.setWindow(plot, first - room, last + room);
   }
 
+  /** @param {PositionPlot} plot */
   function mark(plot) {
     const at = cursor(plot);
     if (!plot.mark) return;
@@ -67,19 +91,28 @@ const plotsKeys = (() => {
     popvision.select({ [plot.mark]: popvision.selection()[plot.mark] === id ? null : id });
   }
 
+  /** @param {PositionPlot} plot */
   function clear(plot) {
     if (plots.chosen(plot).length) plots.choose(plot, []);
     else if (plot.mark) popvision.select({ [plot.mark]: null });
   }
 
-  /* Positions to a pixel of a picture that merges them; 1 for a curve. */
-  const stride = (event) => Number(event.target.dataset.stride) || 1;
+  /**
+   * Positions to a pixel of a picture that merges them; 1 for a curve.
+   *
+   * @param {KeyboardEvent} event
+   */
+  const stride = (event) => (event.target instanceof HTMLElement && Number(event.target.dataset.stride)) || 1;
 
+  /** @param {PositionPlot} plot */
   const width = (plot) => {
     const [first, last] = plots.windowOf(plot);
     return last - first + 1;
   };
 
+  /** @typedef {(plot: PositionPlot, event: KeyboardEvent) => void} KeyAction */
+
+  /** @type {Record<string, KeyAction>} */
   const PLACES = {
     KeyW: (plot) => plots.zoom(plot, 0.5),
     KeyS: (plot) => plots.zoom(plot, 2),
@@ -87,6 +120,7 @@ const plotsKeys = (() => {
     KeyD: (plot) => plots.pan(plot, Math.max(1, width(plot) / 5)),
   };
 
+  /** @type {Record<string, KeyAction>} */
   const KEYS = {
     "+": PLACES.KeyW,
     "=": PLACES.KeyW,
@@ -103,6 +137,7 @@ const plotsKeys = (() => {
   };
 
   /* These scroll the page when the plot has no focus. */
+  /** @type {Record<string, KeyAction>} */
   const FOCUSED = {
     ArrowRight: (plot, event) => plots.move(plot, stride(event), event.shiftKey),
     ArrowLeft: (plot, event) => plots.move(plot, -stride(event), event.shiftKey),

@@ -4,10 +4,17 @@
   "use strict";
   const plots = popvision.plots;
   const PRESETS = [100, 200, 400, 800, 1600, 3200];
+  /** @type {PositionPlot} */
+  const NO_PLOT = { name: "", view: "", pick: "", also: "", count: 0, first: 0, order: null, ids: 0 };
   const FOLDED = "popvision.plot-nav";
 
+  /** @param {string} text */
   const number = (text) => parseFloat(String(text).replace(/[,\s%]/g, ""));
 
+  /**
+   * @param {string} label
+   * @param {string} className
+   */
   function makeBox(label, className) {
     const box = Object.assign(document.createElement("input"), { className: "box " + className, title: label });
     box.autocomplete = "off";
@@ -15,6 +22,7 @@
     return box;
   }
 
+  /** @param {string} name */
   function presets(name) {
     const list = document.createElement("datalist");
     list.id = name + "-zoom-presets";
@@ -24,6 +32,7 @@
     return list;
   }
 
+  /** @type {Record<string, (navigation: Navigation) => void>} */
   const ACTIONS = {
     in: ({ plot }) => plots.zoom(plot, 0.5),
     out: ({ plot }) => plots.zoom(plot, 2),
@@ -34,9 +43,10 @@
   };
 
   class Navigation {
+    /** @param {HTMLElement} group */
     constructor(group) {
       this.group = group;
-      this.name = group.dataset.plotNav;
+      this.name = group.dataset.plotNav || "";
       this.percent = makeBox("Zoom in percent; 100 % shows everything", "plot-nav-percent");
       this.first = makeBox("First position shown", "plot-nav-end");
       this.last = makeBox("Last position shown", "plot-nav-end");
@@ -54,14 +64,14 @@
       });
       group.addEventListener("click", (event) => {
         const button = popvision.closest(event, "[data-plot-action]");
-        if (button) ACTIONS[button.dataset.plotAction](this);
+        if (button) ACTIONS[button.dataset.plotAction || ""](this);
       });
       this.fold(popvision.recall(FOLDED) === "folded");
       this.show();
     }
 
     get plot() {
-      return plots.all[this.name] || { count: 0 };
+      return plots.all[this.name] || NO_PLOT;
     }
 
     /* Positions in the window. */
@@ -70,11 +80,19 @@
       return to - from + 1;
     }
 
-    /* The position of an id that was typed. */
+    /**
+     * The position of an id that was typed.
+     *
+     * @param {number} id
+     */
     position(id) {
       return Math.max(0, Math.min(this.plot.count - 1, plots.positionOf(this.plot, Math.round(id))));
     }
 
+    /**
+     * @param {HTMLInputElement} input
+     * @param {(value: number) => void} apply
+     */
     wire(input, apply) {
       input.addEventListener("change", () => {
         const value = number(input.value);
@@ -101,6 +119,7 @@
       if (active !== last) last.value = plots.idAt(plot, to).toLocaleString("en-US");
     }
 
+    /** @param {boolean} isFolded */
     fold(isFolded) {
       this.group.classList.toggle("folded", isFolded);
       const button = popvision.part('[data-plot-action="fold"]', this.group);
@@ -111,13 +130,21 @@
     }
   }
 
-  /* Everything in sight again: the whole range, curves hidden through the legend, no mark. */
+  /**
+   * Everything in sight again: the whole range, curves hidden through the legend, no mark.
+   *
+   * @param {PositionPlot} plot
+   */
   function reset(plot) {
     plots.setWindow(plot, 0, plot.count - 1);
     popvision.select({ ...(plot.mark ? { [plot.mark]: null } : {}) });
     /** @type {any} */
     const graph = document.querySelector("#" + plot.name + "-plot .js-plotly-plot");
-    if (graph && window.Plotly && graph.data.some((each) => each.visible === "legendonly"))
+    if (
+      graph &&
+      window.Plotly &&
+      graph.data.some((/** @type {{ visible?: unknown }} */ each) => each.visible === "legendonly")
+    )
       window.Plotly.restyle(graph, { visible: true });
   }
 
