@@ -18,19 +18,20 @@ const executionSvg = (() => {
   function bars(trace, band, top, parts) {
     const { viewport, palette, options } = trace;
     const source = trace.barsOf(band.ipu);
-    if (!source.data) return;
-    const { level, name } = source.data.arrays;
+    const { data } = source;
+    if (!data) return;
+    const { level, name } = data.arrays;
     const bottom = Math.min(band.bars, source.height);
     if (options.small)
-      parts.push(image(0, top, viewport.width, bottom, (draw) => source.drawCells(draw, palette, viewport, 0)));
+      parts.push(image(0, top, viewport.width, bottom, (draw) => source.drawCells(data, draw, palette, viewport, 0)));
     for (const [family, rows] of source.shown(palette)) {
       const style = palette.families[family];
       for (const row of rows) {
-        const span = source.span(row, viewport);
+        const span = source.span(data, row, viewport);
         if (!span || (level[row] + 1) * execution.ROW > bottom) continue;
         const width = span[1] > 3 ? span[1] - 1 : span[1],
           y = top + level[row] * execution.ROW;
-        const label = name[row] < 0 ? "" : source.data.header.names[name[row]];
+        const label = name[row] < 0 ? "" : data.header.names[name[row]];
         parts.push(
           "<g>",
           svgTag("title", {}, escapeXml(label)),
@@ -42,7 +43,7 @@ const executionSvg = (() => {
         parts.push("</g>");
       }
     }
-    for (const lane of source.data.header.lanes.slice(1))
+    for (const lane of data.header.lanes.slice(1))
       parts.push(
         svgTag("line", {
           x1: 0,
