@@ -74,12 +74,12 @@ def own_names(host: str) -> list[str]:
     if host not in ("0.0.0.0", "::"):
         return [f"[{host}]" if ":" in host else host.lower()]
     name = socket.gethostname()
-    found = [_outward_address()]
+    addresses = [_outward_address()]
     try:
-        found += [str(each[4][0]) for each in socket.getaddrinfo(name, None, family=socket.AF_INET)]
+        addresses += [str(each[4][0]) for each in socket.getaddrinfo(name, None, family=socket.AF_INET)]
     except OSError:
         pass
-    return [each.lower() for each in dict.fromkeys([*found, name]) if each and not is_loopback(each)]
+    return [each.lower() for each in dict.fromkeys([*addresses, name]) if each and not is_loopback(each)]
 
 
 def _outward_address() -> str:

@@ -35,8 +35,8 @@ def targets_of(library: Library, params: Mapping[str, Any] | None) -> list[Repor
 
 def opened_targets(library: Library, params: Mapping[str, Any] | None) -> dict[str, ReportSource]:
     """The opened targets by key."""
-    found = {key: _opened(library, key) for key in target_keys(params)}
-    return {key: opened for key, opened in found.items() if not isinstance(opened, str)}
+    targets = {key: _opened(library, key) for key in target_keys(params)}
+    return {key: opened for key, opened in targets.items() if not isinstance(opened, str)}
 
 
 def target_of_page(library: Library, params: Mapping[str, Any] | None) -> ReportSource | None:

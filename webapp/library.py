@@ -78,10 +78,10 @@ class Library:
         return [entry for entry in self.scan() if entry.group == str(folder.resolve())]
 
     def _scan_root(self, root: Path, is_sample: bool, entries: dict[str, Entry], notes: list[str]) -> None:
-        found, note = report_list.find(root)
+        reports, note = report_list.find(root)
         if note and not is_sample:
             notes.append(note)
-        for each in found:
+        for each in reports:
             key = _key_of(each)
             entries.setdefault(key, Entry(key, each.kind, each.path, str(root), is_sample))
 
@@ -137,10 +137,12 @@ class Library:
         return self._open.get(key, lambda: _Opened(stamp, opener(entry.path))).source
 
 
-def _key_of(found: ReportPath) -> str:
+def _key_of(report: ReportPath) -> str:
     """A readable, stable key: a slug of the name and a digest of the full path. Only [a-z0-9-], never a path."""
-    digest = hashlib.blake2b(f"{found.kind}:{found.path}".encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
-    slug = re.sub(r"[^a-z0-9]+", "-", found.path.stem.lower()).strip("-")[:32].strip("-")
+    digest = hashlib.blake2b(
+        f"{report.kind}:{report.path}".encode("utf-8", "surrogateescape"), digest_size=6
+    ).hexdigest()
+    slug = re.sub(r"[^a-z0-9]+", "-", report.path.stem.lower()).strip("-")[:32].strip("-")
     return f"{slug}-{digest}" if slug else digest
 
 

@@ -67,7 +67,7 @@ def numbers_of(query: Mapping[str, str], name: str, below: int) -> list[int]:
 def range_of(query: Mapping[str, str], name: str) -> range:
     """The range under a name, such as 0-31 with both ends included. Raises ValueError."""
     text = query.get(name, "")
-    found = whole_range(text)
-    if found is None:
+    bounds = whole_range(text)
+    if bounds is None:
         raise ValueError(f"{name}={text[:_SHOWN]!r} is not a range of whole numbers such as 0-31")
-    return range(found[0], found[1] + 1)
+    return range(bounds[0], bounds[1] + 1)

@@ -49,13 +49,13 @@ class HostPolicy:
 
 def host_names(names: Iterable[str]) -> frozenset[str]:
     """Lower-cased names. Raises ValueError for one that is not a plain host name, such as "*"."""
-    found = set()
+    hosts = set()
     for name in names:
         match = _HOST.match(name)
         if match is None or match["port"] is not None:
             raise ValueError(f"allowed host {name!r} is not a host name: write it without scheme, port or wildcard")
-        found.add(name.lower())
-    return frozenset(found)
+        hosts.add(name.lower())
+    return frozenset(hosts)
 
 
 def content_policy(script_hashes: Iterable[str]) -> str:

@@ -55,21 +55,21 @@ class Selection:
         """Read a query string (with or without "?") or a flat mapping. Never raises: unreadable values are ignored and
         named in `problems`."""
         pairs = dict(parse_qsl(source.lstrip("?"))) if isinstance(source, str) else dict(source or {})
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         extras: dict[str, str] = {}
         problems: list[str] = []
         for key, value in pairs.items():
             text = str(value)
             try:
                 if key == "tiles":
-                    found["tiles"] = parse_tiles(text)
+                    fields["tiles"] = parse_tiles(text)
                 elif key in _NUMBERS:
-                    found[_NUMBERS[key]] = _number(key, text)
+                    fields[_NUMBERS[key]] = _number(key, text)
                 else:
                     extras[key] = text
             except ValueError as problem:
                 problems.append(str(problem))
-        return cls(**found, extras=extras, problems=tuple(problems))
+        return cls(**fields, extras=extras, problems=tuple(problems))
 
     def as_params(self) -> dict[str, str]:
         """The flat mapping of strings that `parse` reads, without absent parts."""

@@ -66,12 +66,12 @@ def tokens(theme: str) -> dict[str, str]:
     if theme not in THEMES:
         raise ValueError(f"unknown theme {theme!r}: use one of {', '.join(THEMES)}")
     css = re.sub(r"/\*.*?\*/", "", TOKENS_FILE.read_text("utf-8"), flags=re.DOTALL)
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for block in _BLOCK.finditer(css):
         selector = block["selector"].strip()
         if selector == ":root" or f'data-theme="{theme}"' in selector:
-            found.update({each["name"]: each["value"].strip() for each in _DECLARATION.finditer(block["body"])})
-    return found
+            values.update({each["name"]: each["value"].strip() for each in _DECLARATION.finditer(block["body"])})
+    return values
 
 
 @cache

@@ -77,7 +77,7 @@ def add_difference(frame: DataFrame, *fields: str) -> DataFrame:
 
 def difference_rows(rows: Iterable[dict[str, Any]], *fields: str) -> list[dict[str, Any]]:
     """The same for rows as dicts; None where a side is missing."""
-    found = []
+    table_rows = []
     for row in rows:
         row = dict(row)
         for field in fields:
@@ -87,8 +87,8 @@ def difference_rows(rows: Iterable[dict[str, Any]], *fields: str) -> list[dict[s
                 share = relative(before, after).item()
                 row[f"{field}_diff"] = signed(before, after).item()
                 row[f"{field}_rel"] = share if math.isfinite(share) else None
-        found.append(row)
-    return found
+        table_rows.append(row)
+    return table_rows
 
 
 def figure_text(value: float | None, kind: str, clock_hz: float | None = None) -> str:

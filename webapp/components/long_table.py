@@ -132,19 +132,19 @@ class _Frames:
         self._library, self._name, self._frame = library, name, frame
 
     def get(self, key: str, query: str) -> DataFrame:
-        entry, asked = self._library.entry(key), dict(parse_qsl(query))
+        entry, params = self._library.entry(key), dict(parse_qsl(query))
         source = self._library.report(key) if entry.kind == "report" else self._library.trace(key)
-        kept: Kept = source.kept
-        targets = targets_of(self._library, asked)
+        frames: Kept = source.kept
+        targets = targets_of(self._library, params)
         for target in targets:
-            kept = kept.beside(target)
+            frames = frames.beside(target)
         first = targets[0] if targets else None
 
         def read() -> DataFrame:
-            rows = self._frame(source, first, asked)
+            rows = self._frame(source, first, params)
             return figure_frame(rows) if isinstance(rows, Table) else rows
 
-        return kept.recent(("frame", self._name, query), read)
+        return frames.recent(("frame", self._name, query), read)
 
 
 def _export_names(stated: str) -> dict[str, str]:

@@ -25,9 +25,9 @@ def static_html(part: object) -> str:
     if not isinstance(part, Component) or part._namespace != "dash_html_components":
         raise TypeError(f"{part!r} cannot be written as HTML")
     tag = part._type.lower()
-    found = part.to_plotly_json()["props"]
-    children = static_html(found.pop("children", None))
-    attributes = "".join(_attribute(name, value) for name, value in found.items())
+    props = part.to_plotly_json()["props"]
+    children = static_html(props.pop("children", None))
+    attributes = "".join(_attribute(name, value) for name, value in props.items())
     return f"<{tag}{attributes}>" if tag in _EMPTY else f"<{tag}{attributes}>{children}</{tag}>"
 
 

@@ -114,16 +114,16 @@ def grid_options(selectable: bool) -> dict[str, Any]:
 
 def definitions(columns: Sequence[Column]) -> list[dict[str, Any]]:
     """ag-grid's columnDefs."""
-    found: list[dict[str, Any]] = []
+    columns_and_groups: list[dict[str, Any]] = []
     for column in columns:
         if not column.group:
-            found.append(_definition(column))
-        elif found and found[-1].get("groupId") == f"group {column.group}":
-            found[-1]["children"].append(_definition(column))
+            columns_and_groups.append(_definition(column))
+        elif columns_and_groups and columns_and_groups[-1].get("groupId") == f"group {column.group}":
+            columns_and_groups[-1]["children"].append(_definition(column))
         else:
             definition = {"groupId": f"group {column.group}", "headerName": column.group}
-            found.append(definition | {"children": [_definition(column)]})
-    return found
+            columns_and_groups.append(definition | {"children": [_definition(column)]})
+    return columns_and_groups
 
 
 def _definition(column: Column) -> dict[str, Any]:

@@ -46,12 +46,12 @@ class Names:
             "variable": self._variables,
             "file": lambda: filter(None, places(self._source).file),
         }
-        found: dict[str, int] = {}
+        rows: dict[str, int] = {}
         known = if_recorded(lists[kind]) or () if kind in lists else ()
         for row, name in enumerate(dict.fromkeys(known) if kind == "file" else known):
-            found.setdefault(str(name), row)
-        return found
+            rows.setdefault(str(name), row)
+        return rows
 
     def _variables(self) -> list[str]:
-        found = self._source.reader.variables()
-        return [*(found.name if found is not None else []), *self._source.reader.lowered_names()]
+        variables = self._source.reader.variables()
+        return [*(variables.name if variables is not None else []), *self._source.reader.lowered_names()]

@@ -85,6 +85,6 @@ def _provenance(
         ("Report id", source.report_id or "unknown"),
         ("Exported", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
     ]
-    kept = {key: value for key, value in params.items() if key in SHARED_KEYS} if confidential else dict(params)
-    selection = Selection.parse(kept).format()
+    shown = {key: value for key, value in params.items() if key in SHARED_KEYS} if confidential else dict(params)
+    selection = Selection.parse(shown).format()
     return [*rows, ("Address", f"{view_id}?{selection}" if selection else view_id)]

@@ -47,9 +47,9 @@ def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
     """Headline, shares of time, runs, options."""
     source = context.source
     blocks: list[Block] = [_headline(context)]
-    found = if_recorded(lambda: headline(source))
-    if found is not None and found.shares is not None:
-        rows = [{"phase": phase, "share": share} for phase, share in found.shares.items()]
+    figures = if_recorded(lambda: headline(source))
+    if figures is not None and figures.shares is not None:
+        rows = [{"phase": phase, "share": share} for phase, share in figures.shares.items()]
         fields = [Field("phase", "Phase"), Field("share", "Share of tile cycles", "percent")]
         blocks.append(Table("Where the time goes", fields, rows))
     runs = if_recorded(lambda: run_rows(source))
@@ -74,13 +74,13 @@ def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
 
 
 def _headline(context: ViewContext) -> Block:
-    found = headline(context.source)
-    longest = found.longest
+    figures = headline(context.source)
+    longest = figures.longest
     return Facts(
         [
-            ("Total device cycles", cycles_text(found.total_cycles), seconds_text(found.device_seconds)),
-            ("Fullest tile", bytes_text(found.tile_bytes), _of(found.worst_tile, found.tile_share)),
-            ("Memory in use", bytes_text(found.used_bytes), f"{percent_text(found.used_share)} of all tiles"),
+            ("Total device cycles", cycles_text(figures.total_cycles), seconds_text(figures.device_seconds)),
+            ("Fullest tile", bytes_text(figures.tile_bytes), _of(figures.worst_tile, figures.tile_share)),
+            ("Memory in use", bytes_text(figures.used_bytes), f"{percent_text(figures.used_share)} of all tiles"),
             (
                 "Longest program",
                 "–" if longest is None else cycles_text(longest.cycles),
@@ -99,15 +99,19 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
     source = context.source
     state = memory_state(source, context.params)
     memory = memory_by_tile(source, state.replica)
-    whole, bare = memory.including_gaps, memory.excluding_gaps
+    including, excluding = memory.including_gaps, memory.excluding_gaps
     first = memory.tiles.start
-    at = int(np.argmax(whole))
+    at = int(np.argmax(including))
     blocks: list[Block] = [
         Facts(
             [
-                ("Fullest tile", bytes_text(int(whole[at])), f"tile {first + at:,}, {int(whole[at]):,} B"),
-                ("Including gaps", bytes_text(int(whole.sum())), f"{int(whole.sum()):,} B over {len(whole):,} tiles"),
-                ("Excluding gaps", bytes_text(int(bare.sum())), f"{int(bare.sum()):,} B"),
+                ("Fullest tile", bytes_text(int(including[at])), f"tile {first + at:,}, {int(including[at]):,} B"),
+                (
+                    "Including gaps",
+                    bytes_text(int(including.sum())),
+                    f"{int(including.sum()):,} B over {len(including):,} tiles",
+                ),
+                ("Excluding gaps", bytes_text(int(excluding.sum())), f"{int(excluding.sum()):,} B"),
                 ("Memory of a tile", bytes_text(memory.capacity), f"{memory.capacity:,} B"),
             ]
         ),
@@ -115,7 +119,7 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
             "Memory by tile",
             "tile",
             ["Including gaps", "Excluding gaps"],
-            [whole, bare],
+            [including, excluding],
             first=first,
             marked=[tile - first for tile in state.tiles[:64]],
         ),
@@ -169,9 +173,9 @@ def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
     """The curve, its peak, and the variables live at the selected index (by default the peak)."""
     source = context.source
     state = liveness_state(source, context.params)
-    found = curve(source, state.where)
-    top = peak(found)
-    live = found.not_always_live
+    line = curve(source, state.where)
+    top = peak(line)
+    live = line.not_always_live
     programs = if_recorded(lambda: programs_of(source))
     name = "" if programs is None else names.show("program", programs.name[top.program])
     total = top.not_always_live + top.always_live
@@ -181,15 +185,15 @@ def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
         f"Live bytes of {place}",
         "liveness index",
         ["Not always live", "With always live"],
-        [live, live + found.always_live],
+        [live, live + line.always_live],
         marked=list(state.indices),
     )
     blocks: list[Block] = [
         Facts(
             [
                 ("Peak", bytes_text(total), f"{total:,} B at index {top.index:,}, program {top.program} {name}"),
-                ("Always live", bytes_text(found.always_live), f"{found.always_live:,} B"),
-                ("Capacity", bytes_text(found.capacity), place),
+                ("Always live", bytes_text(line.always_live), f"{line.always_live:,} B"),
+                ("Capacity", bytes_text(line.capacity), place),
                 ("Indices", integer_text(len(live)), ""),
             ]
         ),

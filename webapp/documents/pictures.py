@@ -23,8 +23,8 @@ def bsp_png(source: ReportSource, ipu: int, begin: int, end: int) -> bytes:
     pitch = -(-(end - begin) * GRAIN // columns)
     grid = Grid(pitch, begin * GRAIN // pitch, columns, min(MOST_ROWS, steps.tiles))
     time = raster(steps.spans, source.reader, steps.tiles, grid).astype(np.float64)
-    whole = np.diff(grid.row_tiles(steps.tiles)) * grid.pitch
-    shares = time / whole[None, None, :]
+    pixel_cycles = np.diff(grid.row_tiles(steps.tiles)) * grid.pitch
+    shares = time / pixel_cycles[None, None, :]
     colours = np.array([_rgb(tokens("light")[f"step-{name}-fill"]) for name in CLASSES], np.float64)
     filled = shares.sum(axis=0)
     mixed = np.einsum("cxr,ck->rxk", shares, colours) / np.maximum(filled, 1e-12).T[:, :, None]

@@ -29,12 +29,12 @@ _INDENT = "\u2003"
 def tree_blocks(context: ViewContext, names: Names) -> list[Block]:
     """The tree of the selected program's root (by default the first root) with its figures."""
     source = context.source
-    programs, found = programs_of(source), roots(source)
+    programs, tops = programs_of(source), roots(source)
     chosen = context.selection.program
-    if not found:
+    if not tops:
         return [Note("This report has no programs.")]
     inside = chosen is not None and chosen < len(programs.type)
-    root = root_of(source, chosen) if inside and chosen is not None else found[0].program
+    root = root_of(source, chosen) if inside and chosen is not None else tops[0].program
     tree, sums = tree_rows(source, root), figures(source, context.selection.ipu)
     rows = [
         {
@@ -83,9 +83,9 @@ def execution_blocks(context: ViewContext, names: Names) -> list[Block]:
     )
     rows = []
     for ipu in ipus:
-        found = window_figures(source, ipu, window.begin, window.end)
-        shares = {phase: found.share(phase) for phase in PHASES}
-        rows.append({"ipu": ipu, **shares, "use": found.utilisation, "balance": found.balance})
+        window_sums = window_figures(source, ipu, window.begin, window.end)
+        shares = {phase: window_sums.share(phase) for phase in PHASES}
+        rows.append({"ipu": ipu, **shares, "use": window_sums.utilisation, "balance": window_sums.balance})
     fields = [
         Field("ipu", "IPU", "integer"),
         *(Field(phase, phase.capitalize(), "percent") for phase in PHASES),

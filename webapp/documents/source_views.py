@@ -45,20 +45,20 @@ def source_blocks(context: ViewContext, names: Names) -> list[Block]:
     file = chosen_file(source, context.params.get("src_file", ""))
     if not file:
         return [Note("No debug context of this report names a source file and line.")]
-    found = line_figures(source, ipu)
+    line_sums = line_figures(source, ipu)
     files = viewer_frame(file_table(source, ipu))
     fields = [Field("file", "File", "file"), Field("lines", "Lines with programs or variables", "integer"), *_FIGURES]
-    blocks: list[Block] = [_unattributed(found), *(Note(each) for each in found.missing)]
+    blocks: list[Block] = [_unattributed(line_sums), *(Note(each) for each in line_sums.missing)]
     blocks.append(frame_table("Files, most cycles first", files[files["file"] != ""], fields))
     return [*blocks, *_lines(source, file, ipu, names), *_parts(context, file)]
 
 
-def _unattributed(found: LineFigures) -> Block:
+def _unattributed(line_sums: LineFigures) -> Block:
     rows = []
     for label, values, text in (
-        (f"Cycles on IPU {found.ipu}", found.cycles, cycles_text),
-        (f"Live at index {found.peak_index}", found.live, bytes_text),
-        ("Received", found.received, bytes_text),
+        (f"Cycles on IPU {line_sums.ipu}", line_sums.cycles, cycles_text),
+        (f"Live at index {line_sums.peak_index}", line_sums.live, bytes_text),
+        ("Received", line_sums.received, bytes_text),
     ):
         if values is not None:
             total, rest = int(values.sum()), int(values[NOWHERE])
@@ -105,10 +105,10 @@ def _parts(context: ViewContext, file: str) -> list[Block]:
     programs, variables = at_line(source, file, line)
     if not len(programs) and not len(variables):
         return [Note(f"Line {line:,} creates no program and no variable.")]
-    found, columns = figures(source), programs_of(source)
-    order = programs[np.argsort(-found.self_cycles[programs], kind="stable")]
+    program_sums, columns = figures(source), programs_of(source)
+    order = programs[np.argsort(-program_sums.self_cycles[programs], kind="stable")]
     rows: list[dict[str, Any]] = [
-        {"id": p, "type": columns.type[p], "name": columns.name[p], "cycles": int(found.self_cycles[p])}
+        {"id": p, "type": columns.type[p], "name": columns.name[p], "cycles": int(program_sums.self_cycles[p])}
         for p in order[:MOST_ROWS].tolist()
     ]
     fields = [

@@ -45,7 +45,7 @@ def exchange_headline(
 def _traffic(source: ReportSource, row: int) -> list[Component]:
     m = moved_bytes(source)
     factor = m.received[row] / m.sent[row] if m.sent[row] and m.received[row] else None
-    found = [
+    figures = [
         _figure(
             "Received",
             bytes_text(int(m.received[row])),
@@ -63,26 +63,26 @@ def _traffic(source: ReportSource, row: int) -> list[Component]:
         messages = messages_of(source, int(m.program[row]))
     except NotRecordedError:
         if m.type[row] != "StreamCopyMid":
-            found.append(_figure("Messages", "unknown", "not recorded"))
-        return found
+            figures.append(_figure("Messages", "unknown", "not recorded"))
+        return figures
     receivers, tiles = fan_outs(messages)
     fan = f"fan-out {len(messages.src) / tiles.sum():,.1f}, at most {receivers[-1]:,}"
-    found.append(_figure("Messages", integer_text(len(messages.src)), fan, title="Pairs of tiles"))
-    return found
+    figures.append(_figure("Messages", integer_text(len(messages.src)), fan, title="Pairs of tiles"))
+    return figures
 
 
 def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Component]:
     m, b = moved_bytes(source), bandwidth(source)
-    found = []
+    figures = []
     if m.worst_tile[row] >= 0:
         tile = int(m.worst_tile[row])
         href = f"/r/{key}/memory?tiles={tile}"
         link = html.A(f"tile {tile:,}", href=href, **attributes(data_nav="jump"))
-        found.append(
+        figures.append(
             _figure("Busiest tile", bytes_text(int(m.worst_bytes[row])), link, title=f"{m.worst_bytes[row]:,} B")
         )
     if not np.isnan(b.cycles_each[row]):
-        found.append(_cycles(source, row, step))
+        figures.append(_cycles(source, row, step))
     use = b.achieved[row] / b.possible[row]
     about = help_text(
         "Achieved bandwidth",
@@ -92,8 +92,8 @@ def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Co
     )
     text = "unknown" if np.isnan(b.achieved[row]) else f"{b.achieved[row]:,.1f} B/cycle"
     share = "plain rate not stored" if np.isnan(use) else f"{percent_text(float(use))} of the plain rate"
-    found.append(_figure("Achieved", text, share, help=about))
-    return found
+    figures.append(_figure("Achieved", text, share, help=about))
+    return figures
 
 
 def _cycles(source: ReportSource, row: int, step: int | None) -> Component:

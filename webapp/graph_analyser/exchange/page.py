@@ -197,8 +197,8 @@ def _statistics(source: ReportSource, program: int, step: int | None, owner: str
     tiles = exchange_tiles(source, program, step)
     lines = []
     for name, values in ((f"{owner}Received", tiles.received), (f"{owner}Sent", tiles.sent)):
-        found = statistics(values)
-        lines.append(range_line(found, name, "tiles", position=lambda at: f"tile {at:,}", decimated=False, drawn=""))
+        stats = statistics(values)
+        lines.append(range_line(stats, name, "tiles", position=lambda at: f"tile {at:,}", decimated=False, drawn=""))
     return lines
 
 

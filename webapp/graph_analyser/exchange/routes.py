@@ -58,10 +58,10 @@ def tiles(source: ReportSource, target: ReportSource | None) -> Response:
     program, step = exchange_of(source, _lenient("program"), _lenient("step"))
     if program is None:
         return packed_response({"program": None, "reason": "This report has no program that moves data."}, {})
-    found = exchange_tiles(source, program, step)
+    traffic = exchange_tiles(source, program, step)
     header: dict[str, Any] = {
         "program": program,
-        "step": found.step,
+        "step": traffic.step,
         "chosen": step,
         "type": programs_of(source).type[program],
         "name": programs_of(source).name[program],
@@ -71,12 +71,12 @@ def tiles(source: ReportSource, target: ReportSource | None) -> Response:
         "reason": "",
         "signed": target is not None,
     }
-    columns = {name: getattr(found, name) for name in _COLUMNS}
+    columns = {name: getattr(traffic, name) for name in _COLUMNS}
     try:
         messages_of(source, program)
         if target is not None:
             columns = _differences(
-                found, exchange_tiles(target, partner_of(source, target, program)), machine.num_tiles
+                traffic, exchange_tiles(target, partner_of(source, target, program)), machine.num_tiles
             )
     except NotRecordedError as lacking:
         header["reason"] = str(lacking)
@@ -106,14 +106,17 @@ def _differences(one: ExchangeTiles, other: ExchangeTiles, tiles: int) -> dict[s
 def matrix(source: ReportSource, target: ReportSource | None) -> Response:
     """Bytes of the cells of a window, row by row, sparse or dense."""
     program, order = number_of(request.args, "program"), _order(target_of(source).physical_tile is not None)
-    found = matrix_of(source, program, order) if target is None else matrix_difference(source, target, program, order)
-    size = number_of(request.args, "size", 1, found.tiles)
-    rows, columns = number_of(request.args, "rows", 1, found.tiles), number_of(request.args, "columns", 1, found.tiles)
+    traffic = matrix_of(source, program, order) if target is None else matrix_difference(source, target, program, order)
+    size = number_of(request.args, "size", 1, traffic.tiles)
+    rows, columns = (
+        number_of(request.args, "rows", 1, traffic.tiles),
+        number_of(request.args, "columns", 1, traffic.tiles),
+    )
     if rows * columns > MOST_CELLS:
         raise ValueError(f"{rows} x {columns} cells are more than {MOST_CELLS}: ask for fewer rows")
-    row, column = number_of(request.args, "row", 0, found.tiles), number_of(request.args, "column", 0, found.tiles)
-    cells = found.block((row, row + rows * size), (column, column + columns * size), size).values
-    header = {"rows": rows, "columns": columns, "largest": found.largest(size), "leftOut": found.left_out}
+    row, column = number_of(request.args, "row", 0, traffic.tiles), number_of(request.args, "column", 0, traffic.tiles)
+    cells = traffic.block((row, row + rows * size), (column, column + columns * size), size).values
+    header = {"rows": rows, "columns": columns, "largest": traffic.largest(size), "leftOut": traffic.left_out}
     there = np.flatnonzero(cells)
     if 2 * len(there) < len(cells):
         return packed_response(header, {"cell": there.astype(np.uint32), "value": _narrow(cells[there])})
@@ -124,24 +127,29 @@ def partner_tiles(source: ReportSource, _target: ReportSource | None) -> Respons
     """The tiles that one tile receives from and sends to, with bytes, heaviest first."""
     tile = number_of(request.args, "tile", 0, target_of(source).num_tiles - 1)
     try:
-        found = partners(source, number_of(request.args, "program"), tile)
+        traffic = partners(source, number_of(request.args, "program"), tile)
     except NotRecordedError as lacking:
         return packed_response({"reason": str(lacking)}, {})
-    arrays = {"from": found.sources.astype(np.uint32), "fromBytes": _narrow(found.received)}
-    arrays |= {"to": found.destinations.astype(np.uint32), "toBytes": _narrow(found.sent)}
+    arrays = {"from": traffic.sources.astype(np.uint32), "fromBytes": _narrow(traffic.received)}
+    arrays |= {"to": traffic.destinations.astype(np.uint32), "toBytes": _narrow(traffic.sent)}
     return packed_response({"reason": ""}, arrays)
 
 
 def export(source: ReportSource, _target: ReportSource | None) -> Response:
     """All messages as CSV, streamed in pieces."""
     program = number_of(request.args, "program")
-    found = messages_of(source, program)
+    sent_messages = messages_of(source, program)
 
     def lines() -> Iterator[str]:
         yield "source_tile,destination_tile,bytes\n"
-        for begin in range(0, len(found.src), _LINES_AT_ONCE):
+        for begin in range(0, len(sent_messages.src), _LINES_AT_ONCE):
             part = slice(begin, begin + _LINES_AT_ONCE)
-            rows = zip(found.src[part].tolist(), found.dst[part].tolist(), found.bytes[part].tolist(), strict=True)
+            rows = zip(
+                sent_messages.src[part].tolist(),
+                sent_messages.dst[part].tolist(),
+                sent_messages.bytes[part].tolist(),
+                strict=True,
+            )
             yield "".join(f"{src},{dst},{size}\n" for src, dst, size in rows)
 
     answer = Response(lines(), mimetype="text/csv")

@@ -91,7 +91,7 @@ def _programs(source: ReportSource, key: str, target: ReportSource | None) -> Co
 
 def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | None) -> Component:
     try:
-        found = messages_of(source, program)
+        all_messages = messages_of(source, program)
         if target is not None:
             changed = compared_pairs(source, target, program)
             frame, columns = figure_frame(changed), figure_columns(changed, PAIRS)
@@ -110,11 +110,11 @@ def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | 
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
     heaviest = pairs_table(source, program)
-    whole, shown = int(found.bytes.sum()), int(heaviest["bytes"].sum())
-    text = f"The {len(heaviest):,} heaviest of {len(found.src):,} messages: {shown:,} B of {whole:,} B"
-    text += f", {shown / whole:.1%}."
-    if len(found.src) <= MOST_PAIRS:
-        text = f"All {len(found.src):,} messages, {whole:,} B."
+    total, shown = int(all_messages.bytes.sum()), int(heaviest["bytes"].sum())
+    text = f"The {len(heaviest):,} heaviest of {len(all_messages.src):,} messages: {shown:,} B of {total:,} B"
+    text += f", {shown / total:.1%}."
+    if len(all_messages.src) <= MOST_PAIRS:
+        text = f"All {len(all_messages.src):,} messages, {total:,} B."
     table = long_table(
         "exchange-pairs", key, {"program": str(program)}, figure_columns(heaviest, PAIRS), selectable=True
     )
@@ -133,29 +133,29 @@ def tile_tab(
     target = target_of(source)
     if tile is None or tile >= target.num_tiles:
         return empty_hint("Select a tile: click in the drawing, or move its cursor with the arrow keys.")
-    found = exchange_tiles(source, program, step)
+    traffic = exchange_tiles(source, program, step)
     rows: list[tuple[Any, Any]] = [("Tile", f"{tile:,} on IPU {tile // target.tiles_per_ipu}")]
     physical = physical_id(target, tile)
     if physical is not None:
         rows.append(("Physical id", integer_text(physical)))
     rows += [
-        ("Received", _both(found.received[tile])),
-        ("Sent", _both(found.sent[tile])),
-        ("Exchange code", _both(found.code[tile])),
+        ("Received", _both(traffic.received[tile])),
+        ("Sent", _both(traffic.sent[tile])),
+        ("Exchange code", _both(traffic.code[tile])),
     ]
-    if found.moving is not None:
+    if traffic.moving is not None:
         rows.append(
             (
                 "Time for its own bytes",
-                f"{found.moving[tile]:,} cycles at {target.exchange_bytes_per_cycle:g} B per cycle",
+                f"{traffic.moving[tile]:,} cycles at {target.exchange_bytes_per_cycle:g} B per cycle",
             )
         )
-    for label, values in (("Estimate", found.estimated), (f"Recorded, step {found.step:,}", found.recorded)):
+    for label, values in (("Estimate", traffic.estimated), (f"Recorded, step {traffic.step:,}", traffic.recorded)):
         if values is not None:
             rows.append((label, f"{cycles_text(int(values[tile]), target.clock_hz)}" + _of_longest(values, tile)))
-    columns: list[Any] = [html.Div([html.H2("In this program"), facts(rows), _links(key, program, found.step, tile)])]
+    columns: list[Any] = [html.Div([html.H2("In this program"), facts(rows), _links(key, program, traffic.step, tile)])]
     if other is not None:
-        columns.append(_compared_tile(source, other, found, tile))
+        columns.append(_compared_tile(source, other, traffic, tile))
     try:
         who = partners(source, program, tile)
     except NotRecordedError as lacking:
@@ -166,18 +166,18 @@ def tile_tab(
     return html.Div(columns, className="exchange-columns", **_REGION)
 
 
-def _compared_tile(source: ReportSource, other: ReportSource, found: ExchangeTiles, tile: int) -> Component:
+def _compared_tile(source: ReportSource, other: ReportSource, traffic: ExchangeTiles, tile: int) -> Component:
     """Source, target and difference of each figure of a tile."""
     title = html.H2("Source, target, difference")
     try:
-        theirs = exchange_tiles(other, partner_of(source, other, found.program))
+        theirs = exchange_tiles(other, partner_of(source, other, traffic.program))
     except NotRecordedError as lacking:
         return html.Div([title, empty_hint(str(lacking))])
     if tile >= target_of(other).num_tiles:
         return html.Div([title, empty_hint(f"The target has no tile {tile:,}.")])
     rows = []
     for field, label, kind in _COMPARED:
-        before, after = getattr(found, field), getattr(theirs, field)
+        before, after = getattr(traffic, field), getattr(theirs, field)
         if before is not None and after is not None:
             one, two = int(before[tile]), int(after[tile])
             mark = difference_mark(one, two, kind)

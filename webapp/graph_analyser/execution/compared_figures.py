@@ -25,16 +25,17 @@ def difference_table(
     source: ReportSource, target: ReportSource, selection: Selection, hidden: Collection[str]
 ) -> Component:
     """One row per figure and IPU: source, target, target - source; a dash for an IPU missing in the target."""
-    here, there = window_of(source, selection), target_window(source, target, selection)
+    source_window, target_cycles = window_of(source, selection), target_window(source, target, selection)
     count = target.reader.target().num_ipus
     rows = []
     for ipu in ipus_of(source, selection):
-        ours = dict_of(window_figures(source, ipu, here.begin, here.end, hidden))
-        theirs = dict_of(window_figures(target, ipu, *there, hidden)) if ipu < count else {}
+        ours = dict_of(window_figures(source, ipu, source_window.begin, source_window.end, hidden))
+        theirs = dict_of(window_figures(target, ipu, *target_cycles, hidden)) if ipu < count else {}
         rows += [_row(ipu, name, kind, value, theirs.get(name, ("", None))[1]) for name, (kind, value) in ours.items()]
     matching = match_steps(source, target)
     about = (
-        f"Source: cycles {here.begin:,} to {here.end:,}. Target: cycles {there[0]:,} to {there[1]:,}."
+        f"Source: cycles {source_window.begin:,} to {source_window.end:,}."
+        f" Target: cycles {target_cycles[0]:,} to {target_cycles[1]:,}."
         f" Steps of the entire reports: {len(matching.source):,} matched,"
         f" {len(matching.only_source):,} only in the source, {len(matching.only_target):,} only in the target."
     )

@@ -131,12 +131,12 @@ def step(source: ReportSource) -> Response:
     """Facts of one step and its bar; with `tile`, counted within the IPU, also the interval of that tile."""
     facts = step_facts(source, number_of(request.args, "ipu"), number_of(request.args, "step"))
     bar = bar_of(lanes(source, facts.ipu), facts.step)
-    found = _described(facts) | {"bar_begin": bar[0], "bar_end": bar[1]}
+    answer = _described(facts) | {"bar_begin": bar[0], "bar_end": bar[1]}
     if "tile" in request.args:
         _require_tiles(source)
         tile, tiles = number_of(request.args, "tile", 0, facts.tiles - 1), step_tiles(source, facts.ipu, facts.step)
-        found |= {"tile": tile, "tile_begin": int(tiles.begin[tile]), "tile_cycles": int(tiles.cycles[tile])}
-    return jsonify(found)
+        answer |= {"tile": tile, "tile_begin": int(tiles.begin[tile]), "tile_cycles": int(tiles.cycles[tile])}
+    return jsonify(answer)
 
 
 def _require_tiles(source: ReportSource) -> None:
@@ -151,12 +151,12 @@ def at(source: ReportSource) -> Response:
     ipu, tile, cycle = number_of(request.args, "ipu"), number_of(request.args, "tile"), number_of(request.args, "cycle")
     if tile >= timeline(source, ipu).tiles:
         raise ValueError(f"tile {tile} is not one of the {timeline(source, ipu).tiles} tiles of an IPU")
-    found = step_at(source, ipu, tile, cycle)
-    if found < 0:
+    step_index = step_at(source, ipu, tile, cycle)
+    if step_index < 0:
         return jsonify({})
-    tiles = step_tiles(source, ipu, found)
+    tiles = step_tiles(source, ipu, step_index)
     own = {"tile_begin": int(tiles.begin[tile]), "tile_cycles": int(tiles.cycles[tile])}
-    return jsonify(_described(step_facts(source, ipu, found)) | own)
+    return jsonify(_described(step_facts(source, ipu, step_index)) | own)
 
 
 def find(source: ReportSource) -> Response:
@@ -164,10 +164,10 @@ def find(source: ReportSource) -> Response:
     ipus = whole_numbers(request.args.get("ipus", ""), MOST_IPUS)
     if not ipus:
         raise ValueError(f"ipus={request.args.get('ipus', '')[:40]!r} does not name IPUs, such as 0,1")
-    found = [(ipu, find_steps(source, ipu, request.args.get("text", ""))) for ipu in ipus]
-    ipu = np.concatenate([np.full(len(steps), ipu, np.int32) for ipu, steps in found])
-    step = np.concatenate([steps for _, steps in found])
-    bars = [bars_of(lanes(source, ipu), steps) for ipu, steps in found]
+    matches = [(ipu, find_steps(source, ipu, request.args.get("text", ""))) for ipu in ipus]
+    ipu = np.concatenate([np.full(len(steps), ipu, np.int32) for ipu, steps in matches])
+    step = np.concatenate([steps for _, steps in matches])
+    bars = [bars_of(lanes(source, ipu), steps) for ipu, steps in matches]
     begin, end = (np.concatenate([each[side] for each in bars]) for side in (0, 1))
     order = np.argsort(begin, kind="stable")[:MOST_MATCHES]
     arrays: dict[str, AnyArray] = {
@@ -186,8 +186,8 @@ def partner(library: Library) -> Callable[[ReportSource], Response]:
         matching = match_steps(source, library.report(request.args.get("vs", "")))
         rows = matching.source_rows() if request.args.get("side") == "target" else matching.target_rows()
         step = number_of(request.args, "step")
-        found = int(rows[step]) if step < len(rows) else -1
-        return jsonify({} if found < 0 else {"step": found})
+        other = int(rows[step]) if step < len(rows) else -1
+        return jsonify({} if other < 0 else {"step": other})
 
     return answer
 

@@ -65,13 +65,13 @@ def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
 
 def _plain_row(each: WindowFigures) -> dict[str, Any]:
     names = ("ipu", "tiles", "length", "steps", "intervals", "tail", "utilisation", "balance", "active_balance")
-    found = {name: getattr(each, name) for name in names}
-    found |= {f"{phase} tile cycles": each.tile_cycles[phase] for phase in PHASES}
+    row = {name: getattr(each, name) for name in names}
+    row |= {f"{phase} tile cycles": each.tile_cycles[phase] for phase in PHASES}
     moved = each.transfers | {f"stream copy, {name}": transfer for name, transfer in each.streams.items()}
     for name, transfer in moved.items():
-        found |= {f"{name} Rx": transfer.received, f"{name} Tx": transfer.sent}
-        found[f"{name} bytes per cycle"] = transfer.bandwidth
-    return found | {"hidden types": ",".join(sorted(each.hidden))}
+        row |= {f"{name} Rx": transfer.received, f"{name} Tx": transfer.sent}
+        row[f"{name} bytes per cycle"] = transfer.bandwidth
+    return row | {"hidden types": ",".join(sorted(each.hidden))}
 
 
 def content(context: ViewContext) -> Component:
@@ -238,5 +238,5 @@ def _meter(share: float | None, formula: str) -> Component:
     return html.Div([bar, html.Span(percent_text(share))], className="trace-meter-cell", title=formula)
 
 
-def _fraction(part: float, whole: int) -> str:
-    return f"{part:,.0f} / {whole:,}" if whole else "no such step in the window"
+def _fraction(part: float, total: int) -> str:
+    return f"{part:,.0f} / {total:,}" if total else "no such step in the window"

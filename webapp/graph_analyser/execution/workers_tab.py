@@ -137,7 +137,7 @@ def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes)
     unknown, text = tiles_unknown(source), partial(cycles_text, clock_hz=target_of(source).clock_hz)
     own = int(step_tiles(source, facts.ipu, facts.step).cycles[lanes.tile - facts.ipu * facts.tiles])
     on = "the whole tile" if lanes.worker[row] == NO_CONTEXT else f"context {lanes.worker[row]}"
-    held: list[Any] = [f"vertex {row}, {names[lanes.vertex_type[row]]}", help_text("Critical vertex", _CRITICAL)]
+    critical: list[Any] = [f"vertex {row}, {names[lanes.vertex_type[row]]}", help_text("Critical vertex", _CRITICAL)]
     rows: list[tuple[str, Any, str]] = [
         ("Vertices", f"{len(lanes.worker):,}", "vertices of the compute set on this tile"),
         ("Thread cycles", integer_text(int(lanes.load.sum())), "sum over worker vertices; never shown as time"),
@@ -155,7 +155,7 @@ def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes)
     tile = html.A(f"tile {lanes.tile}", href=f"/r/{key}/memory?tiles={lanes.tile}", **attributes(data_nav="to"))
     where: list[Any] = [tile, f" · step {facts.step} · IPU {facts.ipu} · estimated cycles"]
     where.append(help_text("Thread cycles and tile cycles", _UNITS, formula="tile cycles = 6 x thread cycles"))
-    return [html.H2(facts.name), html.P(where, className="where"), html.P([*held, f" on {on}"]), listing]
+    return [html.H2(facts.name), html.P(where, className="where"), html.P([*critical, f" on {on}"]), listing]
 
 
 def _idle_help(lanes: WorkerLanes) -> Component:

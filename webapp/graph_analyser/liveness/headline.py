@@ -23,11 +23,11 @@ def liveness_headline(
 ) -> list[Component]:
     """Peaks of the curve and of the fullest tile (in a comparison: of the target's curve), and the selected index."""
     top = peak(line)
-    here = where_text(line.where, target_of(source).num_replicas)
+    place = where_text(line.where, target_of(source).num_replicas)
     step = program_label(source, top.program)
     figures = [
         Figure(
-            f"Peak of {here}",
+            f"Peak of {place}",
             bytes_text(top.total),
             f"index {top.index:,}: {step}",
             f"{both_units(top.total)} = {both_units(top.always_live)} always live + {both_units(top.not_always_live)}",

@@ -180,8 +180,8 @@ def _register_parts(app: Dash, library: Library) -> None:
             return [no_update] * len(boxes)
         key = page_key(pathname)
         source = library.report(key)
-        found = parts(source, key, liveness_state(source, params))
-        return [found if box == shown else "" for box in boxes]
+        shown_parts = parts(source, key, liveness_state(source, params))
+        return [shown_parts if box == shown else "" for box in boxes]
 
 
 VIEW = View(

@@ -60,13 +60,13 @@ def pair_series(pair: PairedCurve, state: LivenessState, theme: str) -> list[Ser
         one, other = (Series(side, values, "", known=known) for side, (values, known) in both.items())
         return difference_series(one, other, theme)
     paint = {"source": ("series-1", "series-2"), "target": ("series-3", "series-5")}
-    found = []
+    series = []
     for side, (values, known) in sides.items():
         below, above = (colours[name] for name in paint[side])
         title = side.capitalize()
         always = pair.source.always_live if side == "source" else pair.target.always_live
         constant = np.where(known, always, 0)
         if state.always:
-            found.append(Series(f"{title}: always live", constant, below, stacked=True, side=side, known=known))
-        found.append(Series(f"{title}: not always live", values, above, stacked=True, side=side, known=known))
-    return found
+            series.append(Series(f"{title}: always live", constant, below, stacked=True, side=side, known=known))
+        series.append(Series(f"{title}: not always live", values, above, stacked=True, side=side, known=known))
+    return series

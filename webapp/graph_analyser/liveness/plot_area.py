@@ -170,10 +170,10 @@ def _naming(source: ReportSource, drawing: LivenessDrawing) -> Callable[[int], s
 def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState) -> list[Component]:
     lines: list[Component] = [html.Div(problem, className="range-problem") for problem in state.problems]
     first, last = drawing.shown
-    whole = len(drawing.curve.program)
+    indices = len(drawing.curve.program)
     quantity = "Live, always live included" if state.always else "Live, always live not included"
     quantity = quantity if drawing.pair is None else "Source: " + quantity[0].lower() + quantity[1:]
-    name = "indices" if last - first + 1 == whole else f"of {whole:,} indices shown"
+    name = "indices" if last - first + 1 == indices else f"of {indices:,} indices shown"
     drawn = "The plot shows minima and maxima only; zoom in to see every index" if drawing.decimated else ""
 
     def position(at: int) -> str:
@@ -189,7 +189,7 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
         notes.append(_program_note(source, state.program, drawing.matching))
     elif drawing.matching is not None:
         notes.append(
-            f"{len(drawing.matching):,} of {whole:,} steps match the filter (marked below the curve). "
+            f"{len(drawing.matching):,} of {indices:,} steps match the filter (marked below the curve). "
             "The statistics include all steps shown."
         )
     if state.variable is not None:

@@ -89,8 +89,8 @@ def _cell(source: ReportSource, target: ReportSource | None) -> Response:
     always = request.args.get("always") == "1"
     answer: dict[str, Any]
     if target is None:
-        found = highest_place(source, tiles, indices, always=always)
-        tile, index, answer = found.tile, found.index, {"bytes": found.bytes}
+        peak_place = highest_place(source, tiles, indices, always=always)
+        tile, index, answer = peak_place.tile, peak_place.index, {"bytes": peak_place.bytes}
     else:
         place = most_different_place(source, target, tiles, indices, always=always, by=_by())
         tile, index = place.tile, place.index

@@ -139,17 +139,17 @@ def _cycles(selection: Selection) -> tuple[int, int] | None:
 def parse_where(source: ReportSource, text: str, replica: str = "0") -> tuple[Where, str]:
     """(place that "tile:5", "ipu:1" or "" names, a sentence if it does not exist). "" = all tiles of a replica."""
     target = target_of(source)
-    whole = Where("all", whole_number(replica, 0, target.num_replicas - 1) or 0)
+    device = Where("all", whole_number(replica, 0, target.num_replicas - 1) or 0)
     if text in ("", "all"):
-        return whole, ""
+        return device, ""
     kind, _, rest = text.partition(":")
     counts = {"ipu": target.num_ipus, "tile": target.num_tiles}
     number = whole_number(rest)
     if kind not in counts or number is None:
-        return whole, f"The source {text!r} is unknown: use tile or ipu:0, or leave it out for all tiles."
+        return device, f"The source {text!r} is unknown: use tile or ipu:0, or leave it out for all tiles."
     if number >= counts[kind]:
         noun = "IPU" if kind == "ipu" else "tile"
-        return whole, f"This report has {noun}s 0 to {counts[kind] - 1:,}: {noun} {number:,} does not exist."
+        return device, f"This report has {noun}s 0 to {counts[kind] - 1:,}: {noun} {number:,} does not exist."
     return Where("ipu" if kind == "ipu" else "tile", number), ""
 
 

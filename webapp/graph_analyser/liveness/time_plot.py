@@ -102,12 +102,12 @@ def _of_target(source: ReportSource, target: ReportSource, ours: _Timed) -> tupl
         run = int(match_runs(source, target)[ours.steps.run])
         if run < 0:
             raise ValueError(f"it has no run with the program and name of run {ours.steps.run}.")
-        found = _timed(target, curve(target, ours.line.where), run, "Target", ("series-3", "series-5"))
+        timed = _timed(target, curve(target, ours.line.where), run, "Target", ("series-3", "series-5"))
     except (NotRecordedError, ValueError) as problem:
         return None, [f"Only the source is shown. Target: {problem}"]
-    moved = int(ours.steps.begin[0]) - int(found.steps.begin[0])
-    steps = replace(found.steps, begin=found.steps.begin + moved, end=found.steps.end + moved)
-    return replace(found, steps=steps), []
+    moved = int(ours.steps.begin[0]) - int(timed.steps.begin[0])
+    steps = replace(timed.steps, begin=timed.steps.begin + moved, end=timed.steps.end + moved)
+    return replace(timed, steps=steps), []
 
 
 def _compared(ours: _Timed, theirs: _Timed, clock: float) -> str:
@@ -131,11 +131,11 @@ def _areas(each: _Timed, rows: Int64Array, state: LivenessState, theme: str) -> 
     texts = [_hover(each.report, each.line, each.steps, row, clock) for row in rows.tolist()]
     name = (lambda what: f"{each.side}: {what[0].lower()}{what[1:]}") if each.side else str
     alpha = 0.2 if each.side == "Target" else 0.55 if theme == "light" else 0.5
-    found = [_area(name("Not always live"), each.steps, rows, each.live + below, (colours[1], alpha), texts)]
+    areas = [_area(name("Not always live"), each.steps, rows, each.live + below, (colours[1], alpha), texts)]
     if state.always:
         always = np.full(len(each.live), below, dtype=np.int64)
-        found.append(_area(name("Always live"), each.steps, rows, always, (colours[0], alpha), None))
-    return found
+        areas.append(_area(name("Always live"), each.steps, rows, always, (colours[0], alpha), None))
+    return areas
 
 
 def _window(wanted: tuple[int, int] | None, cycles: tuple[int, int]) -> tuple[int, int]:

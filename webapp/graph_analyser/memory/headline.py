@@ -71,7 +71,7 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str 
 def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
     replicas = target_of(source).num_replicas
     try:
-        whole = peak(curve(source, Where("all", state.replica or 0)))
+        device_peak = peak(curve(source, Where("all", state.replica or 0)))
         tile = fullest_tile(source, state.replica)
         mine = peak(curve(source, Where("tile", tile)))
     except NotRecordedError:
@@ -79,10 +79,10 @@ def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
     return [
         Figure(
             "Live at the device's peak" if replicas == 1 else f"Live at the peak of replica {state.replica or 0}",
-            bytes_text(whole.total),
-            f"index {whole.index:,}",
-            f"{both_units(whole.total)} of one replica while {program_label(source, whole.program)} runs",
-            f"/r/{key}/liveness?liveness={whole.index}",
+            bytes_text(device_peak.total),
+            f"index {device_peak.index:,}",
+            f"{both_units(device_peak.total)} of one replica while {program_label(source, device_peak.program)} runs",
+            f"/r/{key}/liveness?liveness={device_peak.index}",
         ),
         Figure(
             "Live at the fullest tile's peak",

@@ -99,13 +99,13 @@ def _parts_of_both(
     pair: BreakdownPair, per_ipu: int, ids: Int64Array, shared: int, state: MemoryState, theme: str
 ) -> list[dict[str, Any]]:
     """A stacked bar per part and report, the source on the left, or per difference. `title` names it."""
-    found = []
+    parts = []
     for key, label, before, after in zip(pair.keys, pair.labels, pair.source, pair.target, strict=True):
         colour = part_colour(key, theme)
         sums = by_ipu(before, per_ipu), by_ipu(np.maximum(after, 0), per_ipu)[:shared]
         if state.difference:
             title = f"{label} (Target − Source)"
-            found.append(_bar(ids[:shared], title, sums[1] - sums[0][:shared], colour) | {"title": title})
+            parts.append(_bar(ids[:shared], title, sums[1] - sums[0][:shared], colour) | {"title": title})
             continue
         for side, values in zip(("Source", "Target"), sums, strict=True):
             title = f"{label} ({side})"
@@ -116,8 +116,8 @@ def _parts_of_both(
                 "width": 0.36,
             }
             bar |= {"x": (ids[: len(values)] + moved).tolist(), "legendgroup": label, "showlegend": side == "Source"}
-            found.append(bar)
-    return found
+            parts.append(bar)
+    return parts
 
 
 def _sides(ids: Int64Array) -> dict[str, Any]:

@@ -47,18 +47,20 @@ def peak_tab(page: MemoryPage, theme: str) -> Component:
     tile = page.state.focus
     chosen = tile is not None
     tile = fullest_tile(page.source, page.state.replica) if tile is None else tile
-    found = tile_peak(page.source, tile)
+    tile_figures = tile_peak(page.source, tile)
     other = _of_target(page.target, tile)
     tiles = {str(each): f"Tile {each:,}" for each in page.state.tiles[:MOST_COLUMNS]}
     bar: list[Component] = [segments("mem_tile", "Tile", tiles, str(tile))] if len(tiles) > 1 else []
     if not chosen:
         bar.append(html.Span("No tile is selected, so the fullest one is shown.", className="tab-note"))
-    whole = _draws_whole(found, page.state.whole)
+    draws_all = _draws_whole(tile_figures, page.state.whole)
     bar += [peak_line(page, tile), _help(), html.Div(className="spacer")]
-    bar.append(segments("mem_whole", "Draw up to", {"0": "Live bytes", "1": "Tile capacity"}, "1" if whole else "0"))
+    bar.append(
+        segments("mem_whole", "Draw up to", {"0": "Live bytes", "1": "Tile capacity"}, "1" if draws_all else "0")
+    )
     bar.append(save_plot("mem-peak", f"tile-{tile}-peak"))
-    notes = [found.note] if found.note else []
-    drawn, height = _figure(found, other, theme, whole)
+    notes = [tile_figures.note] if tile_figures.note else []
+    drawn, height = _figure(tile_figures, other, theme, draws_all)
     plot: Any = figure("mem-peak", drawn, theme, image_name=f"tile-{tile}-peak")
     plot.config = plot.config | {"displayModeBar": False}
     label = f"Waterfall chart of the peak of tile {tile}; the table beside it has the same rows"
@@ -81,16 +83,16 @@ def peak_tab(page: MemoryPage, theme: str) -> Component:
     )
 
 
-def _draws_whole(found: TilePeak, text: str) -> bool:
+def _draws_whole(tile_figures: TilePeak, text: str) -> bool:
     """The user's choice; without one, whether live bytes fill at least a quarter of the tile's memory."""
     if text in ("0", "1"):
         return text == "1"
-    return found.rows[_live_rows(found)].bytes * 4 >= found.capacity
+    return tile_figures.rows[_live_rows(tile_figures)].bytes * 4 >= tile_figures.capacity
 
 
-def _live_rows(found: TilePeak) -> int:
+def _live_rows(tile_figures: TilePeak) -> int:
     """The index of the row "Memory excluding gaps"; the rows up to it are the bytes that the tile holds."""
-    return next(at for at, row in enumerate(found.rows) if row.group == "gaps") - 1
+    return next(at for at, row in enumerate(tile_figures.rows) if row.group == "gaps") - 1
 
 
 def peak_line(page: MemoryPage, tile: int) -> Component:
@@ -147,10 +149,10 @@ def _table(source: ReportSource, target: ReportSource | None, tile: int) -> Tabl
     return compared_peaks(source, target, (peak_of_source, peak_of_target))
 
 
-def _figure(found: TilePeak, other: TilePeak | None, theme: str, whole: bool) -> tuple[dict[str, Any], str]:
-    """(bars of the waterfall, height of the plot); without `whole` up to memory excluding gaps."""
-    rows = found.rows if whole else found.rows[: _live_rows(found) + 1]
-    traces = [_bars(rows, "Source" if other else "", theme, found.tile)]
+def _figure(tile_figures: TilePeak, other: TilePeak | None, theme: str, draws_all: bool) -> tuple[dict[str, Any], str]:
+    """(bars of the waterfall, height of the plot); without `draws_all` up to memory excluding gaps."""
+    rows = tile_figures.rows if draws_all else tile_figures.rows[: _live_rows(tile_figures) + 1]
+    traces = [_bars(rows, "Source" if other else "", theme, tile_figures.tile)]
     colours = tokens(theme)
     labels = [plain(_short(row.label)) for row in rows]
     top = max([1, *accumulate(row.bytes if row.kind == "part" else 0 for row in rows)])
@@ -173,15 +175,15 @@ def _figure(found: TilePeak, other: TilePeak | None, theme: str, whole: bool) ->
         "shapes": [
             {
                 "type": "line",
-                "x0": found.capacity,
-                "x1": found.capacity,
+                "x0": tile_figures.capacity,
+                "x1": tile_figures.capacity,
                 "yref": "paper",
                 "y0": 0,
                 "y1": 1,
                 "line": {"color": colours["bad"], "width": 1, "dash": "dash"},
             }
         ]
-        if found.capacity <= top * 1.1
+        if tile_figures.capacity <= top * 1.1
         else [],
     }
     return {"data": traces, "layout": layout}, f"{_ROW * len(labels) + 40}px"

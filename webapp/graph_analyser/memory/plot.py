@@ -102,15 +102,15 @@ def _parts_of_both(pair: BreakdownPair, theme: str, state: MemoryState, order: I
             )
             for key, label, before, after in parts
         ]
-    found = []
+    part_series = []
     for side in ("source", "target"):
         for key, label, before, after in parts:
             values = before[order] if side == "source" else np.maximum(after, 0)[order]
             colour = part_colour(key, theme)
             name = f"{label} ({side.capitalize()})"
             there = None if side == "source" else known
-            found.append(Series(name, values, colour, stacked=True, side=side, known=there, group=label))
-    return found
+            part_series.append(Series(name, values, colour, stacked=True, side=side, known=there, group=label))
+    return part_series
 
 
 def _series(memory: MemoryByTile, parts: Breakdown | None, theme: str, gaps: bool, order: Int64Array) -> list[Series]:
@@ -224,12 +224,12 @@ def _variables_of_both(
 ) -> list[Series]:
     """The selected variables of the source and their matches in the target, or the differences."""
     partner = match_variables(source, target).target_rows()
-    found: list[Series] = []
+    variable_series: list[Series] = []
     for variable, series in zip(chosen, mine, strict=True):
         theirs = int(partner[variable])
         series = replace(series, name=f"{series.name} (Source)", side="source")
         if theirs < 0:
-            found.append(replace(series, name=f"{series.name}, not in the target"))
+            variable_series.append(replace(series, name=f"{series.name}, not in the target"))
             continue
         values = variable_bytes_by_tile(target, [theirs], replica_of_target(target, state.replica))[0]
         other = by_position(source, target, values, state.replica)[order]
@@ -237,12 +237,12 @@ def _variables_of_both(
         if state.difference:
             name = series.name.removesuffix(" (Source)") + " (Target − Source)"
             change = np.where(known, other - series.values, 0)
-            found.append(Series(name, change, series.colour, filled=False, side="target", known=known))
+            variable_series.append(Series(name, change, series.colour, filled=False, side="target", known=known))
         else:
             name = series.name.removesuffix(" (Source)") + " (Target)"
             shown = Series(name, np.maximum(other, 0), series.colour, filled=False, side="target", known=known)
-            found += [series, shown]
-    return found
+            variable_series += [series, shown]
+    return variable_series
 
 
 def _hint(sentence: str) -> dict[str, Any]:

@@ -51,11 +51,11 @@ def _reading(drawing: Drawing, state: MemoryState) -> Any:
     if drawing.plot is None:
         return ""
     chosen, noun = (state.ipus, "IPU") if state.by_ipu else (state.tiles, "tile")
-    found = np.flatnonzero(drawing.ids == chosen[-1]).tolist() if chosen else []
+    rows = np.flatnonzero(drawing.ids == chosen[-1]).tolist() if chosen else []
     hint = f"Select {'an' if state.by_ipu else 'a'} {noun} to see its values here: click it, or use the arrow keys"
     hint += "." if state.by_ipu else "; p selects the fullest tile."
     name = f"{noun[0].upper()}{noun[1:]}"
-    return reading(drawing.plot, lambda at: f"{name} {int(drawing.ids[at]):,}", found[0] if found else None, hint)
+    return reading(drawing.plot, lambda at: f"{name} {int(drawing.ids[at]):,}", rows[0] if rows else None, hint)
 
 
 def _below(drawing: Drawing, state: MemoryState) -> list[Component]:

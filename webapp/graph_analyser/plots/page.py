@@ -45,9 +45,9 @@ def hits_text(matching: Int64Array | None, count: int) -> str:
     """The positions that a search matches, for `hits` of a plot's configuration; "" without a search."""
     if matching is None:
         return ""
-    found = np.zeros(count, dtype=np.bool_)
-    found[matching] = True
-    return base64.b64encode(np.packbits(found).tobytes()).decode()
+    hits = np.zeros(count, dtype=np.bool_)
+    hits[matching] = True
+    return base64.b64encode(np.packbits(hits).tobytes()).decode()
 
 
 def save_plot(plot: str, image_name: str) -> Component:

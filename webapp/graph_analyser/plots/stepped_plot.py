@@ -141,8 +141,8 @@ class SteppedPlot:
         return max(*limits, *(int(curve.max()) for curve in lines)), min(0, *(int(curve.min()) for curve in lines))
 
     def _x_axis(self, first: int, last: int, colours: dict[str, str]) -> dict[str, Any]:
-        whole = outlines(self.series, self.count)
-        lowest, highest = (min(0, *(int(c.min()) for c in whole)), max(1, *(int(c.max()) for c in whole)))
+        lines = outlines(self.series, self.count)
+        lowest, highest = (min(0, *(int(c.min()) for c in lines)), max(1, *(int(c.max()) for c in lines)))
         return {
             "range": [first - 0.5, last + 0.5],
             "title": {"text": self.x_title},
@@ -181,9 +181,9 @@ def _y_axis(top: int, low: int) -> dict[str, Any]:
         ticks = list(zip(axis["tickvals"], axis["ticktext"], strict=True))
         room = 0.06 * (top - low)
         mirrored = [(-value, f"−{text}") for value, text in reversed(ticks) if value] + ticks
-        kept = [tick for tick in mirrored if low - room <= tick[0] <= top + room]
+        inside = [tick for tick in mirrored if low - room <= tick[0] <= top + room]
         axis |= {"range": [low - room, top + room], "zeroline": True}
-        axis |= {"tickvals": [value for value, _ in kept], "ticktext": [text for _, text in kept]}
+        axis |= {"tickvals": [value for value, _ in inside], "ticktext": [text for _, text in inside]}
     return axis
 
 

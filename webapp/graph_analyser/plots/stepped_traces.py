@@ -183,9 +183,9 @@ def to_edges(positions: Int64Array) -> list[float]:
 def outlines(series: Iterable[Series], count: int) -> list[Int64Array]:
     """The visible outline of each curve: running totals of the stacked curves of a side, others unchanged."""
     totals: dict[str, Int64Array] = {}
-    found = []
+    lines = []
     for each in series:
         if each.stacked:
             totals[each.side] = totals.get(each.side, np.zeros(count, dtype=np.int64)) + each.values
-        found.append(totals[each.side] if each.stacked else each.values)
-    return found
+        lines.append(totals[each.side] if each.stacked else each.values)
+    return lines

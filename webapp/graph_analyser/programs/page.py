@@ -69,21 +69,21 @@ _DETAILS_KEYS = ("program", "ipu", "tiles", "pt_layer", "pt_tab", "vs")
 
 def layout(context: ViewContext) -> Component:
     source = context.source
-    found = roots(source)
-    if not found:
+    tops = roots(source)
+    if not tops:
         return empty_hint("This report has no programs.")
-    start = _start_root(context, found)
-    tree = html.Div([_root_list(found, start), _tree_box(context, start)], className="tree-area", id="pt-tree")
+    start = _start_root(context, tops)
+    tree = html.Div([_root_list(tops, start), _tree_box(context, start)], className="tree-area", id="pt-tree")
     above = html.Div([tree, html.Div(id="pt-table", className="tree-table", hidden=True)], className="tree-either")
     details = html.Div(empty_hint(HINT), id="pt-details", className="panel")
     stores = [*part_stores("pt", "details", _DETAILS_KEYS), dcc.Store(id="pt-table-query")]
     return page_of_halves("program_tree", above, details, _KEYS, toolbar=_toolbar(context), percent=62, stores=stores)
 
 
-def _start_root(context: ViewContext, found: Sequence[Root]) -> int:
+def _start_root(context: ViewContext, tops: Sequence[Root]) -> int:
     """The root that the URL names, else that of the selected program, else the first control program."""
     wanted = context.params.get("pt_root", "")
-    named = next((root.program for root in found if str(root.program) == wanted), None)
+    named = next((root.program for root in tops if str(root.program) == wanted), None)
     if named is not None:
         return named
     program = context.selection.program
@@ -92,7 +92,7 @@ def _start_root(context: ViewContext, found: Sequence[Root]) -> int:
             return root_of(context.source, program)
         except ValueError:
             pass
-    return next((root.program for root in found if root.owner == "control"), found[0].program)
+    return next((root.program for root in tops if root.owner == "control"), tops[0].program)
 
 
 def _toolbar(context: ViewContext) -> Component:
@@ -145,10 +145,10 @@ def _tree_button(icon_name: str, title: str, command: str) -> Component:
     return button
 
 
-def _root_list(found: Sequence[Root], start: int) -> Component:
+def _root_list(tops: Sequence[Root], start: int) -> Component:
     items: list[Component] = []
     for owner, title in (("control", "Control programs"), ("function", "Functions")):
-        members = [root for root in found if root.owner == owner]
+        members = [root for root in tops if root.owner == owner]
         items.append(html.H2(title))
         items += [_root_item(root, start) for root in members] or [html.Span("none", className="dim")]
     return html.Nav(items, className="tree-list", **attributes(aria_label="Programs"))

@@ -38,16 +38,16 @@ _MOST_RELATED = 1_000
 _MOST_LINKS = 8
 
 
-def summary_tab(source: ReportSource, found: ProgramFacts, key: str, target: ReportSource | None) -> Component:
+def summary_tab(source: ReportSource, program: ProgramFacts, key: str, target: ReportSource | None) -> Component:
     """Facts and figures of the program, with shares and links to other views; in a comparison also differences."""
     columns = [
-        html.Div([html.H3("Program"), facts(_what(source, found, key))]),
-        html.Div([html.H3("Figures"), facts(_figures(source, found)), _links(source, found, key)]),
+        html.Div([html.H3("Program"), facts(_what(source, program, key))]),
+        html.Div([html.H3("Figures"), facts(_figures(source, program)), _links(source, program, key)]),
     ]
     if target is not None:
-        columns.append(html.Div([html.H3("Compared with the target"), _compared(source, target, found.program)]))
+        columns.append(html.Div([html.H3("Compared with the target"), _compared(source, target, program.program)]))
     else:
-        data = _data(found)
+        data = _data(program)
         if data:
             columns.append(html.Div([html.H3("Data and work"), facts(data)]))
     return html.Div(columns, className="detail-columns compares" if target is not None else "detail-columns")
@@ -78,23 +78,23 @@ def related_tab(source: ReportSource, program: int, rule: str) -> Tab | None:
     return Tab("related", "Related", table, f"{len(ids):,}")
 
 
-def _what(source: ReportSource, found: ProgramFacts, key: str) -> list[tuple[Any, Any]]:
-    what: list[tuple[Any, Any]] = [("Id", str(found.program)), ("Type", found.type), ("Name", found.name or "–")]
+def _what(source: ReportSource, program: ProgramFacts, key: str) -> list[tuple[Any, Any]]:
+    what: list[tuple[Any, Any]] = [("Id", str(program.program)), ("Type", program.type), ("Name", program.name or "–")]
     what += [
-        ("List", "Control programs" if found.owner == "control" else "Functions"),
-        ("Phase", found.phase or "none (takes no time)"),
+        ("List", "Control programs" if program.owner == "control" else "Functions"),
+        ("Phase", program.phase or "none (takes no time)"),
     ]
-    if found.repeat_count:
-        what.append(("Trips", integer_text(found.repeat_count)))
-    if found.trips >= 0:
-        what.append(("Recorded trips", f"{integer_text(found.trips)} in {integer_text(found.entered)} entries"))
-    if found.sync_type:
-        what.append(("Sync", found.sync_type))
-    if found.children:
-        what.append(("Children", integer_text(found.children)))
-    if found.compute_set >= 0:
-        what.append(("Compute set", f"{found.compute_set}: {found.compute_set_name}"))
-    return what + _calls(source, found.program, key)
+    if program.repeat_count:
+        what.append(("Trips", integer_text(program.repeat_count)))
+    if program.trips >= 0:
+        what.append(("Recorded trips", f"{integer_text(program.trips)} in {integer_text(program.entered)} entries"))
+    if program.sync_type:
+        what.append(("Sync", program.sync_type))
+    if program.children:
+        what.append(("Children", integer_text(program.children)))
+    if program.compute_set >= 0:
+        what.append(("Compute set", f"{program.compute_set}: {program.compute_set_name}"))
+    return what + _calls(source, program.program, key)
 
 
 def _calls(source: ReportSource, program: int, key: str) -> list[tuple[Any, Any]]:
@@ -120,35 +120,35 @@ def _program_link(key: str, program: int) -> Component:
     return html.A(f"#{program}", href=f"/r/{key}/program_tree?program={program}", **attributes(data_nav="to"))
 
 
-def _figures(source: ReportSource, found: ProgramFacts) -> list[tuple[Any, Any]]:
+def _figures(source: ReportSource, program: ProgramFacts) -> list[tuple[Any, Any]]:
     clock = source.reader.target().clock_hz
-    columns, whole = program_columns(source), column_totals(source)
+    columns, totals = program_columns(source), column_totals(source)
     rows: list[tuple[Any, Any]] = []
     for field, (title, kind, help) in COLUMNS.items():
-        value = int(columns[field][found.program])
+        value = int(columns[field][program.program])
         if value < 0:
             continue
         text = {"cycles": cycles_text(value, clock), "bytes": _bytes(value)}.get(kind, integer_text(value))
-        share = value / whole[field] if whole.get(field) else None
+        share = value / totals[field] if totals.get(field) else None
         shown = f"{text} ({percent_text(share)})" if share is not None else text
         rows.append((html.Span(title, title=help), shown))
-    if found.executions:
-        each = found.self_cycles / found.executions
+    if program.executions:
+        each = program.self_cycles / program.executions
         rows.insert(1, ("Self cycles per execution", f"{each:,.1f}"))
     return rows
 
 
-def _data(found: ProgramFacts) -> list[tuple[Any, Any]]:
+def _data(program: ProgramFacts) -> list[tuple[Any, Any]]:
     rows: list[tuple[Any, Any]] = []
-    if found.bytes_received or found.bytes_sent:
+    if program.bytes_received or program.bytes_sent:
         rows += [
-            ("Received, own steps", _bytes(found.bytes_received)),
-            ("Sent, own steps", _bytes(found.bytes_sent)),
+            ("Received, own steps", _bytes(program.bytes_received)),
+            ("Sent, own steps", _bytes(program.bytes_sent)),
         ]
-    if found.flops >= 0:
-        rows.append(("FLOPs per execution", integer_text(found.flops)))
-    if found.provenance:
-        rows.append(("Source of figures", _provenance(found.provenance)))
+    if program.flops >= 0:
+        rows.append(("FLOPs per execution", integer_text(program.flops)))
+    if program.provenance:
+        rows.append(("Source of figures", _provenance(program.provenance)))
     return rows
 
 
@@ -161,19 +161,19 @@ def _provenance(name: str) -> Component:
     return html.Span([html.Span(name, className=f"class class-{name}"), f" {CLASS_HELP.get(name, '')}"])
 
 
-def _links(source: ReportSource, found: ProgramFacts, key: str) -> Component:
+def _links(source: ReportSource, program: ProgramFacts, key: str) -> Component:
     links = []
-    if found.executions:
-        href = f"/r/{key}/execution?program={found.program}"
+    if program.executions:
+        href = f"/r/{key}/execution?program={program.program}"
         links.append(html.A("Show in the execution trace", href=href, **attributes(data_nav="to")))
-    if found.type in EXCHANGE_TYPES:
-        href = f"/r/{key}/exchange?program={found.program}"
+    if program.type in EXCHANGE_TYPES:
+        href = f"/r/{key}/exchange?program={program.program}"
         links.append(html.A("Traffic between tiles", href=href, **attributes(data_nav="to")))
     operation = if_recorded(lambda: owners(source))
-    if operation is not None and operation.program[found.program] != NO_OPERATION:
-        href = f"/r/{key}/operations?program={found.program}"
+    if operation is not None and operation.program[program.program] != NO_OPERATION:
+        href = f"/r/{key}/operations?program={program.program}"
         links.append(html.A("Its operation", href=href, **attributes(data_nav="to")))
-    index = _fullest_index(source, found.program)
+    index = _fullest_index(source, program.program)
     if index is not None:
         href = f"/r/{key}/liveness?liveness={index}"
         links.append(html.A(f"Its peak, liveness index {index:,}", href=href, **attributes(data_nav="to")))

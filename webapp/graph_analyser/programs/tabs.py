@@ -39,11 +39,11 @@ def program_panel(context: ViewContext) -> Component:
         return empty_hint(HINT)
     try:
         known = selection.ipu is None or selection.ipu < source.reader.target().num_ipus
-        found = program_facts(source, program, selection.ipu if known else None)
+        described = program_facts(source, program, selection.ipu if known else None)
     except ValueError as problem:
         return empty_hint(sentence(problem))
     tiles = tile_figures(source, program)
-    items = [Tab("summary", "Summary", summary_tab(source, found, key, context.target))]
+    items = [Tab("summary", "Summary", summary_tab(source, described, key, context.target))]
     if any(column is not None for column in (tiles.estimated, tiles.recorded, tiles.received, tiles.exchange_code)):
         items.append(Tab("tiles", "Tiles", tiles_tab(source, tiles, selection, context.theme, key, context.target)))
     _add(items, "vertices", "Vertices", vertex_rows(source, program), _vertices)
@@ -51,13 +51,13 @@ def program_panel(context: ViewContext) -> Component:
     related = related_tab(source, program, selection.extras.get("pt_layer", ""))
     if related is not None:
         items.append(related)
-    chain = debug_chain(source, found.debug_id) if found.debug_id >= 0 else []
-    items.append(Tab("debug", "Debug information", _debug(chain, found, key), str(len(chain)) if chain else ""))
+    chain = debug_chain(source, described.debug_id) if described.debug_id >= 0 else []
+    items.append(Tab("debug", "Debug information", _debug(chain, described, key), str(len(chain)) if chain else ""))
     title = html.Div(
         [
-            html.Strong(found.type),
-            html.Span(found.name, className="panel-name", title=found.name),
-            html.Span(f"Id {found.program}", className="badge"),
+            html.Strong(described.type),
+            html.Span(described.name, className="panel-name", title=described.name),
+            html.Span(f"Id {described.program}", className="badge"),
         ],
         className="panel-title",
     )
@@ -122,11 +122,11 @@ def _costs(rows: list[CostRow]) -> Component:
     return data_table("pt-costs", table, columns, name="cost-terms", height="100%")
 
 
-def _debug(chain: list[DebugRow], found: ProgramFacts, key: str) -> Component:
-    if found.debug_id < 0:
+def _debug(chain: list[DebugRow], described: ProgramFacts, key: str) -> Component:
+    if described.debug_id < 0:
         return empty_hint("This program has no debug context: the compiler created it.")
     if not chain:
         return empty_hint(
-            f"Debug context {found.debug_id} is not in the report: compile with autoReport.outputDebugInfo=true."
+            f"Debug context {described.debug_id} is not in the report: compile with autoReport.outputDebugInfo=true."
         )
     return debug_chain_list(chain, key)

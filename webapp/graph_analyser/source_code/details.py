@@ -51,16 +51,16 @@ def _link(text: str, href: str) -> Component:
 
 
 def _programs(source: ReportSource, key: str, ids: Any) -> Component:
-    found, columns = figures(source), programs_of(source)
-    ids = ids[np.argsort(-found.self_cycles[ids], kind="stable")]
+    program_sums, columns = figures(source), programs_of(source)
+    ids = ids[np.argsort(-program_sums.self_cycles[ids], kind="stable")]
     rows = [
         {
             "id": p,
             "type": columns.type[p],
             "name": columns.name[p],
-            "cycles": int(found.self_cycles[p]),
-            "executions": int(found.executions[p]),
-            "received": int(found.bytes_received[p]),
+            "cycles": int(program_sums.self_cycles[p]),
+            "executions": int(program_sums.executions[p]),
+            "received": int(program_sums.bytes_received[p]),
         }
         for p in ids[:_MOST].tolist()
     ]

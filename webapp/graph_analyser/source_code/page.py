@@ -47,16 +47,18 @@ _HINT = "Select a line to see the programs and variables that it creates."
 
 
 def layout(context: ViewContext) -> Component:
-    found = line_figures(context.source, _ipu(context.source, context.selection.ipu))
+    line_sums = line_figures(context.source, _ipu(context.source, context.selection.ipu))
     table = file_table(context.source, _ipu(context.source, context.selection.ipu))
     chosen = chosen_file(context.source, context.params.get("src_file", ""))
     if not chosen:
         return empty_hint("No debug context of this report names a source file and line.")
-    code = _code(context, chosen, found)
-    area = html.Div([_files(table, chosen, found), code], className="source-area")
+    code = _code(context, chosen, line_sums)
+    area = html.Div([_files(table, chosen, line_sums), code], className="source-area")
     details = html.Div(empty_hint(_HINT), id="source-details", className="panel")
     stores = part_stores("src", "details", _DETAILS_KEYS)
-    return page_of_halves("source", area, details, _KEYS, toolbar=_toolbar(context, found), percent=68, stores=stores)
+    return page_of_halves(
+        "source", area, details, _KEYS, toolbar=_toolbar(context, line_sums), percent=68, stores=stores
+    )
 
 
 def chosen_file(source: ReportSource, wanted: str) -> str:
@@ -69,7 +71,7 @@ def _ipu(source: ReportSource, ipu: int | None) -> int | None:
     return ipu if ipu is not None and ipu < source.reader.target().num_ipus else None
 
 
-def _toolbar(context: ViewContext, found: LineFigures) -> Component:
+def _toolbar(context: ViewContext, line_sums: LineFigures) -> Component:
     ipus = context.source.reader.target().num_ipus
     choices = {"": "Busiest"} | {str(ipu): f"IPU {ipu}" for ipu in range(ipus)}
     ipu = _ipu(context.source, context.selection.ipu)
@@ -81,23 +83,23 @@ def _toolbar(context: ViewContext, found: LineFigures) -> Component:
         "Figures of a line",
         "A program or variable belongs to the innermost line of your code in the call stack that created it. Frames of "
         "the simulator, of installed packages and of Python are skipped.",
-        f"Cycles: device cycles of its programs' own steps on IPU {found.ipu}, all recorded runs. Received: bytes "
+        f"Cycles: device cycles of its programs' own steps on IPU {line_sums.ipu}, all recorded runs. Received: bytes "
         "that those steps received, all IPUs. Live: bytes of its variables, of one replica, at the "
         "liveness index where the "
-        f"device holds most ({found.peak_index if found.peak_index >= 0 else 'not recorded'}).",
+        f"device holds most ({line_sums.peak_index if line_sums.peak_index >= 0 else 'not recorded'}).",
         formula="sum over lines + not attributed = total of the report",
     )
-    notes = [html.Span(sentence, className="dim") for sentence in found.missing]
-    return toolbar(*left, group(about), *notes, spacer(), _unattributed(context.source, found))
+    notes = [html.Span(sentence, className="dim") for sentence in line_sums.missing]
+    return toolbar(*left, group(about), *notes, spacer(), _unattributed(context.source, line_sums))
 
 
-def _unattributed(source: ReportSource, found: LineFigures) -> Component:
+def _unattributed(source: ReportSource, line_sums: LineFigures) -> Component:
     clock = source.reader.target().clock_hz
     parts = []
     for name, values, text in (
-        ("cycles", found.cycles, lambda value: cycles_text(value, clock)),
-        ("live", found.live, bytes_text),
-        ("received", found.received, bytes_text),
+        ("cycles", line_sums.cycles, lambda value: cycles_text(value, clock)),
+        ("live", line_sums.live, bytes_text),
+        ("received", line_sums.received, bytes_text),
     ):
         if values is not None:
             share = int(values[NOWHERE]) / int(values.sum()) if values.sum() else None
@@ -106,8 +108,8 @@ def _unattributed(source: ReportSource, found: LineFigures) -> Component:
     return html.Span(["Not attributed to a line: ", "; ".join(parts)], className="dim", title=title)
 
 
-def _files(table: Any, chosen: str, found: LineFigures) -> Component:
-    total = None if found.cycles is None else int(found.cycles.sum())
+def _files(table: Any, chosen: str, line_sums: LineFigures) -> Component:
+    total = None if line_sums.cycles is None else int(line_sums.cycles.sum())
     items: list[Component] = [html.H2("Files, by cycles")]
     for name, cycles, lines in zip(table["file"], table["cycles"], table["lines"], strict=True):
         if not name:
@@ -124,7 +126,7 @@ def _files(table: Any, chosen: str, found: LineFigures) -> Component:
     return html.Nav(items, className="source-files", **attributes(aria_label="Files"))
 
 
-def _code(context: ViewContext, file: str, found: LineFigures) -> Component:
+def _code(context: ViewContext, file: str, line_sums: LineFigures) -> Component:
     target = ""
     if context.target is not None:
         try:
@@ -147,12 +149,12 @@ def _code(context: ViewContext, file: str, found: LineFigures) -> Component:
         ],
         id="source-code",
         className="code-box",
-        **attributes(data_key=context.key, data_file=file, data_totals=_totals(found), data_target_totals=target),
+        **attributes(data_key=context.key, data_file=file, data_totals=_totals(line_sums), data_target_totals=target),
     )
 
 
-def _totals(found: LineFigures) -> str:
-    columns = (found.cycles, found.live, found.received)
+def _totals(line_sums: LineFigures) -> str:
+    columns = (line_sums.cycles, line_sums.live, line_sums.received)
     return ",".join("" if values is None else str(int(np.sum(values))) for values in columns)
 
 

@@ -50,11 +50,11 @@ def register(app: Dash, library: Library) -> None:
     def fill(targets: list[str] | None, pathname: str | None) -> list[Component]:
         key = page_key(pathname)
         source = library.report(key)
-        found: list[Component] = []
+        sections: list[Component] = []
         for target in targets or []:
             diff = compare_reports(source, library.report(target))
-            found += _sections(diff, key, target, several=len(targets or []) > 1)
-        return found
+            sections += _sections(diff, key, target, several=len(targets or []) > 1)
+        return sections
 
     def save(key: str, target: str, kind: str) -> Response:
         diff = compare_reports(library.report(key), library.report(target))
@@ -83,16 +83,16 @@ def _csv(diff: ReportDiff) -> str:
 
 def _sections(diff: ReportDiff, key: str, target: str, *, several: bool) -> list[Component]:
     name = f" – {diff.target.label}" if several else ""
-    found = [_section(changes, key, target, name) for changes in diff.changes if _counts(changes)]
-    if not found:
-        found.append(empty_hint(f"No program, variable, tile, vertex type or compute set differs{name}."))
+    sections = [_section(changes, key, target, name) for changes in diff.changes if _counts(changes)]
+    if not sections:
+        sections.append(empty_hint(f"No program, variable, tile, vertex type or compute set differs{name}."))
     if diff.steps is not None:
         text = (
             f"{diff.steps.matched:,} execution steps match, {diff.steps.only_source:,} are only in the source, "
             f"{diff.steps.only_target:,} only in the target."
         )
-        found.append(html.P(text, className="note"))
-    return found
+        sections.append(html.P(text, className="note"))
+    return sections
 
 
 def _counts(changes: Changes) -> str:

@@ -30,14 +30,14 @@ class _Tree:
         if not isinstance(value, (dict, list)) or not value:
             return [_leaf("", value)]
         pairs = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
-        found: list[Component] = []
+        elements: list[Component] = []
         for place, (name, part) in enumerate(pairs):
             if self._left <= 0:
-                found.append(html.Div(f"… {len(pairs) - place:,} more", className="json-leaf dim"))
+                elements.append(html.Div(f"… {len(pairs) - place:,} more", className="json-leaf dim"))
                 break
             self._left -= 1
-            found.append(self._entry(str(name), part, level))
-        return found
+            elements.append(self._entry(str(name), part, level))
+        return elements
 
     def _entry(self, name: str, part: Any, level: int) -> Component:
         if not isinstance(part, (dict, list)) or not part or level >= _DEEPEST:

@@ -51,8 +51,8 @@ def layout(context: ViewContext) -> Component:
     )
     named = [("Source" if compared else "", summary.headline)]
     for name, each in zip(names_of(context), compared, strict=True):
-        found = if_recorded(partial(headline, each))
-        named += [] if found is None else [(name, found)]
+        figures = if_recorded(partial(headline, each))
+        named += [] if figures is None else [(name, figures)]
     return html.Div(
         [
             headline_cards(summary.headline, cards),

@@ -162,7 +162,7 @@ def calls(source: TraceSource, selection: Mapping[str, str], theme: str) -> Comp
     begin, end, name = window_of(source, selection)
     chosen = None if event is None else (event.thread, event.depth, event.position)
     tree = call_tree(source, begin, end, chosen)
-    whole = sum(total for depth, total in zip(tree.depth, tree.total, strict=True) if depth == 0)
+    all_ns = sum(total for depth, total in zip(tree.depth, tree.total, strict=True) if depth == 0)
     names = source.names
     rows = [
         {
@@ -171,7 +171,7 @@ def calls(source: TraceSource, selection: Mapping[str, str], theme: str) -> Comp
             "count": count,
             "total_us": total / 1e3,
             "self_us": own / 1e3,
-            "share": total / whole if whole else 0.0,
+            "share": total / all_ns if all_ns else 0.0,
         }
         for depth, label, count, total, own in zip(
             tree.depth, tree.name, tree.count, tree.total, tree.self_time, strict=True
