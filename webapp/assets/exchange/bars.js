@@ -28,7 +28,7 @@ const exchangeBars = (() => {
     get reason() {
       return this.series.length ? "" : "This report holds no cycles of this program by tile.";
     }
-    get whole() {
+    get extent() {
       return { width: this.data.header.tiles, height: 1 };
     }
     get unit() {

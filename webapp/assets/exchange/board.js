@@ -1,7 +1,7 @@
 // @ts-check
 /* Canvas of the exchange page: the window, the cursor and one layer at a time (matrix.js, plan.js, bars.js).
 
-   A layer has whole {width, height}, update(), paint(pen), placeOf(tile, to), cursor(), move(), patch(cursor),
+   A layer has extent {width, height}, update(), paint(pen), placeOf(tile, to), cursor(), move(), patch(cursor),
    describe(cursor), away(mark, cursor) and reason. The selection holds the cursor (tiles, xch_to), the mark
    (xch_mark = "tile" or "source-destination") and the window (xch_at = "x0-x1.y0-y1", in hundredths). */
 (() => {
@@ -117,7 +117,7 @@
 
     /* xch_at clipped to the picture; all of it when the key is missing, malformed or outside. */
     windowInAddress() {
-      const { width, height } = this.layer.whole;
+      const { width, height } = this.layer.extent;
       const match = /^(\d+)-(\d+)\.(\d+)-(\d+)$/.exec(this.selection.xch_at || "");
       const [x0, x1, y0, y1] = match ? match.slice(1).map((text) => Number(text) / 100) : [0, width, 0, height];
       const clipped = { x0, x1: Math.min(x1, width), y0, y1: Math.min(y1, height) };
@@ -167,7 +167,7 @@
 
     /* Show [x0, x1) x [y0, y1), clipped to the picture and at least a few cells wide. */
     setView(x0, x1, y0, y1) {
-      const { width, height } = this.layer.whole;
+      const { width, height } = this.layer.extent;
       const fit = (from, to, most) => {
         const wide = Math.min(most, Math.max(Math.min(most, 4), to - from)),
           low = Math.max(0, Math.min(most - wide, from));
@@ -183,7 +183,7 @@
     }
 
     publish() {
-      const { width, height } = this.layer.whole,
+      const { width, height } = this.layer.extent,
         { x0, x1, y0, y1 } = this.view;
       const all = x0 <= 0 && y0 <= 0 && x1 >= width && y1 >= height;
       const text = (value) => String(Math.round(100 * value));
@@ -201,8 +201,8 @@
     pan(dx, dy) {
       const { x0, x1, y0, y1 } = this.view;
       const clip = (by, from, to, most) => Math.max(-from, Math.min(most - to, by));
-      const moveX = clip(dx * (x1 - x0), x0, x1, this.layer.whole.width),
-        moveY = clip(dy * (y1 - y0), y0, y1, this.layer.whole.height);
+      const moveX = clip(dx * (x1 - x0), x0, x1, this.layer.extent.width),
+        moveY = clip(dy * (y1 - y0), y0, y1, this.layer.extent.height);
       this.setView(x0 + moveX, x1 + moveX, y0 + moveY, y1 + moveY);
     }
 

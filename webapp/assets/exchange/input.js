@@ -8,7 +8,7 @@ const exchangeInput = (() => {
   const ready = (board) => board.layer && !board.layer.reason;
 
   function showAll(board) {
-    const { width, height } = board.layer.whole;
+    const { width, height } = board.layer.extent;
     board.setView(0, width, 0, height);
   }
 

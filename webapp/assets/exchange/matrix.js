@@ -17,7 +17,7 @@ const exchangeMatrix = (() => {
     get data() {
       return this.board.data;
     }
-    get whole() {
+    get extent() {
       return { width: this.data.header.tiles, height: this.data.header.tiles };
     }
     get reason() {

@@ -24,7 +24,7 @@ const exchangePlan = (() => {
     get ipus() {
       return this.data.header.tiles / this.data.header.perIpu;
     }
-    get whole() {
+    get extent() {
       const [width, height] = this.data.header.plan || [1, 1];
       return { width: this.ipus * (width + GAP) - GAP, height };
     }
@@ -44,7 +44,7 @@ const exchangePlan = (() => {
     /* Tile of each cell, -1 where there is none. */
     grid() {
       if (this.gridOf === this.data) return this.cells;
-      const { width, height } = this.whole;
+      const { width, height } = this.extent;
       this.cells = new Int32Array(width * height).fill(-1);
       for (let tile = 0; tile < this.data.header.tiles; tile += 1) {
         const cell = this.cellOf(tile);
@@ -55,7 +55,7 @@ const exchangePlan = (() => {
     }
 
     tileAt(cursor) {
-      const { width, height } = this.whole,
+      const { width, height } = this.extent,
         x = Math.floor(cursor.x),
         y = Math.floor(cursor.y);
       return x < 0 || y < 0 || x >= width || y >= height ? -1 : this.grid()[y * width + x];
@@ -176,7 +176,7 @@ const exchangePlan = (() => {
 
     /* The next tile in a direction, across gaps. */
     move(cursor, dx, dy) {
-      const { width, height } = this.whole;
+      const { width, height } = this.extent;
       for (let x = cursor.x + dx, y = cursor.y + dy; x >= 0 && y >= 0 && x < width && y < height; x += dx, y += dy)
         if (this.tileAt({ x, y }) >= 0) return { x, y };
       return cursor;

@@ -216,11 +216,11 @@ const executionFrame = (() => {
       draw.font = "600 10px " + palette.font;
       draw.fillText(String(at + 1), GUTTER + Math.round(x) + 8, view.bandsTop - 6);
     });
-    const here = execution.measuredAt(trace);
-    if (!marks.length || here === null) return;
+    const cursor = execution.measuredAt(trace);
+    if (!marks.length || cursor === null) return;
     const mark = marks[marks.length - 1];
-    const left = viewport.x(Math.min(mark, here)),
-      right = viewport.x(Math.max(mark, here));
+    const left = viewport.x(Math.min(mark, cursor)),
+      right = viewport.x(Math.max(mark, cursor));
     const y = view.height - 12;
     draw.strokeStyle = palette.plain.ink;
     draw.beginPath();
@@ -231,7 +231,7 @@ const executionFrame = (() => {
       trace,
       GUTTER + (Math.max(0, left) + Math.min(viewport.width, right)) / 2,
       y,
-      execution.measureText(trace, mark, here),
+      execution.measureText(trace, mark, cursor),
     );
   }
 

@@ -56,12 +56,12 @@ const executionKeyboard = (() => {
       const { trace } = this;
       if (!canvas.isMeantFor(event, trace.host, trace.isSource)) return;
       const common = popvision.keyOf(event);
-      const held = canvas.HELD[canvas.BY_KEY[event.key] || common];
+      const action = canvas.HELD[canvas.BY_KEY[event.key] || common];
       if (event.shiftKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
         trace.bands.zoomTiles(event.key === "ArrowUp" ? 1.25 : 0.8);
         trace.schedule();
-      } else if (held) {
-        if (!event.repeat) this.held.press((seconds) => held(trace.viewport, seconds, this.focusX()));
+      } else if (action) {
+        if (!event.repeat) this.held.press((seconds) => action(trace.viewport, seconds, this.focusX()));
         trace.moved();
       } else if (canvas.moveWindow(trace.viewport, event.key)) trace.moved();
       else if (COMMON[common]) COMMON[common](trace);
@@ -103,10 +103,10 @@ const executionKeyboard = (() => {
 
     match(direction) {
       const { trace } = this;
-      const found = trace.search.go(direction, trace.viewport.from);
-      if (!found) return;
+      const match = trace.search.go(direction, trace.viewport.from);
+      if (!match) return;
       trace.revealNext = true;
-      trace.select(found.step, found.ipu);
+      trace.select(match.step, match.ipu);
     }
 
     /* The next match while something is searched for, else the next step. */

@@ -105,21 +105,21 @@ const executionMouse = (() => {
 
     async selectAt(spot, point) {
       const { trace } = this;
-      const found = this.find(spot, point);
-      if (!found) {
+      const item = this.find(spot, point);
+      if (!item) {
         trace.clear();
         return;
       }
-      if (found.bar && !found.bar.leaf) trace.choose(found.bar.begin, found.bar.end);
-      else if (found.bar) trace.select(found.bar.first, spot.band.ipu);
-      else if (found.cell && found.cell.count === 1) trace.select(found.cell.first, spot.band.ipu);
-      else if (found.cell)
+      if (item.bar && !item.bar.leaf) trace.choose(item.bar.begin, item.bar.end);
+      else if (item.bar) trace.select(item.bar.first, spot.band.ipu);
+      else if (item.cell && item.cell.count === 1) trace.select(item.cell.first, spot.band.ipu);
+      else if (item.cell)
         trace.choose(
           trace.viewport.cycleAt(Math.floor(point.x - execution.GUTTER)),
           trace.viewport.cycleAt(Math.floor(point.x - execution.GUTTER) + 1),
         );
-      else if (found.tile !== undefined) {
-        const query = { ipu: spot.band.ipu, tile: found.tile, cycle: found.cycle };
+      else if (item.tile !== undefined) {
+        const query = { ipu: spot.band.ipu, tile: item.tile, cycle: item.cycle };
         const facts = await popvision
           .fetchJson(`/data/${trace.facts.key}/execution/at`, query)
           .catch(execution.complain);
@@ -140,10 +140,10 @@ const executionMouse = (() => {
       const { trace } = this;
       const point = this.point(event),
         hit = this.at(point);
-      const found = hit.part === "band" ? this.find(hit.spot, point) : null;
-      if (!found || !found.bar) return;
-      const edge = (found.bar.end - found.bar.begin) * 0.04 + 1;
-      trace.viewport.show(Math.max(0, found.bar.begin - edge), Math.min(trace.facts.total, found.bar.end + edge));
+      const item = hit.part === "band" ? this.find(hit.spot, point) : null;
+      if (!item || !item.bar) return;
+      const edge = (item.bar.end - item.bar.begin) * 0.04 + 1;
+      trace.viewport.show(Math.max(0, item.bar.begin - edge), Math.min(trace.facts.total, item.bar.end + edge));
       trace.moved();
     }
 
@@ -155,14 +155,14 @@ const executionMouse = (() => {
       trace.canvas.style.cursor = this.cursorAt(hit, point, event.shiftKey);
       trace.schedule();
       if (this.isDragging) return;
-      const found = hit.part === "band" ? this.find(hit.spot, point) : null;
-      if (!found) trace.tooltip.hide();
-      else if (found.bar) trace.tooltip.bar(point, hit.spot.band.ipu, found.bar);
-      else if (found.cell) trace.tooltip.cell(point, found.cell);
+      const item = hit.part === "band" ? this.find(hit.spot, point) : null;
+      if (!item) trace.tooltip.hide();
+      else if (item.bar) trace.tooltip.bar(point, hit.spot.band.ipu, item.bar);
+      else if (item.cell) trace.tooltip.cell(point, item.cell);
       else {
         const { band, row } = hit.spot;
         const shares = trace.bspOf(band.ipu).sharesAt(trace.viewport, point.x - execution.GUTTER, band.rows, row);
-        trace.tooltip.tile(point, band, hit.spot, found.cycle, shares);
+        trace.tooltip.tile(point, band, hit.spot, item.cycle, shares);
       }
     }
 

@@ -91,8 +91,8 @@ const executionPalette = (() => {
 
     pattern(draw, family) {
       const entry = this.families[family];
-      if (entry.tile && !entry.made) entry.made = draw.createPattern(entry.tile, "repeat");
-      return entry.tile ? entry.made : null;
+      if (entry.tile && !entry.pattern) entry.pattern = draw.createPattern(entry.tile, "repeat");
+      return entry.tile ? entry.pattern : null;
     }
 
     /* A colour #rrggbb as 0xAABBGGRR. */
@@ -117,10 +117,10 @@ const executionPalette = (() => {
         blue += level * fill[2];
       }
       const rest = Math.max(0, 31 - sum),
-        whole = sum + rest;
-      red = Math.round((red + rest * this.empty[0]) / whole);
-      green = Math.round((green + rest * this.empty[1]) / whole);
-      blue = Math.round((blue + rest * this.empty[2]) / whole);
+        total = sum + rest;
+      red = Math.round((red + rest * this.empty[0]) / total);
+      green = Math.round((green + rest * this.empty[1]) / total);
+      blue = Math.round((blue + rest * this.empty[2]) / total);
       return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
     }
 

@@ -33,16 +33,16 @@ const executionSearch = (() => {
         return;
       }
       try {
-        const found = await popvision.fetchPacked(
+        const answer = await popvision.fetchPacked(
           `/data/${this.facts.key}/execution/find?ipus=${ipus.join()}&text=${encodeURIComponent(text)}`,
         );
         if (question !== this.question) return;
-        this.count = found.header.count;
+        this.count = answer.header.count;
         this.at = -1;
-        this.steps = found.arrays.step;
-        this.ipus = found.arrays.ipu;
-        this.begins = found.arrays.begin;
-        this.ends = found.arrays.end;
+        this.steps = answer.arrays.step;
+        this.ipus = answer.arrays.ipu;
+        this.begins = answer.arrays.begin;
+        this.ends = answer.arrays.end;
         this.longest = this.ends.reduce((most, end, row) => Math.max(most, end - this.begins[row]), 0);
       } catch (problem) {
         execution.complain(problem);

@@ -56,10 +56,10 @@ const executionTracePair = (() => {
   async function partnerOf(trace, step, side) {
     const { facts } = trace;
     try {
-      const found = await popvision.fetchJson(
+      const partner = await popvision.fetchJson(
         `/data/${facts.pair[0]}/execution/partner?vs=${facts.pair[1]}&step=${step}&side=${side}`,
       );
-      return found.step === undefined ? null : found.step;
+      return partner.step === undefined ? null : partner.step;
     } catch (problem) {
       execution.complain(problem);
       return null;
@@ -67,10 +67,10 @@ const executionTracePair = (() => {
   }
 
   async function selectPartner(trace, step, ipu) {
-    const found = await partnerOf(trace, step, "target");
+    const partner = await partnerOf(trace, step, "target");
     const on = trace.ipu === null && ipu ? ipu : null;
     popvision.select(
-      found === null ? { tstep: step, step: null, on, sel: null } : { step: found, tstep: null, on, sel: null },
+      partner === null ? { tstep: step, step: null, on, sel: null } : { step: partner, tstep: null, on, sel: null },
     );
   }
 

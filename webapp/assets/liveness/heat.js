@@ -20,7 +20,7 @@
       this.answer = null;
       /** @type {any} */
       this.shown = null;
-      this.asked = "";
+      this.requested = "";
       const again = () => this.update();
       const listeners = (this.listeners = new canvas.Listeners());
       listeners.add(popvision.onSelect(again));
@@ -44,9 +44,9 @@
     /* The visible tiles, both ends included. */
     get tiles() {
       const [first, last] = this.heat.tiles;
-      const found = /^(\d+)-(\d+)$/.exec(popvision.selection()[VIEW] || "");
-      const from = found ? Math.max(first, Math.min(parseInt(found[1], 10), last)) : first;
-      return [from, found ? Math.max(from, Math.min(parseInt(found[2], 10), last)) : last];
+      const match = /^(\d+)-(\d+)$/.exec(popvision.selection()[VIEW] || "");
+      const from = match ? Math.max(first, Math.min(parseInt(match[1], 10), last)) : first;
+      return [from, match ? Math.max(from, Math.min(parseInt(match[2], 10), last)) : last];
     }
 
     setTiles(from, to) {
@@ -89,21 +89,21 @@
       const question = Object.entries({ key: this.heat.key, ...query })
         .map(([name, value]) => name + "=" + (value === null ? "" : value))
         .join("&");
-      if (question !== this.asked) this.ask(question, query, { tiles, indices, vs: this.heat.vs });
+      if (question !== this.requested) this.ask(question, query, { tiles, indices, vs: this.heat.vs });
       this.draw();
     }
 
     async ask(question, query, shown) {
-      this.asked = question;
+      this.requested = question;
       try {
         const answer = await popvision.fetchPacked(`/data/${this.heat.key}/liveness/heat`, query);
-        if (question !== this.asked) return;
+        if (question !== this.requested) return;
         Object.assign(this, { answer, shown, theme: null });
         this.host.dataset.stride = answer.header.indicesPerColumn;
         this.host.dataset.drawn = question;
         this.draw();
       } catch (problem) {
-        if (question === this.asked) popvision.notice("Heat map: " + problem.message);
+        if (question === this.requested) popvision.notice("Heat map: " + problem.message);
       }
     }
 

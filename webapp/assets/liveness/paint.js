@@ -19,9 +19,9 @@ const livenessPaint = (() => {
   function palette(compares) {
     const scale = popvision.colourScale(compares ? "diverging" : "sequential");
     if (!compares) return scale;
-    const found = Uint32Array.from(scale, (_, level) => scale[Math.min(255, Math.round((level * 255) / 254))]);
-    found[255] = 0;
-    return found;
+    const colours = Uint32Array.from(scale, (_, level) => scale[Math.min(255, Math.round((level * 255) / 254))]);
+    colours[255] = 0;
+    return colours;
   }
 
   /* The cells of an answer as a canvas of one pixel each. */

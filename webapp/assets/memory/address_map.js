@@ -8,7 +8,7 @@ const memoryAddressMap = (() => {
   const { addressMap, canvas } = popvision;
   const SETTLE = 70; /* ms without movement before the server is asked */
 
-  const whole = (value) => Math.round(value).toLocaleString("en-US");
+  const integer = (value) => Math.round(value).toLocaleString("en-US");
   const hex = (value) => "0x" + value.toString(16);
 
   class AddressMap {
@@ -25,7 +25,7 @@ const memoryAddressMap = (() => {
       this.cursor = null;
       this.hovering = 0; /* the timer of a pointer at rest */
       this.scale = 1;
-      this.asked = 0;
+      this.requests = 0;
       const listeners = (this.listeners = new canvas.Listeners());
       listeners.add(popvision.onSelect((_, patch) => this.selected(patch)));
       listeners.onResize(host, () => this.resized());
@@ -71,16 +71,16 @@ const memoryAddressMap = (() => {
       const now = popvision.selection();
       const addresses = /^(\d+)-(\d+)$/.exec(now.mem_addr || ""),
         indices = /^(\d+)-(\d+)$/.exec(now.mem_idx || "");
-      const found = {};
+      const window_ = {};
       if (addresses && Number(addresses[2]) > Number(addresses[1])) {
-        found.bottom = Number(addresses[1]);
-        found.top = Number(addresses[2]);
+        window_.bottom = Number(addresses[1]);
+        window_.top = Number(addresses[2]);
       }
       if (indices && Number(indices[2]) > Number(indices[1])) {
-        found.first = Number(indices[1]);
-        found.last = Number(indices[2]);
+        window_.first = Number(indices[1]);
+        window_.last = Number(indices[2]);
       }
-      return found;
+      return window_;
     }
 
     ask(after) {
@@ -90,13 +90,13 @@ const memoryAddressMap = (() => {
 
     async fetch() {
       if (!this.view.width) return;
-      this.asked += 1;
-      const mine = this.asked;
+      this.requests += 1;
+      const mine = this.requests;
       const query = new URL(this.address(null), window.location.origin);
       for (const [name, value] of Object.entries(this.wanted())) query.searchParams.set(name, String(value));
       try {
         const data = await popvision.fetchPacked(query.pathname + query.search);
-        if (mine !== this.asked) return;
+        if (mine !== this.requests) return;
         this.data = data;
         const { bottom, top, first, last } = data.header;
         Object.assign(this.view, { bottom, top, first, last });
@@ -287,17 +287,17 @@ const memoryAddressMap = (() => {
       );
       const note = this.host.parentElement.querySelector(".address-drawn");
       note.textContent =
-        whole(header.allocations) +
+        integer(header.allocations) +
         " allocations, " +
-        whole(header.gaps) +
+        integer(header.gaps) +
         " gaps. " +
         (header.exact
-          ? whole(header.inWindow) + " bands drawn, one per allocation and live range."
-          : whole(header.inWindow) +
+          ? integer(header.inWindow) + " bands drawn, one per allocation and live range."
+          : integer(header.inWindow) +
             " bands are more than can be drawn: each cell of " +
-            whole(header.cellBytes) +
+            integer(header.cellBytes) +
             " B x " +
-            whole(header.cellIndices) +
+            integer(header.cellIndices) +
             (header.cellIndices === 1 ? " index" : " indices") +
             " shows the category with most of it, stronger the more of it is live. Zoom in for single bands.");
     }
@@ -313,34 +313,34 @@ const memoryAddressMap = (() => {
   }
 
   /* What lies at a place, in one sentence; also what is read aloud. */
-  function sentence(found) {
-    const place =
+  function sentence(place) {
+    const begin =
       "Address " +
-      hex(found.address) +
+      hex(place.address) +
       ", index " +
-      whole(found.index) +
-      (found.step ? " (" + found.step + ")" : "") +
+      integer(place.index) +
+      (place.step ? " (" + place.step + ")" : "") +
       ": ";
-    const range = hex(found.begin) + "\u2013" + hex(found.end) + ", " + whole(found.end - found.begin) + " B";
-    const others = found.sharing > 1 ? ", " + found.sharing + " allocations share these addresses" : "";
-    const lives = found.always
+    const range = hex(place.begin) + "\u2013" + hex(place.end) + ", " + integer(place.end - place.begin) + " B";
+    const others = place.sharing > 1 ? ", " + place.sharing + " allocations share these addresses" : "";
+    const lives = place.always
       ? "always live"
-      : "live at indices " + whole(found.from) + "\u2013" + whole(found.to - 1);
-    const live = " \u00b7 " + popvision.bytesText(found.live) + " live on this tile";
-    if (found.state === "live")
-      return place + found.name + " (" + found.category + "), " + range + ", " + lives + others + live;
-    if (found.state === "gap") return place + "gap, " + range + live;
-    if (found.state === "beyond") return place + "above the highest used address" + live;
-    if (!found.name) return place + "idle" + others + live;
+      : "live at indices " + integer(place.from) + "\u2013" + integer(place.to - 1);
+    const live = " \u00b7 " + popvision.bytesText(place.live) + " live on this tile";
+    if (place.state === "live")
+      return begin + place.name + " (" + place.category + "), " + range + ", " + lives + others + live;
+    if (place.state === "gap") return begin + "gap, " + range + live;
+    if (place.state === "beyond") return begin + "above the highest used address" + live;
+    if (!place.name) return begin + "idle" + others + live;
     const when =
-      found.to <= found.index ? "still reserved after " + found.name + ", " : "reserved for " + found.name + ", ";
-    return place + "idle, " + when + lives + ", " + range + others + live;
+      place.to <= place.index ? "still reserved after " + place.name + ", " : "reserved for " + place.name + ", ";
+    return begin + "idle, " + when + lives + ", " + range + others + live;
   }
 
   popvision.mount(".address-map", (host) => {
-    const made = new AddressMap(host);
-    host.addressMap = made;
-    return () => made.stop();
+    const map = new AddressMap(host);
+    host.addressMap = map;
+    return () => map.stop();
   });
 
   return { sentence, AddressMap };

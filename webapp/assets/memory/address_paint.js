@@ -100,11 +100,11 @@ const memoryAddressPaint = (() => {
       let begun = 0;
       for (let column = 1; column <= header.columns; column += 1) {
         const before = row * header.columns + column - 1,
-          here = before + 1;
+          next = before + 1;
         if (
           column < header.columns &&
-          arrays.cell_category[here] === arrays.cell_category[before] &&
-          arrays.cell_share[here] >> 4 === arrays.cell_share[before] >> 4
+          arrays.cell_category[next] === arrays.cell_category[before] &&
+          arrays.cell_share[next] >> 4 === arrays.cell_share[before] >> 4
         )
           continue;
         if (arrays.cell_category[before] !== NONE) {

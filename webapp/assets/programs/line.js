@@ -42,8 +42,8 @@ const programsLine = (() => {
       cell.title = "The report does not say";
       return cell;
     }
-    const whole = totals[field];
-    const share = whole > 0 && WHOLE[field] ? (100 * value) / whole : null;
+    const total = totals[field];
+    const share = total > 0 && WHOLE[field] ? (100 * value) / total : null;
     const unit = KINDS[field] === "bytes" ? " B" : KINDS[field] === "cycles" ? " cycles" : "";
     cell.title =
       value.toLocaleString("en-US") + unit + (share === null ? "" : "; " + share.toFixed(2) + " % = " + WHOLE[field]);
@@ -64,7 +64,7 @@ const programsLine = (() => {
     };
     if (!text) return ["source", "target", "difference", "change"].map((name) => cell(name, ""));
     const format = popvision.format;
-    const before = text.here ? text[field] : null;
+    const before = text.in_source ? text[field] : null;
     const after = text.target ? text.target[field] : null;
     const both = known(before) && known(after);
     const difference = both ? after - before : null;

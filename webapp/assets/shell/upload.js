@@ -40,8 +40,8 @@
   }
 
   function choose() {
-    const found = document.getElementById("upload-file");
-    const input = found instanceof HTMLInputElement ? found : document.createElement("input");
+    const existing = document.getElementById("upload-file");
+    const input = existing instanceof HTMLInputElement ? existing : document.createElement("input");
     if (!input.isConnected) {
       Object.assign(input, { type: "file", id: "upload-file", hidden: true });
       input.accept = ".zip,.tar,.gz,.tgz,.pop,.pvti";

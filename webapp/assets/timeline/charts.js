@@ -58,7 +58,7 @@ const timelineCharts = (() => {
       this.timeline = timeline;
       this.series = row.graph.series;
       this.unit = row.graph.unit;
-      this.asked = new Asked(timeline, "samples?series=" + this.series.map((each) => each.index).join(","));
+      this.source = new Asked(timeline, "samples?series=" + this.series.map((each) => each.index).join(","));
       const low = Math.min(...this.series.map((each) => each.low)),
         high = Math.max(...this.series.map((each) => each.high));
       const spare = high > low ? 0.06 * (high - low) : Math.max(1e-12, Math.abs(high) * 0.1 || 1);
@@ -67,7 +67,7 @@ const timelineCharts = (() => {
     }
 
     update(viewport) {
-      return this.asked.update(viewport);
+      return this.source.update(viewport);
     }
     colour(at) {
       return this.timeline.palette.series[at % this.timeline.palette.series.length];
@@ -80,10 +80,10 @@ const timelineCharts = (() => {
     draw(draw, row, top) {
       const { palette } = this.timeline;
       if (row.open) this.drawScale(draw, top, row.height);
-      if (!this.asked.data) return;
-      const { time, value } = this.asked.data.arrays;
+      if (!this.source.data) return;
+      const { time, value } = this.source.data.arrays;
       let at = 0;
-      this.asked.data.header.series.forEach(([, count], which) => {
+      this.source.data.header.series.forEach(([, count], which) => {
         if (count)
           this.drawSeries(draw, time.subarray(at, at + count), value.subarray(at, at + count), which, top, row.height);
         at += count;
@@ -131,10 +131,10 @@ const timelineCharts = (() => {
 
     /* The value of each series at `ns`: [{name, value, colour}]; NaN before the first and after the last sample. */
     at(ns) {
-      if (!this.asked.data) return [];
-      const { time, value } = this.asked.data.arrays;
+      if (!this.source.data) return [];
+      const { time, value } = this.source.data.arrays;
       let at = 0;
-      return this.asked.data.header.series.map(([, count], which) => {
+      return this.source.data.header.series.map(([, count], which) => {
         let low = at,
           high = at + count;
         const last = at + count - 1;
@@ -144,9 +144,9 @@ const timelineCharts = (() => {
           else high = middle;
         }
         const inside = count && low > at && (low - 1 < last || ns <= time[last]);
-        const found = inside ? value[low - 1] : NaN;
+        const nearest = inside ? value[low - 1] : NaN;
         at += count;
-        return { name: this.series[which].name, value: found, colour: this.colour(which) };
+        return { name: this.series[which].name, value: nearest, colour: this.colour(which) };
       });
     }
   }
@@ -158,11 +158,11 @@ const timelineCharts = (() => {
       this.timeline = timeline;
       this.map = row.map;
       this.hue = row.index;
-      this.asked = new Asked(timeline, "heatmap?id=" + row.index);
+      this.source = new Asked(timeline, "heatmap?id=" + row.index);
     }
 
     update(viewport) {
-      return this.asked.update(viewport);
+      return this.source.update(viewport);
     }
 
     /* 0 for an empty cell, 1 to 16 for shares from 10^-4 to 1 on a log scale. */
@@ -178,7 +178,7 @@ const timelineCharts = (() => {
 
     draw(draw, row, top) {
       const { viewport, palette } = this.timeline;
-      const data = this.asked.data;
+      const data = this.source.data;
       const height = row.height - 6;
       if (data) {
         const { start, end, quantity } = data.arrays;
@@ -247,7 +247,7 @@ const timelineCharts = (() => {
 
     /* The cell at `ns` and y pixels below the row's top: {bin, quantity, sum} or null. */
     at(ns, y, row) {
-      const data = this.asked.data;
+      const data = this.source.data;
       if (!data) return null;
       const { start, end, quantity } = data.arrays;
       const bins = data.header.bins;

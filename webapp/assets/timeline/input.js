@@ -187,9 +187,9 @@ const timelineInput = (() => {
       const { timeline } = this;
       if (!canvas.isMeantFor(event, timeline.host)) return;
       if (event.target.tagName === "BUTTON" && event.key === "Enter") return;
-      const held = this.heldAction(event);
-      if (held) {
-        if (!event.repeat) this.held.press(held);
+      const action = this.heldAction(event);
+      if (action) {
+        if (!event.repeat) this.held.press(action);
         timeline.moved();
       } else if (canvas.moveWindow(timeline.viewport, event.key)) timeline.moved();
       else if (PRESSED[event.key]) PRESSED[event.key](timeline);

@@ -5,19 +5,19 @@ const timelineNames = (() => {
   "use strict";
 
   function element(kind, name, text) {
-    const made = document.createElement(kind);
-    if (name) made.className = name;
-    if (text !== undefined) made.textContent = text;
-    return made;
+    const node = document.createElement(kind);
+    if (name) node.className = name;
+    if (text !== undefined) node.textContent = text;
+    return node;
   }
 
   function button(name, title, act) {
-    const made = element("button", name);
-    made.type = "button";
-    made.title = title;
-    made.setAttribute("aria-label", title);
-    made.addEventListener("click", act);
-    return made;
+    const node = element("button", name);
+    node.type = "button";
+    node.title = title;
+    node.setAttribute("aria-label", title);
+    node.addEventListener("click", act);
+    return node;
   }
 
   class Names {
@@ -44,11 +44,11 @@ const timelineNames = (() => {
     }
 
     row(row) {
-      const made = element("div", "tl-row tl-row-" + row.kind + (row.isPinned ? " is-pinned" : ""));
-      made.style.top = row.top + "px";
-      made.style.height = row.height + "px";
-      made.style.paddingLeft = 6 + 12 * row.depth + "px";
-      made.dataset.row = row.id;
+      const node = element("div", "tl-row tl-row-" + row.kind + (row.isPinned ? " is-pinned" : ""));
+      node.style.top = row.top + "px";
+      node.style.height = row.height + "px";
+      node.style.paddingLeft = 6 + 12 * row.depth + "px";
+      node.dataset.row = row.id;
       const head = element("div", "tl-row-head");
       if (row.foldable) {
         const fold = button(
@@ -88,10 +88,10 @@ const timelineNames = (() => {
         pin.setAttribute("aria-pressed", row.isPinned ? "true" : "false");
         head.append(pin);
       }
-      made.append(head);
-      if (row.open && row.kind === "graph") made.append(this.seriesLegend(row));
-      if (row.open && row.kind === "heatmap") made.append(this.heatLegend(row));
-      return made;
+      node.append(head);
+      if (row.open && row.kind === "graph") node.append(this.seriesLegend(row));
+      if (row.open && row.kind === "heatmap") node.append(this.heatLegend(row));
+      return node;
     }
 
     seriesLegend(row) {

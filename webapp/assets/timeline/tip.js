@@ -36,10 +36,10 @@ const timelineTip = (() => {
     }
 
     swatch(colour) {
-      const made = document.createElement("span");
-      made.className = "tl-swatch";
-      made.style.backgroundColor = colour;
-      return made;
+      const swatch = document.createElement("span");
+      swatch.className = "tl-swatch";
+      swatch.style.backgroundColor = colour;
+      return swatch;
     }
 
     event(point, hit) {

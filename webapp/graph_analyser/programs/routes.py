@@ -113,7 +113,9 @@ def _rows(source: ReportSource, target: ReportSource | None) -> Response:
         there = None if theirs is None else theirs.row(other)
         shown = row or there
         if shown is not None:
-            rows.append({"key": f"{_text(mine)}-{_text(other)}", **shown, "here": row is not None, "target": there})
+            rows.append(
+                {"key": f"{_text(mine)}-{_text(other)}", **shown, "in_source": row is not None, "target": there}
+            )
     return Response(orjson.dumps({"rows": rows, "totals": ours.totals}), mimetype="application/json")
 
 
