@@ -40,7 +40,7 @@ PROGRAMS: Layout = {
 
 COMPARED_PROGRAMS: Layout = {
     "program": {"width": 70},
-    "target_program": {"width": 90},
+    "target_program": {"width": 110},
     "type": {"width": 120},
     "name": {"width": 280},
     "how": {"width": 120},

@@ -54,7 +54,7 @@ def _always(source: ReportSource, target: ReportSource, key: str, vs: str, state
     totals = [_totals("Total", *(curve(report, state.where).always_live for report in (source, target)))]
     columns = figure_columns(always_live_pair(source, target, state.where), _VARIABLES)
     table = long_table("liveness-always", key, _query(state, vs, indices=False), columns, selectable=True)
-    return _framed(totals, f"Live all the time on {_place(source, state)}", table)
+    return _framed(totals, f"Variables that are always live on {_place(source, state)}", table)
 
 
 def _live(source: ReportSource, target: ReportSource, key: str, vs: str, state: LivenessState) -> Component:
