@@ -57,7 +57,7 @@ PAIRS: Layout = {
 
 COMPARED_COPIES: Layout = {
     "program": {"width": 70},
-    "target_program": {"width": 90},
+    "target_program": {"width": 110},
     "name": {"width": 260},
     "how": {"width": 120},
 }
