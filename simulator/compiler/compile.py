@@ -19,7 +19,14 @@ from simulator.compiler.checks.constraints import check_constraints
 from simulator.compiler.checks.divergence import check_divergence
 from simulator.compiler.checks.external_exchange import check_external_exchange
 from simulator.compiler.compiled_graph import Arrangements, CompiledGraph, GraphSource, LoweredPrograms
-from simulator.compiler.cost.estimate import estimate_all, needs_sync
+from simulator.compiler.cost.estimate import estimate_all
+from simulator.compiler.cost.instrumentation import (
+    add_compute_counters,
+    add_external_counters,
+    branch_record,
+    needs_sync,
+    recorded_rows,
+)
 from simulator.compiler.exchange.plan import optimise_exchanges
 from simulator.compiler.ir.element_map import ElementMap, element_map
 from simulator.compiler.ir.static_order import static_order
@@ -109,6 +116,7 @@ class _Compiler:
         estimates = self._phase(
             "estimate", lambda: estimate_all(self.store, plans, self.machine, self.settings, _channel)
         )
+        estimates = add_compute_counters(estimates, plans.local_copies, self.settings.compute_level, self.machine)
         memory = None
         if self.settings.memory:
             memory = self._phase(
@@ -148,9 +156,11 @@ class _Compiler:
             sync_after_compute=needs_sync(self.settings.compute_level, self.machine),
             host_group="GS1" if self.settings.sync_replicas_independently else "GS2",
             blocks=block_settings(self.settings),
+            branch_record=branch_record(self.settings, self.machine),
         )
         self._phase("lowerGlobally", lambda: lowering.lower(self.programs, selected=not self.settings.module))
         optimise_exchanges(lowering.table, self.settings.exchange_optimisation)
+        add_external_counters(lowering.table, self.settings, self.machine)
         return lowering
 
     def _lowered_programs(self, lowering: Lowering, cycles: list[Int64Array | None]) -> LoweredPrograms:
@@ -167,6 +177,7 @@ class _Compiler:
             self.settings.control_flow,
             spans=lowering.spans,
             blocks=recording,
+            recorded=recorded_rows(lowering.table, lowering.branch_record_set, self.settings, self.machine),
         )
 
     def _arrangements(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from popvision.formats.profile.model import Compilation
 from popvision.formats.serialized_graph import SerializedGraph
-from simulator.arrays import Int64Array
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.ir.program_visits import Place
@@ -32,6 +32,7 @@ class LoweredPrograms:
     branches: list[int]
     function_roots: dict[int, int]
     control_flow: bool = False  #: runs record trips of loops and branches of switches
+    recorded: BoolArray | None = None  #: flags of the rows whose steps runs record, None = all
     blocks: BlockRecording | None = None  #: of lightweight profiling
     spans: Mapping[Place, tuple[int, int]] = field(default_factory=dict)  #: rows [first, end) of each program
 

@@ -36,9 +36,10 @@ class EngineOptions:
     report: ReportSettings
 
     def records_runs(self, target: Target) -> bool:
-        """Whether a target can record runs: models always, hardware when compute is instrumented."""
+        """Whether a target can record runs: models always, hardware where some kind of instrumentation is on."""
         if target.type is TargetType.IPU:
-            return bool(self.compile.compute_level)
+            settings = self.compile
+            return bool(settings.compute_level) or settings.external_exchange or settings.control_flow
         return target.type is TargetType.IPU_MODEL
 
     def run_settings(self, target: Target, environment: Mapping[str, str]) -> RunSettings:

@@ -194,8 +194,69 @@ def test_instrumentation_costs_cycles_on_hardware_only(tmp_path):
 
 def test_hardware_records_nothing_without_counters(tmp_path):
     run(hardware(), tmp_path / "on", PROFILE)
-    run(hardware(), tmp_path / "off", PROFILE | {"debug.instrumentCompute": "false"})
+    run(hardware(), tmp_path / "off", PROFILE | {"debug.instrument": "false"})
     assert (len(cycles(tmp_path / "on")), cycles(tmp_path / "off")) == (2, [])
+
+
+KINDS = ("Compute", "ExternalExchange", "ControlFlow")
+
+
+def recorded(folder):
+    """(program type, name, sync type) of each step of the first run."""
+    reader = ProfileReader(folder / "profile.pop")
+    programs, steps = reader.programs(), reader.steps()
+    of_run = steps.program[steps.run == 0].tolist()
+    return [(programs.type[p], programs.name[p], programs.sync_type[p]) for p in of_run]
+
+
+def kind_of(step):
+    type_, name, sync = step
+    if type_.startswith("StreamCopy") or type_ == "GlobalExchange" or sync == "external":
+        return "ExternalExchange"
+    return "ControlFlow" if name == "BranchRecord" else "Compute"
+
+
+def test_each_kind_records_its_own_part_and_costs_its_own_cycles(tmp_path):
+    """On hardware the steps of each kind alone, together, are those of all three; each kind makes the run longer."""
+    run(hardware(), tmp_path / "all", PROFILE)
+    every = recorded(tmp_path / "all")
+    assert {kind_of(step) for step in every} == set(KINDS)
+    lengths = {"all": cycles(tmp_path / "all")[0]}
+    for kind in KINDS:
+        folder = tmp_path / kind
+        run(hardware(), folder, PROFILE | {"debug.instrument": "false", f"debug.instrument{kind}": "true"})
+        assert recorded(folder) == [step for step in every if kind_of(step) == kind]
+        lengths[kind] = cycles(folder)[0]
+        without = tmp_path / f"without{kind}"
+        run(hardware(), without, PROFILE | {f"debug.instrument{kind}": "false"})
+        assert {kind_of(step) for step in recorded(without)} == set(KINDS) - {kind}
+        assert cycles(without)[0] < lengths["all"]
+        assert lengths[kind] < lengths["all"]
+        assert (len(ProfileReader(folder / "profile.pop").branch_record(0).program) > 0) == (kind == "ControlFlow")
+
+
+def test_the_cycles_of_each_kind_are_those_of_its_counters(tmp_path):
+    """Two counter reads, 45 cycles, around each part of a host copy; six times 29 cycles for each branch record, on its
+    tile alone. The cost terms of a program add up to what its steps spend."""
+    run(hardware(), tmp_path, PROFILE | {"debug.branchRecordTile": "2"})
+    reader = ProfileReader(tmp_path / "profile.pop")
+    programs, steps, on_ipu = reader.programs(), reader.steps(), reader.steps_on_ipu(0)
+    copies = 0
+    for step in np.flatnonzero(steps.run == 0).tolist():
+        program, spent = int(steps.program[step]), reader.array(on_ipu.cycles_array[step])
+        if programs.name[program] == "BranchRecord":
+            assert spent.tolist() == [0, 0, 6 * 29, 0]
+        if programs.type[program] == "StreamCopyMid":
+            terms = {term.term: term.value for term in reader.cost_terms(f"program:{program}")}
+            assert terms["+ reading the cycle counters"] == 45
+            assert sum(value for term, value in terms.items() if term.startswith("+ ")) == spent.max()
+            copies += 1
+    assert copies
+    assert sum(programs.name[p] == "BranchRecord" for p in steps.program[steps.run == 0].tolist()) == 1 + 5 * 2
+    estimated = ProfileReader(tmp_path / "profile.pop").cost_terms("computeSet:0")
+    assert any("counters" in term.term for term in estimated)
+    run(model(), tmp_path / "model", PROFILE)
+    assert "BranchRecord" not in ProfileReader(tmp_path / "model" / "profile.pop").programs().name
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,12 @@
 Worker vertices of a tile share six contexts, each of which issues one instruction every six tile cycles; so wall cycles
 = 6 x the largest sum over contexts. Supervisor and multi vertices run one after another in tile cycles. Launch overhead
 exists on hardware only; published model figures are the estimates themselves. Source: poplar-model 5.1, 5.2.
-
-On hardware, reading the cycle counters adds cycles: two successive reads take 45 (published-numbers, head: "net"
-figures). Level "tile" reads twice per tile and compute set, level "vertex" per vertex. Levels "ipu" and "device" are as
-"tile", with a sync after each compute set, up to which one tile measures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -35,9 +31,6 @@ from simulator.machine import footprint, launch, local_copy
 
 T = TypeVar("T", bound=np.generic)
 
-
-COUNTER_CYCLES = 45
-_SOURCE = "exact: two successive counter reads (published-numbers)"
 
 #: VertexLanes.worker of vertices that do not run on one worker.
 NO_WORKER = 255
@@ -286,7 +279,7 @@ def estimate_all(
         random = np.random.default_rng()
         for one in estimates:
             one.lanes = shuffled_workers(one.lanes, random)
-    return [instrumented(one, i, level, machine) for i, one in enumerate(estimates)]
+    return estimates
 
 
 class Elements(Mapping[str, Int64Array]):
@@ -306,28 +299,3 @@ class Elements(Mapping[str, Int64Array]):
 
     def __len__(self) -> int:
         return len(self._block.edges)
-
-
-def needs_sync(level: str, machine: Machine) -> bool:
-    """True where a sync follows each compute set."""
-    return machine.hardware and level in ("ipu", "device")
-
-
-def instrumented(estimate: ComputeEstimate, index: int, level: str, machine: Machine) -> ComputeEstimate:
-    """The estimate of compute set `index` with the cycles of its counters."""
-    if not level or not machine.hardware:
-        return estimate
-    reads = (estimate.cycles > 0).astype(np.int64)
-    if level == "vertex" and estimate.vertices:
-        reads = np.zeros(machine.tiles, np.int64)
-        for row in estimate.vertices:
-            reads[machine.tiles_of(row.ipu)] += row.count
-    name = f"computeSet:{index}"
-
-    def explain(tile: int) -> list[CostTerm]:
-        if not reads[tile]:
-            return estimate.explain(tile)
-        reading = CostTerm(name, "+ reading the cycle counters", COUNTER_CYCLES * int(reads[tile]), _SOURCE)
-        return [*estimate.explain(tile), reading]
-
-    return replace(estimate, cycles=estimate.cycles + COUNTER_CYCLES * reads, explain=explain)

@@ -12,8 +12,8 @@ from popvision.formats.profile.model import CostTerm
 from simulator.compiler.ir.exchanges import Exchange
 from simulator.compiler.ir.program_table import Work
 from simulator.compiler.machine import Machine
+from simulator.machine import counters, exchange_code, links
 from simulator.machine import exchange as fabric
-from simulator.machine import exchange_code, links
 
 _WORD = "exact: 4 B a cycle each way, 8 for what both tiles of a bus receive (published-numbers 7.7)"
 _ARRANGED = "exact: arrangement of the copies"
@@ -27,7 +27,7 @@ def program_terms(row: int, type_: str, work: Work, machine: Machine) -> list[Co
     if type_ == "DoExchange" and work.exchange is not None:
         return exchange_terms(name, work.exchange, machine, int(work.exchange.cycles.argmax()))
     if type_ == "GlobalExchange" and work.exchange is not None:
-        return _link_terms(name, work.exchange)
+        return [*_link_terms(name, work.exchange), *_counter_terms(name, work)]
     if type_ == "StreamCopyMid" and work.cycles is not None and work.cycles.any():
         return _host_terms(name, work, machine)
     if type_ == "Sync":
@@ -111,6 +111,15 @@ def _host_terms(name: str, work: Work, machine: Machine) -> list[CostTerm]:
         CostTerm(name, "bytes a cycle of all tiles", link.bytes_per_cycle, link.source),
         CostTerm(name, "+ start of the transfer", link.mid, link.source),
         CostTerm(
-            name, "+ bytes of its IPU, at most 4 a cycle of a tile", float(work.cycles[busiest] - link.mid), _WORD
+            name,
+            "+ bytes of its IPU, at most 4 a cycle of a tile",
+            float(work.cycles[busiest] - link.mid - work.counter_cycles),
+            _WORD,
         ),
+        *_counter_terms(name, work),
     ]
+
+
+def _counter_terms(name: str, work: Work) -> list[CostTerm]:
+    """The cycle counters around an exchange, none where it is not instrumented."""
+    return [CostTerm(name, counters.TERM, work.counter_cycles, counters.SOURCE)] if work.counter_cycles else []

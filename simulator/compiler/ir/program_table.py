@@ -78,6 +78,7 @@ class Work:
     undefined: Elements | None = None  #: elements that WriteUndef makes undefined
     buffers: tuple[int, ...] = ()  #: rows of ExchangePlans.buffers
     words: SentWords | None = None  #: that an If or Switch reads
+    counter_cycles: int = 0  #: of `cycles`, on each tile that takes part, for reading cycle counters
     part: Part | None = None  #: of a StreamCopyMid; None = all of its program
     host_wait: int = 0  #: cycles of a StreamCopyBegin after its barrier
     waiting: BoolArray | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all

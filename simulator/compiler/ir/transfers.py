@@ -43,12 +43,14 @@ EMPTY_TRANSFER = Transfer(_NONE, _NONE, _NONE, _NONE, _NONE)
 @dataclass(frozen=True)
 class LocalCopy:
     """A copy within tiles. Per tile: bytes moved, contiguous runs, bytes of the buffer that it fills or empties (0 for
-    a copy between variables), bytes of constants that it writes (None = none)."""
+    a copy between variables), bytes of constants that it writes (None = none). `counted`: counters of compute sets
+    count it."""
 
     moved: Int64Array
     runs: Int64Array
     buffer: Int64Array
     filled: Int64Array | None = None
+    counted: bool = True
 
     def __bool__(self) -> bool:
         return bool(self.runs.any()) or (self.filled is not None and bool(self.filled.any()))

@@ -56,7 +56,8 @@ def lower_function_copy(
             work = Work(sync_group=host_group if part == "Begin" else "")
             table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
         return FunctionCopy(copy, row, None)
-    local = LocalCopy(*(np.zeros(machine.tiles, np.int64) for _ in range(3)))
+    moved, runs, buffer = (np.zeros(machine.tiles, np.int64) for _ in range(3))
+    local = LocalCopy(moved, runs, buffer)
     title = f"copy{plans.number()}_{name}/OnTileCopy-0"
     number = plans.add_local_copy(title, local)
     table.add(parent, "OnTileExecute", title, compute_set=number, debug_id=debug_id)

@@ -33,6 +33,7 @@ from simulator.compiler.exchange.plan import broadcast
 from simulator.compiler.ir.accesses import Accesses, Moves, elements_of
 from simulator.compiler.ir.program_table import FUNCTION, Packets, Work
 from simulator.compiler.ir.program_visits import Place, ProgramVisits
+from simulator.compiler.ir.transfers import LocalCopy
 from simulator.compiler.lowering import copy_groups
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.lowering.function_buffers import FunctionCopy, lower_function_copy
@@ -66,9 +67,10 @@ class Lowering:
         sync_after_compute: bool = False,
         host_group: str = "GS2",
         blocks: BlockSettings | None = None,
+        branch_record: LocalCopy | None = None,
     ) -> None:
         nobody = SyncDomains(np.zeros(machine.tiles, np.bool_), machine.ipu_of_tile)
-        self._steps = Steps(plans, machine, nobody, sync_after_compute)
+        self._steps = Steps(plans, machine, nobody, sync_after_compute, branch_record)
         self._host = HostLowering(self._steps, store.streams, host_group)
         self.table = self._steps.table
         self._blocks = blocks
@@ -84,6 +86,11 @@ class Lowering:
         self.spans: dict[Place, tuple[int, int]] = {}  #: rows [first, end) of each program
         self.block_buffers: Int64Array = np.empty(0, np.int64)  #: tiles that record blocks
         self._visits = ProgramVisits([], [])
+
+    @property
+    def branch_record_set(self) -> int:
+        """The compute set that records branches and loops, -1 = none."""
+        return self._steps.branch_record_set
 
     @property
     def packets(self) -> Int64Array:

@@ -11,7 +11,8 @@
 - Abort, AbortOnCondition: a row of their own, without time. ErrorProgram copies its tensor to the host first.
 
 That If uses an exchange and RepeatWhile consensus is a guess; that both exist is published (poplar-model 3.2.6). No
-public figure gives the time of a branch, so it takes none besides the Sync and the exchange.
+public figure gives the time of a branch, so it takes none besides the Sync and the exchange. Where control flow is
+instrumented on hardware, each branch begins with OnTileExecute `BranchRecord`, and one follows each loop that ends.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class ChoiceLowering:
         name = program.debug.getPathName()
         row = self._steps.table.add(parent, "Repeat", name, repeat_count=program.count, debug_id=debug_id)
         self._lower_loop_body(row, program.body)
+        self._steps.add_branch_record(parent, debug_id)
 
     def lower_choice(self, parent: int, program: host.If | host.Switch, debug_id: int) -> None:
         """Add an If or a Switch."""
@@ -64,7 +66,9 @@ class ChoiceLowering:
         own, type_ = program.debug.getPathName(), type(program).__name__
         row = self._steps.table.add(parent, type_, own, work=reading, debug_id=debug_id)
         for body, name in zip(program.nested(), names, strict=False):
-            self._lower_branch(row, body, name)
+            branch = self._steps.table.add(row, "Sequence", name or named_sequence(body))
+            self._steps.add_branch_record(branch, debug_id)
+            self._lower_into(branch, body)
 
     def lower_while(self, parent: int, program: host.RepeatWhile, debug_id: int) -> None:
         """Add a RepeatWhileTrue or RepeatWhileFalse."""
@@ -74,6 +78,7 @@ class ChoiceLowering:
         self._add_predicate_reader(row, "SetLocalConsensusFromVar", "", program.predicate, debug_id)
         self._steps.add_sync(row, debug_id, "GS1" if self._steps.machine.num_ipus > 1 else "", None)
         self._lower_loop_body(row, program.body, "body")
+        self._steps.add_branch_record(parent, debug_id)
 
     def lower_endless_loop(self, parent: int, program: host.Loop, debug_id: int) -> None:
         name = program.debug.getPathName()

@@ -9,6 +9,7 @@ from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.ir.accesses import Moves
 from simulator.compiler.ir.exchanges import Exchange, Exchanges
 from simulator.compiler.ir.program_table import Packets, ProgramTable, Work
+from simulator.compiler.ir.transfers import LocalCopy
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.lowering.sync_domains import SyncDomains, covers
 from simulator.compiler.machine import Machine
@@ -17,12 +18,22 @@ from simulator.machine.links import packets as packet_counts
 
 class Steps:
     """Appends rows to the program table. `domains` says which tiles wait for each other; `sync_after_compute` puts a
-    sync after each compute set, for its counters."""
+    sync after each compute set, for its counters; `branch_record` is the copy that records a branch, None where control
+    flow is not instrumented."""
 
-    def __init__(self, plans: ExchangePlans, machine: Machine, domains: SyncDomains, sync_after_compute: bool) -> None:
+    def __init__(
+        self,
+        plans: ExchangePlans,
+        machine: Machine,
+        domains: SyncDomains,
+        sync_after_compute: bool,
+        branch_record: LocalCopy | None = None,
+    ) -> None:
         self.table = ProgramTable()
         self.plans, self.machine, self.domains = plans, machine, domains
         self.sync_after_compute = sync_after_compute
+        self.branch_record = branch_record
+        self.branch_record_set = -1  #: the compute set of branch records, -1 before the first one
         self.global_packets: Int64Array = np.zeros(machine.tiles, np.int64)  #: packets to other IPUs per tile
 
     def add_barrier(self, parent: int, debug_id: int, group: str, waiting: BoolArray | None) -> None:
@@ -87,6 +98,16 @@ class Steps:
         self.add_barrier(parent, debug_id, "", waiting)
         if work.code:
             self.global_packets += packet_counts(figures.tx)
+
+    def add_branch_record(self, parent: int, debug_id: int) -> None:
+        """Add the recording of a branch or loop, where control flow is instrumented."""
+        if self.branch_record is None:
+            return
+        if self.branch_record_set < 0:
+            self.branch_record_set = self.plans.add_local_copy("BranchRecord", self.branch_record)
+        self.table.add(
+            parent, "OnTileExecute", "BranchRecord", compute_set=self.branch_record_set, debug_id=debug_id, work=Work()
+        )
 
     def add_on_tile(self, parent: int, compute_set: int, work: Work, debug_id: int) -> None:
         """Add a launch of a compute set: the graph's, or that of a copy within tiles."""

@@ -197,8 +197,9 @@ def add_counters(
             size += word * present
     elif settings.compute_level in ("ipu", "device"):
         ipus = machine.num_ipus if settings.compute_level == "ipu" else 1
+        counted = compute_sets + sum(copy.counted for copy in copies)
         tile = settings.profiling_tile % machine.tiles_per_ipu
-        size[np.arange(ipus) * machine.tiles_per_ipu + tile] = word * (compute_sets + len(copies))
+        size[np.arange(ipus) * machine.tiles_per_ipu + tile] = word * counted
     external = np.full(machine.tiles, footprint.EXTERNAL_COUNTER_BYTES if settings.external_exchange else 0, np.int64)
     category = "instrumentationResults"
     inventory.add_overhead(category, category, size + external)
@@ -212,7 +213,7 @@ def _occupied(blocks: Sequence[VertexBlock], copies: Sequence[LocalCopy], tiles:
     for block in blocks:
         present.setdefault(block.compute_set, np.zeros(tiles, np.bool_))[block.tiles] = True
     yield from present.values()
-    yield from (_tiles_with_copies(copy) for copy in copies)
+    yield from (_tiles_with_copies(copy) for copy in copies if copy.counted)
 
 
 def _tiles_with_copies(copy: LocalCopy) -> BoolArray:

@@ -103,20 +103,23 @@ class Recorder:
         if kept is not None and kept[0] is run:
             return kept[1]
         segment = run.segment
-        used, pattern = np.unique(segment.pattern, return_inverse=True)
+        step = slice(None) if self._lowered.recorded is None else self._lowered.recorded[segment.program]
+        program = segment.program[step]
+        of_step = segment.pattern[step]
+        used, pattern = np.unique(of_step, return_inverse=True)
         template = RunRecord(
             program_index=0,
             name="",
             host_start_us=0,
             host_end_us=0,
             cycles=run.cycles,
-            program=segment.program,
-            base=segment.base,
-            pattern=pattern.reshape(segment.pattern.shape).astype(np.int32),
+            program=program,
+            base=segment.base[step],
+            pattern=pattern.reshape(of_step.shape).astype(np.int32),
             patterns=[clock.patterns[i] for i in used.tolist()],
             tail=list(run.tail),
-            data_in=self._bytes_in[segment.program],
-            data_out=self._bytes_out[segment.program],
+            data_in=self._bytes_in[program],
+            data_out=self._bytes_out[program],
             truncated=segment.truncated,
             blocks=self._blocks(run),
         )
