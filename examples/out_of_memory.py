@@ -3,8 +3,8 @@
     python examples/out_of_memory.py       exit code 1; open the report with `popvision view oom_report`
     python examples/out_of_memory.py 300 200 100       [300, 200] x [200, 100]: this fits, exit code 0
 
-On hardware such a program does not link. The Engine saves the graph profile, then raises graph_memory_allocation_error;
-the memory pages of the report show which tiles are full, and of what.
+On hardware such a program cannot be loaded. A graph profile lets it compile: the profile is saved, then `load` raises
+graph_memory_allocation_error; the memory pages of the report show which tiles are full, and of what.
 """
 
 import sys

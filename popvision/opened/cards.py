@@ -92,6 +92,8 @@ def _report_rows(source: ReportSource) -> list[tuple[str, str]]:
         rows.append(("longest program", f"#{longest.program} {longest.type} {longest.name}: {longest.cycles:,} cycles"))
     if figures.shares is not None:
         rows.append(("tile time", ", ".join(f"{phase} {share:.1%}" for phase, share in figures.shares.items())))
+    if figures.not_recorded:
+        rows.append(("not recorded", figures.not_recorded.removeprefix("Not recorded: ")))
     if figures.tile_bytes is not None:
         share = "" if figures.tile_share is None else f" ({figures.tile_share:.1%} of {figures.tile_capacity:,})"
         rows.append(("fullest tile", f"tile {figures.worst_tile}: {figures.tile_bytes:,} bytes{share}"))

@@ -6,6 +6,8 @@ of cycles since the first recorded run began."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,18 +122,23 @@ def begins_by_tile(source: ReportSource, first: int = 0, last: int | None = None
 
 def phases(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
     """A row per phase over all recorded runs, on one IPU or on all: phase, tile_cycles (sum over tiles),
-    average_cycles (per tile), time_share (the shares add up to 1; waiting counts as sync)."""
+    average_cycles (per tile), time_share (the shares add up to 1; waiting counts as sync). Phases that hardware did not
+    record have no figures."""
     _check_run(source)
     if ipu is not None:
         check_ipu(source, ipu)
     totals = phase_totals(source, ipu=ipu)
+
+    def column(figure: Callable[[str], float]) -> list[float]:
+        return [math.nan if each in totals.unknown else figure(each) for each in PHASES]
+
     return report_frame(
         source,
         {
             "phase": list(PHASES),
-            "tile_cycles": [totals.tile_cycles[each] for each in PHASES],
-            "average_cycles": [totals.average(each) for each in PHASES],
-            "time_share": [totals.share(each) for each in PHASES],
+            "tile_cycles": column(totals.tile_cycles.__getitem__),
+            "average_cycles": column(totals.average),
+            "time_share": column(totals.share),
         },
     )
 

@@ -30,14 +30,14 @@ from simulator.engine.dumps import dump_lowered_variables, save_vertex_graph
 from simulator.engine.executable import Executable
 from simulator.engine.host_memory import check_host_memory
 from simulator.engine.module import Module
-from simulator.engine.options import EngineOptions, resolve
+from simulator.engine.options import resolve
+from simulator.engine.prepared_device import out_of_memory_error
 from simulator.engine.progress import progress_thread
 from simulator.graph.debug_context import Context, as_context
 from simulator.graph.preallocations import Preallocations
 from simulator.graph.program import PrintTensor, Program
 from simulator.graph.store import GraphStore
 from simulator.programming.graph import Graph
-from simulator.runtime.recording.report_folder import ReportFolder
 from simulator.runtime.values.numeric_plan import NumericPlan
 
 _channel = pvti.channel("Poplar Compiler")
@@ -207,9 +207,17 @@ def _compile(
     if options.report.lowered_dump is not None:
         dump_lowered_variables(options.report.lowered_dump, compiled.compilation)
     executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph.state.device_target)
-    if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _allows_out_of_memory(options):
-        _raise_out_of_memory(executable)
-    executable.write_reports()
+    does_not_fit = bool(compiled.out_of_memory) and target.getTargetType() is TargetType.IPU
+    try:
+        executable.write_reports()
+    except poplar_error as error:
+        if does_not_fit:
+            message = f"{compiled.out_of_memory} The profile was not saved: {error}"
+            raise graph_memory_allocation_error(message) from None
+        raise
+    if does_not_fit and not options.compile.allow_out_of_memory:
+        executable.close_reports()
+        raise out_of_memory_error(compiled.out_of_memory, executable.graph_profile_path)
     return executable
 
 
@@ -243,24 +251,3 @@ def _check_no_streams(store: GraphStore, program: Program) -> None:
             raise graph_program_compilation_error(
                 "compileModule: a PrintTensor program needs a data stream, which a module cannot have; leave it out."
             )
-
-
-def _allows_out_of_memory(options: EngineOptions) -> bool:
-    """Whether a program that does not fit compiles: only debug.allowOutOfMemory set by the user permits it. A graph
-    profile implies the option only so that the profile is saved before the error."""
-    return options.given.get("debug.allowOutOfMemory") == "true"
-
-
-def _raise_out_of_memory(executable: Executable) -> None:
-    compiled, options = executable.compiled, executable.options
-    message = compiled.out_of_memory
-    if not options.report.output_graph_profile:
-        raise graph_memory_allocation_error(f"{message} Set autoReport.outputGraphProfile to see where.")
-    folder = ReportFolder(options.report, executable.name, options.facts())
-    try:
-        folder.write_compilation(compiled)
-    except poplar_error as error:
-        raise graph_memory_allocation_error(f"{message} The profile was not saved: {error}") from None
-    folder.close()
-    path = str(folder.profile_path)
-    raise graph_memory_allocation_error(f"{message} Profile saved to: {path}", path)

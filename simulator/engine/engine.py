@@ -107,8 +107,9 @@ class Engine:
         compiled, target = self.executable.compiled, self.executable.target
         self.core = EngineCore(compiled, self.executable.plan, self._options.run_settings(target, os.environ))
         self._runtime = RuntimeLayers(self._options.values, target)
-        self._prepared = PreparedDevice(compiled, target)
         self._folder = self.executable.take_folder(self._options)
+        profile = "" if self._folder is None else self._folder.graph_profile_path
+        self._prepared = PreparedDevice(compiled, target, profile)
         self._finish = weakref.finalize(self, _close_at_end, self._folder, self.core)
 
     def prepare(self, device: Device, runOptions: RuntimeOptions | None = None) -> None:

@@ -29,12 +29,14 @@ class Executable:
         self.name = name  #: of the engine, "" for none
         self.target = target
         self._folder: ReportFolder | None = None  #: that compilation wrote, until an engine takes it
+        self.graph_profile_path = ""  #: of the profile that compilation wrote, "" for none
 
     def write_reports(self) -> None:
         """Write the files that its options ask for: once, when it was compiled. Raises poplar_error where that is not
         possible."""
         self._folder = self._written_folder(self.options)
         if self._folder is not None:
+            self.graph_profile_path = self._folder.graph_profile_path
             self._finish = weakref.finalize(self, close_at_end, self._folder)
 
     def close_reports(self) -> None:

@@ -14,12 +14,12 @@ from typing import IO, Any
 
 from simulator.base.errors import poplar_error, stream_connection_error, symbol_error
 from simulator.base.options.run import RunSettings
-from simulator.base.target import Target
+from simulator.base.target import Target, TargetType
 from simulator.base.types import Type
 from simulator.base.wrong_arguments import checks_arguments, methods_refuse_wrong_arguments
 from simulator.engine.devices.device import Device
 from simulator.engine.executable import Executable
-from simulator.engine.prepared_device import check_attached
+from simulator.engine.prepared_device import check_attached, out_of_memory_error
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.host.host_buffers import memory_of
 
@@ -62,7 +62,8 @@ class ModuleRuntime:
 
     @checks_arguments
     def load(self, device: Device) -> None:
-        """Load the code. Raises poplar_error for a device that it was not compiled for."""
+        """Load the code. Raises poplar_error for a device that it was not compiled for, graph_memory_allocation_error
+        where it does not fit."""
         mine, target = self._executable.getTarget(), device.getTarget()
         if (mine.getTargetArchString(), mine.getNumTiles()) != (target.getTargetArchString(), target.getNumTiles()):
             raise poplar_error(
@@ -70,6 +71,8 @@ class ModuleRuntime:
                 f"has {target.getNumTiles()} of {target.getTargetArchString()}; compile it for this device's target."
             )
         check_attached(device)
+        if self._executable.compiled.out_of_memory and target.type is TargetType.IPU:
+            raise out_of_memory_error(self._executable.compiled.out_of_memory, self._executable.graph_profile_path)
         self._core.load()
 
     def run(self) -> int:

@@ -11,10 +11,11 @@ from simulator.engine.devices.device import Device
 
 
 class PreparedDevice:
-    """The device of an engine whose graph was compiled for `target`."""
+    """The device of an engine whose graph was compiled for `target`. `graph_profile` is the path of the saved graph
+    profile, "" for none."""
 
-    def __init__(self, compiled: CompiledGraph, target: Target) -> None:
-        self._compiled, self._target = compiled, target
+    def __init__(self, compiled: CompiledGraph, target: Target, graph_profile: str) -> None:
+        self._compiled, self._target, self._graph_profile = compiled, target, graph_profile
         self.device: Device | None = None
         self._resets = -1  #: of the device, when the program was loaded
 
@@ -31,7 +32,7 @@ class PreparedDevice:
             )
         check_attached(device)
         if self._compiled.out_of_memory and self._target.type is TargetType.IPU:
-            raise graph_memory_allocation_error(self._compiled.out_of_memory)
+            raise out_of_memory_error(self._compiled.out_of_memory, self._graph_profile)
         self.device = device
 
     def note_loaded(self) -> None:
@@ -53,6 +54,13 @@ class PreparedDevice:
             raise poplar_error(
                 f"Device {self.device.getId()} was reset after the engine was loaded; call load(device) before run()."
             )
+
+
+def out_of_memory_error(message: str, graph_profile: str) -> graph_memory_allocation_error:
+    """The error of a program that does not fit. `graph_profile` is the path of the saved graph profile, "" for none."""
+    if graph_profile:
+        return graph_memory_allocation_error(f"{message} Profile saved to: {graph_profile}", graph_profile)
+    return graph_memory_allocation_error(f"{message} Set autoReport.outputGraphProfile to see where.")
 
 
 def check_attached(device: Device) -> None:

@@ -13,10 +13,13 @@ from simulator.poplar import (
     FLOAT,
     DeviceManager,
     Engine,
+    Executable,
     Graph,
     IPUModel,
+    ModuleRuntime,
     TargetType,
     compileGraph,
+    compileModule,
     control_program_error,
     graph_memory_allocation_error,
     invalid_option,
@@ -246,21 +249,51 @@ def hardware():
 def test_out_of_memory_on_hardware_saves_the_profile_first(tmp_path):
     graph, program = big(hardware())
     options = {"autoReport.outputGraphProfile": "true", "autoReport.directory": str(tmp_path)}
+    options["debug.allowOutOfMemory"] = "false"
     with pytest.raises(graph_memory_allocation_error, match=r"Out of memory: .* tile 0 needs \d+") as caught:
         Engine(graph, program, options)
     assert caught.value.profile_path == str(tmp_path / "profile.pop")
+    assert str(caught.value).endswith(f"Profile saved to: {tmp_path / 'profile.pop'}")
     memory = ProfileReader(tmp_path / "profile.pop").tile_memory()
     assert memory.overflowed[0] > 0
     assert memory.overflowed[1:].sum() == 0
 
 
-def test_out_of_memory_may_be_allowed_but_not_loaded(tmp_path):
+@pytest.mark.parametrize("option", ["debug.allowOutOfMemory", "autoReport.outputGraphProfile", "autoReport.all"])
+def test_out_of_memory_may_be_allowed_but_not_loaded(tmp_path, option):
+    """A graph profile allows it as the option itself does: compile, save, raise when the engine is loaded."""
     device = hardware()
     graph, program = big(device)
-    options = {"debug.allowOutOfMemory": "true"}
+    options = {option: "true", "autoReport.directory": str(tmp_path / "report")}
     executable = compileGraph(graph, [program], options)
-    with device, pytest.raises(graph_memory_allocation_error):
-        Engine(executable, options).load(device)
+    profile = tmp_path / "report" / "profile.pop"
+    assert profile.exists() == option.startswith("autoReport")
+    saved = io.BytesIO()
+    executable.serialize(saved)
+    again = Executable.deserialize(io.BytesIO(saved.getvalue()))
+    with device:
+        for each in (executable, again):
+            engine = Engine(each, options)
+            with pytest.raises(graph_memory_allocation_error, match=r"Out of memory: .* tile 0 needs") as caught:
+                engine.load(device)
+            engine.close()
+            assert caught.value.profile_path == (str(profile) if profile.exists() else "") or each is again
+    if profile.exists():
+        assert ProfileReader(profile).tile_memory().overflowed[0] > 0
+    else:
+        assert str(caught.value).endswith("Set autoReport.outputGraphProfile to see where.")
+
+
+def test_a_module_that_does_not_fit_is_not_loaded(tmp_path):
+    device = hardware()
+    graph = Graph(device)
+    x = graph.addVariable(FLOAT, [200_000], "x")
+    y = graph.addVariable(FLOAT, [200_000], "y")
+    for tensor in (x, y):
+        graph.setTileMapping(tensor, 0)
+    runtime = ModuleRuntime(compileModule(graph, Copy(x, y), {"debug.allowOutOfMemory": "true"}))
+    with device, pytest.raises(graph_memory_allocation_error, match=r"Set autoReport.outputGraphProfile"):
+        runtime.load(device)
 
 
 def test_a_model_never_stops_on_out_of_memory(device, capsys):

@@ -18,7 +18,7 @@ from tests.compiler.tiny_graphs import hardware, model, tutorial3
 from tests.runtime.block_programs import Programs, counts, hundred, spans, stages
 
 ALL = {"profiler.blocks.filter": ".*", "profiler.blocks.implicitFlush": "false", "profiler.blocks.bufferSize": "100000"}
-WITH_STEPS = {"debug.instrumentCompute": "true"}
+WITH_STEPS = {"debug.instrument": "true"}
 
 
 def trees():

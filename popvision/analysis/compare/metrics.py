@@ -199,6 +199,8 @@ def _execution(source: ReportSource) -> Values:
     }
     totals = phase_totals(source)
     for phase, tile_cycles in totals.tile_cycles.items():
+        if phase in totals.unknown:
+            continue
         name = phase.replace(" ", "_")
         values[f"{name}_cycles"] = tile_cycles / totals.tiles
         values[f"{name}_share"] = totals.share(phase) if totals.length else None

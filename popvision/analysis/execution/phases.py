@@ -2,16 +2,18 @@
 
 A phase's tile cycles = the sum over tiles of the cycles of steps whose program type is in that phase; the tail of a
 run on each tile counts as sync. Over complete runs the phases add up to tiles x run length, so
-share = phase / (tiles x length) and the shares add up to 1.
+share = phase / (tiles x length) and the shares add up to 1. They add up to less where phases were not recorded.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_knowledge import phases_unknown
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
 PHASES = ("compute", "exchange", "global exchange", "host", "sync")
@@ -26,6 +28,7 @@ class PhaseTotals:
     tile_cycles: dict[str, int]
     length: int
     tiles: int
+    unknown: Mapping[str, str] = field(default_factory=dict)  #: phases that were not recorded: `phases_unknown`
 
     def share(self, phase: str) -> float:
         """Part of all tile cycles spent in the phase, 0..1."""
@@ -53,4 +56,5 @@ def phase_totals(source: ReportSource, runs: list[int] | None = None, ipu: int |
         np.add.at(sums, PHASE_INDEX[types[wanted]], reader.steps_on_ipu(i).tile_cycles[wanted].astype(np.int64))
         sums[PHASES.index("sync")] += sum(int(reader.run_tail(run, i).sum(dtype=np.int64)) for run in chosen)
     length = sum(int(all_runs.cycles[run]) for run in chosen)
-    return PhaseTotals(dict(zip(PHASES, sums[:-1].tolist(), strict=True)), length, target.tiles_per_ipu * len(ipus))
+    tile_cycles = dict(zip(PHASES, sums[:-1].tolist(), strict=True))
+    return PhaseTotals(tile_cycles, length, target.tiles_per_ipu * len(ipus), phases_unknown(source))

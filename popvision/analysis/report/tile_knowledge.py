@@ -1,16 +1,28 @@
-"""Whether a report knows what each tile did, or only what one tile per IPU or device measured.
+"""What a report of hardware knows: what each tile did, or only what one tile per IPU or device measured; and which
+phases of a run it recorded.
 
 An IPU Model's figures are estimates of every tile, at any level. On hardware the level of compute instrumentation
 decides: "Vertex" and "Tile" count on every tile, "Ipu" and "Device" on one tile up to a sync of all, "Off" nowhere.
-What a level cannot know is not shown, even where a simulator has numbers for it.
+What a level cannot know is not shown, even where a simulator has numbers for it. Steps of phases without counters are
+not in the report; their cycles are part of the run's length and of no step.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
+
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
+
+#: (key of the report's meta, phases that it decides about, the option that sets it)
+_COUNTED = (
+    ("computeInstrumentation", ("compute", "exchange", "sync"), "debug.instrumentCompute"),
+    ("externalExchangeInstrumentation", ("global exchange", "host"), "debug.instrumentExternalExchange"),
+)
 
 _LEVELS = {"Ipu": "one tile of each IPU", "Device": "one tile of the device", "Off": "no tile"}
 
@@ -24,4 +36,28 @@ def tiles_unknown(source: ReportSource) -> str:
     return (
         f"What single tiles did is unknown: compute was counted on {_LEVELS[level]}"
         f" (level {level.lower()}). Run with debug.computeInstrumentationLevel=tile to record every tile."
+    )
+
+
+def phases_unknown(source: ReportSource) -> dict[str, str]:
+    """The phases that hardware did not record, each with the option that would have recorded it. Empty for models, and
+    where the report does not say how it was instrumented."""
+    reader = source.reader
+    if reader.target().type != "Ipu" or not len(reader.runs().name):
+        return {}
+    off = [(phases, option) for key, phases, option in _COUNTED if reader.meta.get(key) == "Off"]
+    recorded = {PHASE_OF_TYPE.get(PROGRAM_TYPES[each], "") for each in np.unique(reader.steps().type).tolist()}
+    # Reports of format 1.2 and before recorded host and global exchange in any case. A branch record is a compute step.
+    always = _COUNTED[0][1]
+    return {phase: option for phases, option in off for phase in phases if phase in always or phase not in recorded}
+
+
+def phases_unknown_text(source: ReportSource) -> str:
+    """The sentences that say which phases were not recorded, "" for none."""
+    options: dict[str, list[str]] = {}
+    for phase, option in phases_unknown(source).items():
+        options.setdefault(option, []).append(phase)
+    return " ".join(
+        f"Not recorded: {', '.join(phases)} (their cycles are in the total). Run with {option}=true to record them."
+        for option, phases in options.items()
     )

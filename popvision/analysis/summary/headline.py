@@ -19,6 +19,7 @@ from popvision.analysis.liveness.curve import Peak, curve, peak
 from popvision.analysis.programs.own_cycles import own_cycles
 from popvision.analysis.report.columns import programs_of, stored_tile_memory
 from popvision.analysis.report.not_recorded import LostError, NotRecordedError, if_recorded
+from popvision.analysis.report.tile_knowledge import phases_unknown_text
 from popvision.analysis.report.tiles import target_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Headline:
     device_seconds: float | None
     runs: int
     truncated: bool
-    shares: dict[str, float] | None  #: phase -> part of all tile cycles, 0..1
+    shares: dict[str, float] | None  #: phase -> part of all tile cycles, 0..1; without phases not recorded
     longest: LongestProgram | None
     tile_bytes: int | None  #: fullest tile, including gaps
     worst_tile: int | None
@@ -58,6 +59,7 @@ class Headline:
     total_capacity: int | None
     used_share: float | None  #: used_bytes / total_capacity
     tiles_out_of_memory: int | None
+    not_recorded: str = ""  #: the sentences that say which phases hardware did not record
     live_peak: Peak | None = None  #: where the liveness curve of the first replica is highest
     lost: dict[str, str] = field(default_factory=dict)  #: LOSSES -> the sentence about damage that took the figure
 
@@ -97,6 +99,7 @@ def _headline(source: ReportSource) -> Headline:
         truncated=ran is not None and bool(ran.truncated.any()),
         shares=recorded("shares", lambda: _shares(source, ran)),
         longest=recorded("longest", lambda: _longest(source, total)) if total else None,
+        not_recorded=recorded("shares", lambda: phases_unknown_text(source)) or "",
         live_peak=recorded("live", lambda: peak(curve(source))),
         lost=lost,
         **_memory(memory, target),
@@ -132,7 +135,11 @@ def _ratio(part: int | None, total: int | None) -> float | None:
 
 def _shares(source: ReportSource, runs: Runs | None) -> dict[str, float] | None:
     totals = phase_totals(source) if runs else None
-    return None if totals is None or not totals.length else {phase: totals.share(phase) for phase in PHASES}
+    return (
+        None
+        if totals is None or not totals.length
+        else {phase: totals.share(phase) for phase in PHASES if phase not in totals.unknown}
+    )
 
 
 def _longest(source: ReportSource, total: int) -> LongestProgram | None:

@@ -201,6 +201,11 @@ def execution_summary(source: ReportSource, options: SummaryOptions) -> str:
 def _cycle_lines(source: ReportSource, runs: list[int]) -> list[str]:
     totals = phase_totals(source, runs)
 
+    def of_phase(label: str, phase: str) -> str:
+        if phase in totals.unknown:
+            return f"{label:<60}{'not recorded':>16} ({totals.unknown[phase]} was off)"
+        return line(label, totals.average(phase))
+
     def line(label: str, cycles: float) -> str:
         share = 100 * cycles / totals.length if totals.length else 0.0
         return f"{label:<60}{cycles:>16,.1f} ({share:.1f}% of total)"
@@ -209,14 +214,14 @@ def _cycle_lines(source: ReportSource, runs: list[int]) -> list[str]:
     seconds = totals.length / target.clock_hz if target.clock_hz > 0 else None
     time = "clock not known" if seconds is None else f"approx {seconds * 1e6:,.1f} microseconds"
     lines = [f"{'Total cycles:':<60}{totals.length:>16,} ({time})"]
-    lines.append(line("Tile average compute cycles (including idle threads):", totals.average("compute")))
+    lines.append(of_phase("Tile average compute cycles (including idle threads):", "compute"))
     if target.type == "IpuModel":
         busy = sum(_vertex_cycles(source, runs).values()) / totals.tiles
         lines.append(line("Tile average compute cycles (excluding idle threads):", busy))
-    lines.append(line("Tile average IPU exchange cycles:", totals.average("exchange")))
-    lines.append(line("Tile average global exchange cycles:", totals.average("global exchange")))
-    lines.append(line("Tile average host exchange cycles:", totals.average("host")))
-    lines.append(line("Tile average sync cycles:", totals.average("sync")))
+    lines.append(of_phase("Tile average IPU exchange cycles:", "exchange"))
+    lines.append(of_phase("Tile average global exchange cycles:", "global exchange"))
+    lines.append(of_phase("Tile average host exchange cycles:", "host"))
+    lines.append(of_phase("Tile average sync cycles:", "sync"))
     return lines
 
 

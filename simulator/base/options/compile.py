@@ -111,10 +111,10 @@ COMPILE_SWITCHES = (
         "debug.instrumentCompute",
         BOOL,
         "<debug.instrument>",
-        "Count the cycles of compute sets.",
-        changes="Memory of counters; on hardware whether runs are recorded, and cycles.",
+        "Count the cycles of compute sets, and with them of exchanges within an IPU and their syncs.",
+        changes="Memory of counters; on hardware cycles, and whether runs record these steps.",
         effects=Effects("bytes", "", "cycles bytes report"),
-        test=f"{_EFFECTS}::test_instrumentation_takes_memory",
+        test=f"{_EFFECTS}::test_each_kind_records_its_own_part_and_costs_its_own_cycles",
     ),
     Option(
         "opt.maxComputeSetsPerLoweredCopy",
@@ -141,7 +141,8 @@ class CompileSettings:
         "debug.allowOutOfMemory",
         BOOL,
         "false",
-        "Compile on when tile memory is exceeded.",
+        "Compile on when tile memory is exceeded; loading raises graph_memory_allocation_error then. An IPU Model runs "
+        "such programs whatever the option says.",
         changes="Whether compiling for simulated hardware raises graph_memory_allocation_error.",
         effects=Effects("", "", "errors"),
         test=f"{_EFFECTS}::test_allow_out_of_memory",
@@ -175,9 +176,10 @@ class CompileSettings:
         BOOL,
         "<debug.instrument>",
         "Count the cycles of host and IPU links.",
-        changes="Memory of counters.",
-        effects=Effects("bytes", "", "bytes"),
-        test=f"{_EFFECTS}::test_instrumentation_takes_memory",
+        changes="Memory of counters; on hardware cycles, and whether runs record stream copies, exchanges between IPUs "
+        "and their syncs.",
+        effects=Effects("bytes", "", "cycles bytes report"),
+        test=f"{_EFFECTS}::test_each_kind_records_its_own_part_and_costs_its_own_cycles",
         inactive=False,
     )
     control_flow: bool = setting(
@@ -185,9 +187,9 @@ class CompileSettings:
         BOOL,
         "<debug.instrument>",
         "Record the trips of every Repeat and the branch of every switch in each run. Takes 4 bytes for each on "
-        "debug.branchRecordTile (a guess) and no cycles (nothing public says how many).",
-        changes="Trips and branches in the report; memory.",
-        effects=Effects("bytes report", "", "bytes report"),
+        "debug.branchRecordTile, and on hardware the cycles of writing a constant word there (both a guess).",
+        changes="Trips and branches in the report; memory; on hardware cycles and steps BranchRecord.",
+        effects=Effects("bytes report", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_branch_record",
         inactive=False,
     )

@@ -141,6 +141,11 @@ class ReportFolder:
         writer.write_compilation(replace(compilation, meta=meta))
         self._writer = writer
 
+    @property
+    def graph_profile_path(self) -> str:
+        """Of the profile with the compilation in it, "" where the options ask for none."""
+        return str(self.profile_path) if self._settings.output_graph_profile else ""
+
     def set_option_facts(self, facts: Mapping[str, Any]) -> None:
         """Say other things about the engine's options, in the profile too: an engine has its own runtime options."""
         if facts != self._option_facts and self._writer is not None:

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES
 from popvision.analysis.execution.window import WindowFigures, window_figures
-from popvision.analysis.report.tile_knowledge import tiles_unknown
+from popvision.analysis.report.tile_knowledge import phases_unknown_text, tiles_unknown
 from webapp.components import help_text, icon, register_rows, toggle
 from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
 from webapp.graph_analyser.execution.compared_figures import difference_table
@@ -86,11 +86,13 @@ def content(context: ViewContext) -> Component:
     head = _head(window, figures, target.clock_hz)
     unknown = tiles_unknown(source)
     note = f"{unknown} The proportions below are those of the flat bars; balances and utilisation are unknown."
+    not_recorded = phases_unknown_text(source)
     compared = [] if context.target is None else [difference_table(source, context.target, selection, counted)]
     parts = [
         html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
         *_filter_line(hidden, bool(counted)),
         *([html.Div(note, className="trace-filter-line", role="note")] if unknown else []),
+        *([html.Div(not_recorded, className="trace-filter-line", role="note")] if not_recorded else []),
         *compared,
         _table(figures),
         transfers_table(figures, target),

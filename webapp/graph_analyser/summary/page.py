@@ -97,9 +97,15 @@ def _shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:
         if each.shares is None:
             continue
         bar = [_share_part(phase, share) for phase, share in each.shares.items() if share > 0]
+        if each.not_recorded:
+            rest = max(0.0, 1 - sum(each.shares.values()))
+            title = f"Not recorded {percent_text(rest)}"
+            bar.append(html.Div(title, className="share-part share-rest", style={"flexGrow": rest}, title=title))
         rows = [_share_row(phase, share) for phase, share in each.shares.items()]
         evidence = [] if body[1:] else [cards.link("execution trace", "execution"), about]
         body += [html.Div(bar, className="share-bar"), html.Div([*rows, *evidence], className="share-legend")]
+        if each.not_recorded:
+            body.append(html.Div(each.not_recorded, className="note", role="note"))
     return section("shares", "Where the time goes", body, hint="share of tile cycles, all tiles, all recorded runs")
 
 
