@@ -18,7 +18,7 @@ from tests.compiler.tiny_graphs import hardware, model, tutorial3
 from tests.runtime.block_programs import Programs, counts, hundred, spans, stages
 
 ALL = {"profiler.blocks.filter": ".*", "profiler.blocks.implicitFlush": "false", "profiler.blocks.bufferSize": "100000"}
-WITH_STEPS = {"debug.instrument": "true"}
+WITH_STEPS = {"debug.instrumentCompute": "true"}
 
 
 def trees():
@@ -141,14 +141,17 @@ def test_steps_lie_end_to_end_and_blocks_within_the_run(target):
     options = ALL | WITH_STEPS | {"profiler.programs.filter": "op.*", "profiler.blocks.implicitFlush": "true"}
     report = programs.report(Sequence(stages(programs), Repeat(4, programs.execute("op3", 7))), options, runs=2)
     columns, total = report._columns, report.execution.totalCycles.total
+    all_steps = target.getTargetType().name != "IPU"
     for ipu in range(2):
         ends = np.zeros(4, np.int64)
         for _, base, start, cycles in columns.reader.intervals(ipu, 0, len(columns.reader.steps().run)):
             if base + start.max() >= total // 2 and ends.max() <= total // 2:
                 ends = ends + columns.reader.run_tail(0, ipu)
-            assert (base + start == ends).all()
+            # hardware without counters of external exchange records no stream copies: gaps, no overlaps
+            assert (base + start == ends).all() if all_steps else (base + start >= ends).all()
             ends = base + start + cycles
-        assert (ends + columns.reader.run_tail(1, ipu) == total).all()
+        end = ends + columns.reader.run_tail(1, ipu)
+        assert (end == total).all() if all_steps else (end <= total).all()
         blocks = spans(report, 4 * ipu)
         assert nested(blocks)
         assert len(blocks) == 2 * (5 * 5 + (4 if ipu == 0 else 0))
