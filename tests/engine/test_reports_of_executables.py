@@ -238,6 +238,19 @@ def test_a_report_that_fails_leaves_no_empty_folder(path, tmp_path):
     assert without_files(tmp_path) == []
 
 
+def test_engines_that_write_no_report_leave_the_directory_to_others(tmp_path):
+    """An archive elsewhere, and an engine that failed, take no sub-folder."""
+    tutorial = tutorial3(model())
+    report = PROFILE | {"autoReport.directory": str(tmp_path / "reports")}
+    elsewhere = {"autoReport.directory": str(tmp_path / "reports"), "target.saveArchive": str(tmp_path / "mine.a")}
+    Engine(tutorial.graph, tutorial.program, elsewhere).close()
+    with pytest.raises(poplar_error, match="another path"):
+        Engine(tutorial.graph, tutorial.program, report | {"target.saveArchive": str(tmp_path / "none" / "x.a")})
+    for _ in range(2):
+        Engine(tutorial.graph, tutorial.program, report).close()
+    assert files(tmp_path) == ["mine.a", "reports/engine_1/profile.pop", "reports/profile.pop"]
+
+
 def test_graphs_without_programs_are_no_executables():
     with pytest.raises(poplar_error, match="needs a graph and programs, or an executable"):
         Engine(None)

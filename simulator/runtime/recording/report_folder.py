@@ -55,6 +55,14 @@ class _Directory:
             self.names[name] = seen + 1
             return f"{name}_{seen}" if seen else name
 
+    def give_back(self, folder_name: str) -> None:
+        """Let the next engine without a name have this sub-folder, in which nothing was written, unless another one
+        took the next already."""
+        with self.lock:
+            last = "" if self.unnamed == 1 else f"engine_{self.unnamed - 1}"
+            if self.unnamed and folder_name == last:
+                self.unnamed -= 1
+
     def add_contexts(self, infos: Iterable[dict[str, Any]]) -> int:
         """Append one engine's debug records; returns the number added to their ids."""
         with self.lock:
@@ -77,7 +85,8 @@ class ReportFolder:
         self._engine_name = engine_name
         self._root = settings.directory
         self._directory = _directories.setdefault(self._root.absolute(), _Directory())
-        self.folder = self._root / self._directory.folder_name(engine_name)
+        #: An engine that writes no report into the directory takes no sub-folder from the others.
+        self.folder = self._root / (self._directory.folder_name(engine_name) if settings.writes_report else "")
         self._writer: ProfileWriter | None = None
         self._waiting: list[RunRecord | Sequence[TileBlocks]] = []
         self._failed = False
@@ -96,6 +105,8 @@ class ReportFolder:
             for path in missing:
                 with contextlib.suppress(OSError):  # it was not made, or it holds a file
                     path.rmdir()
+            if self._settings.writes_report and not self._engine_name:
+                self._directory.give_back("" if self.folder == self._root else self.folder.name)
             raise
 
     def _write_compilation(self, executable: CompiledGraph) -> None:
