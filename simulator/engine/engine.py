@@ -160,6 +160,8 @@ class Engine:
             index = operator.index(prog)
         except TypeError:
             raise poplar_error(f"There is no program {prog!r}; programs have numbers, from 0 on.") from None
+        if not isinstance(debugName, str):
+            raise poplar_error(f"The name of a run is a string, not {debugName!r}; give debugName a string.")
         record = self.core.run(index, debugName, settings)
         if record is not None and self._folder is not None:
             self._folder.append_run(record)

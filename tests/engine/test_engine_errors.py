@@ -157,6 +157,15 @@ def test_unknown_option_and_wrong_environment(device, monkeypatch):
         Engine(tutorial.graph, tutorial.program)
 
 
+@pytest.mark.parametrize("name", [5, None, b"bytes", ["a"]])
+def test_names_of_runs_are_strings(name, device):
+    tutorial = tutorial3(device.getTarget())
+    engine = Engine(tutorial.graph, tutorial.program)
+    engine.load(device)
+    with pytest.raises(poplar_error, match="The name of a run is a string, not"):
+        engine.run(0, name)
+
+
 def test_options_of_engine_and_executable_must_agree(device):
     tutorial = tutorial3(device.getTarget())
     executable = compileGraph(tutorial.graph, [tutorial.program], {"debug.instrument": "true"})

@@ -25,6 +25,7 @@ from simulator.poplar import (
     replication_factor,
     stream_connection_error,
     tensor_metadata_error,
+    type_error,
 )
 from simulator.poplar.program import Call, Copy, Sequence
 from tests.poplar.options.small import model, streaming
@@ -109,7 +110,7 @@ def test_memory_that_cannot_be():
             moved(*given)
     with pytest.raises(stream_connection_error, match="no stream 'into'; the streams of this engine are: in, out"):
         moved(data, name="into")
-    with pytest.raises(TypeError, match="give a buffer"):
+    with pytest.raises(type_error, match="missing a required argument: 'begin'"):
         Engine(*streaming(model())).connectStream("in")
 
 
@@ -156,7 +157,7 @@ def test_callbacks_of_every_kind():
         assert out.tolist() == [5, 5]
     with pytest.raises(stream_connection_error, match="neither callable nor an object with fetch"):
         engine.connectStreamToCallback("in", 3)
-    with pytest.raises(TypeError, match="takes"):
+    with pytest.raises(type_error, match="takes"):
         engine.connectStreamToCallback("in")
 
 
@@ -317,10 +318,10 @@ def test_rows_replicas_and_sizes_that_there_are_not():
 
 
 def test_a_huge_buffer_takes_memory_only_where_it_is_written():
-    engine, _ = far(repeats=1 << 29)
-    engine.copyToRemoteBuffer(np.array([7, 8, 9], np.int32), "far", (1 << 29) - 1)
+    engine, _ = far(repeats=1 << 27)
+    engine.copyToRemoteBuffer(np.array([7, 8, 9], np.int32), "far", (1 << 27) - 1)
     row = np.zeros(3, np.int32)
-    engine.copyFromRemoteBuffer("far", row, (1 << 29) - 1)
+    engine.copyFromRemoteBuffer("far", row, (1 << 27) - 1)
     assert row.tolist() == [7, 8, 9]
 
 
