@@ -1,0 +1,55 @@
+"""Lists of reports that lack a part, come from another tool or are damaged: full length, or empty with the reason."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from popvision import pva
+from tests.pva.made import make
+from tests.samples import SAMPLES
+
+LISTS = ("controlCodeByTile", "codeBytesByTile", "estimatedCyclesByTile")
+
+
+def test_programs_have_their_lists_without_a_graph_profile(made: pva.Report, tmp_path: Path) -> None:
+    """Figures of programs do not depend on the parts that were left out."""
+    without = {"autoReport_outputGraphProfile": "false", "autoReport_outputLoweredVars": "false"}
+    partial = pva.openReport(make(tmp_path, **without))
+    assert not [*partial.compilation.tiles, *partial.compilation.loweredVariables.allBriefVars]
+    for one, other in zip(partial.compilation.programs, made.compilation.programs, strict=True):
+        assert one.type == other.type
+        for name in LISTS:
+            assert len(getattr(one, name, [])) == len(getattr(other, name, []))
+    code = [p.controlCodeByTile for p in partial.compilation.programs]
+    assert {len(each) for each in code} == {16}
+
+
+def test_lists_of_another_tools_report_say_why_they_are_empty(tmp_path: Path) -> None:
+    path = tmp_path / "profile.pop"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE programs(id, name)")
+        db.execute("INSERT INTO programs VALUES (0, 'a'), (1, 'b')")
+        db.execute("CREATE TABLE steps(id, type, program)")
+        db.execute("INSERT INTO steps VALUES (0, 'DoExchange', 0), (1, 'OnTileExecute', 1)")
+        db.execute("CREATE TABLE memory_by_tile(tile, total)")
+        db.execute("INSERT INTO memory_by_tile VALUES (0, 5), (1, 6)")
+    db.close()
+    programs = pva.openReport(path).compilation.programs
+    names = [(program, name) for program in programs for name in LISTS if hasattr(program, name)]
+    assert len(names) == 5
+    for program, name in names:
+        values: Any = getattr(program, name)
+        assert values == [] == values[:3]
+        assert values + values == []
+        with pytest.raises(IndexError, match=f"this report does not know the .* of {program.type.name} programs"):
+            _ = values[0]
+
+
+def test_a_damaged_report_is_refused_in_a_sentence() -> None:
+    with pytest.raises(pva.FormatError, match=r"profile\.pop cannot be read") as refused:
+        pva.openReport(SAMPLES / "damaged" / "profile.pop")
+    assert "\n" not in str(refused.value)
