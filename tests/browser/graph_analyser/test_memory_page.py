@@ -170,10 +170,11 @@ def test_the_cursor_of_the_address_map_says_what_lies_there(viewer: Opened) -> N
     )
     address, size, eq_class, name = (stored.array(each).tolist() for each in row)
     names = viewer.sql("select string from vars_string_table order by id")
+    (always_live_class,) = viewer.sql("select cast(value as integer) from meta where key = 'alwaysLiveClass'")
     stored.close()
     viewer.go("memory", "tiles=1&mem_tab=variables&mem_map=map&liveness=2")
     viewer.page.locator(".address-map[data-state=bands]").wait_for(timeout=30_000)
-    always = next(i for i, each in enumerate(eq_class) if each < 0)
+    always = eq_class.index(always_live_class)
     viewer.page.evaluate(
         "at => document.querySelector('.address-map').addressMap.move(at, 2, false)", address[always] + size[always] - 1
     )
