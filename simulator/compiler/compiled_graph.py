@@ -78,6 +78,6 @@ class CompiledGraph:
     num_programs: int
     debug_infos: list[dict[str, Any]]
     source: GraphSource
-    serialized: SerializedGraph | None = None  #: kept when the settings ask for it
+    serialized: SerializedGraph | None = None  #: where CompileSettings.serialized_graph is set
     out_of_memory: str = ""  #: one sentence about tiles whose memory is exceeded, "" when all fits
     arrangements: Arrangements | None = None  #: for the address-accurate mode, when the settings ask for it

@@ -20,8 +20,8 @@ LAYER = "poplibs"
 def operation(graph: Graph, context: Context, library: str, api: str, **arguments: Any) -> DebugInfo:
     """Record a call of `api` ("matMul") of a library ("poplin"), with tensors as type and shape. The result, or a pair
     of it and a name, is the context of all that the call makes."""
-    kept = {name: _described(value) for name, value in arguments.items()}
-    return graph.addDebugInfo(context, LAYER, library=library, api=api, **kept)
+    described = {name: _described(value) for name, value in arguments.items()}
+    return graph.addDebugInfo(context, LAYER, library=library, api=api, **described)
 
 
 def _described(value: Any) -> Any:

@@ -106,7 +106,7 @@ class EngineCore(HostEnd):
         self._threads.close()
 
     def run(self, index: int, name: str, settings: RuntimeSettings | None = None) -> RunRecord | None:
-        """Run a program; returns the record when one was kept. A run that was stopped leaves
+        """Run a program; returns the record where the run is recorded. A run that was stopped leaves
         none. Raises runtime_error where the program ends itself or meets an error."""
         if not 0 <= index < len(self._actions):
             raise poplar_error(f"There is no program {index}; the engine has {len(self._actions)}, numbered from 0.")
@@ -250,8 +250,8 @@ class EngineCore(HostEnd):
 
 def _value_plan(compiled: CompiledGraph, plan: NumericPlan) -> Any:
     """The NumericPlan, or an AddressPlan where the graph was compiled for it."""
-    kept = compiled.arrangements
-    chosen: NumericPlan | AddressPlan = plan if kept is None else AddressPlan(compiled, kept, plan)
+    arrangements = compiled.arrangements
+    chosen: NumericPlan | AddressPlan = plan if arrangements is None else AddressPlan(compiled, arrangements, plan)
     return chosen
 
 

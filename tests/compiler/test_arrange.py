@@ -1,4 +1,4 @@
-"""What must move for a compute set or a copy, against twins that look at every element."""
+"""Transfers of compute sets and copies, against twins that look at every element."""
 
 import itertools
 

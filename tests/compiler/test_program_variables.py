@@ -1,4 +1,4 @@
-"""Which variables a lowered program touches, as the report lists them."""
+"""The variables that each lowered program reads or writes, as the report lists them."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What an exchange sends, found by one sort, equals what comes out of taking every overlap apart."""
+"""Words that an exchange sends, computed by one sort, equal those of a twin that splits every overlap."""
 
 from __future__ import annotations
 

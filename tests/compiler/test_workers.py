@@ -1,4 +1,4 @@
-"""Vertices on six contexts: the first free one takes the next."""
+"""Schedule of vertices on six worker contexts: the first idle context takes the next vertex."""
 
 import numpy as np
 from hypothesis import given

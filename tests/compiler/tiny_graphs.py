@@ -1,4 +1,4 @@
-"""Small graphs that several tests compile."""
+"""Graphs of a few vertices, compiled by several tests."""
 
 from dataclasses import dataclass
 

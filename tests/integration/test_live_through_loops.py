@@ -1,4 +1,4 @@
-"""Values that a loop needs again stay in memory for all of its trips."""
+"""Values that the next trip of a loop reads stay live for all trips."""
 
 from __future__ import annotations
 

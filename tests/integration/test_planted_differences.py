@@ -1,4 +1,4 @@
-"""One thing planted in a report is one thing found by `popvision diff`: once, signed, and nothing else."""
+"""Each difference planted in a report appears in `popvision diff` once, with its sign, and no other does."""
 
 from __future__ import annotations
 

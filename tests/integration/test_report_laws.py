@@ -1,4 +1,4 @@
-"""What the reports of random programs must obey, whatever the programs do."""
+"""Laws of the reports of random programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replicas take one way: what decides must be provably equal, or promised to be."""
+"""Replicas take the same branches: predicates must be equal on all of them, by proof or by the program's assertion."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Live ranges of programs that choose, planted one index too short: the address-accurate mode finds each of them."""
+"""Live ranges of programs with branches, each shortened by one index: the address-accurate mode detects all of them."""
 
 from __future__ import annotations
 

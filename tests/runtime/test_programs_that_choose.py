@@ -1,4 +1,4 @@
-"""Programs whose way data choose: results, steps, branch records, and the runs that they end."""
+"""Programs with branches that depend on data: results, steps, branch records, and runs that they end."""
 
 from __future__ import annotations
 

@@ -107,10 +107,10 @@ def _parted(units: Units, of_unit: Int64Array, of_variable: Int64Array) -> LiveP
     of_unit = np.where(of_unit == NEVER, wanted, of_unit)
     several = np.zeros(len(of_variable), np.bool_)
     several[units.variable[(of_unit != wanted) & (wanted >= 0)]] = True
-    kept = several[units.variable[units.unit]]
-    if not kept.any():
+    in_parts = several[units.variable[units.unit]]
+    if not in_parts.any():
         return None
-    class_, begin, end = of_unit[units.unit][kept], units.begin[:-1][kept], units.begin[1:][kept]
+    class_, begin, end = of_unit[units.unit][in_parts], units.begin[:-1][in_parts], units.begin[1:][in_parts]
     return LiveParts(begin, end, class_)
 
 
@@ -223,10 +223,10 @@ def _without_undefined(events: Events, new_unit: BoolArray) -> tuple[Events, Boo
         return events, new_unit
     after = np.concatenate([[False], undefined[:-1]]) & (events.kind != LATER)
     kind = np.where(after, KILL, events.kind)
-    kept = ~undefined
-    unit = events.unit[kept]
+    defined = ~undefined
+    unit = events.unit[defined]
     fresh = np.concatenate([[True], unit[1:] != unit[:-1]])
-    return Events(unit, events.position[kept], kind[kept]), fresh
+    return Events(unit, events.position[defined], kind[defined]), fresh
 
 
 def _equalise_calls(

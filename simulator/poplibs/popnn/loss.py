@@ -103,7 +103,7 @@ def calcAccuracy(
         "expected": _one_vector(expected),
         "numCorrect": _one_vector(numCorrect.flatten()),
     }
-    tile = next(t for t, held in enumerate(graph.getTileMapping(numCorrect)) if held)
+    tile = next(t for t, intervals in enumerate(graph.getTileMapping(numCorrect)) if intervals)
     graph.addVertices(cs, accuracy_vertex(short_name(expected.elementType())), np.array([tile]), edges)
     read = [places, expected, numCorrect]
     prog.add(LibraryGroup([Execute(cs)], "popnn.accuracy", read, [numCorrect]))
@@ -143,8 +143,8 @@ def _mask(graph: Graph, expected: Tensor, deltas: Tensor, prog: Sequence, call: 
     code = MASKED_LABEL_CODE if expected.elementType() is UNSIGNED_INT else -1
     masked = graph.addConstant(expected.elementType(), [], code, call)
     graph.setTileMapping(masked, 0)
-    kept = popops.neq(graph, expected, masked, prog, call)
-    factor = popops.cast(graph, kept, deltas.elementType(), prog, call)
+    unmasked = popops.neq(graph, expected, masked, prog, call)
+    factor = popops.cast(graph, unmasked, deltas.elementType(), prog, call)
     popops.mulInPlace(graph, deltas, factor.expand([1]), prog, call)
 
 

@@ -171,14 +171,14 @@ class Layer:
         popops.addInPlace(graph, after, new, prog, (self.call, "fwd/cell"))
         active = nonLinearity(graph, params.activation, after, prog, (self.call, "fwd/activation"))
         out = popops.mul(graph, give, active, prog, (self.call, "fwd/output"))
-        kept = [forget, take, candidate, give, active, cell]
-        return kept if params.outputFullSequence else [*kept, out], after, out
+        intermediates = [forget, take, candidate, give, active, cell]
+        return intermediates if params.outputFullSequence else [*intermediates, out], after, out
 
-    def back(self, kept: Tensor, out_slope: Tensor, cell_slope: Tensor, prog: Sequence) -> Tensor:
+    def back(self, intermediates: Tensor, out_slope: Tensor, cell_slope: Tensor, prog: Sequence) -> Tensor:
         """The gradients of the four units before their functions, [4, batch, out] in the order of the weights.
         `cell_slope` becomes the gradient of the cell state before the step."""
         graph, params, call = self.graph, self.params, self.call
-        forget, take, candidate, give, active, before = (kept[i] for i in range(6))
+        forget, take, candidate, give, active, before = (intermediates[i] for i in range(6))
 
         def through(kind: NonLinearityType, act: Tensor, slope: Tensor, name: str) -> Tensor:
             return nonLinearityInputGradient(graph, kind, act, slope, prog, (call, f"bwd/{name}"))

@@ -69,10 +69,10 @@ def getTileImbalance(first: Any, *rest: Any) -> int:
     mapping = first.getTileMapping(arguments.pop(0)) if isinstance(first, Graph) else first
     minimum = arguments.pop(0) if arguments else 0
     unit = arguments.pop(0) if arguments else 1
-    held = [sum(end - begin for begin, end in intervals) for intervals in mapping]
-    share = -(-sum(held) // max(len(held), 1))
+    elements_of_tile = [sum(end - begin for begin, end in intervals) for intervals in mapping]
+    share = -(-sum(elements_of_tile) // max(len(elements_of_tile), 1))
     expected = max(minimum, -(-share // unit) * unit)
-    return max(max(held, default=0) - expected, 0)
+    return max(max(elements_of_tile, default=0) - expected, 0)
 
 
 def map_shares(graph: Graph, t: Tensor, ends: Int64Array, tiles: Int64Array) -> None:

@@ -73,8 +73,8 @@ def _on_tile(
     overflow[full] = time[lost][first_lost]
 
     start, end = _pairs(ends)
-    kept = record[start] & ~lost[start]
-    start, end = start[kept], end[kept]
+    recorded = record[start] & ~lost[start]
+    start, end = start[recorded], end[recorded]
     until = np.where(lost[end], overflow[filling[end]], time[end])
     columns = (
         np.concatenate([program[start], np.full(len(full), -1, np.int64)]),

@@ -99,9 +99,9 @@ class Recorder:
 
     def _template(self, clock: DeviceClock, run: RunTime) -> RunRecord:
         """The record of a run at base 0, without name, index and host time."""
-        kept = self._templates.get(id(run))
-        if kept is not None and kept[0] is run:
-            return kept[1]
+        known = self._templates.get(id(run))
+        if known is not None and known[0] is run:
+            return known[1]
         segment = run.segment
         step = slice(None) if self._lowered.recorded is None else self._lowered.recorded[segment.program]
         program = segment.program[step]

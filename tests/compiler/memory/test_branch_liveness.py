@@ -1,4 +1,4 @@
-"""Live ranges where data choose the way: exact ones on small programs, and safety on random ones.
+"""Live ranges of programs with branches: exact on small programs, never too short on random ones.
 
 Safe: whatever way a program takes, a value is live where it is written, where it is read and at every step between.
 """

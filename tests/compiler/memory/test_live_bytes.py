@@ -1,4 +1,4 @@
-"""Sums of live bytes against the obvious way, on random classes."""
+"""Sums of live bytes against a loop over random classes."""
 
 import numpy as np
 from hypothesis import given

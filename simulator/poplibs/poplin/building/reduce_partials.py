@@ -63,17 +63,17 @@ def add_reduce(
     programs: list[Program] = []
     stages = [*partial_reduction.stage_depths(depth, how.multi_stage), 1]
     left = depth
-    for stage, kept in enumerate(stages):
+    for stage, rows_left in enumerate(stages):
         last = stage == len(stages) - 1
         label = "partialReduceOut" if last or len(stages) == 2 else f"Stage{stage}/partialReduceOut"
-        shape = [kept, *partials.shape()[1:]]
+        shape = [rows_left, *partials.shape()[1:]]
         out = graph.addVariable(type_ if last else partials.elementType(), shape, (name, label))
         cs = graph.addComputeSet((name, f"Reduce{stage}"))
-        for row in range(kept):
-            rows = (row * left // kept, (row + 1) * left // kept)
+        for row in range(rows_left):
+            rows = (row * left // rows_left, (row + 1) * left // rows_left)
             _add_rows(graph, cs, shares, partials, out, row, rows, how.fast)
         programs.append(Execute(cs))
-        partials, left = out, kept
+        partials, left = out, rows_left
     return programs, partials.squeeze([0])
 
 
@@ -181,12 +181,12 @@ def _take(parts: _Parts, chosen: Int64Array) -> _Parts:
     return _Parts(parts.tiles[chosen], parts.own[chosen], parts.starts[run], parts.lengths[run], offsets)
 
 
-def _parts(shares: Shares, row: int, kept: int) -> _Parts:
-    """The parts of row `row` of `kept` rows: of the tiles that share outputs, numbered by their input share, those
+def _parts(shares: Shares, row: int, rows_left: int) -> _Parts:
+    """The parts of row `row` of `rows_left` rows: of the tiles that share outputs, numbered by their input share, those
     whose turn this row is."""
     split = shares.plan.in_split
-    first = row * split // kept
-    adders = max(first + 1, (row + 1) * split // kept) - first
+    first = row * split // rows_left
+    adders = max(first + 1, (row + 1) * split // rows_left) - first
     tile, starts, sizes, offsets = output_runs(shares)
     # The tile with the first input share stands for all tiles with the same outputs.
     makers = np.flatnonzero(shares.inp.number == 0)

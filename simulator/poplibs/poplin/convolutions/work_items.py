@@ -75,9 +75,9 @@ def work_items(shares: SlidingShares) -> WorkItems:
     source = (first * one.stride + shift) // one.input_dilation - own.begin[tile]
     target = pieces.row[piece] * shares.box[-1].size[tile] + first - shares.box[-1].begin[tile]
     columns = (tile, number, pieces.worker[piece], target, count, line * own.size[tile] + source)
-    kept = [column[valid] for column in columns]
-    order = np.lexsort((kept[3], kept[2], kept[1], kept[0]))
-    return WorkItems(*(column[order] for column in kept))
+    nonempty = [column[valid] for column in columns]
+    order = np.lexsort((nonempty[3], nonempty[2], nonempty[1], nonempty[0]))
+    return WorkItems(*(column[order] for column in nonempty))
 
 
 def _meeting_outputs(

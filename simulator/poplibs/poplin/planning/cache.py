@@ -22,11 +22,11 @@ class PlanningCache:
         return len(self._plans)
 
     def _plan(self, key: Hashable, find: Callable[[], Planned]) -> Planned:
-        """The plan kept under `key`; found and kept when there is none."""
+        """The plan of `key`, planned and stored where the cache has none."""
         if key not in self._plans:
             self._plans[key] = find()
-        kept: Planned = self._plans[key]
-        return kept
+        plan: Planned = self._plans[key]
+        return plan
 
 
 def planned(cache: PlanningCache | None, key: Hashable, find: Callable[[], Planned]) -> Planned:

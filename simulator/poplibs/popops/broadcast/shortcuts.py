@@ -1,4 +1,4 @@
-"""Tiles that must take the general vertex for a broadcast operand, found from regions without reading elements.
+"""Tiles that must take the general vertex for a broadcast operand, determined from regions without reading elements.
 
 A region of the operand is a run of different elements. A large tensor with a row vector added to it has a region for
 each row; `broadcast.patterns`, which reads elements, would need many times the memory of the tensor.

@@ -138,8 +138,8 @@ def reduce_array(op: str, values: AnyArray, axis: int | tuple[int, ...], in_half
     if op == "SQUARE_ADD":
         values = values * values
     if op == "LOG_ADD" and not isinstance(axis, int):
-        kept = [values.shape[a] for a in range(values.ndim) if a not in axis]
-        values = np.moveaxis(values, axis, range(len(axis))).reshape(-1, *kept)
+        remaining = [values.shape[a] for a in range(values.ndim) if a not in axis]
+        values = np.moveaxis(values, axis, range(len(axis))).reshape(-1, *remaining)
         axis = 0
     combination = combination_of(op)
     dtype = None if combination.types == "bool" else values.dtype

@@ -206,8 +206,8 @@ class _Work:
             raise poplar_error(f"reduce: a tensor of shape {tensor.shape()} has nothing to reduce.")
         outputs = int(np.prod(self.shape, dtype=np.int64))
         terms = tensor.numElements() // max(outputs, 1)
-        kept = [axis for axis in range(tensor.rank()) if axis not in dims]
-        matrix = tensor.dimShuffle([*kept, *dims]).reshape([outputs, terms])
+        remaining = [axis for axis in range(tensor.rank()) if axis not in dims]
+        matrix = tensor.dimShuffle([*remaining, *dims]).reshape([outputs, terms])
         depths = [*stage_depths(terms), 1]
         in_half = self.accumulation.in_vertex == "half"
         mapped = out is not None and bool((self.graph.getTileMappingIntervals(out)[2] >= 0).all())

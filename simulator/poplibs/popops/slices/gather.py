@@ -141,11 +141,11 @@ def _general(graph: Graph, input: Tensor, indices: Tensor, given: dict[str, Any]
             f"gather: sliceSizes {sizes}, startIndexMap {dims} and collapsedSliceDims {collapsed} do not fit a tensor "
             f"of shape {input.shape()}."
         )
-    kept = [d for d in range(input.rank()) if d not in collapsed]
-    if any(sizes[d] != 1 for d in collapsed) or len(offset_dims) != len(kept):
+    remaining = [d for d in range(input.rank()) if d not in collapsed]
+    if any(sizes[d] != 1 for d in collapsed) or len(offset_dims) != len(remaining):
         raise poplibs_error(
             f"gather: collapsedSliceDims {collapsed} of sizes {[sizes[d] for d in collapsed]} must be 1, and "
-            f"offsetDims {offset_dims} as many as the other {len(kept)} dimensions."
+            f"offsetDims {offset_dims} as many as the other {len(remaining)} dimensions."
         )
     call = operation(graph, given.get("debugContext", ""), "popops", "gather", input=input, indices=indices)
     for d in range(input.rank()):
@@ -160,7 +160,7 @@ def _general(graph: Graph, input: Tensor, indices: Tensor, given: dict[str, Any]
         slices = slices.dimShuffle([0, *[1 + order.index(d) for d in range(input.rank())]])
     else:
         slices = multiSlice(graph, input, matrix, dims, [sizes[d] for d in dims], prog, debugContext=call)
-    found = slices.reshape([*batch, *[sizes[d] for d in kept]])
+    found = slices.reshape([*batch, *[sizes[d] for d in remaining]])
     rank = found.rank()
     batch_dims = [d for d in range(rank) if d not in offset_dims]
     place = {d: i for i, d in enumerate([*batch_dims, *offset_dims])}

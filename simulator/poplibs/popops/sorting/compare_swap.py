@@ -121,9 +121,9 @@ def swap(first: list[AnyArray], second: list[AnyArray], largest: bool, ties: int
     if ties:
         wrong |= (others == keys) & (second[1] < first[1] if ties > 0 else second[1] > first[1])
     for mine, theirs in zip(first, second, strict=True):
-        kept = np.where(wrong, theirs, mine)
+        ours = np.where(wrong, theirs, mine)
         theirs[...] = np.where(wrong, mine, theirs)
-        mine[...] = kept
+        mine[...] = ours
 
 
 def step(tensors: list[AnyArray], distance: int, mirrored: bool, largest: bool, ties: int = 0) -> None:

@@ -126,9 +126,9 @@ def _exchange(graph: Graph, pairs: list[tuple[Tensor, Tensor]], prog: Sequence, 
     wrong = elementwise.binary(graph, "LESS_THAN", right, left, prog, (call, "swap"), in_place=False)
     right_wrong = elementwise.unary(graph, "LOGICAL_NOT", wrong, prog, (call, "swap"), in_place=False)
     for a, b in pairs:
-        kept = ternary(graph, "SELECT", (b, a, wrong), prog, (call, "select_left"), in_place=False)
+        selected = ternary(graph, "SELECT", (b, a, wrong), prog, (call, "select_left"), in_place=False)
         ternary(graph, "SELECT", (b, a, right_wrong), prog, (call, "select_right"), in_place=True)
-        prog.add(Copy(kept, a, False, (call, "swap")))
+        prog.add(Copy(selected, a, False, (call, "swap")))
 
 
 def _add_heaps(

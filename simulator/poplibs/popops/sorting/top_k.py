@@ -222,7 +222,7 @@ def _merge_pairs(
     result = laid_out(graph, types, rows * left * size, work.ties, (call, "work"))
     for view, pair, into in zip(views, together.tensors, result.tensors, strict=True):
         better = pair.reshape([rows, pairs, 2, size]).slice(0, 1, 2).reshape([rows, pairs, size])
-        kept = concat([better, view.slice(2 * pairs, blocks, 1)], 1) if blocks % 2 else better
-        prog.add(Copy(kept.flatten(), into, False, (call, "work")))
+        merged = concat([better, view.slice(2 * pairs, blocks, 1)], 1) if blocks % 2 else better
+        prog.add(Copy(merged.flatten(), into, False, (call, "work")))
     _sort_bitonic(graph, result, size, largest, prog, call, f"merge{blocks}")
     return result, left
