@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.base.errors import type_error
 from simulator.runtime.host.host_buffers import memory_between
 from simulator.runtime.host.quarter_ends import is_metadata
 
@@ -21,7 +22,7 @@ def buffer_argument(
     given += [named.pop(name) for name in _BUFFER_NAMES if name in named]
     given = [part for part in given if part is not None]
     if named or not 1 <= len(given) <= 2:
-        raise TypeError(f"{what}: give a buffer, or its begin and end; got {len(given)} arguments {sorted(named)}.")
+        raise type_error(f"{what}: give a buffer, or its begin and end; got {len(given)} arguments {sorted(named)}.")
     if pointers:
         return metadata, tuple(given)
     return metadata, given[0] if len(given) == 1 else memory_between(given[0], given[1], what)
@@ -33,5 +34,5 @@ def callback_arguments(handle: str, arguments: tuple[Any, ...], named: dict[str,
     callback = named.pop("f") if "f" in named else given.pop() if given else None
     index = named.pop("index") if "index" in named else given.pop() if given else None
     if given or named or callback is None:
-        raise TypeError(f"connectStreamToCallback('{handle}') takes (handle, f) or (handle, index, f).")
+        raise type_error(f"connectStreamToCallback('{handle}') takes (handle, f) or (handle, index, f).")
     return callback, index

@@ -69,9 +69,10 @@ def createVariableMetadataTensor(
     if isinstance(scale, Tensor):
         prog = rest.pop(0) if rest else prog
         return _computed(graph, fmt, scale, prog, rest.pop(0) if rest else debugContext)
+    value = QuarterMetadata(fmt, scale)
     out = graph.addVariable(QUARTER_METADATA, [], rest.pop(0) if rest else debugContext)
     graph.setTileMapping(out, 0)
-    graph.setInitialValue(out, QuarterMetadata(fmt, scale))
+    graph.setInitialValue(out, value)
     return out
 
 
@@ -84,13 +85,15 @@ def _computed(graph: Graph, fmt: QuarterMetadata.Format, scale: Tensor, prog: An
         raise tensor_metadata_error(
             f"createVariableMetadataTensor: a computed scale needs the Sequence to add to, not {prog!r}; give one."
         )
+    unscaled = QuarterMetadata(fmt, 0).getBinary()
+    mapping = graph.getTileMapping(scale)
     info = graph.addDebugInfo(context, "poplar", api="createVariableMetadataTensor")
     out = graph.addVariable(QUARTER_METADATA, [], (info, "metadata"))
     graph.addCodelets(_SetMetadata)
     cs = graph.addComputeSet((info, "setMetadata"))
-    fields = {"scale": scale.reshape([]), "out": out, "unscaled": QuarterMetadata(fmt, 0).getBinary()}
+    fields = {"scale": scale.reshape([]), "out": out, "unscaled": unscaled}
     vertex = graph.addVertex(cs, _SetMetadata.name, fields)
-    on = np.flatnonzero([len(intervals) for intervals in graph.getTileMapping(scale)])
+    on = np.flatnonzero([len(intervals) for intervals in mapping])
     graph.setTileMapping(out, int(on[0]))
     graph.setTileMapping(vertex, int(on[0]))
     prog.add(Execute(cs, info))

@@ -110,7 +110,7 @@ def test_memory_that_cannot_be():
             moved(*given)
     with pytest.raises(stream_connection_error, match="no stream 'into'; the streams of this engine are: in, out"):
         moved(data, name="into")
-    with pytest.raises(type_error, match="missing a required argument: 'begin'"):
+    with pytest.raises(type_error, match="give a buffer"):
         Engine(*streaming(model())).connectStream("in")
 
 
