@@ -20,7 +20,7 @@ from simulator.compiler.compiled_graph import CompiledGraph, GraphSource
 from simulator.engine.options import EngineOptions
 from simulator.engine.value_codec import Decoder, Encoder, Node, NotAnExecutableError
 from simulator.graph.program import Execute, LibraryGroup, Program
-from simulator.graph.store import GraphStore
+from simulator.graph.store import ExecutedVertices, GraphStore
 from simulator.graph.vertices import BlockCosts, VertexBlock, VertexType
 from simulator.runtime.values.numeric_plan import NumericPlan
 
@@ -46,6 +46,7 @@ def to_bytes(compiled: CompiledGraph, options: EngineOptions, name: str, target:
         vertex_types={},
         supplied={},
         estimators={},
+        executed=ExecutedVertices(),  # the same bytes before and after a run
     )
     plain = {f.name: getattr(compiled, f.name) for f in fields(compiled) if f.name != "source"}
     encoder = Encoder(kept)

@@ -108,6 +108,17 @@ def test_a_saved_executable_does_what_it_did_before(device):
     assert before[4] > 0
 
 
+def test_a_run_changes_no_byte_of_the_file(device):
+    graph, programs = everything(device)
+    executable = compileGraph(graph, programs)
+    files = [io.BytesIO(), io.BytesIO()]
+    executable.serialize(files[0])
+    with Engine(executable) as engine:
+        run(engine, device)
+    executable.serialize(files[1])
+    assert files[0].getvalue() == files[1].getvalue()
+
+
 def test_the_engine_writes_its_executable_too_and_it_can_be_written_again(device, tmp_path):
     graph, programs = everything(device)
     with (tmp_path / "program").open("wb") as file:
