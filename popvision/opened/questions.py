@@ -1,4 +1,4 @@
-"""What an opened report and an opened trace share: a source until it is closed, and one family of exceptions."""
+"""The common part of an opened report and an opened trace: a source until it is closed, its card, the exceptions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, Self, TypeVar
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
 from popvision.formats.errors import FormatError, NotRecordedError
+from popvision.opened.cards import Card
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from rich.table import Table
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,11 +26,13 @@ class NoSuchError(FormatError, ValueError):
 
 
 class Opened(Generic[S]):
-    """A source that can be closed; a context manager. It keeps no file open."""
+    """A source that can be closed; a context manager. It keeps no file open. Printed, it shows its card."""
 
-    def __init__(self, source: S, name: str) -> None:
+    def __init__(self, source: S, name: str, kind: str, card: Callable[[S], Card]) -> None:
+        """`kind` is the title of the card of a source that cannot be read: "Report"."""
         self._source: S | None = source
-        self._name = name
+        self._name, self._kind = name, kind
+        self._make_card = card
 
     @property
     def source(self) -> S:
@@ -48,6 +53,21 @@ class Opened(Generic[S]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _card(self) -> Card:
+        try:
+            return self._make_card(self.source)
+        except (FormatError, NotRecordedError) as problem:
+            return Card(f"{self._kind} {self._name}", [("problem", str(problem))])
+
+    def __repr__(self) -> str:
+        return self._card().text()
+
+    def __rich__(self) -> Table:
+        return self._card().table()
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
 
 
 def question(answer: Callable[Concatenate[ReportSource, P], R]) -> Callable[Concatenate[Opened[ReportSource], P], R]:

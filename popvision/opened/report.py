@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from popvision.analysis.report.source import ReportSource
-from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.opened import (
     exchange_questions,
     execution_questions,
@@ -18,12 +17,11 @@ from popvision.opened import (
     source_questions,
     summary_questions,
 )
-from popvision.opened.cards import Card, report_card
+from popvision.opened.cards import report_card
 from popvision.opened.questions import Opened, question
 from popvision.opened.trace import OpenedTrace
 
 if TYPE_CHECKING:
-    from rich.table import Table
 
     from popvision.pva import Report
 
@@ -48,7 +46,7 @@ class OpenedReport(Opened[ReportSource]):
         source = ReportSource(path, debug_path=debug_path, salvage=salvage, within=within)
         if source.reader.foreign and not salvage:  # salvage: what a foreign file lacks is missing, not zero
             source = ReportSource(path, debug_path=debug_path, salvage=True, within=within)
-        super().__init__(source, str(source.reader.path))
+        super().__init__(source, str(source.reader.path), "Report", report_card)
         self._debug_path = debug_path
 
     @property
@@ -135,18 +133,3 @@ class OpenedReport(Opened[ReportSource]):
     def traces(self) -> list[OpenedTrace]:
         """The host traces (.pvti) in the report's folder, opened. Raises FormatError when one cannot be read."""
         return [OpenedTrace(each) for each in sorted(self.source.folder.glob("*.pvti"))]
-
-    def _card(self) -> Card:
-        try:
-            return report_card(self.source)
-        except (FormatError, NotRecordedError) as problem:
-            return Card(f"Report {self._name}", [("problem", str(problem))])
-
-    def __repr__(self) -> str:
-        return self._card().text()
-
-    def __rich__(self) -> Table:
-        return self._card().table()
-
-    def _repr_html_(self) -> str:
-        return self._card().html()

@@ -11,14 +11,12 @@ import numpy.typing as npt
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.arrays import Float64Array, UInt32Array
-from popvision.formats.errors import FormatError, NotRecordedError
-from popvision.opened.cards import Card, trace_card
+from popvision.opened.cards import trace_card
 from popvision.opened.frames import frame, labelled
 from popvision.opened.questions import NoSuchError, Opened
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.table import Table
 
     from popvision.analysis.trace.source import TraceThread
 
@@ -34,7 +32,7 @@ class OpenedTrace(Opened[TraceSource]):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        super().__init__(TraceSource(path), str(self.path))
+        super().__init__(TraceSource(path), str(self.path), "Host trace", trace_card)
 
     @property
     def begin_ns(self) -> int:
@@ -188,18 +186,3 @@ class OpenedTrace(Opened[TraceSource]):
 
     def _provenance(self) -> str:
         return f"Host trace: {self.source.meta.get('producer', 'unknown producer')}; host clock"
-
-    def _card(self) -> Card:
-        try:
-            return trace_card(self.source)
-        except (FormatError, NotRecordedError) as problem:
-            return Card(f"Host trace {self.path}", [("problem", str(problem))])
-
-    def __repr__(self) -> str:
-        return self._card().text()
-
-    def __rich__(self) -> Table:
-        return self._card().table()
-
-    def _repr_html_(self) -> str:
-        return self._card().html()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from math import prod
 from typing import Any
 
@@ -24,6 +24,7 @@ from simulator.base.errors import parse_error, poplar_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.types import SerializationFormat, type_named
 from simulator.graph import program as host
+from simulator.graph.graph_columns import graph_columns
 from simulator.graph.program import programs_within
 from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor, tensor_of
@@ -68,36 +69,11 @@ def serialize(state: GraphState, arguments: Sequence[Any], names: Mapping[str, A
 def _graph_columns(store: GraphStore, programs: Sequence[host.Program], target: dict[str, Any]) -> SerializedGraph:
     """Variables, mappings, compute sets, vertices and fields of a graph, and the copies of programs: `facts["copies"]`,
     the variables that each copies from and to."""
-    v, blocks = store.variables, store.blocks
-    ends, tiles = store.mapping_table()
-    begins = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+    blocks = store.blocks
     types = list(dict.fromkeys(b.type.name for b in blocks))
-    parts = [(number, name, edges) for number, b in enumerate(blocks) for name, edges in b.edges.items()]
     copies = list(_copies(store, programs))
-    return SerializedGraph(
-        facts={"simulated": True, **target, "copies": copies},
-        variable_name=list(v.name),
-        variable_type=[t.name for t in v.type],
-        variable_base=np.array(v.base, np.int64),
-        variable_elements=np.array(v.numel, np.int64),
-        variable_constant=np.array([c is not None for c in v.constant], np.uint8),
-        variable_debug_id=np.array(v.debug_id, np.int64),
-        mapping_start=begins,
-        mapping_length=ends - begins,
-        mapping_tile=tiles,
-        compute_set_name=list(store.compute_set_names),
-        compute_set_debug_id=np.array(store.compute_set_debug_ids, np.int64),
-        vertex_type_name=types,
-        block_compute_set=np.array([b.compute_set for b in blocks], np.int64),
-        block_vertex_type=np.array([types.index(b.type.name) for b in blocks], np.int64),
-        block_offsets=_offsets([len(b) for b in blocks]),
-        vertex_tile=_joined([b.tiles for b in blocks]),
-        field_block=np.array([number for number, _, _ in parts], np.int64),
-        field_name=[name for _, name, _ in parts],
-        field_offsets=_offsets([len(edges.starts) for _, _, edges in parts]),
-        region_vertex=_joined([edges.vertex_of_region(len(blocks[number])) for number, _, edges in parts]),
-        region_start=_joined([edges.starts for _, _, edges in parts]),
-        region_length=_joined([edges.lengths for _, _, edges in parts]),
+    return replace(
+        graph_columns(store, blocks, types, {**target, "copies": copies}),
         program_type=["Copy"] * len(copies),
         program_name=[copy["name"] for copy in copies],
         program_compute_set=np.full(len(copies), -1, np.int64),
@@ -125,14 +101,6 @@ def _end(end: object) -> dict[str, Any]:
         return {"variables": end.view.variables(), "elements": end.numElements()}
     handle = getattr(end, "handle", None)
     return {"outside": handle() if callable(handle) else repr(end)}
-
-
-def _offsets(counts: list[int]) -> Any:
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
-
-
-def _joined(parts: list[Any]) -> Any:
-    return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
 
 
 # ---- tensors ---------------------------------------------------------------------------------------------------------

@@ -6,32 +6,12 @@ hold their number and the share of their span that they fill.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.trace.mipmap import Blocks
 from popvision.analysis.trace.source import Lane, TraceSource, TraceThread
 from popvision.arrays import Float64Array, Int64Array, UInt8Array, UInt32Array
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Blocks of one lane that overlap a window, in time order.
-
-    `count` events lie in each; one with count 1 is exactly that event. `busy` is the sum of the events' durations in
-    ns, `first` the position of the first event in its lane, `name` that of the longest event.
-    """
-
-    start: Int64Array
-    end: Int64Array
-    busy: Int64Array
-    count: Int64Array
-    name: UInt32Array
-    first: Int64Array
-
-    def __len__(self) -> int:
-        return len(self.start)
 
 
 def blocks_in(lane: Lane, begin: int, end: int, width: int) -> Blocks:
@@ -47,12 +27,13 @@ def blocks_in(lane: Lane, begin: int, end: int, width: int) -> Blocks:
         name = lane.name[chosen].astype(np.uint32)
         rows = np.arange(first, last) if lane.positions is None else lane.positions[chosen]
         return Blocks(start, start + duration, duration, np.ones(len(start), np.int64), name, rows)
-    low = max(0, int(np.searchsorted(level.start, np.int64(begin), "right")) - 1)
-    if low < len(level) and level.end[low] <= begin:
+    blocks = level.blocks
+    low = max(0, int(np.searchsorted(blocks.start, np.int64(begin), "right")) - 1)
+    if low < len(blocks) and blocks.end[low] <= begin:
         low += 1
-    part = slice(low, int(np.searchsorted(level.start, np.int64(end), "left")))
-    rows = level.first[part] if lane.positions is None else lane.positions[level.first[part]]
-    return Blocks(level.start[part], level.end[part], level.busy[part], level.count[part], level.name[part], rows)
+    part = slice(low, int(np.searchsorted(blocks.start, np.int64(end), "left")))
+    rows = blocks.first[part] if lane.positions is None else lane.positions[blocks.first[part]]
+    return Blocks(blocks.start[part], blocks.end[part], blocks.busy[part], blocks.count[part], blocks.name[part], rows)
 
 
 def instants_in(thread: TraceThread, begin: int, end: int, width: int) -> tuple[Int64Array, UInt32Array, Int64Array]:

@@ -20,11 +20,12 @@ _NAME_BITS = 20
 
 
 @dataclass(frozen=True)
-class Level:
-    """Blocks of events; `shift`: a block's events begin in one span of 2^shift ns. `first` is the position of a
-    block's first event in the lane. Durations in ns."""
+class Blocks:
+    """Blocks of events of one lane, in time order.
 
-    shift: int
+    `count` events lie in each; one with count 1 is exactly that event. `busy` is the sum of the events' durations in
+    ns, `first` the position of the first event in its lane, `name` that of the longest event."""
+
     start: Int64Array
     end: Int64Array
     busy: Int64Array
@@ -34,6 +35,14 @@ class Level:
 
     def __len__(self) -> int:
         return len(self.start)
+
+
+@dataclass(frozen=True)
+class Level:
+    """The blocks of one width: the events of a block begin in one span of 2^shift ns."""
+
+    shift: int
+    blocks: Blocks
 
 
 @dataclass(frozen=True)
@@ -59,12 +68,12 @@ def build_mipmap(start: Int64Array, duration: UnsignedArray, name: UnsignedArray
     gap = np.median(np.diff(start[::stride])) / stride
     shift = max(2, int(4 * gap).bit_length())
     level = _finest(start, duration, name, shift)
-    while len(level) > len(start) // 2:
+    while len(level.blocks) > len(start) // 2:
         shift += 1
         level = _finest(start, duration, name, shift)
     levels = [level]
-    while len(level) > _FEWEST_BLOCKS:
-        level = _coarser(level, level.shift + 2)
+    while len(level.blocks) > _FEWEST_BLOCKS:
+        level = Level(level.shift + 2, _coarser(level.blocks, level.shift + 2))
         levels.append(level)
     return Mipmap(levels)
 
@@ -80,7 +89,7 @@ def _finest(start: Int64Array, duration: UnsignedArray, name: UnsignedArray, shi
     longest = _longest(duration, name, first)
     end = start[last] + duration[last].astype(np.int64)
     busy = np.add.reduceat(duration, first, dtype=np.int64)
-    return Level(shift, start[first], end, busy, last - first + 1, longest, first)
+    return Level(shift, Blocks(start[first], end, busy, last - first + 1, longest, first))
 
 
 def _longest(duration: UnsignedArray, name: UnsignedArray, first: Int64Array) -> UInt32Array:
@@ -91,16 +100,15 @@ def _longest(duration: UnsignedArray, name: UnsignedArray, first: Int64Array) ->
     return (np.maximum.reduceat(keys, first) & np.uint64(2**_NAME_BITS - 1)).astype(np.uint32)
 
 
-def _coarser(level: Level, shift: int) -> Level:
-    first = _bounds(level.start, shift)
-    last = np.append(first[1:], len(level)) - 1
-    average = (level.busy // level.count).astype(np.uint64)
-    return Level(
-        shift,
-        level.start[first],
-        level.end[last],
-        np.add.reduceat(level.busy, first),
-        np.add.reduceat(level.count, first),
-        _longest(average, level.name, first),
-        level.first[first],
+def _coarser(blocks: Blocks, shift: int) -> Blocks:
+    first = _bounds(blocks.start, shift)
+    last = np.append(first[1:], len(blocks)) - 1
+    average = (blocks.busy // blocks.count).astype(np.uint64)
+    return Blocks(
+        blocks.start[first],
+        blocks.end[last],
+        np.add.reduceat(blocks.busy, first),
+        np.add.reduceat(blocks.count, first),
+        _longest(average, blocks.name, first),
+        blocks.first[first],
     )

@@ -84,11 +84,11 @@ def test_merging_happens_only_below_a_pixel(generated: TraceSource) -> None:
 
 def test_the_name_of_a_block_is_that_of_its_longest_event(generated: TraceSource) -> None:
     lane = generated.threads[0].lanes[-1]
-    level = lane.mipmap.levels[0]
-    for index in range(0, len(level), 97):
-        rows = slice(level.first[index], level.first[index] + level.count[index])
+    blocks = lane.mipmap.levels[0].blocks
+    for index in range(0, len(blocks), 97):
+        rows = slice(blocks.first[index], blocks.first[index] + blocks.count[index])
         longest = lane.duration[rows] == lane.duration[rows].max()
-        assert level.name[index] in lane.name[rows][longest]
+        assert blocks.name[index] in lane.name[rows][longest]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -14,7 +14,6 @@ from dash import Dash
 from flask import Response, jsonify, request
 
 from popvision.analysis.trace.drawing import (
-    Blocks,
     blocks_in,
     events_between,
     heatmap_in,
@@ -22,6 +21,7 @@ from popvision.analysis.trace.drawing import (
     overview,
     samples_in,
 )
+from popvision.analysis.trace.mipmap import Blocks
 from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
 from webapp.arrays import AnyArray
 from webapp.data_routes import trace_route
