@@ -22,7 +22,6 @@ from popvision.opened.questions import Opened, question
 from popvision.opened.trace import OpenedTrace
 
 if TYPE_CHECKING:
-
     from popvision.pva import Report
 
 
