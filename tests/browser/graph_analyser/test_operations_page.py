@@ -116,6 +116,33 @@ def test_the_graph_answers_to_keys(viewer: Viewer) -> None:
     expect(page.locator(".ops-node.ops-variable, .ops-node.ops-input").first).to_be_visible()
 
 
+def test_the_graph_answers_to_the_pointer(viewer: Viewer) -> None:
+    page = viewer.open("one", "operations", "ops_view=graph")
+    second = page.locator(".ops-node").filter(has_text="net/second")
+    expect(second).to_have_count(1)
+    place = second.bounding_box()
+    assert place is not None
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y + 40, steps=4)
+    page.mouse.up()
+    moved = second.bounding_box()
+    assert moved is not None
+    assert (round(moved["x"] - place["x"]), round(moved["y"] - place["y"])) == (60, 40)
+    expect(page.locator(".ops-node.chosen")).to_have_count(0)  # a drag chooses nothing
+    page.mouse.move(x + 60, y + 40)
+    page.mouse.wheel(0, -240)
+    zoomed = second.bounding_box()
+    assert zoomed is not None
+    assert zoomed["width"] > moved["width"]
+    assert zoomed["x"] < x + 60 < zoomed["x"] + zoomed["width"]  # what lies under the pointer stays there
+    page.mouse.click(x + 60, y + 40)
+    expect(second).to_have_class(re.compile("chosen"))
+    page.mouse.dblclick(x + 60, y + 40)
+    expect(page.locator(".ops-path")).to_contain_text("net/second")
+
+
 def test_the_roofline_has_roofs_and_points(viewer: Viewer) -> None:
     page = viewer.open("one", "operations", "ops_view=roofline")
     expect(page.locator(".ops-roof .legend")).to_contain_text("peak in float: 256 FLOP / cycle")  # 8 tiles x 32

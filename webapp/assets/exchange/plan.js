@@ -6,6 +6,7 @@ const exchangePlan = (() => {
   const exchange = popvision.exchange;
   const GAP = 3; /* cells between two IPUs */
   const MOST_LINKS = 400;
+  const ASIDE = 2; /* pixels */
 
   class PlanLayer {
     constructor(board) {
@@ -127,15 +128,15 @@ const exchangePlan = (() => {
       if (tile === null) return;
       const middle = (each) => {
         const cell = this.cellOf(each);
-        return [board.x(cell.x + 0.5), board.y(cell.y + 0.5)];
+        return { x: board.x(cell.x + 0.5), y: board.y(cell.y + 0.5) };
       };
-      const [x, y] = middle(tile);
+      const own = middle(tile);
       const arrays = this.partners && this.partners.arrays;
       if (arrays && arrays.from) {
         for (const other of arrays.from.slice(0, MOST_LINKS))
-          this.link(pen, middle(other), [x, y], colours["series-1"], []);
+          this.link(pen, middle(other), own, colours["series-1"], []);
         for (const other of arrays.to.slice(0, MOST_LINKS))
-          this.link(pen, [x, y], middle(other), colours["series-2"], [5, 3]);
+          this.link(pen, own, middle(other), colours["series-2"], [5, 3]);
         const cut =
           Math.max(arrays.from.length, arrays.to.length) > MOST_LINKS ? ", the " + MOST_LINKS + " heaviest drawn" : "";
         const text =
@@ -148,10 +149,21 @@ const exchangePlan = (() => {
       pen.outline(board.x(cell.x), board.y(cell.y), wide, high, colours.bad, 2);
     }
 
-    /* A line that stands out from light and dark cells. */
+    /**
+     * A line that stands out from light and dark cells, on the left of its direction, so that two tiles that send to
+     * each other have two lines side by side.
+     *
+     * @param {Pen} pen
+     * @param {Point} from
+     * @param {Point} to
+     * @param {string} colour
+     * @param {number[]} dash
+     */
     link(pen, from, to, colour, dash) {
-      pen.line(...from, ...to, this.board.colours.surface, 2.6);
-      pen.line(...from, ...to, colour, 1.2, dash);
+      const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+      const [x, y] = [(ASIDE * (to.y - from.y)) / length, (ASIDE * (from.x - to.x)) / length];
+      pen.line(from.x + x, from.y + y, to.x + x, to.y + y, this.board.colours.surface, 2.6);
+      pen.line(from.x + x, from.y + y, to.x + x, to.y + y, colour, 1.2, dash);
     }
 
     placeOf(tile) {

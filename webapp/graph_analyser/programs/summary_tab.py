@@ -41,15 +41,15 @@ _MOST_LINKS = 8
 def summary_tab(source: ReportSource, program: ProgramFacts, key: str, target: ReportSource | None) -> Component:
     """Facts and figures of the program, with shares and links to other views; in a comparison also differences."""
     columns = [
-        html.Div([html.H3("Program"), facts(_what(source, program, key))]),
-        html.Div([html.H3("Figures"), facts(_figures(source, program)), _links(source, program, key)]),
+        html.Div([html.H2("Program"), facts(_what(source, program, key))]),
+        html.Div([html.H2("Figures"), facts(_figures(source, program)), _links(source, program, key)]),
     ]
     if target is not None:
-        columns.append(html.Div([html.H3("Compared with the target"), _compared(source, target, program.program)]))
+        columns.append(html.Div([html.H2("Compared with the target"), _compared(source, target, program.program)]))
     else:
         data = _data(program)
         if data:
-            columns.append(html.Div([html.H3("Data and work"), facts(data)]))
+            columns.append(html.Div([html.H2("Data and work"), facts(data)]))
     return html.Div(columns, className="detail-columns compares" if target is not None else "detail-columns")
 
 
