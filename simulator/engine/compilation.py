@@ -197,13 +197,13 @@ def _compile(
     if target.getTargetType() is not TargetType.CPU:
         check_host_memory(graph.store, programs, extended=options.compile.extended_memory)
     settings = replace(options.compile, module=module, preallocations=dict(places.parts))
-    if options.report.vertex_graph is not None:
-        save_vertex_graph(options.report.vertex_graph, graph, programs)
     with progress_thread(progress) as report:
         compiled = compile_graph(graph.store, target, programs, settings, _compiler_progress(report))
         plan = _plan_values(compiled, settings.step_by_step)
         if report is not None:
             report(PHASES + 1, PHASES + 1)
+    if options.report.vertex_graph is not None:  # of a graph that compiles: an incomplete one has no drawing
+        save_vertex_graph(options.report.vertex_graph, graph, programs)
     if options.report.lowered_dump is not None:
         dump_lowered_variables(options.report.lowered_dump, compiled.compilation)
     executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph.state.device_target)

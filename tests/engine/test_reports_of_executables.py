@@ -20,7 +20,9 @@ from simulator.poplar import (
     TargetType,
     compileGraph,
     compileModule,
+    graph_object_creation_error,
     invalid_option,
+    invalid_tile_mapping,
     poplar_error,
     unknown_runtime_error,
 )
@@ -236,6 +238,20 @@ def test_a_report_that_fails_leaves_no_empty_folder(path, tmp_path):
         Engine(tutorial.graph, tutorial.program, options, None, "named")
     assert files(tmp_path) == ["file"]
     assert without_files(tmp_path) == []
+
+
+@pytest.mark.parametrize("option", ["target.saveOutputVertexGraph", "debug.loweredVarDumpFile", "target.saveArchive"])
+def test_programs_that_do_not_compile_leave_no_file(option, tmp_path):
+    """A program of another graph, and a tensor without a tile: the compiler's sentence, and no half of a drawing."""
+    other, unmapped = tutorial3(model()), Graph(model())
+    x, y = (unmapped.addVariable(FLOAT, [2], name) for name in "xy")
+    for graph, program, error in (
+        (Graph(model()), other.program, graph_object_creation_error),
+        (unmapped, Copy(x, y), invalid_tile_mapping),
+    ):
+        with pytest.raises(error):
+            Engine(graph, program, {option: str(tmp_path / "file")})
+    assert files(tmp_path) == []
 
 
 def test_engines_that_write_no_report_leave_the_directory_to_others(tmp_path):
