@@ -18,6 +18,7 @@ from simulator.compiler.checks.conflicts import check_conflicts
 from simulator.compiler.checks.constraints import check_constraints
 from simulator.compiler.checks.divergence import check_divergence
 from simulator.compiler.checks.external_exchange import check_external_exchange
+from simulator.compiler.checks.unwritten import check_unwritten
 from simulator.compiler.compiled_graph import Arrangements, CompiledGraph, GraphSource, LoweredPrograms
 from simulator.compiler.cost.estimate import estimate_all
 from simulator.compiler.cost.instrumentation import (
@@ -99,6 +100,8 @@ class _Compiler:
         self.addresses = place_external_variables(self.store, settings.preallocations, tiles, memory)
         self.machine = machine_of(target, store.replicas, write_combining=settings.write_combining)
         self.programs = [program.as_part() for program in programs]
+        if settings.verify:
+            check_unwritten(self.store, self.programs)
         self.settings = settings
         self.progress = progress
         self.done = 0

@@ -121,6 +121,7 @@ def test_sound_programs_pass():
     for t in (a, b):
         tiles = [[(i * 48, (i + 1) * 48)] for i in range(8)]
         graph.setTileMapping(t, tiles)
+        graph.createHostWrite(str(t.shape()), t)
     prog = Sequence()
     c = poplin.matMul(graph, a, b, prog, FLOAT, "c")
     popops.addInPlace(graph, c, c, prog, "twice")

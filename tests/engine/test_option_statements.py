@@ -10,7 +10,7 @@ from tests.engine.option_cases import CASES
 from tests.engine.option_probe import differences, observe
 
 #: Options whose effect the tiny program cannot show, or not each time: its own test does.
-SHOWN_ELSEWHERE = ("debug.verify", "target.deterministicWorkers")
+SHOWN_ELSEWHERE = ("target.deterministicWorkers",)
 
 KEPT = {"debug.retainDebugInformation": "true"}
 

@@ -55,6 +55,24 @@ replace what a program asks for, and reports say so; `POPVISION_IPUS` = IPUs of 
 `POPVISION_LOCKS` = folder of its lock files; `POPVISION_SOURCES` = `off` leaves the texts of the user's source files
 out of debug.json and debug.cbor (`on`: those that debug contexts name, up to 1 MiB each and 8 MiB in all);
 `POPVISION_ADDRESS_ACCURATE` = `1` turns on popvision.addressAccurate where the program does not say.
+
+`debug.verify` ends compilation for these faults. Of the program
+([tests](../tests/compiler/test_unwritten.py)):
+
+- a program reads elements that nothing can have written on any path to it; the error names the copy, compute set and
+  field, library operation or predicate, and the elements. Written are constants, initial values, what the host can
+  write, external variables, and what the engine's other programs write, as the host may run them first. In-out fields
+  of vertices and in-out tensors of library operations are no reads, because their code may fill a tensor piece by
+  piece; host reads are not checked.
+
+Of the compiler ([tests](../tests/compiler/test_verify.py) plant each):
+
+- an exchange before or after a compute set leaves out elements that a vertex needs or writes;
+- an exchange takes elements from a tile on which they do not lie;
+- a copy brings a tile more or fewer bytes than its elements have;
+- the bytes that an exchange's figures say a tile receives, or the sizes of its messages, differ from what is sent;
+- two allocations of a tile that are live at the same time share a byte;
+- code does not begin at a multiple of 8 bytes.
 """
 
 

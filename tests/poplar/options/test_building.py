@@ -141,6 +141,7 @@ def lowered(tiles_at_a_time):
         x, y = (graph.addVariable(FLOAT, [1216], f"{name}{i}") for name in "xy")
         for t in (x, y):
             graph.setTileMapping(t, [[(tile, tile + 1)] for tile in range(1216)])
+        graph.createHostWrite(f"x{i}", x)
         sequence.add(Copy(x, y))
     options = {"experimental.minLoweringTiles": tiles_at_a_time, "autoReport.outputLoweredVars": "false"}
     seen = []
