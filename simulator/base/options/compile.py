@@ -229,7 +229,7 @@ class CompileSettings:
         "false",
         "Check that what programs read has been written, and the planned exchanges and the layout of memory against "
         "vertices and copies; a fault ends compilation with a poplar_error that names it (list above).",
-        changes="A read of elements that nothing wrote, a faulty exchange or layout ends compilation with poplar_error.",
+        changes="A read of elements that nothing wrote, a faulty exchange or layout ends compilation with an error.",
         effects=Effects("errors", "", "errors"),
         test="tests/compiler/test_unwritten.py",
         settle=lambda verify, values: verify and not _on_cpu(values),
