@@ -18,7 +18,6 @@ from simulator.compiler.checks.conflicts import check_conflicts
 from simulator.compiler.checks.constraints import check_constraints
 from simulator.compiler.checks.divergence import check_divergence
 from simulator.compiler.checks.external_exchange import check_external_exchange
-from simulator.compiler.checks.unwritten import check_unwritten
 from simulator.compiler.compiled_graph import Arrangements, CompiledGraph, GraphSource, LoweredPrograms
 from simulator.compiler.cost.estimate import estimate_all
 from simulator.compiler.cost.instrumentation import (
@@ -47,6 +46,7 @@ from simulator.compiler.memory.overlays import Overlays, fill_function_copies
 from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import PassResults, compilation_of
 from simulator.compiler.serialized import serialized_graph
+from simulator.compiler.unwritten import check_unwritten
 from simulator.compiler.verify import verify_exchanges, verify_layout
 from simulator.machine.targets import FETCH_AHEAD
 
