@@ -179,7 +179,7 @@ class Engine:
         self.core.ask_to_stop()
 
     def close(self) -> None:
-        """Finish the reports and give the memory of all tensors back; profiles can still be asked for. Idempotent; a
+        """Finish the reports and give the memory of all tensors back; profiles can still be read. Idempotent; a
         closed engine can be loaded again, without further reports."""
         if self._finish.detach() is not None:
             _close(self._folder, self.core)

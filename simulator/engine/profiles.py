@@ -55,7 +55,7 @@ class EngineProfile:
         report, lightweight = self._options.report, self._options.compile.records_blocks
         if not (report.output_graph_profile or report.retain_debug_information or lightweight):
             raise missing_graph_profile(
-                "The engine kept no graph profile; set debug.retainDebugInformation or autoReport.outputGraphProfile."
+                "The engine has no graph profile; set debug.retainDebugInformation or autoReport.outputGraphProfile."
             )
         folder = tempfile.TemporaryDirectory(prefix="popvision-report-")
         path = self._write(Path(folder.name), with_runs=with_runs, with_blocks=with_runs)
@@ -92,7 +92,7 @@ class EngineProfile:
             yield ReportSource(self._write(Path(folder), with_runs=True, with_blocks=False))
 
     def _write(self, folder: Path, *, with_runs: bool, with_blocks: bool) -> Path:
-        """The profile, in a file; `with_blocks`: those of runs of which only blocks are kept, too."""
+        """The profile, in a file; `with_blocks`: those of runs of which only blocks are recorded, too."""
         compiled = self._executable.compiled
         meta = report_meta(self._options.facts(), self._executable.name, "", compiled)
         path = folder / PROFILE_NAME

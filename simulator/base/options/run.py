@@ -84,7 +84,7 @@ RUN_SWITCHES = (
 class RunSettings:
     """What an engine acts on while its programs run: options, and what `simulator.engine` adds to them."""
 
-    runs_kept: int = setting(  #: records kept of each program
+    runs_kept: int = setting(  #: runs of each program that are recorded
         "autoReport.executionProfileProgramRunCount",
         WHOLE,
         "2",

@@ -47,7 +47,7 @@ def write_object(path: Path, targets: Mapping[str, Sequence[Preprocessed]]) -> N
 
 
 def read_object(path: Path, target: str, architecture: str) -> list[Preprocessed]:
-    """The sources of one target of an object: `target` as asked for, which may name it with the architecture.
+    """The sources of one target of an object: `target` as the caller spells it, with or without the architecture.
 
     Raises graph_object_load_error for files of another tool, of a newer version, without the target, or broken."""
     try:

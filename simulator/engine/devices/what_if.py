@@ -1,4 +1,4 @@
-"""POPVISION_TARGET, POPVISION_TILES and POPVISION_IPU_MODEL: run a program as if it had asked for another machine.
+"""POPVISION_TARGET, POPVISION_TILES and POPVISION_IPU_MODEL: run a program as if it had requested another machine.
 
 What they change is kept in `Target.overrides`, so that every report can say that it answers a what-if question.
 """

@@ -29,7 +29,7 @@ class ConnectionType(Enum):
 
 
 class DeviceUnavailableError(poplar_error):
-    """No device of the size asked for is free, or there is none."""
+    """No device of the requested size is free, or there is none."""
 
 
 class CompilationOnlyError(poplar_error):

@@ -57,7 +57,7 @@ class ExecutableCache:
     """Executables below one folder, named `<key><suffix>`."""
 
     def __init__(self, folder: Path, suffix: str, warn: Callable[[str], None]) -> None:
-        """The folder is made when the first executable is asked for. `suffix` is the front end's (".popef",
+        """The folder is made at the first request for an executable. `suffix` is the front end's (".popef",
         ".poplar_exec"). `warn` gets one sentence, once per kind of trouble: the program itself goes on without."""
         self.folder = Path(folder).expanduser()
         self.suffix = suffix

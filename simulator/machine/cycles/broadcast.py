@@ -138,7 +138,7 @@ def inner_core(op: str, dtype: str, length: Int64Array, blocks: Int64Array, in_p
 def _add_half(length: Int64Array, blocks: Int64Array) -> Int64Array:
     """5, then for length % 8 = 0: 2 + (blocks = 1: 4 + 7 length/8; else 5 + (length/8) (15 + 2 (blocks - 1))); for
     length % 4 = 0 and blocks >= 2: + 4, 6 + (length/4) (13 + 2 (blocks/2 - 1) + blocks % 2); otherwise the scalar path
-    6 + length (5 + 9 blocks), found after 0 (length > 2048), 2 (blocks < 2) or 4 further tests."""
+    6 + length (5 + 9 blocks), reached after 0 (length > 2048), 2 (blocks < 2) or 4 further tests."""
     eights = 2 + np.where(blocks == 1, 4 + 7 * (length // 8), 5 + (length // 8) * (15 + 2 * (blocks - 1)))
     fours = 4 + 6 + (length // 4) * (13 + 2 * (blocks // 2 - 1) + blocks % 2)
     scalar = 6 + length * (5 + 9 * blocks)
