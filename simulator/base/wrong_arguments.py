@@ -124,7 +124,9 @@ def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], names: Mapp
         try:
             bound = form.bind(*arguments, **names)
         except TypeError as error:
-            if not best:
+            fitting = _fitting_part(form, arguments, names)
+            if not best or fitting > place:
+                place = max(place, fitting)
                 best = f"{_name(function)}: {error}; it takes {_spelled(form)}."
             continue
         wrong = next(
@@ -138,6 +140,15 @@ def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], names: Mapp
             wanted = described(form.parameters[name].annotation)
             best = f"{_name(function)}: {name} must be {wanted}, not {value!r:.60}."
     return best
+
+
+def _fitting_part(form: inspect.Signature, arguments: tuple[Any, ...], names: Mapping[str, Any]) -> int:
+    """The number of arguments where all fit a form that takes more, else -1."""
+    try:
+        given = list(_given(form, form.bind_partial(*arguments, **names)))
+    except TypeError:
+        return -1
+    return len(given) if all(_takes(form, name, value) for name, value in given) else -1
 
 
 @cache

@@ -9,7 +9,7 @@ import numpy as np
 from simulator.base.errors import application_runtime_error, tensor_metadata_error
 from simulator.base.quarter import MAX_SCALE, MIN_SCALE, QuarterMetadata
 from simulator.base.types import INT, QUARTER_METADATA
-from simulator.base.wrong_arguments import checks_arguments, refuses_wrong_arguments
+from simulator.base.wrong_arguments import checks_arguments
 from simulator.codelets.vertex import Input, Output, Vertex
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, Sequence
@@ -56,7 +56,7 @@ def createVariableMetadataTensor(
 def createVariableMetadataTensor(
     graph: Graph, fmt: QuarterMetadata.Format, scale: Tensor, prog: Sequence, debugContext: Context = ""
 ) -> Tensor: ...
-@refuses_wrong_arguments
+@checks_arguments
 def createVariableMetadataTensor(
     graph: Graph, fmt: QuarterMetadata.Format, scale: Any, *arguments: Any, prog: Any = None, debugContext: Context = ""
 ) -> Tensor:

@@ -16,6 +16,7 @@ from simulator.poplar import (
     convertFromDeviceType,
     createVariableMetadataTensor,
     tensor_metadata_error,
+    type_error,
 )
 from simulator.poplar.program import Execute, Sequence
 
@@ -77,7 +78,7 @@ def test_scales_that_are_none() -> None:
         createVariableMetadataTensor(graph, F143, graph.addVariable(FLOAT, []), Sequence())
     scale = graph.addVariable(INT, [])
     graph.setTileMapping(scale, 1)
-    with pytest.raises(tensor_metadata_error, match="needs the Sequence to add to, not None"):
+    with pytest.raises(type_error, match=r"missing a required argument: 'prog'; it takes \(graph, fmt, scale, prog"):
         createVariableMetadataTensor(graph, F143, scale)
     with pytest.raises(tensor_metadata_error, match="is -32 to 31, not 32"):
         createVariableMetadataTensor(graph, F143, 32)
