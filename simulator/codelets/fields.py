@@ -14,7 +14,7 @@ A field whose name is a word of Python is declared with an underscore behind it:
 from __future__ import annotations
 
 import keyword
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Literal
 
@@ -102,9 +102,10 @@ def field_spec(attribute: str, declared: object) -> FieldSpec | None:
             return FieldSpec(name, "value", "", declared.element, layout, declared.alignment, elements=True)
         edge = declared.element
         if isinstance(edge.target, Type):
-            return FieldSpec(name, "scalars", edge.direction, edge.target, str(declared.layout))
+            outer = str(declared.layout)
+            return FieldSpec(name, "scalars", edge.direction, edge.target, outer, outer=outer)
         if isinstance(edge.target, Vector):
-            return _vector(name, "vectors", edge.direction, edge.target)
+            return replace(_vector(name, "vectors", edge.direction, edge.target), outer=str(declared.layout))
         raise graph_object_load_error(f"Field '{name}': a vector of VectorLists is not a field type.")
     return None
 

@@ -244,11 +244,13 @@ def test_the_same_program_gives_the_same_figures(steps: list[tuple[str, int, int
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equality through dataclasses, lists and arrays."""
+    """Equality through dataclasses, lists, dictionaries and arrays."""
     if is_dataclass(one):
         return type(one) is type(other) and all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
     if isinstance(one, np.ndarray):
         return np.array_equal(one, other)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
     return bool(one == other)

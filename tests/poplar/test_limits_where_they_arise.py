@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from simulator.codelets.vertex import Input, Output, Vector, VectorList, Vertex
+from simulator.compiler.memory.vertex_memory import state_fields
 from simulator.poplar import (
     FLOAT,
     HALF,
@@ -119,6 +120,27 @@ def test_inner_vectors_are_limited_too(graph: Graph) -> None:
     with pytest.raises(graph_connection_error, match=r"at most 4095 elements .*not 4096"):
         graph.connect(v["rows"][1], rows[:4096])
     graph.connect(v["rows"], [rows[:4095], rows[4096:8191]])
+
+
+class Lists(Vertex):
+    parts = Vector(Input(FLOAT), "short_span")
+    rows = Vector(Input(Vector(FLOAT)), "short_span")
+
+    def compute(self) -> None: ...
+
+
+def test_a_list_of_edges_has_the_layout_that_it_is_declared_with(graph: Graph) -> None:
+    graph.addCodelets(Lists)
+    assert graph.getMaxFieldDim("Lists", "parts", 0) == 4095
+    assert graph.getMaxFieldDim("Lists", "rows", 0) == 4095
+    assert graph.getMaxFieldDim("Lists", "rows", 1) == 2**32 - 1
+    assert [f.bytes for f in state_fields(graph.store.vertex_types["Lists"], "ipu2")] == [4, 4]
+    x = of(graph, 4096)
+    for what in (x, [x[i] for i in range(4096)]):
+        with pytest.raises(graph_connection_error, match="'parts' of Lists takes at most 4095"):
+            graph.connect(vertex(graph, "Lists")["parts"], what)
+    with pytest.raises(graph_connection_error, match="'rows' of Lists takes at most 4095"):
+        graph.connect(vertex(graph, "Lists")["rows"], x.reshape([4096, 1]))
 
 
 def test_elements_one_by_one_stop_at_the_limit(graph: Graph) -> None:
