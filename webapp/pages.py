@@ -14,6 +14,7 @@ from webapp import picker
 from webapp.compare_bar import versus
 from webapp.comparison import target_problems
 from webapp.components.attributes import attributes
+from webapp.components.download_link import download_link
 from webapp.components.icon import icon
 from webapp.components.message import damage_banner, message_page
 from webapp.documents.export import DOCUMENTS
@@ -193,14 +194,8 @@ def _masthead(context: ViewContext, entry: Entry, view: View, problems: list[str
 def _export_link(context: ViewContext, view: View) -> Component:
     """The link that exports the page; assets/shell/export_page.js adds the selection when it is followed."""
     title = "Save this view as one self-contained HTML file; with Shift, without names (confidential)"
-    return html.A(
-        [icon("download"), "HTML"],
-        href=f"/data/{context.key}/{view.id}/export.html",
-        className="button small",
-        title=title,
-        download="",
-        **attributes(data_export_page="", aria_label=title),
-    )
+    href = f"/data/{context.key}/{view.id}/export.html"
+    return download_link("HTML", href, title, "", **attributes(data_export_page="", aria_label=title))
 
 
 def _line(names: Component, view_title: str, facts: list[Component]) -> Component:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 import dash_ag_grid as dag
-from dash import ALL, MATCH, Dash, Input, Output, State, callback_context, html, no_update
+from dash import ALL, MATCH, Dash, Input, Output, State, callback_context, no_update
 from dash.development.base_component import Component
 from flask import Response, request
 
 from popvision.analysis.report.figure import Table
 from popvision.export.cells import safe_frame
 from webapp.comparison import targets_of
+from webapp.components.download_link import table_links
 from webapp.components.figure_columns import figure_frame
-from webapp.components.icon import icon
 from webapp.components.table import DEFAULT_COLUMN, UNITS, Column, definitions, framed_grid, grid_options
 from webapp.data_routes import answered
 from webapp.selection import Selection
@@ -64,7 +64,9 @@ def long_table(
     )
     units = ",".join(f"{each.field}:{UNITS[each.kind]}" for each in columns if each.kind in UNITS)
     href = urlencode(sorted({**query, _UNITS_KEY: units}.items())) if units else text
-    return framed_grid(grid, name, height, [], [_export_link(name, key, href, kind) for kind in ("csv", "json")])
+    what = "all rows, filtered or not,"
+    links = table_links(f"/data/{key}/table/{name}", f"?{href}" if href else "", name, what)
+    return framed_grid(grid, name, height, [], links)
 
 
 def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> None:
@@ -209,11 +211,3 @@ def _passes_number(values: Any, kind: str, model: Mapping[str, Any]) -> Any:
     if kind == "inRange":
         return (values > float(model["filter"])) & (values < float(model["filterTo"]))
     return _NUMBER_TESTS[kind](values, float(model["filter"]))
-
-
-def _export_link(name: str, key: str, query: str, kind: str) -> Component:
-    title = f"Save all rows as {kind.upper()} (filters of the columns do not apply)"
-    href = f"/data/{key}/table/{name}.{kind}" + (f"?{query}" if query else "")
-    return html.A(
-        [icon("download"), kind.upper()], href=href, download=f"{name}.{kind}", className="button small", title=title
-    )

@@ -43,6 +43,7 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
+from webapp.components.download_link import download_link
 from webapp.graph_analyser.exchange.headline import exchange_headline
 from webapp.graph_analyser.exchange.routes import register_routes
 from webapp.graph_analyser.exchange.tables import pair_rows, program_rows
@@ -207,13 +208,8 @@ def _export(source: ReportSource, key: str, program: int) -> Any:
         count = len(messages_of(source, program).src)
     except NotRecordedError:
         return ""
-    return html.A(
-        [icon("download"), "Messages"],
-        href=f"/data/{key}/exchange/messages.csv?program={program}",
-        download=f"messages-{program}.csv",
-        className="button small",
-        title=f"Save all {count:,} messages as CSV",
-    )
+    href = f"/data/{key}/exchange/messages.csv?program={program}"
+    return download_link("Messages", href, f"Save all {count:,} messages as CSV", f"messages-{program}.csv")
 
 
 def _missing(context: ViewContext) -> str:

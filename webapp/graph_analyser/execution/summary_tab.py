@@ -12,7 +12,8 @@ from dash.development.base_component import Component
 from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES
 from popvision.analysis.execution.window import WindowFigures, window_figures
 from popvision.analysis.report.tile_knowledge import phases_unknown_text, tiles_unknown
-from webapp.components import help_text, icon, register_rows, toggle
+from webapp.components import help_text, register_rows, toggle
+from webapp.components.download_link import table_links
 from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
 from webapp.graph_analyser.execution.compared_figures import difference_table
 from webapp.graph_analyser.execution.state import Window, hidden_types, types_named, window_of
@@ -120,16 +121,7 @@ def _exports(key: str, window: Window, ipu: int | None, counted: Collection[str]
         | ({} if ipu is None else {"ipu": ipu})
         | ({"without": ",".join(sorted(counted))} if counted else {})
     )
-    links = [
-        html.A(
-            [icon("download"), kind.upper()],
-            href=f"/data/{key}/table/window-figures.{kind}?{query}",
-            className="button small",
-            title=f"Save these figures as {kind.upper()}",
-            download=f"window-figures.{kind}",
-        )
-        for kind in ("csv", "json")
-    ]
+    links = table_links(f"/data/{key}/table/window-figures", f"?{query}", "window-figures", "these figures")
     return html.Div(links, className="trace-exports")
 
 

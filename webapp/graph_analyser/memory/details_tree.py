@@ -17,7 +17,7 @@ from popvision.analysis.compare.memory import DetailsPair
 from popvision.analysis.memory.tile_details import DetailRow, TileDetails
 from webapp.components.attributes import attributes
 from webapp.components.difference import direction_class, signed_text
-from webapp.components.icon import icon
+from webapp.components.download_link import table_links
 from webapp.formats import bytes_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
 
@@ -76,16 +76,7 @@ def _tree(lines: Sequence[_Line], heads: Sequence[str], export: str, query: str)
         ],
         className="mem-tree-row mem-tree-head",
     )
-    links = [
-        html.A(
-            [icon("download"), kind.upper()],
-            href=f"{export}.{kind}{query}",
-            className="button small",
-            download=f"details.{kind}",
-            title=f"Save these details as {kind.upper()}",
-        )
-        for kind in ("csv", "json")
-    ]
+    links = table_links(export, query, "details", "these details")
     rows, _ = _nest(lines, 0, 0)
     bar = html.Div([html.Div(className="spacer"), *links], className="table-bar")
     tree = html.Div([header, *rows], className="mem-tree", role="group", **attributes(aria_label="Memory details"))
