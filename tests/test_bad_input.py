@@ -20,8 +20,6 @@ import pytest
 
 from popvision import pva
 from popvision.formats.errors import FormatError
-from popvision.formats.profile.model import FORMAT_VERSION
-from popvision.formats.profile.overview import FORMAT_MAJOR
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.poplar import (
     FLOAT,
@@ -486,10 +484,6 @@ def test_a_busy_port_given_explicitly(files):
     assert done.returncode == 1
     assert f"port {port} on 127.0.0.1 cannot be used (Address already in use): choose another one" in done.stderr
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_versions_named_by_info_are_those_of_the_readers():
-    assert FORMAT_VERSION[0] == FORMAT_MAJOR
 
 
 @pytest.mark.parametrize("variable", ["POPLAR_ENGINE_OPTIONS", "PVTI_OPTIONS"])

@@ -25,6 +25,7 @@ import cbor2
 import orjson
 
 from popvision.formats.errors import FormatError
+from popvision.formats.newer import refuse_newer
 from popvision.formats.replacing import replacing
 
 FORMAT = "popvision.debug"
@@ -167,12 +168,7 @@ def read_debug_info(path: str | Path) -> DebugContexts:
 def _checked(document: Any, path: Path) -> DebugContexts:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f"{path} is not debug information that this popvision knows.")
-    version = str(document.get("formatVersion", ""))
-    if int(version.split(".")[0]) > FORMAT_VERSION[0]:
-        raise FormatError(
-            f"{path} has format version {version}; this popvision reads up to {FORMAT_VERSION[0]}.x: "
-            "install a newer popvision."
-        )
+    refuse_newer(path, str(document.get("formatVersion", "")), FORMAT_VERSION[0])
     records = document["contexts"]
     if _crc(records) != document.get("crc32"):
         raise FormatError(f"{path} is damaged: its checksum does not match; write the report again.")

@@ -16,9 +16,6 @@ from typing import Any
 from popvision.arrays import BoolArray, Float64Array, IntegerArray, UInt8Array
 from popvision.formats.profile.program_types import PROGRAM_TYPES as PROGRAM_TYPES
 
-#: Version of the layout of profile.pop. Readers refuse a newer major version.
-FORMAT_VERSION = (1, 3, 0)
-
 #: The phase of an interval follows from the program type alone (DESIGN section 4). Types not named here take no time.
 PHASE_OF_TYPE = {
     "OnTileExecute": "compute",

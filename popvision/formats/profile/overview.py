@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from popvision.formats.errors import FormatError
+from popvision.formats.newer import refuse_newer
 from popvision.formats.profile.connection import SqliteFile
-from popvision.formats.profile.schema import TABLES
+from popvision.formats.profile.schema import FORMAT_VERSION, TABLES
 from popvision.formats.profile.table_names import column_names, is_ours, missing, unknown
-
-#: Newest major version that is read, as in model.FORMAT_VERSION (importing that imports NumPy).
-FORMAT_MAJOR = 1
 
 #: Tables whose rows are worth counting, and what a row is.
 _COUNTED = {
@@ -95,12 +93,8 @@ def _foreign(db: sqlite3.Connection) -> dict[str, Any]:
 
 
 def _refuse_newer(path: str | Path, version: str) -> None:
-    major = version.partition(".")[0]
-    if major.isdigit() and int(major) > FORMAT_MAJOR:
-        raise FormatError(
-            f"{path} has format version {version}; this popvision reads up to {FORMAT_MAJOR}.x: "
-            "install a newer popvision."
-        )
+    if version.partition(".")[0].isdigit():
+        refuse_newer(path, version, FORMAT_VERSION[0])
 
 
 def _meta(db: sqlite3.Connection, path: str | Path, ours: bool) -> dict[str, Any]:

@@ -12,14 +12,14 @@ from itertools import chain
 from typing import Any
 
 from popvision.formats.errors import FormatError, LostError
+from popvision.formats.newer import refuse_newer
 from popvision.formats.profile import table_names
 from popvision.formats.profile.checksum import Column, as_column, columns_crc
 from popvision.formats.profile.connection import Signature, SqliteFile
 from popvision.formats.profile.foreign import read_foreign
 from popvision.formats.profile.int_columns import int_columns
-from popvision.formats.profile.model import FORMAT_VERSION
 from popvision.formats.profile.salvage import whole_runs
-from popvision.formats.profile.schema import TABLES, Table
+from popvision.formats.profile.schema import FORMAT_VERSION, TABLES, Table
 
 #: File systems round times to a clock tick.
 _CLOCK_TICK_NS = 50_000_000
@@ -198,11 +198,7 @@ class Tables:
             if self.salvage:
                 return  # its checksum will tell that meta is damaged; the rest speaks for itself
             raise FormatError(f"{self.file.path} is damaged: it does not say which format version it has.") from None
-        if major > FORMAT_VERSION[0]:
-            raise FormatError(
-                f"{self.file.path} has format version {version}; this popvision reads up to {FORMAT_VERSION[0]}.x: "
-                "install a newer popvision."
-            )
+        refuse_newer(self.file.path, version, FORMAT_VERSION[0])
 
 
 def _can_be_read(db: sqlite3.Connection, table: str) -> bool:

@@ -22,9 +22,9 @@ from popvision.formats.profile.compilation_rows import (
     target_facts,
     write_compilation_rows,
 )
-from popvision.formats.profile.model import FORMAT_VERSION, Compilation, RunRecord, Target, TileBlocks
+from popvision.formats.profile.model import Compilation, RunRecord, Target, TileBlocks
 from popvision.formats.profile.run_rows import write_block_rows, write_run_rows
-from popvision.formats.profile.schema import APPLICATION_ID, CREATE_ARRAYS, CREATE_PARTS, TABLES
+from popvision.formats.profile.schema import APPLICATION_ID, CREATE_ARRAYS, CREATE_PARTS, FORMAT_VERSION, TABLES
 from popvision.formats.profile.table_writer import write_rows
 from popvision.formats.replacing import replacing
 
