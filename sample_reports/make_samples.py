@@ -57,6 +57,7 @@ def make(name: str, into: Path) -> None:
     sample = SAMPLES[name]
     with tempfile.TemporaryDirectory() as scratch:
         environment = {k: v for k, v in os.environ.items() if k not in ("PVTI_OPTIONS", "POPLAR_ENGINE_OPTIONS")}
+        environment["PYTHONPATH"] = str(HERE.parent)  # this checkout, whatever is installed
         environment["POPLAR_ENGINE_OPTIONS"] = json.dumps(OPTIONS | {"autoReport.directory": scratch})
         if sample.traced:
             environment["PVTI_OPTIONS"] = json.dumps({"enable": "true", "directory": scratch})
