@@ -141,6 +141,42 @@ interface PositionPlot {
   heat?: any;
 }
 
+/** The graph of operations, placed by the server (webapp/graph_analyser/operations/routes.py); pixels. */
+interface OperationGraph {
+  width: number;
+  height: number;
+  /** Width and height of every box. */
+  box: [number, number];
+  nodes: OperationNode[];
+  edges: OperationEdge[];
+  note?: string;
+}
+interface OperationNode extends Point {
+  name: string;
+  kind: string;
+  detail: string;
+  /** The name without the prefix that the page shows above the graph. */
+  short?: string;
+  /** Type of the program that the box stands for. */
+  type?: string;
+  /** Of the total, 0..1. */
+  share: number | null;
+  /** Whether the search finds it. */
+  found?: boolean;
+  program: number;
+  variable: number;
+  context: number;
+}
+interface OperationEdge {
+  source: number;
+  target: number;
+  points: [number, number][];
+  /** Against the direction of the layout. */
+  back: boolean;
+  bytes: number;
+  text: string;
+}
+
 /** The selection of the page: keys of the URL. */
 type PageSelection = Record<string, string>;
 /** What popvision.select merges; null and "" remove a key. */

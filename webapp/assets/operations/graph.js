@@ -11,22 +11,36 @@
   const MOST = 4,
     LEAST = 0.05;
 
+  /**
+   * @param {string} name
+   * @param {Record<string, string | number>} attributes
+   * @param {Element} [parent]
+   */
   function make(name, attributes, parent) {
     const element = document.createElementNS(NS, name);
-    for (const [key, value] of Object.entries(attributes || {})) element.setAttribute(key, value);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
     if (parent) parent.appendChild(element);
     return element;
   }
 
-  /* Cut the middle of a name: its end tells operations apart, its beginning says where they are. */
+  /**
+   * Cut the middle of a name: its end tells operations apart, its beginning says where they are.
+   *
+   * @param {string} text
+   * @param {number} most
+   */
   function cut(text, most) {
     if (text.length <= most) return text;
     const tail = Math.ceil(most * 0.6);
     return text.slice(0, most - tail - 1) + "…" + text.slice(-tail);
   }
 
+  /**
+   * @param {OperationEdge} edge
+   * @param {[number, number]} box
+   */
   function path(edge, [width, height]) {
-    const points = edge.points.map((each) => each.slice());
+    const points = edge.points.map(([x, y]) => [x, y]);
     const last = points.length - 1;
     if (edge.back) {
       const [from, to] = [points[0], points[last]];
@@ -44,18 +58,25 @@
     return drawn;
   }
 
+  /** @type {Record<string, string>} */
+  const KINDS = {
+    rest: "not attributed",
+    outside: "left out",
+    more: "operations without a box of their own",
+    input: "variable written by other operations",
+  };
+
+  /** @param {OperationNode} node */
   function spoken(node) {
-    const kind =
-      {
-        rest: "not attributed",
-        outside: "left out",
-        more: "operations without a box of their own",
-        input: "variable made elsewhere",
-      }[node.kind] || node.kind;
+    const kind = KINDS[node.kind] || node.kind;
     return `${node.name}, ${kind}${node.detail ? ", " + node.detail : ""}`;
   }
 
   class Graph {
+    /**
+     * @param {HTMLElement} host
+     * @param {OperationGraph} data
+     */
     constructor(host, data) {
       this.host = host;
       this.data = data;
@@ -97,6 +118,7 @@
       this.svg.remove();
     }
 
+    /** @param {OperationEdge} edge */
     edge(edge) {
       const line = make(
         "path",
@@ -113,6 +135,10 @@
       return line;
     }
 
+    /**
+     * @param {OperationNode} node
+     * @param {number} at
+     */
     node(node, at) {
       const [width, height] = this.data.box;
       const group = make(
@@ -184,6 +210,7 @@
       this.scene.setAttribute("transform", `translate(${left},${top}) scale(${scale})`);
     }
 
+    /** @param {number[]} view */
     moved(view) {
       this.view = view;
       this.draw();
@@ -197,13 +224,21 @@
       }, REST);
     }
 
-    /* What lies at `point` stays there; by default the middle. */
+    /**
+     * What lies at `point` stays there; by default the middle.
+     *
+     * @param {number} factor
+     */
     zoom(factor, point = { x: this.host.clientWidth / 2, y: this.host.clientHeight / 2 }) {
       const [scale, left, top] = this.view;
       const next = Math.max(LEAST, Math.min(MOST, scale * factor));
       this.moved([next, point.x - ((point.x - left) * next) / scale, point.y - ((point.y - top) * next) / scale]);
     }
 
+    /**
+     * @param {number} x
+     * @param {number} y
+     */
     pan(x, y) {
       this.moved([this.view[0], this.view[1] + x, this.view[2] + y]);
     }
@@ -217,10 +252,11 @@
 
     /* ---- choosing ---- */
 
+    /** @param {number} at */
     focus(at) {
-      this.nodes[this.current].setAttribute("tabindex", -1);
+      this.nodes[this.current].setAttribute("tabindex", "-1");
       this.current = at;
-      this.nodes[at].setAttribute("tabindex", 0);
+      this.nodes[at].setAttribute("tabindex", "0");
       this.nodes[at].focus({ preventScroll: true });
       const { x, y } = this.data.nodes[at];
       const [scale, left, top] = this.view;
@@ -232,7 +268,12 @@
       if (dx || dy) this.pan(dx, dy);
     }
 
-    /* The nearest box in a direction; distance to the side counts twice. */
+    /**
+     * The nearest box in a direction; distance to the side counts twice.
+     *
+     * @param {number} dx
+     * @param {number} dy
+     */
     step(dx, dy) {
       const from = this.data.nodes[this.current];
       let best = -1,
@@ -248,6 +289,7 @@
       if (best >= 0) this.focus(best);
     }
 
+    /** @param {number} at */
     choose(at) {
       const node = this.data.nodes[at];
       if (node.program >= 0) popvision.select({ program: node.program });
@@ -256,6 +298,7 @@
         popvision.operations.choose(node.context, node.name);
     }
 
+    /** @param {number | null} at the box whose arrows stand out */
     near(at) {
       this.edges.forEach((line, index) => {
         const edge = this.data.edges[index];
@@ -266,6 +309,7 @@
       this.scene.classList.toggle("some-near", at !== null);
     }
 
+    /** @param {PageSelection} selection */
     follow(selection) {
       this.nodes.forEach((group, at) => {
         const node = this.data.nodes[at];
@@ -283,8 +327,13 @@
     }
   }
 
+  /** @type {Record<string, [number, number]>} */
   const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+  /**
+   * @param {Graph} graph
+   * @param {KeyboardEvent} event
+   */
   function keyDown(graph, event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const step = STEPS[event.key];
@@ -313,7 +362,12 @@
     return box ? Number(box.dataset.at) : null;
   }
 
-  /* A drag moves the drawing, a click chooses a box, a double click opens what it shows. */
+  /**
+   * A drag moves the drawing, a click chooses a box, a double click opens what it shows.
+   *
+   * @param {Graph} graph
+   * @param {Canvas.Listeners} listeners
+   */
   function listen(graph, listeners) {
     const { host } = graph;
     /** @type {number | null} */
@@ -348,25 +402,35 @@
     });
     listeners.on(host, "focusout", () => graph.near(null));
     listeners.on(host, "keydown", (event) => keyDown(graph, event));
-    listeners.on(host.parentElement, "click", (event) => {
-      const button = popvision.closest(event, "[data-ops-zoom]");
-      if (!button) return;
-      if (button.dataset.opsZoom === "fit") graph.reset();
-      else graph.zoom(button.dataset.opsZoom === "in" ? 1.25 : 0.8);
-    });
+    if (host.parentElement)
+      listeners.on(host.parentElement, "click", (event) => {
+        const button = popvision.closest(event, "[data-ops-zoom]");
+        if (!button) return;
+        if (button.dataset.opsZoom === "fit") graph.reset();
+        else graph.zoom(button.dataset.opsZoom === "in" ? 1.25 : 0.8);
+      });
     listeners.add(popvision.onSelect((selection) => graph.follow(selection)));
     listeners.add(() => graph.stop());
   }
 
+  /**
+   * @param {Graph} graph
+   * @param {WheelEvent} event
+   */
   function wheel(graph, event) {
     event.preventDefault();
     graph.zoom(Math.pow(1.0015, -canvas.wheelOf(event).y), canvas.pointIn(event, graph.host));
   }
 
-  /* Fetch and draw; a sentence stands in the place of the graph when there is none. */
+  /**
+   * Fetch and draw; a sentence stands in the place of the graph when there is none.
+   *
+   * @param {HTMLElement} host
+   * @param {Canvas.Listeners} listeners
+   */
   async function show(host, listeners) {
-    const note = host.parentElement.querySelector(".ops-graph-note");
-    const answer = await fetch(host.dataset.opsGraph, { headers: { Accept: "application/json" } });
+    const note = host.parentElement && host.parentElement.querySelector(".ops-graph-note");
+    const answer = await fetch(host.dataset.opsGraph || "", { headers: { Accept: "application/json" } });
     if (!answer.ok) {
       host.textContent = await answer.text();
       host.classList.add("ops-said");

@@ -4,7 +4,12 @@ const operationsPage = (() => {
   "use strict";
   const { select, selection } = popvision;
 
-  /* Select an operation by its debug context, a group by its name prefix. */
+  /**
+   * Select an operation by its debug context, a group by its name prefix.
+   *
+   * @param {number | null | undefined} context
+   * @param {string} name
+   */
   function choose(context, name) {
     const single = context !== null && context !== undefined && context >= 0;
     select({ ops_at: single ? String(context) : null, ops_name: single ? null : name });
@@ -35,10 +40,16 @@ const operationsPage = (() => {
     select({ ops_under: parts.join("/") || null, ops_group: parts.length + 1, ops_at: null, ops_name: now.ops_under });
   }
 
-  /* Menus and switches of the toolbar show the selection. */
+  /**
+   * Menus and switches of the toolbar show the selection.
+   *
+   * @param {HTMLElement} page
+   */
   function followMenus(page) {
+    /** @type {HTMLSelectElement | null} */
     const menu = page.querySelector('select[data-param="ops_group"]');
     const view = selection().ops_view || "";
+    /** @type {HTMLElement | null} */
     const columns = page.querySelector(".toolbar .options");
     if (columns) columns.hidden = view !== "";
     if (menu) menu.value = selection().ops_group || "";
@@ -49,7 +60,8 @@ const operationsPage = (() => {
 
   popvision.mount(".ops-page", (page) => {
     const { add } = popvision.commands;
-    const taken = [
+    const listeners = new popvision.canvas.Listeners();
+    const commands = [
       add({
         title: "Open the selected operation or group",
         key: "o",
@@ -72,7 +84,8 @@ const operationsPage = (() => {
         when: () => Boolean(selection().ops_at || selection().ops_name),
       }),
     ];
-    const click = (event) => {
+    commands.forEach((remove) => listeners.add(remove));
+    listeners.on(page, "click", (event) => {
       const crumb = popvision.closest(event, "[data-ops-under]");
       if (crumb)
         select({
@@ -82,33 +95,31 @@ const operationsPage = (() => {
           ops_name: null,
           ops_open: null,
         });
-    };
-    const twice = (event) => {
+    });
+    listeners.on(page, "dblclick", (event) => {
       if (popvision.closest(event, ".ops-main .ag-row")) open();
-    };
-    page.addEventListener("click", click);
-    page.addEventListener("dblclick", twice);
-    const unfollow = popvision.onSelect(() => followMenus(page));
+    });
+    listeners.add(popvision.onSelect(() => followMenus(page)));
     followMenus(page);
-    return () => {
-      taken.forEach((take) => take());
-      unfollow();
-    };
+    return () => listeners.stop();
   });
 
   popvision.mount(".ops-roof .js-plotly-plot", (plot) => {
-    plot.on("plotly_click", (data) => {
+    plot.on("plotly_click", (/** @type {{ points: { customdata?: [number, string] }[] }} */ data) => {
       const point = data.points.find((each) => each.customdata);
-      if (point) choose(point.customdata[0], point.customdata[1]);
+      if (point && point.customdata) choose(point.customdata[0], point.customdata[1]);
     });
+    return undefined;
   });
 
   window.dash_clientside.operations = {
+    /** @param {Record<string, any>[][] | null} chosen rows of each table */
     rows: (chosen) => {
       const row = (chosen || []).flat().find((each) => each);
       if (row) choose(row.context, row.name);
       return window.dash_clientside.no_update;
     },
+    /** @param {Record<string, any>[][] | null} chosen rows of each table */
     parts: (chosen) => {
       const row = (chosen || []).flat().find((each) => each);
       if (row && row.id !== undefined) select({ program: row.id });

@@ -12,6 +12,11 @@
     ["Received", "bytes"],
   ];
 
+  /**
+   * @param {string} tag
+   * @param {string} className
+   * @param {string} [text]
+   */
   function make(tag, className, text) {
     const element = document.createElement(tag);
     element.className = className;
@@ -20,15 +25,16 @@
   }
 
   class SourceFile {
+    /** @param {HTMLElement} box */
     constructor(box) {
       this.box = box;
-      this.scroller = box.querySelector(".code-scroll");
-      this.head = box.querySelector(".code-head");
-      this.space = box.querySelector(".code-space");
-      this.live = box.querySelector(".code-live");
-      this.problem = box.querySelector(".code-problem");
+      this.scroller = popvision.part(".code-scroll", box);
+      this.head = popvision.part(".code-head", box);
+      this.space = popvision.part(".code-space", box);
+      this.live = popvision.part(".code-live", box);
+      this.problem = popvision.part(".code-problem", box);
       this.turn = 0;
-      this.file = box.dataset.file;
+      this.file = box.dataset.file || "";
       this.metric = 0;
       /** @type {number[]} maxima of the columns */
       this.largest = [];
@@ -41,7 +47,9 @@
       this.requested = new Set();
       /** @type {any} */
       this.data = null;
+      /** @type {number[] | null} lines of the source by row; null when rows are its lines */
       this.source = null;
+      /** @type {number[] | null} lines of the target by row, 0 where it has none */
       this.target = null;
       this.vs = popvision.selection().vs;
       this.cursor = 0;
@@ -53,6 +61,10 @@
       listeners.onResize(this.scroller, () => this.draw());
       listeners.on(document, "click", (event) => this.chooseFile(event));
       listeners.on(document, "keydown", (event) => this.pageKey(event));
+      /**
+       * @param {string} title
+       * @param {() => void} run
+       */
       const command = (title, run) => listeners.add(popvision.commands.add({ title, run, group: "Source" }));
       command("Next line with figures", () => this.step(1));
       command("Previous line with figures", () => this.step(-1));
@@ -74,7 +86,7 @@
       const files = Array.from(popvision.all("[data-file]"), (each) => each.dataset.file);
       this.file = files.includes(selection.src_file)
         ? selection.src_file
-        : this.box.dataset.file; /* the URL may name a file of another report */
+        : this.box.dataset.file || ""; /* the URL may name a file of another report */
       const query = new URLSearchParams({ file: this.file });
       if (selection.ipu) query.set("ipu", selection.ipu);
       if (selection.vs) query.set("vs", selection.vs);
@@ -109,7 +121,7 @@
         (row) => this.figuresOf(row, 0) || this.figuresOf(row, 1),
       );
       this.space.style.height = this.count * ROW + "px";
-      this.scroller.setAttribute("aria-rowcount", this.count + 1);
+      this.scroller.setAttribute("aria-rowcount", String(this.count + 1));
       this.drawHead();
       for (const item of popvision.all(".source-files [data-file]")) {
         item.setAttribute("aria-current", item.dataset.file === this.file ? "true" : "false");
@@ -117,16 +129,25 @@
       this.follow(true);
     }
 
+    /**
+     * @param {number} row
+     * @param {number} side
+     */
     lineOf(row, side) {
       if (!side) return this.source ? this.source[row] : row + 1;
       return this.target ? this.target[row] : 0;
     }
 
+    /**
+     * @param {number} row
+     * @param {number} side
+     */
     figuresOf(row, side) {
       const line = this.lineOf(row, side);
       return line ? (side ? this.data.target_figures : this.data.figures)[line] : undefined;
     }
 
+    /** @param {number} line */
     rowOfLine(line) {
       if (!this.source) return line - 1;
       const row = this.source.indexOf(line);
@@ -162,13 +183,14 @@
       for (let block = Math.floor(first / BLOCK); block * BLOCK < last; block++) this.want(block);
     }
 
+    /** @param {number} row */
     rowElement(row) {
       const line = make("div", "code-row");
       line.id = "code-row-" + row;
-      line.dataset.row = row;
+      line.dataset.row = String(row);
       line.style.top = row * ROW + "px";
       line.setAttribute("role", "row");
-      line.setAttribute("aria-rowindex", row + 2);
+      line.setAttribute("aria-rowindex", String(row + 2));
       const number = this.lineOf(row, 0);
       const selected = number && String(number) === popvision.selection().src_line;
       line.setAttribute("aria-selected", selected ? "true" : "false");
@@ -183,6 +205,10 @@
       return line;
     }
 
+    /**
+     * @param {number} row
+     * @param {{ kind: string, column: number, side: number }} place
+     */
     figure(row, { kind, column, side }) {
       const cell = make("div", "code-figure");
       const values = [0, 1].map((each) => (this.figuresOf(row, each) || [])[column]);
@@ -199,7 +225,8 @@
       cell.textContent = popvision.format(value, kind);
       if (value === 0) cell.classList.add("zero");
       if (value === null) return cell;
-      const total = Number(this.box.dataset[side ? "targetTotals" : "totals"].split(",")[column]);
+      const totals = this.box.dataset[side ? "targetTotals" : "totals"] || "";
+      const total = Number(totals.split(",")[column]);
       cell.style.setProperty("--share", ((100 * value) / this.largest[column]).toFixed(1) + "%");
       cell.title =
         value.toLocaleString("en-US") +
@@ -214,6 +241,7 @@
       return cell;
     }
 
+    /** @param {number} block */
     async want(block) {
       if (this.requested.has(block)) return;
       this.requested.add(block);
@@ -223,10 +251,13 @@
       query.set("count", String(BLOCK));
       const answer = await fetch("/data/" + this.box.dataset.key + "/source/text?" + query);
       if (!answer.ok || turn !== this.turn) return;
-      (await answer.json()).forEach((text, place) => this.texts.set(block * BLOCK + place, text));
+      /** @type {string[]} */
+      const lines = await answer.json();
+      lines.forEach((text, place) => this.texts.set(block * BLOCK + place, text));
       this.draw();
     }
 
+    /** @param {Patch} patch */
     changed(patch) {
       if (popvision.selection().vs !== this.vs) return; /* the shell draws the page anew */
       if ("src_file" in patch || "ipu" in patch || "src_metric" in patch) {
@@ -236,7 +267,11 @@
       if ("src_line" in patch) this.follow(false);
     }
 
-    /* Show the selected line, or the costliest of the file when the page opens without one. */
+    /**
+     * Show the selected line, or the costliest of the file when the page opens without one.
+     *
+     * @param {boolean} opening
+     */
     follow(opening) {
       const line = Number(popvision.selection().src_line || 0);
       let row = line ? this.rowOfLine(line) : -1;
@@ -251,6 +286,10 @@
       else this.draw();
     }
 
+    /**
+     * @param {number} row
+     * @param {boolean} align
+     */
     moveTo(row, align) {
       this.cursor = Math.max(0, Math.min(this.count - 1, row));
       const at = this.cursor * ROW;
@@ -279,6 +318,7 @@
       this.draw();
     }
 
+    /** @param {MouseEvent} event */
     click(event) {
       const line = popvision.closest(event, ".code-row");
       if (!line || String(window.getSelection()).length) return;
@@ -286,6 +326,7 @@
       this.choose();
     }
 
+    /** @param {MouseEvent} event */
     chooseFile(event) {
       const item = popvision.closest(event, ".source-files [data-file]");
       if (item) {
@@ -294,7 +335,11 @@
       }
     }
 
-    /* Move to the next or previous line with figures, round the end of the file. */
+    /**
+     * Move to the next or previous line with figures, round the end of the file.
+     *
+     * @param {number} direction
+     */
     step(direction) {
       if (!this.hot.length) return;
       const next =
@@ -303,7 +348,7 @@
     }
 
     /* Keys of the page, wherever the focus is. */
-    pageKey(event) {
+    pageKey(/** @type {KeyboardEvent} */ event) {
       if (event.defaultPrevented || popvision.isTyping(event.target) || document.querySelector("dialog[open]")) return;
       const meaning = popvision.keyOf(event);
       if (meaning !== "next" && meaning !== "previous") return;
@@ -311,9 +356,10 @@
       this.step(meaning === "next" ? 1 : -1);
     }
 
-    key(event) {
+    key(/** @type {KeyboardEvent} */ event) {
       if (event.ctrlKey || event.metaKey || event.altKey || !this.count) return;
       const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 2);
+      /** @type {Record<string, number>} */
       const moves = {
         ArrowDown: this.cursor + 1,
         ArrowUp: this.cursor - 1,
