@@ -17,7 +17,8 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof programsLine &
     typeof programsRows &
     typeof programsSearch &
-    typeof programsTexts;
+    typeof programsTexts &
+    typeof programsTree;
   operations: typeof operationsPage;
   exchange: typeof exchangeAxes &
     typeof exchangeBars &
@@ -139,6 +140,21 @@ interface PositionPlot {
   fit?: [number, number] | null;
   /** Facts of a heat map in the place of the plot (liveness/heat.js). */
   heat?: any;
+}
+
+/** A row of the program tree (webapp/graph_analyser/programs/routes.py); figures are null where not recorded. */
+interface ProgramFigures {
+  [field: string]: any;
+}
+interface ProgramLine extends ProgramFigures {
+  key: string;
+  id: number;
+  name: string;
+  note: string;
+  /** Whether codelets without an estimate are part of its cycles. */
+  guess?: boolean;
+  in_source?: boolean;
+  target?: ProgramFigures | null;
 }
 
 /** The graph of operations, placed by the server (webapp/graph_analyser/operations/routes.py); pixels. */

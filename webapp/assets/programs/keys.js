@@ -3,6 +3,10 @@
 const programsKeys = (() => {
   "use strict";
 
+  /**
+   * @param {InstanceType<typeof popvision.programs.ProgramTree>} tree
+   * @param {KeyboardEvent} event
+   */
   function searchKey(tree, event) {
     const inBox = popvision.closest(event, '[data-param="pt_search"]');
     if (inBox && event.key === "Enter") {
@@ -20,6 +24,10 @@ const programsKeys = (() => {
     tree.step(meaning === "next" ? 1 : -1);
   }
 
+  /**
+   * @param {InstanceType<typeof popvision.programs.ProgramTree>} tree
+   * @param {MouseEvent} event
+   */
   function click(tree, event) {
     const line = popvision.closest(event, ".tree-row");
     if (!line) return;
@@ -28,9 +36,14 @@ const programsKeys = (() => {
     else tree.choose(row);
   }
 
+  /**
+   * @param {InstanceType<typeof popvision.programs.ProgramTree>} tree
+   * @param {KeyboardEvent} event
+   */
   function key(tree, event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !tree.shown.length) return;
     const page = Math.max(1, Math.floor(tree.scroller.clientHeight / popvision.programs.ROW) - 2);
+    /** @type {Record<string, number>} */
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in moves) tree.moveBy(moves[event.key]);
     else if (event.key === "ArrowRight") right(tree);
@@ -45,12 +58,14 @@ const programsKeys = (() => {
     event.stopPropagation();
   }
 
+  /** @param {InstanceType<typeof popvision.programs.ProgramTree>} tree */
   function right(tree) {
     if (!tree.rows.isParent(tree.cursor)) return;
     if (tree.rows.isClosed(tree.cursor)) tree.fold(tree.cursor, false);
     else tree.moveTo(tree.cursor + 1, false);
   }
 
+  /** @param {InstanceType<typeof popvision.programs.ProgramTree>} tree */
   function left(tree) {
     if (tree.rows.isParent(tree.cursor) && !tree.rows.isClosed(tree.cursor)) {
       tree.fold(tree.cursor, true);
@@ -60,6 +75,10 @@ const programsKeys = (() => {
     if (up >= 0) tree.moveTo(up, false);
   }
 
+  /**
+   * @param {InstanceType<typeof popvision.programs.ProgramTree>} tree
+   * @param {MouseEvent} event
+   */
   function command(tree, event) {
     const button = popvision.closest(event, "[data-tree]");
     if (button && tree.rows.n) {

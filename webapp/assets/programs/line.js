@@ -4,6 +4,7 @@ const programsLine = (() => {
   "use strict";
   const ROW = 22;
 
+  /** @type {Record<string, string>} */
   const KINDS = {
     self: "cycles",
     total: "cycles",
@@ -14,7 +15,8 @@ const programsLine = (() => {
     trips: "integer",
     sent: "bytes",
   };
-  const WHOLE = {
+  /** @type {Record<string, string>} how the share of each figure is computed */
+  const SHARES = {
     self: "self cycles / total device cycles",
     total: "total cycles / total device cycles",
     received: "bytes / all bytes received",
@@ -23,6 +25,11 @@ const programsLine = (() => {
     code: "bytes / exchange and control code of all programs",
   };
 
+  /**
+   * @param {string} tag
+   * @param {string} className
+   * @param {string} [text]
+   */
   function make(tag, className, text) {
     const element = document.createElement(tag);
     element.className = className;
@@ -30,8 +37,17 @@ const programsLine = (() => {
     return element;
   }
 
-  const known = (value) => value !== null && value !== undefined;
+  /**
+   * @param {unknown} value
+   * @returns {value is number}
+   */
+  const known = (value) => typeof value === "number";
 
+  /**
+   * @param {string} field
+   * @param {ProgramLine | undefined} text
+   * @param {Record<string, number>} totals
+   */
   function cellElement(field, text, totals) {
     const value = text ? text[field] : undefined;
     const cell = make("div", "tree-cell tree-" + field, text ? popvision.format(value, KINDS[field]) : "");
@@ -39,14 +55,14 @@ const programsLine = (() => {
     if (!text) return cell;
     if (value === 0) cell.classList.add("zero");
     if (!known(value)) {
-      cell.title = "The report does not say";
+      cell.title = "Not recorded in this report";
       return cell;
     }
     const total = totals[field];
-    const share = total > 0 && WHOLE[field] ? (100 * value) / total : null;
+    const share = total > 0 && SHARES[field] ? (100 * value) / total : null;
     const unit = KINDS[field] === "bytes" ? " B" : KINDS[field] === "cycles" ? " cycles" : "";
     cell.title =
-      value.toLocaleString("en-US") + unit + (share === null ? "" : "; " + share.toFixed(2) + " % = " + WHOLE[field]);
+      value.toLocaleString("en-US") + unit + (share === null ? "" : "; " + share.toFixed(2) + " % = " + SHARES[field]);
     if (share !== null) cell.style.setProperty("--share", Math.min(100, share).toFixed(2) + "%");
     if (field === "self" && text.guess) {
       cell.classList.add("guess");
@@ -55,8 +71,17 @@ const programsLine = (() => {
     return cell;
   }
 
-  /* Source, target, difference and relative change of one figure. */
+  /**
+   * Source, target, difference and relative change of one figure.
+   *
+   * @param {string} field
+   * @param {ProgramLine | undefined} text
+   */
   function differenceCells(field, text) {
+    /**
+     * @param {string} name
+     * @param {string} shown
+     */
     const cell = (name, shown) => {
       const element = make("div", "tree-cell tree-" + name, shown);
       element.setAttribute("role", "gridcell");
@@ -84,6 +109,11 @@ const programsLine = (() => {
     return cells;
   }
 
+  /**
+   * @param {InstanceType<typeof popvision.programs.ProgramTree>} tree
+   * @param {number} row
+   * @param {ProgramLine | undefined} text
+   */
   function nameElement(tree, row, text) {
     const { rows, types, families } = tree;
     const name = make("div", "tree-name");
@@ -102,6 +132,11 @@ const programsLine = (() => {
     return name;
   }
 
+  /**
+   * @param {InstanceType<typeof popvision.programs.ProgramTree>} tree
+   * @param {number} row
+   * @param {number} at
+   */
   function lineElement(tree, row, at) {
     const { rows } = tree;
     const text = tree.texts.get(rows.key(row));
@@ -109,10 +144,10 @@ const programsLine = (() => {
     const line = make("div", "tree-row");
     line.id = "tree-row-" + row;
     line.style.top = at * ROW + "px";
-    line.dataset.row = row;
+    line.dataset.row = String(row);
     line.setAttribute("role", "row");
-    line.setAttribute("aria-rowindex", at + 2);
-    line.setAttribute("aria-level", rows.depth[row] + 1);
+    line.setAttribute("aria-rowindex", String(at + 2));
+    line.setAttribute("aria-level", String(rows.depth[row] + 1));
     line.setAttribute("aria-selected", selected ? "true" : "false");
     if (rows.isParent(row)) line.setAttribute("aria-expanded", rows.isClosed(row) ? "false" : "true");
     if (row === tree.cursor) line.classList.add("cursor");

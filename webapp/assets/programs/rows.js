@@ -9,7 +9,12 @@ const programsRows = (() => {
   const SMALL = 400;
 
   class TreeRows {
-    /* `compares`: the answer has a column of target programs too. */
+    /**
+     * `compares`: the answer has a column of target programs too.
+     *
+     * @param {ArrayBuffer} data
+     * @param {boolean} compares
+     */
     constructor(data, compares) {
       const n = new Uint32Array(data, 0, 1)[0];
       this.n = n;
@@ -20,42 +25,56 @@ const programsRows = (() => {
       this.type = new Uint8Array(data, at + 2 * n, n);
       this.size = this.sizes();
       this.base = Infinity;
+      /** @type {Set<number>} rows whose fold differs from the base depth's */
       this.changed = new Set();
     }
 
     sizes() {
       const size = new Uint32Array(this.n);
+      /** @type {number[]} the row and its ancestors */
       const path = [];
       for (let row = 0; row <= this.n; row++) {
         const depth = row < this.n ? this.depth[row] : -1;
-        while (path.length && this.depth[path[path.length - 1]] >= depth) {
-          const closed = path.pop();
-          size[closed] = row - closed;
+        for (let top = path.at(-1); top !== undefined && this.depth[top] >= depth; top = path.at(-1)) {
+          size[top] = row - top;
+          path.pop();
         }
         path.push(row);
       }
       return size;
     }
 
+    /** @param {number} row */
     key(row) {
+      /** @param {number} program */
       const text = (program) => (program === NONE ? "" : String(program));
       return text(this.program[row]) + "-" + (this.other ? text(this.other[row]) : "");
     }
 
-    /* 0 in both, 1 only in the source, 2 only in the target. */
+    /**
+     * 0 in both, 1 only in the source, 2 only in the target.
+     *
+     * @param {number} row
+     */
     side(row) {
       if (!this.other) return 0;
       return this.program[row] === NONE ? 2 : this.other[row] === NONE ? 1 : 0;
     }
 
+    /** @param {number} row */
     isParent(row) {
       return this.size[row] > 1;
     }
 
+    /** @param {number} row */
     isClosed(row) {
       return this.isParent(row) && this.depth[row] >= this.base !== this.changed.has(row);
     }
 
+    /**
+     * @param {number} row
+     * @param {boolean} closed
+     */
     setClosed(row, closed) {
       if (!this.isParent(row) || this.isClosed(row) === closed) return false;
       if (!this.changed.delete(row)) this.changed.add(row);
@@ -73,17 +92,20 @@ const programsRows = (() => {
       return rows.subarray(0, count);
     }
 
+    /** @param {number} row */
     parentOf(row) {
       for (let up = row - 1; up >= 0; up--) if (this.depth[up] < this.depth[row]) return up;
       return -1;
     }
 
+    /** @param {number} row */
     openAbove(row) {
       let opened = false;
       for (let up = this.parentOf(row); up >= 0; up = this.parentOf(up)) opened = this.setClosed(up, false) || opened;
       return opened;
     }
 
+    /** @param {number} depth */
     foldTo(depth) {
       this.base = depth;
       this.changed.clear();
@@ -98,6 +120,7 @@ const programsRows = (() => {
       this.foldTo(depth);
     }
 
+    /** @param {number} depth */
     countTo(depth) {
       let count = 0;
       for (let row = 0; row < this.n; row++) if (this.depth[row] <= depth) count += 1;
@@ -110,6 +133,7 @@ const programsRows = (() => {
       return [base, ...Array.from(this.changed).sort((a, b) => a - b)].join(".");
     }
 
+    /** @param {string | undefined} text */
     read(text) {
       const match = /^(a|\d{1,4})((\.\d{1,9})*)$/.exec(text || "");
       if (!match) {
@@ -122,6 +146,7 @@ const programsRows = (() => {
       }
     }
 
+    /** @param {number} program */
     rowOf(program) {
       return this.program.indexOf(program);
     }

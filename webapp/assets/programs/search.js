@@ -5,16 +5,24 @@ const programsSearch = (() => {
   const grouped = new Intl.NumberFormat("en-US");
 
   class TreeSearch {
+    /** @param {Element | null} status */
     constructor(status) {
       this.status = status;
-      this.set("", new Uint32Array(0));
+      this.text = "";
+      /** @type {Uint32Array} */
+      this.rows = new Uint32Array(0);
     }
 
+    /**
+     * @param {string} text
+     * @param {Uint32Array} rows
+     */
     set(text, rows) {
       this.text = text;
       this.rows = rows;
     }
 
+    /** @param {number} row */
     place(row) {
       let low = 0;
       let high = this.rows.length;
@@ -26,11 +34,17 @@ const programsSearch = (() => {
       return low;
     }
 
+    /** @param {number} row */
     has(row) {
       return this.rows[this.place(row)] === row;
     }
 
-    /* The match at or after a row (0), after it (1) or before it (-1), round the end; -1 without matches. */
+    /**
+     * The match at or after a row (0), after it (1) or before it (-1), round the end; -1 without matches.
+     *
+     * @param {number} row
+     * @param {number} direction
+     */
     next(row, direction) {
       const n = this.rows.length;
       if (!n) return -1;
@@ -40,6 +54,7 @@ const programsSearch = (() => {
       return this.rows[after % n];
     }
 
+    /** @param {number} row */
     say(row) {
       if (!this.status) return;
       const n = this.rows.length;

@@ -6,6 +6,11 @@ const programsTexts = (() => {
   const AT_ONCE = 400;
 
   class TreeTexts {
+    /**
+     * @param {string} base
+     * @param {() => URLSearchParams} query
+     * @param {() => void} arrived
+     */
     constructor(base, query, arrived) {
       this.base = base;
       this.query = query;
@@ -14,8 +19,9 @@ const programsTexts = (() => {
       this.timer = 0;
       /** @type {string[]} the keys of the latest call of want() */
       this.wanted = [];
-      /** @type {Map<string, any>} */
+      /** @type {Map<string, ProgramLine>} */
       this.texts = new Map();
+      /** @type {Record<string, number>} */
       this.totals = {};
     }
 
@@ -25,10 +31,12 @@ const programsTexts = (() => {
       this.totals = {};
     }
 
+    /** @param {string} key */
     get(key) {
       return this.texts.get(key);
     }
 
+    /** @param {string[]} keys */
     want(keys) {
       this.wanted = keys;
       if (this.timer) return;
@@ -38,6 +46,7 @@ const programsTexts = (() => {
       }, DELAY);
     }
 
+    /** @param {string[]} keys */
     async ask(keys) {
       const turn = this.turn;
       const query = this.query();

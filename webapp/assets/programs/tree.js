@@ -2,7 +2,7 @@
 /* Program tree as a virtual list: only the rows on the screen are elements. The shape of the whole tree comes
    once (rows.js), names and figures in small blocks (texts.js). line.js draws a row, search.js holds the matches,
    keys.js takes input. */
-(() => {
+const programsTree = (() => {
   "use strict";
   const { TreeRows, TreeTexts, TreeSearch, lineElement, treeKeys, ROW, NONE } = popvision.programs;
   const COLUMNS = {
@@ -17,14 +17,14 @@
   };
 
   class ProgramTree {
+    /** @param {HTMLElement} box */
     constructor(box) {
       this.box = box;
       this.base = "/data/" + box.dataset.key + "/program_tree/";
-      this.types = JSON.parse(box.dataset.types);
-      this.families = JSON.parse(box.dataset.families);
-      this.scroller = box.querySelector(".tree-scroll");
-      this.space = box.querySelector(".tree-space");
-      this.live = box.querySelector(".tree-live");
+      this.types = JSON.parse(box.dataset.types || "[]");
+      this.families = JSON.parse(box.dataset.families || "[]");
+      this.scroller = popvision.part(".tree-scroll", box);
+      this.space = popvision.part(".tree-space", box);
       this.note = document.querySelector(".tree-related");
       this.texts = new TreeTexts(
         this.base,
@@ -32,6 +32,7 @@
         () => this.draw(),
       );
       this.matches = new TreeSearch(document.querySelector(".tree-status"));
+      /** @type {Set<number>} programs related to the selected one */
       this.related = new Set();
       this.cursor = 0;
       this.turn = 0;
@@ -40,42 +41,44 @@
       /** rows that no closed row hides, ascending */
       this.shown = new Uint32Array(0);
       this.vs = popvision.selection().vs;
-      /** @type {(() => void)[]} */
-      this.stops = [];
+      this.listeners = new popvision.canvas.Listeners();
       this.listen();
       this.hideColumns();
       this.load();
     }
 
     listen() {
-      const on = (target, name, handler) => {
-        target.addEventListener(name, handler);
-        this.stops.push(() => target.removeEventListener(name, handler));
-      };
-      this.stops.push(popvision.onSelect((selection, patch) => this.changed(selection, patch)));
-      on(this.scroller, "scroll", () => this.draw());
-      on(this.scroller, "keydown", (event) => treeKeys.key(this, event));
-      on(this.space, "click", (event) => treeKeys.click(this, event));
-      on(document, "click", (event) => treeKeys.command(this, event));
-      on(document, "keydown", (event) => treeKeys.searchKey(this, event));
-      const command = (title, run) => this.stops.push(popvision.commands.add({ title, run, group: "Program Tree" }));
+      const { listeners } = this;
+      listeners.add(popvision.onSelect((selection, patch) => this.changed(selection, patch)));
+      listeners.on(this.scroller, "scroll", () => this.draw());
+      listeners.on(this.scroller, "keydown", (event) => treeKeys.key(this, event));
+      listeners.on(this.space, "click", (event) => treeKeys.click(this, event));
+      listeners.on(document, "click", (event) => treeKeys.command(this, event));
+      listeners.on(document, "keydown", (event) => treeKeys.searchKey(this, event));
+      listeners.onResize(this.scroller, () => this.draw());
+      /**
+       * @param {string} title
+       * @param {() => void} run
+       */
+      const command = (title, run) => listeners.add(popvision.commands.add({ title, run, group: "Program Tree" }));
       command("Open everything in the tree", () => this.foldTo(Infinity));
       command("Fold the tree to its first level", () => this.foldTo(1));
       command("Next match or program", () => this.step(1));
       command("Previous match or program", () => this.step(-1));
-      const observer = new ResizeObserver(() => this.draw());
-      observer.observe(this.scroller);
-      this.stops.push(() => observer.disconnect());
     }
 
     stop() {
-      this.stops.forEach((stop) => stop());
+      this.listeners.stop();
     }
 
     metric() {
       return popvision.selection().pt_metric || "total";
     }
 
+    /**
+     * @param {Record<string, string>} own
+     * @param {string[]} shared
+     */
     query(own, shared) {
       const selection = popvision.selection();
       const query = new URLSearchParams(own);
@@ -83,6 +86,7 @@
       return query;
     }
 
+    /** @param {string} path */
     async fetchArray(path) {
       const answer = await fetch(this.base + path);
       if (!answer.ok) throw new Error(await answer.text());
@@ -96,7 +100,7 @@
       this.root = Number(selection.pt_root !== undefined ? selection.pt_root : this.box.dataset.root);
       this.markRoot();
       try {
-        const data = await this.fetchArray("tree?" + this.query({ root: this.root }, ["vs"]));
+        const data = await this.fetchArray("tree?" + this.query({ root: String(this.root) }, ["vs"]));
         if (turn !== this.turn) return;
         this.rows = new TreeRows(data, Boolean(selection.vs) && this.box.dataset.compares === "yes");
       } catch (problem) {
@@ -116,10 +120,11 @@
     layout() {
       this.shown = this.rows.shown();
       this.space.style.height = this.shown.length * ROW + "px";
-      this.scroller.setAttribute("aria-rowcount", this.shown.length + 1);
+      this.scroller.setAttribute("aria-rowcount", String(this.shown.length + 1));
       this.draw();
     }
 
+    /** @param {number} row */
     indexOf(row) {
       let low = 0;
       let high = this.shown.length;
@@ -131,6 +136,10 @@
       return this.shown[low] === row ? low : -1;
     }
 
+    /**
+     * @param {number} row
+     * @param {boolean} align
+     */
     moveTo(row, align) {
       if (this.rows.openAbove(row)) this.layout();
       this.cursor = row;
@@ -164,6 +173,7 @@
 
     hideColumns() {
       const page = this.box.closest(".view");
+      if (!page) return;
       const selection = popvision.selection();
       for (const [name, shown] of Object.entries(COLUMNS)) {
         const value = selection["pt_" + name];
@@ -173,12 +183,17 @@
 
     /* ---- selection ---- */
 
+    /** @param {number} row */
     choose(row) {
       this.cursor = row;
       if (this.rows.program[row] !== NONE) popvision.select({ program: String(this.rows.program[row]) });
       this.draw();
     }
 
+    /**
+     * @param {PageSelection} selection
+     * @param {Patch} patch
+     */
     async changed(selection, patch) {
       if (selection.vs !== this.vs) return; /* the shell draws the page anew */
       this.hideColumns();
@@ -192,7 +207,12 @@
       this.draw();
     }
 
-    /* Mark related programs; show the selected one when it is not on the screen. */
+    /**
+     * Mark related programs; show the selected one when it is not on the screen.
+     *
+     * @param {string | undefined} program
+     * @param {boolean} align
+     */
     async follow(program, align) {
       this.related = new Set();
       this.sayRelated(null);
@@ -206,7 +226,7 @@
         if (row >= 0) this.moveTo(row, align);
       }
       try {
-        const query = this.query({ program: id, rule: popvision.selection().pt_layer || "" }, []);
+        const query = this.query({ program: String(id), rule: popvision.selection().pt_layer || "" }, []);
         const related = new Uint32Array(await this.fetchArray("related?" + query));
         if (popvision.selection().program !== program) return;
         this.related = new Set(related);
@@ -217,9 +237,10 @@
       this.draw();
     }
 
+    /** @param {number | null} count */
     sayRelated(count) {
       if (!this.note) return;
-      this.note.textContent = count === null || count < 2 ? "" : count.toLocaleString("en-US") + " related";
+      this.note.textContent = count !== null && count > 1 ? count.toLocaleString("en-US") + " related" : "";
     }
 
     markRoot() {
@@ -230,11 +251,17 @@
 
     /* ---- search ---- */
 
+    /**
+     * @param {string} text
+     * @param {boolean} jump
+     */
     async search(text, jump) {
       let rows = new Uint32Array(0);
       if (text.trim()) {
         try {
-          rows = new Uint32Array(await this.fetchArray("find?" + this.query({ root: this.root, text }, ["vs"])));
+          rows = new Uint32Array(
+            await this.fetchArray("find?" + this.query({ root: String(this.root), text }, ["vs"])),
+          );
         } catch (problem) {
           popvision.notice(problem.message);
         }
@@ -247,7 +274,11 @@
       }
     }
 
-    /* The next or previous match; without a search the next or previous row that is shown. */
+    /**
+     * The next or previous match; without a search the next or previous row that is shown.
+     *
+     * @param {number} direction
+     */
     step(direction) {
       if (!this.shown.length) return;
       const row = this.matches.next(this.cursor, direction);
@@ -255,6 +286,7 @@
       else if (!this.matches.text.trim()) this.moveBy(direction);
     }
 
+    /** @param {number} count */
     moveBy(count) {
       const at = Math.max(0, this.indexOf(this.cursor)) + count;
       this.moveTo(this.shown[Math.min(this.shown.length - 1, Math.max(0, at))], false);
@@ -262,6 +294,10 @@
 
     /* ---- folding ---- */
 
+    /**
+     * @param {number} row
+     * @param {boolean} closed
+     */
     fold(row, closed) {
       if (this.rows.setClosed(row, closed)) this.folded();
     }
@@ -274,12 +310,14 @@
       popvision.select({ pt_fold: this.rows.write() });
     }
 
+    /** @param {number} depth */
     foldTo(depth) {
       if (!this.rows.n) return;
       this.rows.foldTo(depth);
       this.folded();
     }
 
+    /** @param {number} row */
     openBelow(row) {
       for (let below = row; below < row + this.rows.size[row]; below++) this.rows.setClosed(below, false);
       this.folded();
@@ -290,4 +328,7 @@
     const tree = new ProgramTree(box);
     return () => tree.stop();
   });
+
+  return { ProgramTree };
 })();
+Object.assign(popvision.programs, programsTree);

@@ -106,8 +106,8 @@ def _flops(source: ReportSource, target: ReportSource, state: LivenessState) -> 
     flops = flops_pair(source, target, state.indices[0], state.by)
     columns, frame = figure_columns(flops, {"name": {"flex": 3}}), figure_frame(flops)
     note = (
-        f"{_first_only(source, target, state)} One execution over all tiles. A dash means that the report does not "
-        "know: compile with profiler.includeFlopEstimates=true, and codelets must offer an estimate."
+        f"{_first_only(source, target, state)} One execution over all tiles. A dash means that it is not "
+        "recorded: compile with profiler.includeFlopEstimates=true, and codelets must offer an estimate."
     )
     table = data_table("live-flops", frame, columns, name="liveness-flops", height="100%", filter_box=False)
     return _framed([], note, table)
