@@ -170,7 +170,7 @@ def window(source: ReportSource, begin: int = 0, end: int | None = None, ipu: in
         source,
         {
             "phase": list(PHASES),
-            "tile_cycles": [figures.tile_cycles[each] for each in PHASES],
+            "tile_cycles": [figures.recorded_cycles(each) for each in PHASES],
             "time_share": [figures.share(each) for each in PHASES],
         },
         steps=figures.steps,

@@ -4,7 +4,9 @@ Every figure is exact over the half-open window [begin, end) (`window_steps`). N
 only the types in `hidden`.
 
     share of a phase     = tile cycles of the phase / (tiles x window); a run's tail, where a tile has nothing left to
-                           do, counts as sync, so the shares add up to 1. With hidden types: / tile cycles of the others
+                           do, counts as sync, so the shares add up to 1. With hidden types: / that of the others.
+                           Where hardware did not count some phases (`phases_unknown`), cycles without a step are "not
+                           recorded", not sync
     tile utilisation     = tile cycles of compute, internal and global exchange and StreamCopyMid / the same
     tile balance         = sum over the window's compute steps of the mean over all tiles of their cycles
                            / sum over the same steps of the maximum; for one step, mean / max
@@ -24,9 +26,9 @@ import numpy as np
 from popvision.analysis.execution.raster import ArrayReader
 from popvision.analysis.execution.timeline import NOT_DRAWN, PHASE, PHASES, Timeline, run_bars, timeline
 from popvision.analysis.execution.window_steps import WindowSteps, window_steps
-from popvision.analysis.report.tile_knowledge import tiles_unknown
+from popvision.analysis.report.tile_knowledge import phases_unknown, tiles_unknown
 from popvision.arrays import BoolArray, UInt8Array
-from popvision.formats.profile.model import PROGRAM_TYPES
+from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -78,16 +80,18 @@ class WindowFigures:
     compute_max: int  #: sum over compute steps of the maximum over tiles
     transfers: dict[str, Transfer]  #: by the names of MOVERS
     streams: dict[str, Transfer]  #: "stream copy" split by DESTINATIONS; those that occur
+    unrecorded: int = 0  #: tile cycles without a step in a report that did not record some phases; the tail among them
+    unknown: frozenset[str] = frozenset()  #: the phases that were not recorded (`phases_unknown`)
     of_tiles: bool = True  #: False: from flat bars, the report does not know its tiles
 
     @property
     def all_cycles(self) -> int:
         """Tile cycles that shares refer to: tiles x length, less what is hidden."""
-        return sum(self.tile_cycles.values())
+        return sum(self.tile_cycles.values()) + self.unrecorded
 
     @property
     def tile_cycles(self) -> dict[str, int]:
-        """Tile cycles by phase, the tail among sync."""
+        """Tile cycles by phase, the tail among sync; 0 for phases that were not recorded."""
         phases = dict.fromkeys(PHASES, 0)
         for name, cycles in self.by_type.items():
             row = int(PHASE[PROGRAM_TYPES.index(name)])
@@ -105,12 +109,18 @@ class WindowFigures:
     def useful(self) -> int:
         return sum(cycles for name, cycles in self.by_type.items() if _USEFUL[PROGRAM_TYPES.index(name)])
 
+    def recorded_cycles(self, phase: str) -> int | None:
+        """Tile cycles of a phase, None where it was not recorded."""
+        return None if phase in self.unknown else self.tile_cycles[phase]
+
     def share(self, phase: str) -> float | None:
+        if phase in self.unknown:
+            return None
         return self.tile_cycles[phase] / self.all_cycles if self.all_cycles else None
 
     @property
     def utilisation(self) -> float | None:
-        if not self.of_tiles:
+        if not self.of_tiles or self.unknown:
             return None
         return self.useful / self.all_cycles if self.all_cycles else None
 
@@ -134,8 +144,15 @@ def window_figures(source: ReportSource, ipu: int, begin: int, end: int, hidden:
     window = min(max(begin, 0), total), min(max(end, 0), total)
     steps = timeline(source, ipu)
     if tiles_unknown(source):
-        return flat_figures(steps, *window, hidden, destinations(source))
-    return figures_of(steps, source.reader, *window, hidden, destinations(source))
+        figures = flat_figures(steps, *window, hidden, destinations(source))
+    else:
+        figures = figures_of(steps, source.reader, *window, hidden, destinations(source))
+    unknown = frozenset(phases_unknown(source))
+    if not unknown:
+        return figures
+    by_type = {name: cycles for name, cycles in figures.by_type.items() if PHASE_OF_TYPE.get(name) not in unknown}
+    left_out = sum(cycles for name, cycles in figures.by_type.items() if name not in by_type and name in PHASE_OF_TYPE)
+    return replace(figures, by_type=by_type, tail=0, unrecorded=figures.tail + left_out, unknown=unknown)
 
 
 def flat_figures(

@@ -11,18 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
-
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-#: (key of the report's meta, phases that it decides about, the option that sets it)
-_COUNTED = (
-    ("computeInstrumentation", ("compute", "exchange", "sync"), "debug.instrumentCompute"),
-    ("externalExchangeInstrumentation", ("global exchange", "host"), "debug.instrumentExternalExchange"),
-)
+#: Option of a kind of instrumentation -> the phases whose steps runs leave out without it.
+_PHASES = {
+    "debug.instrumentCompute": ("compute", "exchange", "sync"),
+    "debug.instrumentExternalExchange": ("global exchange", "host"),
+}
 
 _LEVELS = {"Ipu": "one tile of each IPU", "Device": "one tile of the device", "Off": "no tile"}
 
@@ -40,16 +36,13 @@ def tiles_unknown(source: ReportSource) -> str:
 
 
 def phases_unknown(source: ReportSource) -> dict[str, str]:
-    """The phases that hardware did not record, each with the option that would have recorded it. Empty for models, and
-    where the report does not say how it was instrumented."""
+    """The phases whose steps the runs leave out, each with the option that would have recorded it. Empty where the
+    report does not say that it leaves any out."""
     reader = source.reader
-    if reader.target().type != "Ipu" or not len(reader.runs().name):
+    options = reader.meta.get("notRecorded")
+    if not isinstance(options, list) or not len(reader.runs().name):
         return {}
-    off = [(phases, option) for key, phases, option in _COUNTED if reader.meta.get(key) == "Off"]
-    recorded = {PHASE_OF_TYPE.get(PROGRAM_TYPES[each], "") for each in np.unique(reader.steps().type).tolist()}
-    # Reports of format 1.2 and before recorded host and global exchange in any case. A branch record is a compute step.
-    always = _COUNTED[0][1]
-    return {phase: option for phases, option in off for phase in phases if phase in always or phase not in recorded}
+    return {phase: option for option, phases in _PHASES.items() if option in options for phase in phases}
 
 
 def phases_unknown_text(source: ReportSource) -> str:

@@ -324,7 +324,8 @@ class Compilation:
     lowered: Sequence[LoweredTile] = ()
     lowered_names: list[str] = field(default_factory=list)
     #: JSON-able facts: poplarVersion, modelVersion, simulated, engineOptions, targetOptions, engineName, timestamp,
-    #: reportId, runId, computeInstrumentation ("Off"|"Vertex"|"Tile"|"Ipu"|"Device"), externalExchangeInstrumentation
+    #: reportId, runId, computeInstrumentation ("Off"|"Vertex"|"Tile"|"Ipu"|"Device"), externalExchangeInstrumentation,
+    #: notRecorded (options that would have recorded steps which runs leave out)
     meta: dict[str, Any] = field(default_factory=dict)
 
 

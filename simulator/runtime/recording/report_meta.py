@@ -29,6 +29,15 @@ def host_facts() -> dict[str, str]:
     }
 
 
+def _not_recorded(option_facts: Mapping[str, Any]) -> list[str]:
+    """The options that would have recorded steps which runs on hardware leave out."""
+    kinds = {
+        "computeInstrumentation": "debug.instrumentCompute",
+        "externalExchangeInstrumentation": "debug.instrumentExternalExchange",
+    }
+    return [option for fact, option in kinds.items() if option_facts.get(fact) == "Off"]
+
+
 def report_meta(
     option_facts: Mapping[str, Any], engine_name: str, run_id: str, executable: CompiledGraph
 ) -> dict[str, Any]:
@@ -47,5 +56,6 @@ def report_meta(
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
         "reportId": uuid.uuid4().hex,
         "runId": run_id,
+        "notRecorded": _not_recorded(option_facts) if executable.machine.hardware else [],
         "remoteBuffers": [buffer.name for buffer in executable.source.store.remote_buffers],
     }

@@ -8,6 +8,7 @@ import pytest
 import popvision
 from popvision.analysis.compare.metrics import measure
 from popvision.analysis.execution.phases import PHASES, phase_totals
+from popvision.analysis.execution.window import window_figures
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_knowledge import phases_unknown, phases_unknown_text
 from popvision.analysis.summary.headline import headline
@@ -49,3 +50,10 @@ def test_phases_without_counters_are_unknown(tmp_path, target, off, unknown):
     for phase in PHASES:
         name = phase.replace(" ", "_")
         assert (values[f"{name}_share"] is None) == (values[f"{name}_cycles"] is None) == (phase in unknown)
+    figures = window_figures(source, 0, 0, source.reader.total_cycles())
+    assert [phase for phase in PHASES if figures.share(phase) is None] == [p for p in PHASES if p in unknown]
+    assert (figures.unrecorded > 0) == bool(unknown)
+    assert figures.all_cycles == 4 * source.reader.total_cycles() or not figures.of_tiles
+    for phase in known:
+        if figures.of_tiles:
+            assert figures.recorded_cycles(phase) <= totals.tile_cycles[phase]

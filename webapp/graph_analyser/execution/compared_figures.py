@@ -53,7 +53,7 @@ def _figures(each: WindowFigures) -> Iterator[Figure]:
     yield "Cycles", "cycles", each.length
     yield "Steps", "integer", each.steps
     for phase in PHASES:
-        yield f"Tile cycles, {phase}", "cycles", each.tile_cycles[phase]
+        yield f"Tile cycles, {phase}", "cycles", each.recorded_cycles(phase)
     yield "Tile utilisation", "percent", each.utilisation
     yield "Tile balance", "percent", each.balance
     yield "Active tile balance", "percent", each.active_balance

@@ -67,7 +67,9 @@ def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
 def _plain_row(each: WindowFigures) -> dict[str, Any]:
     names = ("ipu", "tiles", "length", "steps", "intervals", "tail", "utilisation", "balance", "active_balance")
     row = {name: getattr(each, name) for name in names}
-    row |= {f"{phase} tile cycles": each.tile_cycles[phase] for phase in PHASES}
+    row |= {f"{phase} tile cycles": each.recorded_cycles(phase) for phase in PHASES} | {
+        "not recorded tile cycles": each.unrecorded
+    }
     moved = each.transfers | {f"stream copy, {name}": transfer for name, transfer in each.streams.items()}
     for name, transfer in moved.items():
         row |= {f"{name} Rx": transfer.received, f"{name} Tx": transfer.sent}
@@ -203,6 +205,11 @@ def _proportions(figures: WindowFigures) -> Component:
         for phase in PHASES
         if figures.tile_cycles[phase]
     ]
+    if figures.unrecorded:
+        rest = figures.unrecorded / figures.all_cycles
+        text = f"not recorded: {_fraction(figures.unrecorded, figures.all_cycles)} = {percent_text(rest)}"
+        parts.append(html.Span(className="trace-share", style={"width": f"{100 * rest:.4f}%"}, title=text))
+        legend.append(html.Span(f"not recorded {percent_text(rest)}", title=text))
     return html.Div([html.Div(parts, className="trace-shares"), html.Div(legend, className="trace-share-legend")])
 
 
