@@ -1,6 +1,8 @@
-"""archive.a: an `ar` archive with one ELF32 object per tile, or one per distinct image.
+"""archive.a: an `ar` archive with one ELF32 object per tile.
 
-`size -A archive.a` and `readelf -s archive.a` work on it. Sections hold no bytes, only their sizes (see elf_image).
+`ar t`, `size -A` and `readelf -s` work on it. Sections hold no bytes, only their sizes (see elf_image). Tiles with
+equal contents share an image, which is encoded and decoded once; `ar` has no means to share its bytes on disk. Archives
+of before, with one object per image, are read too.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from popvision.arrays import IntegerArray
-from popvision.formats.elf_image import TileImage, decode_image, encode_image
+from popvision.formats.elf_image import (
+    MOST_TILES,
+    TileImage,
+    decode_image,
+    encode_image,
+    object_of_tile,
+    separate_tiles,
+    tiles_text,
+)
 from popvision.formats.errors import FormatError
 from popvision.formats.replacing import replacing
 
@@ -22,6 +32,8 @@ _HEADER_BYTES = 60
 
 @dataclass(frozen=True)
 class Member:
+    """Members with the same image: the name of the first, and the image of all their tiles."""
+
     name: str
     image: TileImage
 
@@ -41,18 +53,29 @@ class Archive:
 
 
 def write_archive(path: str | Path, images: Iterable[TileImage], run_id: str) -> None:
-    """Writes one member per image, named after its first tile, under a temporary name, then renames.
+    """Writes one member per tile, in the order of tiles, under a temporary name, then renames.
 
-    Raises FormatError when an image cannot be stored or the file cannot be written."""
+    Raises FormatError when an image cannot be stored, has no tile or one that another image has too, or the file cannot
+    be written."""
     path = Path(path)
+    tiles, encoded = [np.empty(0, np.int64)], []
+    for image in images:
+        if not len(image.tiles):
+            raise FormatError(f"cannot write {path}: an image belongs to no tile.")
+        tiles.append(np.asarray(image.tiles, np.int64))
+        encoded.append(encode_image(replace(image, run_id=run_id)))
+    tile = np.concatenate(tiles)
+    of_tile = np.repeat(np.arange(len(encoded)), [len(each) for each in tiles[1:]])
+    order = np.argsort(tile, kind="stable")
+    twice = tile[order][:-1][np.diff(tile[order]) == 0]
+    if len(twice):
+        raise FormatError(f"cannot write {path}: tiles {tiles_text(twice)} have two images.")
     try:
         with replacing(path) as temporary, temporary.open("wb") as file:
             file.write(_MAGIC)
-            for image in images:
-                if not len(image.tiles):
-                    raise FormatError(f"cannot write {path}: an image belongs to no tile.")
-                data = encode_image(replace(image, run_id=run_id))
-                name = f"tile{int(image.tiles.min()):06d}.o/"
+            for number, of in zip(tile[order].tolist(), of_tile[order].tolist(), strict=True):
+                data = object_of_tile(encoded[of], number)
+                name = f"tile{number:06d}.o/"
                 file.write(f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(data):<10}`\n".encode())
                 file.write(data + b"\n" * (len(data) % 2))
     except OSError as error:
@@ -60,14 +83,24 @@ def write_archive(path: str | Path, images: Iterable[TileImage], run_id: str) ->
 
 
 def read_archive(path: str | Path) -> Archive:
-    """Reads sizes and symbols of every member. Raises FormatError."""
+    """Reads sizes and symbols of every member; those with the same image are one. Raises FormatError."""
     path = Path(path)
+    alike: dict[bytes, tuple[str, TileImage, list[IntegerArray]]] = {}
+    count = 0
     try:
-        members = [Member(name, decode_image(data)) for name, data in _members(path.read_bytes())]
+        for name, data in _members(path.read_bytes()):
+            tiles, shared = separate_tiles(data)
+            count += len(tiles)
+            if count > MOST_TILES:
+                raise FormatError("its members name more tiles than a system can have")
+            if shared not in alike:
+                alike[shared] = (name, decode_image(data), [])
+            alike[shared][2].append(tiles)
     except OSError as error:
         raise FormatError(f"cannot open {path}: {error.strerror or error}.") from error
     except FormatError as error:
         raise FormatError(f"{path} cannot be read as an archive of tiles: {str(error).rstrip('.')}.") from None
+    members = [Member(name, replace(image, tiles=np.concatenate(tiles))) for name, image, tiles in alike.values()]
     ids = {member.image.run_id for member in members}
     return Archive(ids.pop() if len(ids) == 1 else "", members)
 

@@ -1,8 +1,9 @@
 """One tile image as an ELF32 object: symbols, and sections that report a size but store no bytes.
 
 Layout: ELF header, `.comment`, symbol table, string tables, section headers. `.comment` holds the lines
-"popvision", "run_id=...", "tiles=0-3,7", "crc32=xxxxxxxx"; the checksum covers the whole object with those eight
-digits read as zeros.
+"popvision", "run_id=...", "tiles=00000007", "crc32=xxxxxxxx"; the checksum covers the whole object with those eight
+digits read as zeros. Objects of tiles with the same image differ in these two lines alone; so an image is encoded and
+decoded once, however many tiles have it. Archives of before hold one object for them, with "tiles=0-3,7".
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _RELOCATABLE, _NO_MACHINE = 1, 0
 _PROGBITS, _SYMTAB, _STRTAB, _NOBITS = 1, 2, 3, 8
 _WRITE, _ALLOC, _EXECUTE = 1, 2, 4
 _CRC = b"crc32="
+_TILES = b"tiles="
+MOST_TILES = 1 << 24  #: of a system whose archive is read
+_NO_TILE, _NO_CRC = b"0" * 8, b"0" * 8
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,12 @@ class TileImage:
 
 
 def encode_image(image: TileImage) -> bytes:
-    """The ELF object. Raises FormatError for sizes above 32 bits or a symbol of an unknown section."""
+    """The ELF object of all tiles of the image, which `object_of_tile` makes that of one of them.
+
+    Raises FormatError for sizes above 32 bits or a symbol of an unknown section."""
     names = [section.name for section in image.sections]
-    comment = f"popvision\nrun_id={image.run_id}\ntiles={tiles_text(image.tiles)}\n".encode() + _CRC + b"00000000\n"
+    lines = [b"popvision", f"run_id={image.run_id}".encode(), _TILES + _NO_TILE, _CRC + _NO_CRC, b""]
+    comment = b"\n".join(lines)
     try:
         symbols, symbol_names = _symbols(image, names)
         headers, blobs = _layout(image, comment, symbols, symbol_names)
@@ -83,7 +90,13 @@ def encode_image(image: TileImage) -> bytes:
         count,
         count - 1,
     )
-    plain = head + body + b"".join(headers)
+    return head + body + b"".join(headers)
+
+
+def object_of_tile(encoded: bytes, tile: int) -> bytes:
+    """The ELF object of one tile of an encoded image, with its number and checksum."""
+    at = encoded.index(b"\n" + _TILES + _NO_TILE) + 1 + len(_TILES)
+    plain = encoded[:at] + f"{tile:08d}".encode() + encoded[at + 8 :]
     at = plain.index(_CRC) + len(_CRC)
     return plain[:at] + f"{zlib.crc32(plain):08x}".encode() + plain[at + 8 :]
 
@@ -127,12 +140,25 @@ def _padded(blob: bytes) -> bytes:
     return blob + b"\0" * (-len(blob) % 4)
 
 
-def decode_image(data: bytes) -> TileImage:
-    """The image in an ELF object. Raises FormatError when its checksum or structure is wrong."""
+def separate_tiles(data: bytes) -> tuple[IntegerArray, bytes]:
+    """(tiles of an ELF object, its other bytes: equal for objects of one image).
+
+    Raises FormatError when its checksum is wrong."""
     try:
         at = data.index(_CRC) + len(_CRC)
-        if zlib.crc32(data[:at] + b"00000000" + data[at + 8 :]) != int(data[at : at + 8], 16):
+        if zlib.crc32(data[:at] + _NO_CRC + data[at + 8 :]) != int(data[at : at + 8], 16):
             raise FormatError("the checksum of a tile image does not match; the archive is damaged")
+        begin = data.rindex(b"\n" + _TILES, 0, at) + 1 + len(_TILES)
+        end = data.index(b"\n", begin)
+        return parse_tiles(data[begin:end].decode()), data[:begin] + data[end : at - len(_CRC)] + data[at + 8 :]
+    except ValueError as error:
+        raise FormatError(f"a tile image is damaged: {error}") from None
+
+
+def decode_image(data: bytes) -> TileImage:
+    """The image in an ELF object. Raises FormatError when its checksum or structure is wrong."""
+    tiles, _ = separate_tiles(data)
+    try:
         fields = _HEADER.unpack_from(data)
         headers = [_SECTION.unpack_from(data, fields[6] + i * _SECTION.size) for i in range(fields[12])]
         names = _blob(data, headers[fields[13]])
@@ -145,7 +171,7 @@ def decode_image(data: bytes) -> TileImage:
             if section
         ]
         facts = dict(line.split("=", 1) for line in blobs[".comment"].decode().splitlines() if "=" in line)
-        return TileImage(parse_tiles(facts["tiles"]), sections, symbols, facts["run_id"])
+        return TileImage(tiles, sections, symbols, facts["run_id"])
     except (struct.error, ValueError, IndexError, KeyError) as error:
         raise FormatError(f"a tile image is damaged: {error}") from None
 
@@ -173,6 +199,6 @@ def parse_tiles(text: str) -> IntegerArray:
     """The ids of `tiles_text`. Raises ValueError."""
     ranges = [part.partition("-") for part in text.split(",") if part]
     bounds = [(int(first), int(last or first)) for first, _, last in ranges]
-    if any(not 0 <= first <= last < 1 << 24 for first, last in bounds):
+    if any(not 0 <= first <= last < MOST_TILES for first, last in bounds):
         raise ValueError(f"tile ranges {text[:40]!r}")
     return np.concatenate([np.empty(0, np.int64), *(np.arange(first, last + 1) for first, last in bounds)])

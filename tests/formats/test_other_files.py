@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+import zlib
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +96,42 @@ def test_archive_sizes_and_symbols(folder: Path) -> None:
 @pytest.mark.skipif(shutil.which("size") is None, reason="binutils are not installed")
 def test_binutils_read_the_archive(folder: Path) -> None:
     sizes = subprocess.run(["size", "-A", "archive.a"], cwd=folder, capture_output=True, text=True, check=True).stdout
-    assert [line.split()[1] for line in sizes.splitlines() if line.startswith(".text")] == ["1000", "64"]
+    texts = [line.split()[1] for line in sizes.splitlines() if line.startswith(".text")]
+    assert texts == ["1000", "1000", "1000", "64", "1000"]
+    names = subprocess.run(["ar", "t", "archive.a"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    assert names.split() == [f"tile{tile:06d}.o" for tile in (0, 1, 2, 3, 7)]
     table = subprocess.run(["readelf", "-s", "archive.a"], cwd=folder, capture_output=True, text=True, check=True)
     assert table.stderr == ""
     assert any(line.split()[2:4] + line.split()[-1:] == ["400", "FUNC", "main"] for line in table.stdout.splitlines())
+
+
+def with_tiles(path: Path, spelled: bytes) -> bytes:
+    """The only member of an archive, header and object, for these tiles, spelled with eight characters."""
+    data = path.read_bytes()[8:]
+    head, elf = data[:60], data[60:].replace(b"tiles=00000000", b"tiles=" + spelled)
+    at = elf.index(b"crc32=") + 6
+    checksum = zlib.crc32(elf[:at] + b"00000000" + elf[at + 8 :])
+    return head + elf[:at] + f"{checksum:08x}".encode() + elf[at + 8 :]
+
+
+def test_an_archive_with_one_object_per_image_is_read(tmp_path: Path) -> None:
+    """As versions before wrote it: ranges of tiles in one object. More tiles than any system has are refused."""
+    path = tmp_path / "archive.a"
+    write_archive(path, [TileImage(np.array([0]), [Section(".text", 8)])], "r")
+    of_tiles, of_many = with_tiles(path, b"2-3,0005"), with_tiles(path, b"0-999999")
+    path.write_bytes(b"!<arch>\n" + 17 * of_many)
+    with pytest.raises(FormatError, match="its members name more tiles than a system can have"):
+        read_archive(path)
+    path.write_bytes(b"!<arch>\n" + of_tiles)
+    assert read_archive(tmp_path / "archive.a").tile_bytes(6).tolist() == [0, 0, 8, 8, 0, 8]
+
+
+def test_a_tile_has_one_image(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"tiles 7 have two images"):
+        write_archive(tmp_path / "archive.a", [IMAGES[0], replace(IMAGES[1], tiles=np.array([3, 7]))], "r")
+    with pytest.raises(FormatError, match="belongs to no tile"):
+        write_archive(tmp_path / "archive.a", [replace(IMAGES[0], tiles=np.array([], np.int64))], "r")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tile_ranges() -> None:

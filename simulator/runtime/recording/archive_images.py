@@ -19,8 +19,8 @@ _CODE_CATEGORIES = {name for name in CATEGORIES if name.endswith("Code")}
 
 
 def archive_images(compilation: Compilation, threads: int = 1, all_symbols: bool = False) -> Iterator[TileImage]:
-    """Images in order of their first tile; empty tiles have none. Made on at most `threads` threads (0 = one for each
-    processor). `all_symbols`: allocations that share memory over time get symbols too."""
+    """Images in order of their first tile; that of a tile without memory has no sections. Made on at most `threads`
+    threads (0 = one for each processor). `all_symbols`: allocations that share memory over time get symbols too."""
     groups: dict[tuple[bytes, ...], list[int]] = {}
     sizes = _category_bytes(compilation)
     for tile in compilation.lowered:
@@ -32,8 +32,7 @@ def archive_images(compilation: Compilation, threads: int = 1, all_symbols: bool
             lowered = compilation.lowered[tiles[0]]
             return _image(np.array(tiles, np.int64), lowered, sizes[:, tiles[0]].tolist(), compilation, all_symbols)
 
-    used = [tiles for tiles in groups.values() if len(compilation.lowered[tiles[0]].bytes)]
-    yield from on_threads(image, used, threads)
+    yield from on_threads(image, list(groups.values()), threads)
 
 
 def _category_bytes(compilation: Compilation) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
