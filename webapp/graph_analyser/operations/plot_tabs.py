@@ -79,8 +79,8 @@ def code_tab(
     if 0 in chosen.rows:
         note = "Vertex code that several operations share on a tile, and code outside all operations of the layer."
         return html.Div([*parts, html.P(note, className="dim ops-hint")], className="ops-figures")
-    found = tile_parts(source, owners, chosen.rows)
-    series = [("Exchange", found.exchange), ("Control", found.control), ("Vertex", found.vertex)]
+    code_parts = tile_parts(source, owners, chosen.rows)
+    series = [("Exchange", code_parts.exchange), ("Control", code_parts.control), ("Vertex", code_parts.vertex)]
     parts.append(html.Div(tile_plot("ops-code-tiles", "bytes", series, selection, theme), className="tile-plots"))
     types = vertex_type_rows(source, owners, chosen.rows)
     rows, columns = _rows(types), figure_columns(types, _TYPES)
@@ -115,10 +115,10 @@ def flops_tab(
     source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
 ) -> Component:
     """FLOPs, their rate compared with the machine's peak, and the compute sets."""
-    found = state.groups(source).sums
-    sets = compute_set_rows(source, found.owners, chosen.rows, state.ipu)
-    if found.flops is None or not len(sets):
-        return empty_hint(FLOPS if found.flops is None else "This operation has no compute sets.")
+    sums = state.groups(source).sums
+    sets = compute_set_rows(source, sums.owners, chosen.rows, state.ipu)
+    if sums.flops is None or not len(sets):
+        return empty_hint(FLOPS if sums.flops is None else "This operation has no compute sets.")
     table = data_table(
         "ops-flops",
         _rows(sets).head(MOST_ROWS),
@@ -126,12 +126,12 @@ def flops_tab(
         name="operation-flops",
         height=260,
     )
-    return html.Div([html.Div(_rates(source, found, chosen), className="detail-columns"), table])
+    return html.Div([html.Div(_rates(source, sums, chosen), className="detail-columns"), table])
 
 
-def _rates(source: ReportSource, found: Any, chosen: Chosen) -> list[Component]:
+def _rates(source: ReportSource, sums: Any, chosen: Chosen) -> list[Component]:
     target = source.reader.target()
-    columns = found.columns()
+    columns = sums.columns()
 
     def own(field: str) -> int:
         return int(columns[field][chosen.rows].clip(min=0).sum()) if field in columns else 0

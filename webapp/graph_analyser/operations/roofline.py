@@ -28,38 +28,38 @@ def roofline_part(source: ReportSource, state: OperationState, theme: str) -> Co
     """The plot, or a sentence about what the report lacks."""
     groups = state.groups(source)
     try:
-        found = roofline(source, groups)
+        figures = roofline(source, groups)
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
     if state.find:
-        found = replace(found, **_matching(found, groups.name, state.find))
-    if not len(found.row):
+        figures = replace(figures, **_matching(figures, groups.name, state.find))
+    if not len(figures.row):
         return empty_hint("No operation shown has FLOPs, cycles and received bytes, so there is nothing to draw.")
     by = state.by if state.by in groups.columns and groups.totals[state.by] > 0 else "cycles"
-    drawn = figure("ops-roofline", _figure(groups, found, by, theme), theme, image_name="roofline")
-    return html.Div([html.Div(drawn, className="ops-roof"), _note(found, by)], className="ops-column")
+    drawn = figure("ops-roofline", _figure(groups, figures, by, theme), theme, image_name="roofline")
+    return html.Div([html.Div(drawn, className="ops-roof"), _note(figures, by)], className="ops-column")
 
 
-def _matching(found: Roofline, names: list[str], text: str) -> dict[str, Any]:
+def _matching(figures: Roofline, names: list[str], text: str) -> dict[str, Any]:
     """The columns of the points whose name contains a text."""
-    inside = [text.lower() in names[row].lower() for row in found.row.tolist()]
+    inside = [text.lower() in names[row].lower() for row in figures.row.tolist()]
     mask = np.array(inside, bool)
-    return {"row": found.row[mask], "intensity": found.intensity[mask], "rate": found.rate[mask]}
+    return {"row": figures.row[mask], "intensity": figures.intensity[mask], "rate": figures.rate[mask]}
 
 
-def _figure(groups: OperationGroups, found: Roofline, by: str, theme: str) -> dict[str, Any]:
+def _figure(groups: OperationGroups, figures: Roofline, by: str, theme: str) -> dict[str, Any]:
     colours = tokens(theme)
-    values = groups.columns[by][found.row].clip(min=0)
+    values = groups.columns[by][figures.row].clip(min=0)
     shown = (-values).argsort(kind="stable")[:MOST_POINTS]
-    rows = found.row[shown]
+    rows = figures.row[shown]
     names = [plain(groups.name[row]) for row in rows.tolist()]
     share = values[shown] / max(1, groups.totals[by])
     points = {
         "type": "scatter",
         "mode": "markers",
         "name": "Operations",
-        "x": found.intensity[shown],
-        "y": found.rate[shown],
+        "x": figures.intensity[shown],
+        "y": figures.rate[shown],
         "text": names,
         "customdata": [
             [int(groups.context[row]), groups.name[row], float(part)]
@@ -74,14 +74,14 @@ def _figure(groups: OperationGroups, found: Roofline, by: str, theme: str) -> di
         "hovertemplate": "%{text}<br>%{x:,.3f} FLOP / byte received<br>%{y:,.2f} FLOP / cycle<br>"
         f"%{{customdata[2]:.2%}} of all {FIGURES[by][0].lower()}<extra></extra>",
     }
-    low, high = float(found.intensity.min()) / 3, float(found.intensity.max()) * 3
+    low, high = float(figures.intensity.min()) / 3, float(figures.intensity.max()) * 3
     lines = []
-    for at, (peak, name) in enumerate(((found.half, "peak in half"), (found.float32, "peak in float"))):
+    for at, (peak, name) in enumerate(((figures.half, "peak in half"), (figures.float32, "peak in float"))):
         if peak:
-            ridge = peak / found.exchange
+            ridge = peak / figures.exchange
             high = max(high, ridge * 3)
             lines.append((min(low, ridge / 3), ridge, peak, name, "solid" if at == 0 else "dash"))
-    roofs = [_roof(found.exchange, line, high, colours["ink"]) for line in lines]
+    roofs = [_roof(figures.exchange, line, high, colours["ink"]) for line in lines]
     axis = {"type": "log", "exponentformat": "power", "minor": {"showgrid": False}}
     layout = {
         "xaxis": {**axis, "title": {"text": "FLOPs per byte received"}},
@@ -107,17 +107,17 @@ def _roof(exchange: float, line: tuple[float, float, float, str, str], high: flo
     }
 
 
-def _note(found: Roofline, by: str) -> Component:
+def _note(figures: Roofline, by: str) -> Component:
     size = f"The size of a point is its share of all {FIGURES[by][0].lower()}. "
     parts: list[Any] = [size, "Click a point to select its operation; the table has the same figures."]
-    if found.without_bytes:
-        parts.append(f" {found.without_bytes:,} operations with FLOPs receive no data and are not drawn.")
-    if not found.half:
+    if figures.without_bytes:
+        parts.append(f" {figures.without_bytes:,} operations with FLOPs receive no data and are not drawn.")
+    if not figures.half:
         parts.append(" The peak rate of this architecture is unknown, so no roof is drawn.")
     about = help_text(
         "The roofline",
         "Tiles work on data in their own memory, so the limiting bandwidth is that of the exchange: "
-        f"{found.exchange:,.0f} bytes per cycle when all tiles of an IPU receive at once.",
+        f"{figures.exchange:,.0f} bytes per cycle when all tiles of an IPU receive at once.",
         "The slanted line is the exchange limit, FLOPs per byte x exchange bandwidth: an operation exceeds it only "
         "where tiles that share a bus receive the same data at once. The horizontal lines are the peak rates of the "
         "data sheet, which no operation exceeds.",

@@ -99,8 +99,8 @@ def chosen_operations(source: ReportSource, state: OperationState, params: Mappi
     context = whole_number(str(params.get("ops_at", "")))
     if context is not None:
         try:
-            found = operation_groups(source, state.layer, state.ipu).sums
-            row = operation_row(found, context)
+            sums = operation_groups(source, state.layer, state.ipu).sums
+            row = operation_row(sums, context)
         except ValueError:
             return None
         return Chosen([row], labels(source, state.layer)[row], context)
@@ -126,7 +126,7 @@ def _maker(source: ReportSource, state: OperationState, groups: OperationGroups,
 
 def levels(source: ReportSource, layer: str) -> dict[str, str]:
     """The choices of grouping: texts by value."""
-    found = {"": "Each operation", "name": "Whole name"}
+    choices = {"": "Each operation", "name": "Whole name"}
     for level in range(1, min(deepest_level(source, layer), MOST_LEVELS) + 1):
-        found[str(level)] = f"First {level} parts" if level > 1 else "First part"
-    return found
+        choices[str(level)] = f"First {level} parts" if level > 1 else "First part"
+    return choices

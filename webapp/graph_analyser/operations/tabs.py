@@ -96,13 +96,13 @@ def tab_content(context: ViewContext, tab: str) -> Component:
 
 def _content(context: ViewContext, tab: str, state: OperationState, chosen: Chosen) -> Component:
     source, key = context.source, context.key
-    found = state.groups(source).sums
+    sums = state.groups(source).sums
     if tab == "programs":
         return _programs(source, state, chosen)
     if tab == "memory":
         return _variables(source, state, chosen)
     if tab == "debug":
-        return _debug(source, key, found.owners.context[chosen.rows].tolist())
+        return _debug(source, key, sums.owners.context[chosen.rows].tolist())
     drawn = {"code": code_tab, "cycles": cycles_tab, "flops": flops_tab}
     if tab in drawn:
         return drawn[tab](source, state, chosen, context.selection, context.theme)
@@ -119,16 +119,16 @@ def _title(source: ReportSource, state: OperationState, chosen: Chosen) -> Any:
 
 def _whole(source: ReportSource, state: OperationState) -> Component:
     """Totals of the report, and the part that belongs to operations of the layer."""
-    found = state.groups(source).sums
+    sums = state.groups(source).sums
     clock = source.reader.target().clock_hz
-    rows: list[tuple[Any, Any]] = [("Operations", integer_text(len(found.owners.context) - 1))]
-    rows += [("Layer", found.owners.layer)]
-    held = found.columns()
+    rows: list[tuple[Any, Any]] = [("Operations", integer_text(len(sums.owners.context) - 1))]
+    rows += [("Layer", sums.owners.layer)]
+    recorded = sums.columns()
     attributed = []
     for field in ("cycles", "code", "flops", "always_live", "not_always_live", "programs"):
-        if field in held:
+        if field in recorded:
             title, kind, help, _ = FIGURES[field]
-            known = held[field].clip(min=0) if field.startswith("flops") else held[field]
+            known = recorded[field].clip(min=0) if field.startswith("flops") else recorded[field]
             total, own = int(known.sum()), int(known[1:].sum())
             rows.append(
                 (
@@ -143,16 +143,16 @@ def _whole(source: ReportSource, state: OperationState) -> Component:
     columns = [
         html.Div([html.H2("Report"), facts(rows)]),
         html.Div([html.H2("Part of the operations"), facts(attributed)]),
-        html.Div([html.H2("Not recorded"), *[html.P(each) for each in found.missing]] if found.missing else []),
+        html.Div([html.H2("Not recorded"), *[html.P(each) for each in sums.missing]] if sums.missing else []),
     ]
     return html.Div([html.P(NOTHING, className="ops-hint dim"), html.Div(columns, className="detail-columns")])
 
 
 def _summary(source: ReportSource, key: str, state: OperationState, chosen: Chosen) -> Component:
-    found = state.groups(source).sums
+    sums = state.groups(source).sums
     clock = source.reader.target().clock_hz
     sides: list[list[tuple[Any, Any]]] = [[], []]
-    for field, values in found.columns().items():
+    for field, values in sums.columns().items():
         title, kind, help, _ = FIGURES[field]
         known = values.clip(min=0) if field.startswith("flops") else values
         if field.startswith("flops") and (values[chosen.rows] < 0).all():
@@ -163,11 +163,11 @@ def _summary(source: ReportSource, key: str, state: OperationState, chosen: Chos
         is_count = field in ("programs", "compute_sets", "variables", "steps", "flops", "flops_once", "cycles")
         side = sides[0 if is_count else 1]
         side.append((html.Span(title, title=formula), html.Span(f"{_text(own, kind, clock)}{share}", title=formula)))
-    first, last = _indices(found, chosen)
+    first, last = _indices(sums, chosen)
     if last >= 0:
         sides[0].append(("Liveness indices", f"{first:,} to {last:,}"))
-    if len(chosen.rows) == 1 and found.tiles[chosen.rows[0]] >= 0:
-        sides[0].append(("Tiles with its vertices", integer_text(int(found.tiles[chosen.rows[0]]))))
+    if len(chosen.rows) == 1 and sums.tiles[chosen.rows[0]] >= 0:
+        sides[0].append(("Tiles with its vertices", integer_text(int(sums.tiles[chosen.rows[0]]))))
     links = _links(source, key, state, chosen, first, last)
     return html.Div(
         [
@@ -179,9 +179,9 @@ def _summary(source: ReportSource, key: str, state: OperationState, chosen: Chos
     )
 
 
-def _indices(found: Any, chosen: Chosen) -> tuple[int, int]:
-    firsts = [int(found.first_index[row]) for row in chosen.rows if found.first_index[row] >= 0]
-    return min(firsts, default=-1), max((int(found.last_index[row]) for row in chosen.rows), default=-1)
+def _indices(sums: Any, chosen: Chosen) -> tuple[int, int]:
+    firsts = [int(sums.first_index[row]) for row in chosen.rows if sums.first_index[row] >= 0]
+    return min(firsts, default=-1), max((int(sums.last_index[row]) for row in chosen.rows), default=-1)
 
 
 def _links(source: ReportSource, key: str, state: OperationState, chosen: Chosen, first: int, last: int) -> Component:
