@@ -61,10 +61,10 @@ def _runs(size: Size) -> list[int]:
     width = size.tiles * size.ipus
     steps = -(-int(size.intervals) // width)
     count = max(1, round(steps * width / size.intervals_per_run))
-    each = [steps // count + (run < steps % count) for run in range(count)]
+    lengths = [steps // count + (run < steps % count) for run in range(count)]
     if size.kind == "distinct":
-        return [max(n, 6) for n in each]
-    return [3 + size.repeats * max(1, -(-(n - 3) // size.repeats)) for n in each]
+        return [max(n, 6) for n in lengths]
+    return [3 + size.repeats * max(1, -(-(n - 3) // size.repeats)) for n in lengths]
 
 
 def _plan(tree: program.Program, steps: int, copies: int) -> execution.Plan:
@@ -83,7 +83,7 @@ def _compilation(size: Size, tree: program.Program, rng: np.random.Generator) ->
     total_tiles = size.ipus * size.tiles
     per_tile = -(-size.lowered_variables // total_tiles) if size.lowered_variables else 100
     indices = size.liveness_indices or len(tree.body)
-    held = memory.build(per_tile, indices, tree.body, size.ipus, size.tiles, _CAPACITY, _SPLIT, rng)
+    contents = memory.build(per_tile, indices, tree.body, size.ipus, size.tiles, _CAPACITY, _SPLIT, rng)
     vertices = program.vertices(tree, size.ipus, size.tiles, rng)
     figures, messages, sendings = program.traffic(tree, size.ipus, size.tiles, rng)
     return Compilation(
@@ -93,22 +93,22 @@ def _compilation(size: Size, tree: program.Program, rng: np.random.Generator) ->
         programs=tree.programs,
         compute_sets=tree.compute_sets,
         vertex_types=program.VERTEX_TYPES,
-        tile_memory=held.tile_memory,
+        tile_memory=contents.tile_memory,
         num_vertices=int(sum(int(block.count.sum()) for block in vertices)),
         num_edges=3 * int(sum(int(block.count.sum()) for block in vertices)),
-        num_variables=len(held.variables.name),
+        num_variables=len(contents.variables.name),
         program_on_ipu=figures,
         messages=messages,
         sendings=sendings,
         compute_set_vertices=vertices,
         vertex_lanes=program.lanes(vertices),
-        category_memory=held.category_memory,
-        variables=held.variables,
-        eq_classes=held.eq_classes,
-        liveness=held.liveness,
-        vars_info=held.vars_info,
-        lowered=held.lowered,
-        lowered_names=held.names,
+        category_memory=contents.category_memory,
+        variables=contents.variables,
+        eq_classes=contents.eq_classes,
+        liveness=contents.liveness,
+        vars_info=contents.vars_info,
+        lowered=contents.lowered,
+        lowered_names=contents.names,
         meta={
             "reportId": f"generated-{size.kind}-{size.seed}-{int(size.intervals)}-{size.ipus}x{size.tiles}",
             "generated": True,

@@ -34,9 +34,9 @@ class ArrayStore:
             return -1
         dtype, raw = stored_bytes(values, dtype)
         digest = hashlib.blake2b(raw, digest_size=16, salt=dtype.encode()).digest()
-        known = self._ids.get(digest) or self._new.get(digest)
-        if known:
-            return known
+        stored = self._ids.get(digest) or self._new.get(digest)
+        if stored:
+            return stored
         identity = len(self._ids) + len(self._new) + 1
         codec, data = compress(raw, self._compressor)
         crc = array_crc(identity, dtype, len(values), codec, raw)

@@ -47,14 +47,14 @@ class SqliteFile:
         self._what = what
         self._salvage = salvage
         self._lock = threading.Lock()
-        self._held = threading.local()  #: connection of the request that this thread is in, and the state it sees
+        self._request = threading.local()  #: connection of the request that this thread is in, and the state it sees
         self._copy: tuple[Signature, tempfile.TemporaryDirectory[str]] | None = None
         self._check_header()
 
     def signature(self) -> Signature:
         """Changes whenever the file or its log does; within `connect` it is that of the state seen there."""
-        if getattr(self._held, "db", None) is not None:
-            seen: Signature = self._held.signature
+        if getattr(self._request, "db", None) is not None:
+            seen: Signature = self._request.signature
             return seen
         return _stat(self.path), _stat(self._log)
 
@@ -62,20 +62,20 @@ class SqliteFile:
     def connect(self) -> Iterator[sqlite3.Connection]:
         """A connection inside one read transaction; every SQLite error becomes a FormatError. Within such a context the
         same thread gets the same connection again, so that a request of several parts sees one state of the file."""
-        held: sqlite3.Connection | None = getattr(self._held, "db", None)
+        outer: sqlite3.Connection | None = getattr(self._request, "db", None)
         before = self.signature()
         try:
-            db = held or self._open()
+            db = outer or self._open()
         except (*_DAMAGE, OSError) as error:
             raise self._unreadable(error) from error
-        self._held.db, self._held.signature = db, before
+        self._request.db, self._request.signature = db, before
         try:
             yield db
         except _DAMAGE as error:
             raise self._unreadable(error) from error
         finally:
-            if held is None:
-                self._held.db = None
+            if outer is None:
+                self._request.db = None
                 db.close()
 
     @property

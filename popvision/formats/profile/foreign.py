@@ -85,8 +85,8 @@ def read_foreign(db: sqlite3.Connection, name: str, present: set[str], fetch: Fe
     """Columns of table `name` of a database that has the tables `present`; `fetch` reads whole columns."""
     table = TABLES[name]
     known = column_names(db, name) if name in present else set()
-    there = [column for column, _ in table.columns if column in known]
-    read = _readable(db, table, there, _order(db, table, there), fetch)
+    stored = [column for column, _ in table.columns if column in known]
+    read = _readable(db, table, stored, _order(db, table, stored), fetch)
     rows = row_count(read)
     columns = {
         column: read[column] if column in read else _blank(table, column, rows) if read else _repeated(kind, 0, 0)
@@ -213,19 +213,19 @@ def _as_executed(
     db: sqlite3.Connection, programs: dict[str, Column], known: set[str], present: set[str], fetch: Fetch
 ) -> dict[str, Column]:
     """Type and compute set of programs, from the steps that ran them, where table programs does not say."""
-    wanted = {"type", "compute_set"} - known
-    steps = read_foreign(db, "steps", present, fetch) if wanted else {}
-    used = (programs["id"], *(steps.get(name, []) for name in ("program", *wanted)))
+    lacking = {"type", "compute_set"} - known
+    steps = read_foreign(db, "steps", present, fetch) if lacking else {}
+    used = (programs["id"], *(steps.get(name, []) for name in ("program", *lacking)))
     if not row_count(steps) or any(isinstance(column, AbsentColumn) for column in used):
         return {}
     ids, ran = np.asarray(programs["id"]), np.asarray(steps["program"])
-    found, first = np.unique(ran, return_index=True)
-    where = np.searchsorted(found, ids)
-    rows = np.flatnonzero(np.append(found, -1)[where] == ids)
+    executed, first = np.unique(ran, return_index=True)
+    position = np.searchsorted(executed, ids)
+    rows = np.flatnonzero(np.append(executed, -1)[position] == ids)
     result: dict[str, Column] = {}
-    for name in wanted:
+    for name in lacking:
         values = np.array(programs[name], np.int64)
-        values[rows] = np.asarray(steps[name])[first[where[rows]]]
+        values[rows] = np.asarray(steps[name])[first[position[rows]]]
         result[name] = values
     return result
 

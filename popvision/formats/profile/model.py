@@ -302,7 +302,7 @@ class Compilation:
     programs: Programs
     compute_sets: ComputeSets
     vertex_types: VertexTypes
-    tile_memory: TileMemory | None  #: None when no graph profile was asked for; likewise the lists below are empty
+    tile_memory: TileMemory | None  #: None without a graph profile; likewise the lists below are empty
     num_vertices: int = 0
     num_edges: int = 0
     num_variables: int = 0

@@ -1,7 +1,7 @@
 """The stored parts of an opened profile.pop: scalar tables, arrays by id, the facts of table meta.
 
 The readers of memory, programs and runs are functions over this class; `ProfileReader` is its public face. Tables are
-read whole and kept until the file changes; arrays are read when a reader needs them and are not kept.
+read in full and cached until the file changes; arrays are read on each call.
 """
 
 from __future__ import annotations

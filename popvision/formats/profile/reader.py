@@ -1,6 +1,6 @@
 """ProfileReader: profile.pop as the columns of `model`.
 
-Every call opens the file, reads and closes it again; scalar tables are kept in memory until the file changes. What
+Every call opens the file, reads and closes it again; scalar tables are cached until the file changes. What
 one call returns belongs to one state of the file, also while a program is still appending runs.
 """
 

@@ -122,15 +122,15 @@ _STEP_COLUMNS = (
 
 
 def _patterns(db: sqlite3.Connection, store: ArrayStore, record: RunRecord) -> tuple[PatternStatistics, IntegerArray]:
-    """Statistics of every pattern, and the ids of its (start, cycles) arrays. A run of the very patterns of the run
-    before, as a program run again gives, takes them from there."""
-    known: tuple[PatternStatistics, IntegerArray] | None = store.recall(record.patterns)
-    if known is not None:
-        return known
+    """Statistics of every pattern, and the ids of its (start, cycles) arrays. A run with the pattern objects of the run
+    before, as a repeated program has, reuses them."""
+    previous: tuple[PatternStatistics, IntegerArray] | None = store.recall(record.patterns)
+    if previous is not None:
+        return previous
     ids = np.empty((len(record.patterns), 2), dtype=np.int64)
-    worked_out = PatternStatistics.concatenated(list(_pattern_blocks(db, store, record, ids))), ids
-    store.remember(record.patterns, worked_out)
-    return worked_out
+    computed = PatternStatistics.concatenated(list(_pattern_blocks(db, store, record, ids))), ids
+    store.remember(record.patterns, computed)
+    return computed
 
 
 def _pattern_blocks(

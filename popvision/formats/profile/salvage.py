@@ -47,13 +47,13 @@ class Runs:
 
 
 def whole_runs(db: sqlite3.Connection, present: Iterable[str]) -> Runs:
-    """How many of the recorded runs are whole in all tables."""
-    there = set(present)
+    """The recorded runs whose rows match their checksums in all tables."""
+    tables = set(present)
     ends: dict[str, list[int]] = {}
     recorded = 0
     for table in TABLES.values():
         parts = _parts(db, table.name) if table.per_run else []
-        if not table.per_run or (not parts and table.name not in there):
+        if not table.per_run or (not parts and table.name not in tables):
             continue  # files of earlier versions lack younger tables
         recorded = max(recorded, len(parts))
         ends[table.name] = _verified_ends(table, parts, _readable_rows(db, table))
@@ -77,7 +77,7 @@ def _readable_rows(db: sqlite3.Connection, table: Table) -> list[Sequence[object
     names = table.selected(name for name, _ in table.columns)
     try:
         for row in db.execute(f"SELECT {names} FROM {table.name} ORDER BY {', '.join(table.key)}"):
-            rows.append(row)  # what comes before the error is kept
+            rows.append(row)  # rows before the error count
     except _DAMAGE:
         pass
     return rows
@@ -106,21 +106,21 @@ def _crc_of(table: Table, rows: list[Sequence[object]]) -> int:
 
 
 def lost_arrays(db: sqlite3.Connection, owners: Iterable[tuple[str, Sequence[int]]]) -> list[str]:
-    """One sentence for each column of ids whose arrays are not all whole. `owners` are ("table.column", ids)."""
-    named = {column: sorted({int(each) for each in ids if each >= 0}) for column, ids in owners}
-    broken = _broken(db, sorted(set().union(*named.values())))
+    """One sentence for each column of ids with damaged arrays. `owners` are ("table.column", ids)."""
+    ids_of = {column: sorted({int(identity) for identity in ids if identity >= 0}) for column, ids in owners}
+    broken = _broken(db, sorted(set().union(*ids_of.values())))
     sentences = []
-    for column, ids in named.items():
-        gone = [each for each in ids if each in broken]
-        if gone:
-            which = ", ".join(map(str, gone[:_MOST_NAMED])) + (" ..." if len(gone) > _MOST_NAMED else "")
-            noun = "array" if len(gone) == 1 else "arrays"
-            sentences.append(f"{len(gone):,} of {len(ids):,} arrays of {column} are damaged ({noun} {which})")
+    for column, ids in ids_of.items():
+        damaged = [identity for identity in ids if identity in broken]
+        if damaged:
+            which = ", ".join(map(str, damaged[:_MOST_NAMED])) + (" ..." if len(damaged) > _MOST_NAMED else "")
+            noun = "array" if len(damaged) == 1 else "arrays"
+            sentences.append(f"{len(damaged):,} of {len(ids):,} arrays of {column} are damaged ({noun} {which})")
     return sentences
 
 
 def _broken(db: sqlite3.Connection, ids: list[int]) -> set[int]:
-    """Which arrays cannot be read: they are read in batches, and one by one where a batch fails."""
+    """Ids of unreadable arrays: all are read in batches, and one by one where a batch fails."""
     broken: set[int] = set()
     for begin in range(0, len(ids), _BATCH):
         batch = ids[begin : begin + _BATCH]

@@ -18,32 +18,32 @@ def column_names(db: sqlite3.Connection, table: str) -> set[str]:
 
 
 def is_ours(db: sqlite3.Connection) -> bool:
-    """Whether ProfileWriter wrote it: then everything is under a checksum."""
+    """Whether ProfileWriter wrote the database, with checksums over everything."""
     (application_id,) = db.execute("PRAGMA application_id").fetchone()
     return application_id == APPLICATION_ID or "parts" in present(db)
 
 
 def missing(db: sqlite3.Connection) -> list[str]:
-    """Tables of the format, and columns as "table.column", that it does not have."""
+    """Tables of the format, and columns as "table.column", that the database lacks."""
     tables, lacking = present(db), []
     for table in TABLES.values():
         if table.name not in tables:
             lacking.append(table.name)
             continue
-        held = column_names(db, table.name)
-        lacking += [f"{table.name}.{name}" for name, _ in table.columns if name not in held]
+        columns = column_names(db, table.name)
+        lacking += [f"{table.name}.{name}" for name, _ in table.columns if name not in columns]
     return lacking
 
 
 def unknown(db: sqlite3.Connection) -> list[str]:
     """Tables that the format does not know, and columns as "table.column" of those that it does."""
-    besides = []
+    names = []
     for name in sorted(present(db) - {"arrays", "parts"}):
         if name.startswith("sqlite_"):
             continue
         if name not in TABLES:
-            besides.append(name)
+            names.append(name)
             continue
         known = {column for column, _ in TABLES[name].columns}
-        besides += [f"{name}.{column}" for column in sorted(column_names(db, name) - known)]
-    return besides
+        names += [f"{name}.{column}" for column in sorted(column_names(db, name) - known)]
+    return names

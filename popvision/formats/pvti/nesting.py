@@ -186,10 +186,10 @@ class Nester:
                     unfinished += self._close_all(rows, time)
                 self._begin(site, time)
             elif kind == END:
-                found = next((entry for entry in reversed(self._stack) if names[entry.site] == names[site]), None)
-                if found is not None:
-                    self._stack.remove(found)
-                    rows.setdefault(found.slot, []).append((found.start, time - found.start, found.site, found.parent))
+                ended = next((entry for entry in reversed(self._stack) if names[entry.site] == names[site]), None)
+                if ended is not None:
+                    self._stack.remove(ended)
+                    rows.setdefault(ended.slot, []).append((ended.start, time - ended.start, ended.site, ended.parent))
             else:
                 position = self._stack[-1].position if self._stack else 0
                 instants.append((time, site, self._top() + 1, position))
