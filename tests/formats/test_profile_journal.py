@@ -20,6 +20,17 @@ from tests.reports import tiny_compilation, tiny_run, write_tiny
 
 ROOT = Path(__file__).resolve().parents[2]
 
+HALF_WRITTEN = """
+import os, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA cache_size=1")
+db.execute("BEGIN")
+db.execute("DELETE FROM steps")
+db.execute("DELETE FROM steps_by_ipu")
+db.execute("UPDATE arrays SET data = randomblob(90000)")  # more pages than the cache holds
+os._exit(0)
+"""
+
 ENDLESS = """
 import sys
 from dataclasses import replace
@@ -68,8 +79,27 @@ def test_every_reported_run_survives_a_kill(tmp_path: Path) -> None:
         assert path.with_name(path.name + "-wal").exists()
 
 
+def killed_in_a_transaction(folder: Path) -> Path:
+    """A complete report, of which a program killed outside WAL mode has overwritten pages: a `-journal` undoes them."""
+    path = write_tiny(folder)
+    subprocess.run([sys.executable, "-c", HALF_WRITTEN, str(path)], check=True)
+    assert path.with_name("profile.pop-journal").stat().st_size > 0
+    return path
+
+
+def test_a_transaction_of_a_killed_writer_is_rolled_back(tmp_path: Path) -> None:
+    path = killed_in_a_transaction(tmp_path)
+    with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as db:
+        assert db.execute("SELECT count(*) FROM steps").fetchone() != (4,)
+    db.close()
+    reader = ProfileReader(path)
+    assert (reader.total_cycles(), len(reader.steps().run)) == (43, 4)
+    assert not path.with_name("profile.pop-journal").exists()
+
+
 def test_a_read_only_folder(tmp_path: Path) -> None:
-    """Closed, killed with its log, and a log folder turned read-only, seen by a user who may not write there."""
+    """Closed, killed with its log or journal, and a log folder turned read-only, seen by a user who may not write
+    there."""
     closed, killed = tmp_path / "closed", tmp_path / "killed"
     write_tiny(closed)
     killed.mkdir()
@@ -80,15 +110,17 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
     with sqlite3.connect(log_mode / "profile.pop") as db:
         db.execute("PRAGMA journal_mode=WAL")
     db.close()
+    half = tmp_path / "half"
+    killed_in_a_transaction(half)
     tops = [p for p in tmp_path.parents if p.name.startswith("pytest-") or p == tmp_path.parent]
     for folder in (tmp_path, *tops):
         folder.chmod(0o755)
-    for folder in (closed, killed, log_mode):
+    for folder in (closed, killed, log_mode, half):
         for file in folder.iterdir():
             file.chmod(0o444)
         folder.chmod(0o555)
     try:
-        for folder, least in ((closed, 1), (killed, runs), (log_mode, 1)):
+        for folder, least in ((closed, 1), (killed, runs), (log_mode, 1), (half, 1)):
             before = sorted(folder.iterdir())
             command = [sys.executable, "-c", COUNT_AS_NOBODY, str(folder / "profile.pop")]
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -98,7 +130,7 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
             assert (intervals, cycles) == (4 * found, 43 * found)
             assert sorted(folder.iterdir()) == before
     finally:
-        for folder in (closed, killed, log_mode):
+        for folder in (closed, killed, log_mode, half):
             folder.chmod(0o755)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from popvision.formats.errors import FormatError
 from tests.pvti.traced import PRELUDE, ROOT, labels, only_trace, run, traces, tree
 
 
@@ -257,7 +258,11 @@ def test_killed_at_random_often(tmp_path: Path) -> None:
     for attempt in range(60):
         folder = tmp_path / str(attempt)
         reached = _kill(folder, float(random.uniform(0.2, 1.2)))
-        readers = traces(folder)
+        try:
+            readers = traces(folder)
+        except FormatError:  # killed while it created the file
+            assert reached == 0
+            continue
         found = sum(len(reader.events(reader.threads()[0].id).lanes[0]) for reader in readers if reader.threads())
         assert found >= reached
 

@@ -4,6 +4,8 @@ No connection outlives a request. The files in the folder decide how it is opene
 
 - a closed report: one file, opened read-only;
 - a live or killed writer: the file and its `-wal`; SQLite recovers it when it may create `-shm` beside them;
+- a writer killed outside WAL mode (while it created or finalised the file): the file and its `-journal`; SQLite must
+  write to roll the transaction back;
 - the same in a folder where nothing may be created: without a `-wal` the file is complete and opened as immutable,
   with a `-wal`, file and log are copied to a temporary folder and opened there.
 """
@@ -31,7 +33,7 @@ PATIENCE = 5.0
 #: Raised by sqlite3 on damaged files; names in messages may be no UTF-8.
 _DAMAGE = (sqlite3.Error, MemoryError, UnicodeDecodeError)
 
-#: Identity of a state of the file: inode, size and time of the file and of its log.
+#: Identity of a state of the file: inode, size and time of the file and of its logs.
 Signature = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -56,7 +58,7 @@ class SqliteFile:
         if getattr(self._request, "db", None) is not None:
             seen: Signature = self._request.signature
             return seen
-        return _stat(self.path), _stat(self._log)
+        return tuple(_stat(path) for path in (self.path, *self._logs))
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:
@@ -79,8 +81,8 @@ class SqliteFile:
                 db.close()
 
     @property
-    def _log(self) -> Path:
-        return self.path.with_name(self.path.name + "-wal")
+    def _logs(self) -> list[Path]:
+        return [self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-journal")]
 
     def _unreadable(self, error: BaseException) -> FormatError:
         # SQLite quotes text that it cannot decode, however long it is.
@@ -110,23 +112,29 @@ class SqliteFile:
     def _open_as_is(self, forced: bool) -> sqlite3.Connection:
         try:
             return _opened(self.path, "mode=ro", forced)
-        except sqlite3.OperationalError:
-            if _writable(self.path.parent) or _stat(self.path) is None:
+        except sqlite3.OperationalError as error:
+            writable = _writable(self.path.parent)
+            if error.sqlite_errorname == "SQLITE_READONLY_ROLLBACK":
+                if writable and os.access(self.path, os.W_OK):
+                    return _opened(self.path, "mode=rw", forced)
+            elif writable or _stat(self.path) is None:
                 raise
-        if _stat(self._log) is None or self._log.stat().st_size == 0:
+        if not any(_size(log) for log in self._logs):
             return _opened(self.path, "mode=ro&immutable=1", forced)
         return _opened(self._copied(), "mode=rw", forced)
 
     def _copied(self) -> Path:
-        """A private copy of the file and its log, renewed when they have changed."""
+        """A private copy of the file and its logs, renewed when they have changed."""
         with self._lock:
             for _ in range(_COPY_ATTEMPTS):
                 before = self.signature()
                 if self._copy is not None and self._copy[0] == before:
                     break
                 folder = tempfile.TemporaryDirectory(prefix="popvision-", ignore_cleanup_errors=True)
-                for source in (self.path, self._log):
-                    shutil.copyfile(source, Path(folder.name) / source.name)
+                shutil.copyfile(self.path, Path(folder.name) / self.path.name)
+                for log in self._logs:
+                    with contextlib.suppress(FileNotFoundError):
+                        shutil.copyfile(log, Path(folder.name) / log.name)
                 if self.signature() == before:
                     self._copy = before, folder
                     break
@@ -156,6 +164,11 @@ def _stat(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _size(path: Path) -> int:
+    status = _stat(path)
+    return 0 if status is None else status[1]
 
 
 def _writable(folder: Path) -> bool:
