@@ -94,8 +94,8 @@ CODE_PER_PACKET = 12
 #: constraints of the hardware" is public; 64 is a line of the host's memory.
 REMOTE_ROW_ALIGNMENT = 64
 
-#: A copy optimised for memory sends its packets in a loop: two instructions and their issue slots for each packet. A
-#: guess: only the existence of the choice is public.
+#: A copy that is optimised for memory or rearranged on the host sends its packets in a loop: two instructions and their
+#: issue slots for each packet. A guess: only the existence of the choices is public.
 LOOP_CODE = 8
 LOOP_CYCLES = 12
 

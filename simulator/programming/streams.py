@@ -10,7 +10,6 @@ import numpy as np
 from simulator.base.errors import graph_object_creation_error, invalid_option, stream_connection_error
 from simulator.base.options.flags import spelled
 from simulator.base.options.option import integer
-from simulator.base.text_output import no_effect
 from simulator.base.types import FunctionBufferMappingType, ReplicatedStreamMode, Type
 from simulator.graph.debug_context import Context, as_context, record
 from simulator.graph.objects import DataStream, Function, FunctionBuffer, HostFunction, RemoteBuffer
@@ -68,8 +67,6 @@ def host_copy(state: GraphState, kind: str, handle: str, t: Tensor, rearrange_on
             f"createHostWrite '{handle}': the tensor holds a constant or an element twice and cannot be written."
         )
     options = {"rearrangeOnHost": "true" if rearrange_on_host else "false"}
-    if rearrange_on_host:
-        no_effect("rearrangeOnHost=true")
     _add_stream(store, handle, t.elementType(), t.numElements(), kind == "write", options, kind)
     store.host_copies.append((kind, handle, t))
     for v in [*t.view.variables(), *(t.getMetadata().view.variables() if t.hasMetadata() else ())]:

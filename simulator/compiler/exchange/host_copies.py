@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,37 @@ def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machin
     weights = pieces.length * emap.item_bytes[pieces.row]
     size = np.bincount(tile, weights=weights, minlength=machine.tiles).astype(np.int64)
     return bytes_copy(size, to_device, machine, looped=looped)
+
+
+def runs_per_tile(pieces: Pieces, emap: ElementMap) -> tuple[Int64Array, Int64Array]:
+    """(tile, bytes) of each run of a host copy: elements that are neighbours both in the stream and on their tile."""
+    if not len(pieces.row):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    follows = (pieces.row[1:] == pieces.row[:-1]) & (pieces.start[1:] == pieces.start[:-1] + pieces.length[:-1])
+    first = np.flatnonzero(np.concatenate([[True], ~follows]))
+    size = np.add.reduceat(pieces.length * emap.item_bytes[pieces.row], first)
+    return emap.tile[pieces.row[first]], size.astype(np.int64)
+
+
+def arranged_on_tiles(pieces: Pieces, emap: ElementMap, machine: Machine) -> Int64Array:
+    """Bytes per tile of the buffer in which a tile puts the data of a host copy in order: none on a tile whose elements
+    are one run of the stream."""
+    tile, size = runs_per_tile(pieces, emap)
+    runs = np.bincount(tile, minlength=machine.tiles)
+    return np.where(runs > 1, np.bincount(tile, weights=size, minlength=machine.tiles), 0).astype(np.int64)
+
+
+def arranged_on_host(copy: HostCopy, pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machine) -> HostCopy:
+    """The copy with packets that hold one run each, which the host puts in order; a loop handles them on tiles that
+    have several runs, and takes `LOOP_CYCLES` for each packet."""
+    tile, size = runs_per_tile(pieces, emap)
+    single = link.packets(size, machine.host_link, to_device=to_device)
+    packets = np.bincount(tile, weights=single, minlength=machine.tiles).astype(np.int64)
+    scattered = np.bincount(tile, minlength=machine.tiles) > 1
+    looped = link.CODE_PER_STREAM + link.CODE_PER_PACKET + link.LOOP_CODE
+    code = copy.code if copy.code is None else np.where(scattered, looped, copy.code)
+    cycles = copy.mid_cycles + np.where(scattered, link.LOOP_CYCLES * packets, 0)
+    return replace(copy, packets=np.where(scattered, packets, copy.packets), code=code, mid_cycles=cycles)
 
 
 def bytes_copy(size: Int64Array, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:

@@ -102,6 +102,22 @@ class Lowering:
         """Packets to other IPUs per tile."""
         return self._steps.global_packets
 
+    def _lower_host_copies(self, switch: int) -> None:
+        """Add a branch for each tensor that the host writes or reads."""
+        streams = self._store.streams
+        arranged_on_host = {
+            (kind, handle)
+            for kind, handle, options in zip(streams.kind, streams.handle, streams.options, strict=True)
+            if options.get("rearrangeOnHost") == "true"
+        }
+        for kind, handle, tensor in self._store.host_copies:
+            branch = self.table.add(switch, "Sequence", handle)
+            to_device, on_host = kind == "write", (kind, handle) in arranged_on_host
+            self._host.lower_tensor(
+                branch, tensor, handle, to_device, self._steps.plans.stream_debug_id(handle), on_host
+            )
+            self.branches.append(branch)
+
     def lower(self, programs: Rows[host.Program], selected: bool = True) -> None:
         """Lower all programs, host copies and called functions. `selected`: the host selects the program that runs."""
         self._visits = ProgramVisits(programs, self._store.functions)
@@ -118,11 +134,7 @@ class Lowering:
             branch = self.table.add(switch, "Sequence", named_sequence(program), debug_id=self._debug_id(program))
             self._lower_into(branch, program)
             self.branches.append(branch)
-        for kind, handle, tensor in self._store.host_copies:
-            branch = self.table.add(switch, "Sequence", handle)
-            to_device = kind == "write"
-            self._host.lower_tensor(branch, tensor, handle, to_device, self._steps.plans.stream_debug_id(handle))
-            self.branches.append(branch)
+        self._lower_host_copies(switch)
         done = 0
         while done < len(self._functions):  # a function may call further functions
             index = self._functions[done]

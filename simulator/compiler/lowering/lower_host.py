@@ -6,6 +6,9 @@
 - Rows of a remote buffer are one copy. Row numbers in an offset tensor are first sent to all tiles that hold the tensor
   (DoExchange `copyN_offsetBroadcastN/ExchangePre`), which compute the addresses from them. The exchange is a guess.
 - A host function call is one copy of all inputs and one of all outputs.
+- Host copies and copies of remote buffers whose elements lie in several runs on a tile: the tile puts them in order in
+  a buffer of its own (*hostMessage*, live during the transfer), or, with rearrangeOnHost, the host does, with a packet
+  for each run. What streams need for it is not modelled yet: their programs do not choose.
 - The metadata of QUARTER tensors moves with the first copy of a stream (a guess: only that it moves is public).
 """
 
@@ -19,7 +22,14 @@ from simulator.arrays import Int64Array
 from simulator.base.types import NO_LIMIT
 from simulator.compiler.blocks import flushes
 from simulator.compiler.blocks.selection import FLUSH
-from simulator.compiler.exchange.host_copies import HostCopy, bytes_copy, control_copy, host_copy
+from simulator.compiler.exchange.host_copies import (
+    HostCopy,
+    arranged_on_host,
+    arranged_on_tiles,
+    bytes_copy,
+    control_copy,
+    host_copy,
+)
 from simulator.compiler.ir.accesses import Accesses, Elements, elements_of
 from simulator.compiler.ir.program_table import Part, Work
 from simulator.compiler.lowering.copy_groups import regions_of
@@ -52,9 +62,17 @@ class HostLowering:
         copy = bytes_copy(size, False, self._steps.machine)
         self.packets += flushes.fill_flushes(self._steps.table, copy)
 
-    def lower_tensor(self, parent: int, tensor: Tensor, name: str, to_device: bool, debug_id: int) -> None:
-        """Add a copy of a whole tensor."""
-        self._lower_tensors(parent, [tensor], name, to_device, debug_id)
+    def lower_tensor(
+        self,
+        parent: int,
+        tensor: Tensor,
+        name: str,
+        to_device: bool,
+        debug_id: int,
+        on_host: bool | None = None,
+    ) -> None:
+        """Add a copy of a whole tensor. `on_host` as for `_lower_tensors`."""
+        self._lower_tensors(parent, [tensor], name, to_device, debug_id, on_host=on_host)
 
     def lower_copy(self, parent: int, copy: host.Copy, debug_id: int) -> None:
         """Add a copy between a tensor and a stream or a remote buffer."""
@@ -67,7 +85,16 @@ class HostLowering:
             if copy.offset is not None:
                 self._send_offset(parent, copy.offset, tensor, debug_id)
             name = copy.debug.getPathName() or remote.name
-            self._lower_tensors(parent, [tensor], name, to_device, debug_id, read, small=remote.optimise_memory)
+            self._lower_tensors(
+                parent,
+                [tensor],
+                name,
+                to_device,
+                debug_id,
+                read,
+                small=remote.optimise_memory,
+                on_host=remote.rearrange_on_host,
+            )
             return
         stream = next(end for end in ends if isinstance(end, DataStream))
         pieces = list(self._split(stream))
@@ -110,7 +137,10 @@ class HostLowering:
         *,
         part: Part | None = None,
         small: bool = False,
+        on_host: bool | None = None,
     ) -> None:
+        """`on_host`: the host puts the data in order (True), or tiles do in a buffer (False); None where the program
+        does not choose, and no buffer is modelled."""
         machine, plans = self._steps.machine, self._steps.plans
         none = np.empty(0, np.int64), np.empty(0, np.int64)
         pieces = plans.mapped_pieces(regions_of(tensors) if tensors else none)
@@ -122,7 +152,13 @@ class HostLowering:
             copy = host_copy(pieces, plans.emap, to_device, machine, looped=small)
         else:
             copy = bytes_copy(np.zeros(machine.tiles, np.int64), to_device, machine)
-        self._add_host_copy(parent, name, copy, accesses, debug_id, part)
+        buffers: tuple[int, ...] = ()
+        if on_host:
+            copy = arranged_on_host(copy, pieces, plans.emap, to_device, machine)
+        elif on_host is not None:
+            size = arranged_on_tiles(pieces, plans.emap, machine)
+            buffers = plans.add_buffer(f"{name}/Rearrange", "hostMessage", size, debug_id)
+        self._add_host_copy(parent, name, copy, accesses, debug_id, part, buffers)
 
     def _add_host_copy(
         self,
@@ -132,6 +168,7 @@ class HostLowering:
         accesses: Accesses | None,
         debug_id: int,
         part: Part | None = None,
+        buffers: tuple[int, ...] = (),
     ) -> None:
         moved = copy.rx if copy.rx is not None else copy.tx
         waiting = None  # control copies concern all tiles
@@ -139,6 +176,7 @@ class HostLowering:
             waiting = self._steps.domains.waiting_tiles(moved > 0)
         begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._group)
         mid = Work(copy.mid_cycles, rx=copy.rx, tx=copy.tx, host_code=copy.code, accesses=accesses, part=part)
+        mid.buffers = buffers
         for phase, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles))):
             self._steps.table.add(parent, f"StreamCopy{phase}", name, work=work, debug_id=debug_id)
         self.packets += copy.packets

@@ -100,7 +100,8 @@ def _shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:
         if each.not_recorded:
             rest = max(0.0, 1 - sum(each.shares.values()))
             title = f"Not recorded {percent_text(rest)}"
-            bar.append(html.Div(title, className="share-part share-rest", style={"flexGrow": rest}, title=title))
+            label = title if rest > 0.12 else ""
+            bar.append(html.Div(label, className="share-part share-rest", style={"flexGrow": rest}, title=title))
         rows = [_share_row(phase, share) for phase, share in each.shares.items()]
         evidence = [] if body[1:] else [cards.link("execution trace", "execution"), about]
         body += [html.Div(bar, className="share-bar"), html.Div([*rows, *evidence], className="share-legend")]
