@@ -73,6 +73,10 @@ Of the compiler ([tests](../tests/compiler/test_verify.py) plant each):
 - the bytes that an exchange's figures say a tile receives, or the sizes of its messages, differ from what is sent;
 - two allocations of a tile that are live at the same time share a byte;
 - code does not begin at a multiple of 8 bytes.
+- a variable does not lie where its constraints say ([tests](../tests/compiler/memory/test_verified_constraints.py)):
+  the address that it was given, a multiple of 16 bytes for wide accesses, interleaved memory. Two variables that a
+  vertex accesses in one cycle and that share a memory element are a `memory_elem_constraints_error`: the tile has no
+  room to separate them.
 """
 
 

@@ -18,6 +18,7 @@ from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations, In
 from simulator.compiler.memory.layout import CODE_CATEGORIES, LayoutConstraints, check_fixed, lay_out
 from simulator.compiler.memory.liveness import LiveClasses
 from simulator.compiler.memory.overlap import Coverage, coverage
+from simulator.compiler.memory.verify_constraints import verify_constraints
 from simulator.machine.targets import FETCH_AHEAD
 
 
@@ -58,6 +59,8 @@ def memory_report(
     low_state = settings.limit_vertex_state
     address = lay_out(a, live, machine.tiles, machine.region_split, constraints, peak, low_state=low_state)
     check_fixed(a, constraints.addresses(a), address, inventory.names)
+    if settings.verify:
+        verify_constraints(a, address, live, constraints, machine.region_split, inventory.names)
     # By the file's rows, so that readers of the file compute the same owner of a byte.
     place = address[by_part.owner] + by_part.offset
     cover = coverage(pieces.tile, place, pieces.bytes, machine.region_split, machine.usable_bytes)

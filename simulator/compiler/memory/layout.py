@@ -59,11 +59,13 @@ _STACK_RANK, _DATA_RANK = len(CODE_CATEGORIES), len(_ORDER) - len(_DATA)
 @dataclass(frozen=True)
 class LayoutConstraints:
     """Constraints by variable row. Rows of different element groups (`group` > 0) must not share a memory element;
-    `wide` rows begin at a multiple of 16 bytes. `fixed`: given addresses by (variable row, tile)."""
+    `wide` rows begin at a multiple of 16 bytes. `fixed`: given addresses by (variable row, tile). `apart`: columns of
+    pairs of variables that a vertex accesses in one cycle, from which the groups follow, with those of copies."""
 
     group: Int64Array
     wide: BoolArray
     fixed: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    apart: Sequence[tuple[Int64Array, Int64Array]] = ()
 
     def addresses(self, a: Allocations) -> Int64Array:
         """The fixed address of each allocation, -1 for none."""

@@ -46,7 +46,7 @@ def layout_constraints(
 ) -> LayoutConstraints:
     """The constraints of the first `variables` of `rows` variable rows. `copies` = pairs from copies within tiles."""
     wide = np.zeros(rows, np.bool_)
-    pairs: list[Pairs] = list(copies)
+    pairs: list[Pairs] = []
     for block in blocks:
         for name, edges in block.edges.items():
             if block.type.fields_by_name[name].alignment > ALIGNMENT:
@@ -55,8 +55,8 @@ def layout_constraints(
             if one in block.edges and other in block.edges:
                 pairs.append(_paired(_local(block, one, emap), _local(block, other, emap), variables))
     group = np.zeros(rows, np.int64)
-    group[:variables] = element_groups(pairs, variables)
-    return LayoutConstraints(group, wide)
+    group[:variables] = element_groups([*copies, *pairs], variables)
+    return LayoutConstraints(group, wide, apart=pairs)
 
 
 def element_groups(pairs: Sequence[Pairs], variables: int) -> Int64Array:
