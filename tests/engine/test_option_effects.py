@@ -372,5 +372,6 @@ def test_no_option_claims_an_effect_without_a_test():
     for option in ENGINE_TABLE.values():
         file, _, name = option.test.partition("::")
         assert bool(option.test) == option.effective, option.name
+        assert bool(option.recorded_only) != option.effective, option.name
         if option.test:
             assert f"def {name}" in (root / file).read_text(), option.name

@@ -121,6 +121,7 @@ COMPILE_SWITCHES = (
         WHOLE,
         "0",
         "Most compute sets of one copy; 0 = no limit.",
+        recorded_only="a copy within tiles is one compute set here",
         source="seen",
     ),
     Option(
@@ -128,6 +129,7 @@ COMPILE_SWITCHES = (
         BOOL,
         "false",
         "Cycle estimates in the profile (always there).",
+        recorded_only="estimates are in every profile",
         source="seen",
     ),
 )

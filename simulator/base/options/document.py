@@ -30,8 +30,8 @@ Options are strings. A program gives them as a dict to `Engine` or `compileGraph
 
 JSON's true, false and numbers are taken as their spelling. A default in <> is computed: `<debug.instrument>` = the
 value of that option. An unknown name or a malformed value raises `invalid_option`, which names both. An option
-marked "not yet" is checked and stored in the report; the simulator says once on standard error that a value other than
-the default has no effect. Every other option has a test that runs one program with two of its values and asserts what
+marked "recorded only" is checked and stored in the report, and has no effect for the reason beside it; the simulator
+says so once on standard error for a value other than the default. Every other option has a test that runs one program with two of its values and asserts what
 differs.
 
 For each target the tables say one of: changes X; does not apply here (any value is accepted, nothing differs); raises
@@ -95,7 +95,15 @@ def _section(title: str, options: tuple[Option, ...]) -> str:
     for o in options:
         default = f"`{o.default}`" if o.default else "not set"
         statements = (o.effects.statement(target) for target in _TARGETS)
-        cells = (o.name, o.kind.expectation, default, o.meaning, o.changes or "not yet", *statements, _linked(o.test))
+        cells = (
+            o.name,
+            o.kind.expectation,
+            default,
+            o.meaning,
+            o.changes or f"recorded only: {o.recorded_only}",
+            *statements,
+            _linked(o.test),
+        )
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join([*rows, ""])
 

@@ -120,7 +120,7 @@ class Option:
     kind: Kind[Any]
     default: str  #: as text; "" = not set; <...> = computed, or the value of the option that it names
     meaning: str
-    changes: str = ""  #: what it changes here; "" = nothing yet, and a notice says so when a program sets it
+    changes: str = ""  #: what it changes here; "" = nothing, and a notice says so when a program sets it
     effects: Effects = Effects()  #: by target
     test: str = ""  #: the test that runs one program with two values and asserts the difference
     source: Literal["documented", "seen"] = "documented"
@@ -128,6 +128,7 @@ class Option:
     settle: Callable[[Any, OptionValues], Any] | None = None  #: makes the field's value of it; ValueError = refused
     targets: tuple[TargetType, ...] = tuple(TargetType)  #: those it has its effect on
     inactive: Any = None  #: the field's value on other targets, and in settings made without options
+    recorded_only: str = ""  #: why it changes nothing: it is checked and written to the report
 
     @property
     def effective(self) -> bool:

@@ -50,15 +50,30 @@ REPORT_SWITCHES = (
         effects=Effects("bytes files report", "files", "cycles bytes files report"),
         test=f"{_EFFECTS}::test_all_and_directory",
     ),
-    Option("profiler.format", one_of("v1", "v3", "experimental"), "v3", "Format of the profile.", source="seen"),
+    Option(
+        "profiler.format",
+        one_of("v1", "v3", "experimental"),
+        "v3",
+        "Format of the profile.",
+        recorded_only="profile.pop has one format",
+        source="seen",
+    ),
     Option(
         "profiler.perExecutionStreamCopyCycles",
         BOOL,
         "true",
         "Cycles of each execution of a stream copy.",
+        recorded_only="each execution of a stream copy is recorded by itself",
         source="seen",
     ),
-    Option("profiler.replicaToProfile", WHOLE, "0", "Replica that is profiled.", source="seen"),
+    Option(
+        "profiler.replicaToProfile",
+        WHOLE,
+        "0",
+        "Replica that is profiled.",
+        recorded_only="all replicas are recorded",
+        source="seen",
+    ),
 )
 
 

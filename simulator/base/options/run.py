@@ -74,9 +74,30 @@ RUN_SWITCHES = (
         test=f"{_HOST}::test_prefetching_is_an_option",
         source="seen",
     ),
-    Option("debug.branchRecordFlush", BOOL, "true", "Flush the branch record at the end of a run.", source="seen"),
-    Option("target.firstRuntimeReplica", WHOLE, "0", "First replica of this process.", source="seen"),
-    Option("target.numberRuntimeReplica", WHOLE, "1", "Replicas of this process.", source="seen"),
+    Option(
+        "debug.branchRecordFlush",
+        BOOL,
+        "true",
+        "Flush the branch record at the end of a run.",
+        recorded_only="the record of every run is handed over when the run ends",
+        source="seen",
+    ),
+    Option(
+        "target.firstRuntimeReplica",
+        WHOLE,
+        "0",
+        "First replica of this process.",
+        recorded_only="one process runs all replicas",
+        source="seen",
+    ),
+    Option(
+        "target.numberRuntimeReplica",
+        WHOLE,
+        "1",
+        "Replicas of this process.",
+        recorded_only="one process runs all replicas",
+        source="seen",
+    ),
 )
 
 
