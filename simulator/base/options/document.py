@@ -29,10 +29,10 @@ Options are strings. A program gives them as a dict to `Engine` or `compileGraph
 `RuntimeOptions` given to `run`, those given to `prepare`, the engine's own options, the defaults.
 
 JSON's true, false and numbers are taken as their spelling. A default in <> is computed: `<debug.instrument>` = the
-value of that option. An unknown name or a malformed value raises `invalid_option`, which names both. An option
-marked "recorded only" is checked and stored in the report, and has no effect for the reason beside it; the simulator
-says so once on standard error for a value other than the default. Every other option has a test that runs one program with two of its values and asserts what
-differs.
+value of that option. An unknown name or a malformed value raises `invalid_option`, which names both. An option marked
+"recorded only" is checked and stored in the report, and has no effect for the reason beside it; the simulator says so
+once on standard error for a value other than the default. Every other option has a test that runs one program with
+two of its values and asserts what differs.
 
 For each target the tables say one of: changes X; does not apply here (any value is accepted, nothing differs); raises
 (`invalid_option` for a value other than the default). tests/engine/test_option_statements.py holds each against runs
