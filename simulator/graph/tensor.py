@@ -58,7 +58,9 @@ class Tensor:
         """Elements [begin, end) of one dimension, or of each dimension; `index_error` when outside the tensor."""
         view = self.view
         try:
-            if region is not None or isinstance(begin, Interval):
+            if region is None and type(begin) is int:  # before isinstance(begin, Sequence), which is slow for a number
+                view = view.sliced(begin, end, dimension)
+            elif region is not None or isinstance(begin, Interval):
                 interval = region or begin
                 view = view.sliced(interval.begin, interval.end, dimension if end is None else end)
             elif isinstance(begin, Sequence):
