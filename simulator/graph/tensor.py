@@ -156,6 +156,7 @@ class Tensor:
 
     def squeeze(self, indices: Sequence[int]) -> Tensor:
         """Remove the named dimensions, which must have size 1."""
+        indices = list(indices)
         for index in indices:
             if self.dim(index) != 1:
                 raise index_error(f"squeeze: dimension {index} of shape {self.shape()} does not have size 1.")

@@ -127,7 +127,14 @@ def _field_constant(state: GraphState, builder: BlockBuilder, spec: FieldSpec, v
     """A constant with a value that was given for an edge, on the tile that the vertex will have."""
     if spec.direction != "in" or spec.type is None or value is None:
         raise graph_connection_error(f"Field '{spec.name}' of {builder.type.name} needs a tensor, got {value!r}.")
-    return new_constant(state, spec.type, np.shape(value), value, "<const>")
+    try:
+        shape = np.shape(value)
+    except ValueError:
+        raise graph_connection_error(
+            f"Field '{spec.name}' cannot be connected to {value!r:.80}: the items have different shapes; "
+            "concat() joins tensors."
+        ) from None
+    return new_constant(state, spec.type, shape, value, "<const>")
 
 
 # ---- sizes and limits ------------------------------------------------------------------------------------------------

@@ -238,7 +238,8 @@ class Graph:
     ) -> Tensor: ...
     def addConstant(self, *arguments: Any, **names: Any) -> Tensor:
         """Add a constant: one value for all elements, or as many values as elements (flattened, any array-like); or
-        raw bytes (any buffer), the type of their values and whether one value is for all elements (`broadcast`).
+        raw bytes (any buffer, or a ctypes pointer), the type of their values and whether one value is for all elements
+        (`broadcast`).
 
         QUARTER values are numbers, encoded by the metadata: a new constant (F143, scale 0) when none is given; it must
         be known while the graph is built. Raises `tensor_creation_error` when the number of values does not fit the

@@ -136,6 +136,7 @@ def reordered(
     state: GraphState, t: Tensor, ts: Sequence[Tensor], require_simplest: bool
 ) -> tuple[Tensor, list[Tensor]]:
     """`Graph.reorderToSimplify`."""
+    ts = list(ts)
     for each in (t, *ts):
         if each.rank() != 1 or each.numElements() != t.numElements():
             raise index_error(

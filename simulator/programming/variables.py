@@ -12,6 +12,7 @@ import numpy as np
 
 from simulator.base.errors import graph_object_creation_error, tensor_creation_error, type_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
+from simulator.base.pointers import address_of, bytes_at
 from simulator.base.quarter import QuarterMetadata, encoded
 from simulator.base.type_conversion import TypeTraits
 from simulator.base.types import (
@@ -241,7 +242,7 @@ def _dims(shape: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _RawValues:
-    """A buffer, the type of its values, and whether one value is for all elements."""
+    """A buffer or ctypes pointer, the type of its values, and whether one value is for all elements."""
 
     traits: TypeTraits
     buffer: Any
@@ -250,7 +251,11 @@ class _RawValues:
     def typed(self, count: int) -> Any:
         """The values for `count` elements; `type_error` where the buffer holds too few."""
         needed = 1 if self.broadcast else count
-        values = self.traits.values(self.buffer)
+        address = address_of(self.buffer)
+        if address == 0:
+            raise type_error("the pointer is null; give the address of the values.")
+        buffer = self.buffer if address is None else bytes_at(address, needed * self.traits.dtype.itemsize)
+        values = self.traits.values(buffer)
         if len(values) < needed:
             raise type_error(f"the buffer holds {len(values)} values of {self.traits.dtype}, but {needed} are needed.")
         return values[:needed]

@@ -43,7 +43,8 @@ def virtual_graph(state: GraphState, arguments: Sequence[Any], names: Mapping[st
             )
         return _with_tiles(state, np.arange(first, upper, dtype=np.int64), 1)
     (tiles,) = given.values()
-    chosen = np.arange(tiles, dtype=np.int64) if form == 0 else np.array(list(tiles), np.int64)
+    # one more tile than there are is as wrong as any number above, and makes no large array
+    chosen = np.arange(min(tiles, per_ipu + 1), dtype=np.int64) if form == 0 else np.array(list(tiles), np.int64)
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= per_ipu or len(np.unique(chosen)) != len(chosen):
         raise invalid_tile_mapping(
             f"createVirtualGraph: {tiles!r} does not choose different tiles of an IPU with {per_ipu} tiles."

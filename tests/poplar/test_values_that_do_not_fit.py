@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
-from simulator.codelets.vertex import Output, Vertex
+from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.poplar import (
     BOOL,
     CHAR,
@@ -21,9 +23,13 @@ from simulator.poplar import (
     Graph,
     IPUModel,
     Type,
+    TypeTraits,
+    graph_connection_error,
     graph_object_creation_error,
+    invalid_tile_mapping,
     overflow_error,
     replication_factor,
+    tensor_creation_error,
 )
 from simulator.poplar.program import Sequence
 
@@ -115,3 +121,37 @@ def test_vertices_of_another_graph_are_refused() -> None:
     }.items():
         with pytest.raises(graph_object_creation_error, match=rf"{what}: VertexRef\(Ends, 0\) is not a vertex of this"):
             use()
+
+
+def test_raw_values_behind_pointers() -> None:
+    graph = Graph(IPUModel().createDevice())
+    values = np.array([1.5, 2.5], np.float32)
+    traits = TypeTraits.make(np.float32)
+    for pointer in (ctypes.c_void_p(values.ctypes.data), values.ctypes.data_as(ctypes.POINTER(ctypes.c_float))):
+        graph.addConstant(FLOAT, [2], pointer, traits, False)
+        assert graph.store.variables.constant[-1].tolist() == [1.5, 2.5]
+        graph.addConstant(FLOAT, [3], pointer, traits, True)
+        assert np.unique(graph.store.variables.constant[-1]).tolist() == [1.5]
+    with pytest.raises(tensor_creation_error, match="the pointer is null"):
+        graph.addConstant(FLOAT, [2], ctypes.c_void_p(0), traits, False)
+
+
+def test_iterators_count_as_their_lists() -> None:
+    graph = Graph(IPUModel().createDevice())
+    tensor = graph.addVariable(FLOAT, [1, 4, 1])
+    assert tensor.squeeze(i for i in [0, 2]).shape() == [4]
+    a, b = graph.addVariable(FLOAT, [4]), graph.addVariable(FLOAT, [4])
+    assert len(graph.reorderToSimplify(a, (t for t in [b]))[1]) == 1
+
+
+def test_more_tiles_than_there_are_make_no_array_first() -> None:
+    with pytest.raises(invalid_tile_mapping, match="4294967296 does not choose different tiles of an IPU with 1472"):
+        Graph(IPUModel().createDevice()).createVirtualGraph(2**32)
+
+
+def test_a_list_of_tensors_and_numbers_is_no_connection() -> None:
+    graph = Graph(IPUModel().createDevice())
+    graph.addCodelets(type("Reads", (Vertex,), {"x": Input(Vector(FLOAT)), "compute": lambda self: None}))
+    vertex = graph.addVertex(graph.addComputeSet("reads"), "Reads")
+    with pytest.raises(graph_connection_error, match=r"Field 'x' cannot be connected to .*concat\(\) joins tensors"):
+        graph.connect(vertex["x"], [graph.addVariable(FLOAT, [4], "t"), 3])

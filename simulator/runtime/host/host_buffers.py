@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 
 from simulator.arrays import AnyArray
 from simulator.base.errors import stream_connection_error
+from simulator.base.pointers import address_of, bytes_at
 from simulator.base.types import Type, numpy_type
 
 
@@ -39,21 +39,21 @@ def memory_of(buffer: Any, type_: Type, what: str, *, writable: bool) -> AnyArra
 def fixed_memory(pointer: Any, type_: Type, count: int, what: str) -> Any:
     """The bytes of the `count` elements that a ctypes pointer points at; other objects unchanged. Raises
     stream_connection_error for a null pointer."""
-    address = _address(pointer)
+    address = address_of(pointer)
     return pointer if address is None else _bytes_at(address, count * numpy_type(type_).itemsize, what)
 
 
 def memory_between(begin: Any, end: Any, what: str) -> Any:
     """The bytes from `begin` up to `end`: two ctypes pointers, or an array and a view of its end (`a, a[n:]`). An empty
     view means the end of the array `begin`, because NumPy does not keep its address."""
-    if _address(begin) is None and isinstance(end, np.ndarray) and end.size == 0:
+    if address_of(begin) is None and isinstance(end, np.ndarray) and end.size == 0:
         return begin
-    first, last = (_address(p) if _address(p) is not None else _start_of(p, what) for p in (begin, end))
+    first, last = (address_of(p) if address_of(p) is not None else _start_of(p, what) for p in (begin, end))
     assert first is not None
     assert last is not None
     if last < first:
         raise stream_connection_error(f"{what}: the buffer ends before it begins; give its begin and its end.")
-    if _address(begin) is not None:
+    if address_of(begin) is not None:
         return _bytes_at(first, last - first, what)
     whole = np.asarray(memoryview(begin)).reshape(-1)
     size, rest = divmod(last - first, whole.itemsize)
@@ -62,22 +62,10 @@ def memory_between(begin: Any, end: Any, what: str) -> Any:
     return whole[:size]
 
 
-#: What ctypes takes for `void *`: pointers, and references to what byref was given.
-_POINTERS = (ctypes.c_void_p, ctypes._Pointer, type(ctypes.byref(ctypes.c_byte())))
-
-
-def _address(pointer: Any) -> int | None:
-    """The address in a ctypes pointer; None for other objects."""
-    if not isinstance(pointer, _POINTERS):
-        return None
-    address: int | None = ctypes.cast(pointer, ctypes.c_void_p).value
-    return address or 0
-
-
 def _bytes_at(address: int, size: int, what: str) -> AnyArray:
     if address == 0:
         raise stream_connection_error(f"{what}: the pointer is null.")
-    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+    return bytes_at(address, size)
 
 
 def _start_of(buffer: Any, what: str) -> int:
