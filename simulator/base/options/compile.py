@@ -190,7 +190,8 @@ class CompileSettings:
         "<debug.instrument>",
         "Record the trips of every Repeat and the branch of every switch in each run. Takes 4 bytes for each on "
         "debug.branchRecordTile, and on hardware the cycles of writing a constant word there (both a guess).",
-        changes="Trips and branches in the report; memory; on hardware cycles, steps BranchRecord and their control code.",
+        changes="Trips and branches in the report; memory; on hardware cycles, steps BranchRecord and their "
+        "control code.",
         effects=Effects("bytes report", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_branch_record",
         inactive=False,
