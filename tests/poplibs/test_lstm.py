@@ -178,3 +178,14 @@ def test_largest_of_rows_in_order():
 
     for result in both_ways(build):
         assert np.array_equal(result[:, 0], np.sort(values, 1)[:, :-5:-1])
+
+
+def test_weights_in_parts_are_those_of_one_call():
+    graph = small_graph()
+    params = lstm.LstmParams(FLOAT, 2, 3, [5, 4])
+    parts = (*lstm.createWeightsKernel(graph, params, "kernel"), lstm.createWeightsBiases(graph, params, "biases"))
+    for part, tensor in zip(parts, lstm.createWeights(graph, params, "weights"), strict=True):
+        assert part.shape() == tensor.shape()
+        assert graph.getTileMapping(part) == graph.getTileMapping(tensor)
+    with pytest.raises(invalid_option, match="lstm has no option 'x'"):
+        lstm.createWeightsBiases(graph, params, "", {"x": 1})

@@ -3,6 +3,7 @@
 from simulator.poplibs.library_calls import addCodelets as addCodelets
 from simulator.poplibs.popnn import bn as bn
 from simulator.poplibs.popnn import gn as gn
+from simulator.poplibs.popnn import gru as gru
 from simulator.poplibs.popnn import in_ as in_
 from simulator.poplibs.popnn import ln as ln
 from simulator.poplibs.popnn import lstm as lstm

@@ -13,24 +13,31 @@ no sequences of different lengths in one batch, and no recomputation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.library_calls import operation
-from simulator.poplibs.poplin.planning.cache import PlanningCache
-from simulator.poplibs.poplin.products.operands import createMatMulInputLHS, createMatMulInputRHS
+from simulator.poplibs.poplin.products.operands import createMatMulInputLHS
 from simulator.poplibs.popnn.lstm_cell import BasicLstmCellUnit as BasicLstmCellUnit
-from simulator.poplibs.popnn.lstm_cell import Layer, LstmParams, LstmState, LstmWeights, at_step, parse, put_step
+from simulator.poplibs.popnn.lstm_cell import Layer, LstmParams, LstmState, LstmWeights
 from simulator.poplibs.popnn.lstm_cell import getDefaultBasicLstmCellOrder as getDefaultBasicLstmCellOrder
+from simulator.poplibs.popnn.recurrent import (
+    Cache,
+    Options,
+    RecurrentOptions,
+    at_step,
+    check_tensors,
+    create_biases,
+    create_input,
+    create_kernel,
+    flatten_units,
+    parse_options,
+    put_step,
+    unflatten_units,
+)
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
-
-Options = Mapping[str, Any] | None
-Cache = PlanningCache | None
 
 
 def createInput(
@@ -40,23 +47,15 @@ def createInput(
     weights reads."""
     fan_in, out = params.layerSizes
     call = operation(graph, debugContext, "popnn", "createInput", timeSteps=params.timeSteps)
-    one = createMatMulInputLHS(
-        graph,
-        params.dataType,
-        [params.batchSize, fan_in],
-        [fan_in, 4 * out],
-        call,
-        parse(options).forward(),
-        planningCache,
-    )
-    return popops.createSliceableTensorFromSlice(graph, one.expand([0]), [0], [params.timeSteps], call)
+    shape = [params.timeSteps, params.batchSize, fan_in]
+    return create_input(graph, params.dataType, shape, 4 * out, _parse(options).forward(), planningCache, call)
 
 
 def createInitialState(
     graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
 ) -> LstmState:
     """A mapped state; the caller sets its values (`zeroInitialState`)."""
-    out, given = params.layerSizes[1], parse(options).forward()
+    out, given = params.layerSizes[1], _parse(options).forward()
     call = operation(graph, debugContext, "popnn", "createInitialState", batchSize=params.batchSize)
     shapes = [params.batchSize, out], [out, 4 * out]
     output = createMatMulInputLHS(graph, params.dataType, *shapes, (call, "output"), given, planningCache)
@@ -70,21 +69,35 @@ def zeroInitialState(graph: Graph, initialState: LstmState, prog: Sequence, debu
         popops.zero(graph, tensor, prog, debugContext)
 
 
+def createWeightsKernel(
+    graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> tuple[Tensor, Tensor]:
+    """Mapped weights of the input [4, in, out] and of the last output [4, out, out]."""
+    (fan_in, out), given = params.layerSizes, _parse(options).forward()
+    call = operation(graph, debugContext, "popnn", "createWeightsKernel", layerSizes=list(params.layerSizes))
+    last = params.batchSize, given, planningCache
+    return (
+        create_kernel(graph, params.dataType, [4, fan_in, out], *last, (call, "inputWeights")),
+        create_kernel(graph, params.dataType, [4, out, out], *last, (call, "outputWeights")),
+    )
+
+
+def createWeightsBiases(
+    graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> Tensor:
+    """Mapped biases [4, out]. The options are only checked, as in PopLibs."""
+    _parse(options)
+    call = operation(graph, debugContext, "popnn", "createWeightsBiases", layerSizes=list(params.layerSizes))
+    return create_biases(graph, params.dataType, [4, params.layerSizes[1]], (call, "biases"))
+
+
 def createWeights(
     graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
 ) -> LstmWeights:
     """Mapped weights and biases."""
-    (fan_in, out), given = params.layerSizes, parse(options).forward()
     call = operation(graph, debugContext, "popnn", "createWeights", layerSizes=list(params.layerSizes))
-    kernels = []
-    for name, rows in (("inputWeights", fan_in), ("outputWeights", out)):
-        shapes = [params.batchSize, rows], [rows, 4 * out]
-        context = (call, name)
-        flat = createMatMulInputRHS(graph, params.dataType, *shapes, context, given, planningCache)
-        kernels.append(flat.reshape([rows, 4, out]).dimShuffle([1, 0, 2]))
-    biases = graph.addVariable(params.dataType, [4, out], (call, "biases"))
-    poputil.mapTensorLinearly(graph, biases)
-    return LstmWeights(kernels[0], kernels[1], biases)
+    kernels = createWeightsKernel(graph, params, call, options, planningCache)
+    return LstmWeights(*kernels, createWeightsBiases(graph, params, call, options, planningCache))
 
 
 def lstmFwd(
@@ -104,7 +117,7 @@ def lstmFwd(
     Raises `poplibs_error` for shapes that do not fit, `invalid_option`."""
     _check("lstmFwd", params, input, weights)
     call = operation(graph, debugContext, "popnn", "lstmFwd", input=input)
-    given = parse(options)
+    given = _parse(options)
     layer = Layer(graph, params, weights, given, planningCache, call)
     output, cell = (poputil.duplicate(graph, t, fwdProg, (call, "state")) for t in stateInit)
     products = None
@@ -154,7 +167,7 @@ def lstmBwd(
     call = operation(graph, debugContext, "popnn", "lstmBwd", input=input, outputGrad=outputGrad)
     if outputGrad.shape() != output.shape():
         raise poplibs_error(f"lstmBwd: the gradient's shape {outputGrad.shape()} is not the output's {output.shape()}.")
-    layer = Layer(graph, params, weights, parse(options), planningCache, call)
+    layer = Layer(graph, params, weights, _parse(options), planningCache, call)
     out_slope, cell_slope = (graph.clone(t, (call, "stateGrad")) for t in fwdStateInit)
     for slope, begin in (
         (out_slope, None if params.outputFullSequence else outputGrad),
@@ -175,11 +188,11 @@ def lstmBwd(
         kept = at_step(graph, fwdIntermediates.reverse(0), counter, step, call)
         units = layer.back(kept, out_slope, cell_slope, step)
         made["units"] = put_step(graph, made.get("units"), units, counter, params.timeSteps, step, call)
-        flat = units.dimShuffle([1, 0, 2]).flatten(1, 3)
-        back = layer.product(flat, layer.output_weights.transpose(), "bwd/outputGrad", "TRAINING_BWD", step)
+        flat = flatten_units(units)
+        back = layer.multiply(flat, layer.output_weights.transpose(), "bwd/outputGrad", "TRAINING_BWD", step)
         step.add(Copy(back, out_slope, False, (call, "outputGrad")))
         if params.calcInputGradients:
-            found = layer.product(flat, layer.input_weights.transpose(), "bwd/inputGrad", "TRAINING_BWD", step)
+            found = layer.multiply(flat, layer.input_weights.transpose(), "bwd/inputGrad", "TRAINING_BWD", step)
             made["input"] = put_step(graph, made.get("input"), found, counter, params.timeSteps, step, call)
         return step
 
@@ -205,7 +218,7 @@ def lstmWU(
     """The gradients of the weights and biases."""
     _check("lstmWU", params, input, weights)
     call = operation(graph, debugContext, "popnn", "lstmWU", input=input)
-    layer = Layer(graph, params, weights, parse(options), planningCache, call)
+    layer = Layer(graph, params, weights, _parse(options), planningCache, call)
     steps, out = params.timeSteps, params.layerSizes[1]
     slopes = bwdIntermediates.dimShuffle([0, 2, 1, 3]).reshape([steps * params.batchSize, 4 * out])
     before = fwdStateInit.output.expand([0])
@@ -215,8 +228,7 @@ def lstmWU(
     found = []
     for name, sequence in (("inputWeights", input), ("outputWeights", before)):
         rows = sequence.flatten(0, 2).transpose()
-        flat = layer.product(rows, slopes, f"wu/{name}", "TRAINING_WU", prog)
-        found.append(flat.reshape([flat.dim(0), 4, out]).dimShuffle([1, 0, 2]))
+        found.append(unflatten_units(layer.multiply(rows, slopes, f"wu/{name}", "TRAINING_WU", prog), 4))
     biases = popops.reduce(graph, slopes, [0], popops.Operation.ADD, prog, (call, "wu/biases"))
     return LstmWeights(found[0], found[1], biases.reshape([4, out]))
 
@@ -255,11 +267,12 @@ def lstmBwdWithWU(
     return state, slope, found
 
 
+def _parse(options: Options) -> RecurrentOptions:
+    return parse_options("lstm", ("inferenceOnly", "preCalcWeights"), options)
+
+
 def _check(api: str, params: LstmParams, input: Tensor, weights: LstmWeights) -> None:
     fan_in, out = params.layerSizes
-    expected = [params.timeSteps, params.batchSize, fan_in], [4, fan_in, out], [4, out, out], [4, out]
-    for tensor, shape, name in zip((input, *weights), expected, ("input", *LstmWeights._fields), strict=True):
-        if tensor.shape() != shape or tensor.elementType() is not params.dataType:
-            raise poplibs_error(
-                f"{api}: {name} is {tensor.elementType()}{tensor.shape()}; {params.dataType}{shape} is needed."
-            )
+    shapes = [params.timeSteps, params.batchSize, fan_in], [4, fan_in, out], [4, out, out], [4, out]
+    names = "input", *LstmWeights._fields
+    check_tensors(api, params.dataType, dict(zip(names, zip((input, *weights), shapes, strict=True), strict=True)))

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from simulator.base.errors import invalid_option
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.poplin.planning.cache import PlanningCache
-from simulator.poplibs.poplin.products.matmul import matMul
 from simulator.poplibs.popnn.nonlinearity import (
     NonLinearityType,
     nonLinearity,
     nonLinearityInPlace,
     nonLinearityInputGradient,
 )
-from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.poplibs.popnn.recurrent import RecurrentOptions, RecurrentProducts, check_sizes, flatten_units
 from simulator.programming.graph import Graph
 
 
@@ -57,11 +54,7 @@ class LstmParams:
     cellOrder: list[BasicLstmCellUnit] = field(default_factory=getDefaultBasicLstmCellOrder, kw_only=True)
 
     def __post_init__(self) -> None:
-        if len(self.layerSizes) != 2 or min(*self.layerSizes, self.batchSize, self.timeSteps) < 1:
-            raise poplibs_error(
-                f"LstmParams: layerSizes {list(self.layerSizes)}, batchSize {self.batchSize} and timeSteps "
-                f"{self.timeSteps}; layers have two sizes, and all of these must be at least 1."
-            )
+        check_sizes("LstmParams", self.layerSizes, self.batchSize, self.timeSteps)
 
 
 class LstmState(NamedTuple):
@@ -83,44 +76,7 @@ class LstmWeights(NamedTuple):
     biases: Tensor
 
 
-class LstmOptions(NamedTuple):
-    """inferenceOnly: store nothing for a backward pass. preCalcWeights: multiply the inputs of all steps by their
-    weights at once, before the loop. `products` holds the options of the products."""
-
-    inference_only: bool = False
-    pre_calculate: bool = False
-    products: tuple[tuple[str, Any], ...] = ()
-
-    def forward(self) -> dict[str, Any]:
-        return self.of_pass("INFERENCE_FWD" if self.inference_only else "TRAINING_FWD")
-
-    def of_pass(self, name: str) -> dict[str, Any]:
-        """The options of a product in one of the layer's passes."""
-        return dict(self.products) | {"fullyConnectedPass": name}
-
-
-_TRUTHS = {"inferenceOnly": "inference_only", "preCalcWeights": "pre_calculate"}
-_PRODUCTS = ("partialsType", "availableMemoryProportion")
-
-
-def parse(options: Mapping[str, Any] | None) -> LstmOptions:
-    """The options by name. Raises `invalid_option` for an unknown name or value."""
-    fields: dict[str, Any] = {}
-    products = {}
-    for name, value in (options or {}).items():
-        if name in _PRODUCTS:
-            products[name] = value
-        elif name not in _TRUTHS:
-            known = ", ".join((*_TRUTHS, *_PRODUCTS))
-            raise invalid_option(f"lstm has no option '{name}'; it has {known}.")
-        elif str(value).lower() not in ("true", "false"):
-            raise invalid_option(f"{name} '{value}' is neither true nor false.")
-        else:
-            fields[_TRUTHS[name]] = str(value).lower() == "true"
-    return LstmOptions(**fields, products=tuple(products.items()))
-
-
-class Layer:
+class Layer(RecurrentProducts):
     """The products and the steps of a layer in one of its passes."""
 
     def __init__(
@@ -128,25 +84,17 @@ class Layer:
         graph: Graph,
         params: LstmParams,
         weights: LstmWeights,
-        options: LstmOptions,
+        options: RecurrentOptions,
         cache: PlanningCache | None,
         call: DebugInfo,
     ) -> None:
-        self.graph, self.params, self.call, self.biases = graph, params, call, weights.biases
-        self._options, self._cache = options, cache
-        self.input_weights, self.output_weights = (
-            w.dimShuffle([1, 0, 2]).flatten(1, 3) for w in (weights.inputWeights, weights.outputWeights)
-        )
-
-    def product(self, left: Tensor, right: Tensor, name: str, kind: str, prog: Sequence) -> Tensor:
-        """The product of two matrices, planned for one of a layer's passes."""
-        options = self._options.of_pass(kind) if kind else self._options.forward()
-        kept_type = self.params.dataType
-        return matMul(self.graph, left, right, prog, kept_type, (self.call, name), options, self._cache)
+        super().__init__(graph, params.dataType, options, cache, call)
+        self.params, self.biases = params, weights.biases
+        self.input_weights, self.output_weights = map(flatten_units, (weights.inputWeights, weights.outputWeights))
 
     def weighted(self, rows: Tensor, prog: Sequence) -> Tensor:
         """Inputs of one step, or of several, times the weights of all units."""
-        return self.product(rows, self.input_weights, "fwd/weightedInput", "", prog)
+        return self.multiply(rows, self.input_weights, "fwd/weightedInput", "", prog)
 
     def units(self, flat: Tensor) -> list[Tensor]:
         """[batch, 4 * out] -> forget gate, input gate, candidate, output gate, each [batch, out]."""
@@ -159,7 +107,7 @@ class Layer:
     ) -> tuple[list[Tensor], Tensor, Tensor]:
         """(the values that the backward pass needs, the cell state afterwards, the output)."""
         graph, params = self.graph, self.params
-        total = self.product(output, self.output_weights, "fwd/weightedOutput", "", prog)
+        total = self.multiply(output, self.output_weights, "fwd/weightedOutput", "", prog)
         popops.addInPlace(graph, total, weighted, prog, (self.call, "fwd/weighted"))
         popops.addInPlace(graph, total, self.biases.flatten(), prog, (self.call, "fwd/biases"))
         forget, take, candidate, give = self.units(total)
@@ -196,20 +144,3 @@ class Layer:
         }
         popops.mulInPlace(graph, cell_slope, forget, prog, (call, "bwd/cell"))
         return concat([found[unit].expand([0]) for unit in params.cellOrder])
-
-
-def at_step(graph: Graph, sequence: Tensor, counter: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
-    """The element of a sequence at the counter's index."""
-    return popops.dynamicSlice(graph, sequence, counter, [0], [1], prog, (call, "step")).squeeze([0])
-
-
-def put_step(
-    graph: Graph, sequence: Tensor | None, value: Tensor, counter: Tensor, steps: int, prog: Sequence, call: DebugInfo
-) -> Tensor:
-    """Write a value into a sequence at the counter's index; returns the sequence, a new one that fits the value where
-    none is given."""
-    one = value.expand([0])
-    if sequence is None:
-        sequence = popops.createSliceableTensorFromSlice(graph, one, [0], [steps], (call, "sequence"))
-    popops.dynamicUpdate(graph, sequence, one, counter, [0], [1], prog, (call, "step"))
-    return sequence

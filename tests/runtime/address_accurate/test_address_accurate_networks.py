@@ -157,3 +157,23 @@ def lstm_on(tiles, sizes, type_, full):
     for i, tensor in enumerate((y, cell, back, *first, *found)):
         bench.take(tensor, f"result {i}")
     bench.check(exact=False, roundings=4)
+
+
+@pytest.mark.parametrize(("tiles", "sizes"), [(4, (2, 3, [5, 4])), (7, (3, 2, [4, 6])), (16, (1, 1, [8, 1]))])
+@pytest.mark.parametrize("full", [True, False])
+@floats
+def test_gru(tiles, sizes, full, type_):
+    params = popnn.gru.GruParams(type_, *sizes, outputFullSequence=full, resetAfter=full)
+    batch, steps, (fan_in, out) = sizes
+    bench = Workbench(tiles)
+    graph, prog = bench.graph, bench.program
+    weights = popnn.gru.createWeights(graph, params)
+    for name, tensor in zip(weights._fields, weights, strict=True):
+        prog.add(Copy(bench.give(type_, tensor.shape(), name), tensor))
+    given, state = bench.give(type_, [steps, batch, fan_in], "x"), bench.give(type_, [batch, out], "h")
+    slope = bench.give(type_, [steps, batch, out][not full :], "slope")
+    y, saved = popnn.gru.gruFwd(graph, params, state, given, weights, prog, "fwd")
+    first, back, found = popnn.gru.gruBwdWithWU(graph, params, prog, state, saved, weights, given, y, slope)
+    for i, tensor in enumerate((y, first, back, *found)):
+        bench.take(tensor, f"result {i}")
+    bench.check(exact=False, roundings=4)

@@ -1,0 +1,289 @@
+"""popnn.gru: a layer of gated recurrent units over a sequence, and its gradients.
+
+    r = sigmoid(x Wr + h Ur + br)        u = sigmoid(x Wu + h Uu + bu)
+    c = tanh(x Wc + (r * h) Uc + bc)     or, with `resetAfter`,  c = tanh(x Wc + bc + r * (h Uc + dc))
+    h' = u * h + (1 - u) * c
+
+Sequences are [steps, batch, size]; weights are [3, in, out] and [3, out, out], biases [3, out], in the order of
+`cellOrder`. With `resetAfter` biases are [3, 2, out]: those of the input's product, then those of the last output's;
+this is the layer of PyTorch, whose gates r, z, n are the default order. The steps run in a loop
+(`popops.countedLoop`). Results that C++ returns in pointer arguments are returned here. One product after the loop sums
+the gradients of weights over all steps; PopLibs adds them step by step. There are no sequences of different lengths in
+one batch, and no attention (AUGRU). The option inferenceOnly is false unless given; it decides alone what the forward
+pass stores, where C++ asks for a pointer too.
+"""
+
+from __future__ import annotations
+
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import Copy, Sequence
+from simulator.graph.tensor import Tensor, concat
+from simulator.poplibs import popops, poputil
+from simulator.poplibs.library_calls import operation
+from simulator.poplibs.poplin.products.operands import createMatMulInputLHS
+from simulator.poplibs.popnn.gru_cell import BasicGruCellUnit as BasicGruCellUnit
+from simulator.poplibs.popnn.gru_cell import GruParams, GruWeights, Layer
+from simulator.poplibs.popnn.gru_cell import getDefaultBasicGruCellOrder as getDefaultBasicGruCellOrder
+from simulator.poplibs.popnn.recurrent import (
+    Cache,
+    Options,
+    RecurrentOptions,
+    at_step,
+    check_tensors,
+    create_biases,
+    create_input,
+    create_kernel,
+    flatten_units,
+    parse_options,
+    put_step,
+    shift_sequence,
+    unflatten_units,
+)
+from simulator.programming.graph import Graph
+
+
+def createInput(
+    graph: Graph, params: GruParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> Tensor:
+    """A mapped sequence of inputs [steps, batch, in]; each step has the layout that its product with the
+    weights reads."""
+    fan_in, out = params.layerSizes
+    call = operation(graph, debugContext, "popnn", "createInput", timeSteps=params.timeSteps)
+    shape = [params.timeSteps, params.batchSize, fan_in]
+    return create_input(graph, params.dataType, shape, 3 * out, _parse(options).forward(), planningCache, call)
+
+
+def createInitialState(
+    graph: Graph, params: GruParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> Tensor:
+    """A mapped state [batch, out]; the caller sets its values."""
+    out = params.layerSizes[1]
+    call = operation(graph, debugContext, "popnn", "createInitialState", batchSize=params.batchSize)
+    shapes = [params.batchSize, out], [out, 3 * out]
+    given = _parse(options).forward()
+    return createMatMulInputLHS(graph, params.dataType, *shapes, (call, "output"), given, planningCache)
+
+
+def createWeightsKernel(
+    graph: Graph, params: GruParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> tuple[Tensor, Tensor]:
+    """Mapped weights of the input [3, in, out] and of the last output [3, out, out]."""
+    (fan_in, out), given = params.layerSizes, _parse(options).forward()
+    call = operation(graph, debugContext, "popnn", "createWeightsKernel", layerSizes=list(params.layerSizes))
+    last = params.batchSize, given, planningCache
+    return (
+        create_kernel(graph, params.dataType, [3, fan_in, out], *last, (call, "inputWeights")),
+        create_kernel(graph, params.dataType, [3, out, out], *last, (call, "outputWeights")),
+    )
+
+
+def createWeightsBiases(
+    graph: Graph, params: GruParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> Tensor:
+    """Mapped biases [3, out], with `resetAfter` [3, 2, out]. The options are only checked, as in PopLibs."""
+    _parse(options)
+    call = operation(graph, debugContext, "popnn", "createWeightsBiases", layerSizes=list(params.layerSizes))
+    return create_biases(graph, params.dataType, params.biases_shape(), (call, "biases"))
+
+
+def createWeights(
+    graph: Graph, params: GruParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> GruWeights:
+    """Mapped weights and biases."""
+    call = operation(graph, debugContext, "popnn", "createWeights", layerSizes=list(params.layerSizes))
+    kernels = createWeightsKernel(graph, params, call, options, planningCache)
+    return GruWeights(*kernels, createWeightsBiases(graph, params, call, options, planningCache))
+
+
+def gruFwd(
+    graph: Graph,
+    params: GruParams,
+    stateInit: Tensor,
+    input: Tensor,
+    weights: GruWeights,
+    fwdProg: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+    planningCache: Cache = None,
+) -> tuple[Tensor, Tensor | None]:
+    """(outputs of all steps or, without `outputFullSequence`, of the last; the values that the backward pass needs,
+    None with the option inferenceOnly).
+
+    Raises `poplibs_error` for shapes that do not fit, `invalid_option`."""
+    _check("gruFwd", params, stateInit, input, weights)
+    call = operation(graph, debugContext, "popnn", "gruFwd", input=input)
+    given = _parse(options)
+    layer = Layer(graph, params, weights, given, planningCache, call)
+    output = poputil.duplicate(graph, stateInit, fwdProg, (call, "state"))
+    sequences: dict[str, Tensor] = {}
+
+    def body(counter: Tensor) -> Sequence:
+        step = Sequence()
+        saved, new = layer.step(at_step(graph, input, counter, step, call), output, step)
+        if not given.inference_only:
+            rows = concat([t.expand([0]) for t in (saved if params.outputFullSequence else [*saved, new])])
+            sequences["saved"] = put_step(graph, sequences.get("saved"), rows, counter, params.timeSteps, step, call)
+        if params.outputFullSequence:
+            sequences["out"] = put_step(graph, sequences.get("out"), new, counter, params.timeSteps, step, call)
+        step.add(Copy(new, output, False, (call, "output")))
+        return step
+
+    fwdProg.add(popops.countedLoop(graph, params.timeSteps, body, (call, "steps")))
+    return sequences.get("out", output), sequences.get("saved")
+
+
+def gruBwd(
+    graph: Graph,
+    params: GruParams,
+    prog: Sequence,
+    fwdOutputInit: Tensor,
+    fwdIntermediatesSeq: Tensor,
+    weights: GruWeights,
+    fwdInputSeq: Tensor,
+    fwdOutput: Tensor,
+    gradLayerNext: Tensor,
+    debugContext: Context = "",
+    options: Options = None,
+    planningCache: Cache = None,
+) -> tuple[Tensor, Tensor | None, Tensor]:
+    """(gradient of the initial state; of the input, None without `calcInputGradients`; the values that `gruWU` needs).
+
+    `gradLayerNext` has the shape of the output of `gruFwd`. Raises `poplibs_error` for shapes that do not fit."""
+    _check("gruBwd", params, fwdOutputInit, fwdInputSeq, weights, fwdOutput, gradLayerNext)
+    call = operation(graph, debugContext, "popnn", "gruBwd", input=fwdInputSeq, outputGrad=gradLayerNext)
+    layer = Layer(graph, params, weights, _parse(options), planningCache, call)
+    slope = graph.clone(fwdOutputInit, (call, "stateGrad"))
+    if params.outputFullSequence:
+        popops.zero(graph, slope, prog, (call, "stateGrad"))
+    else:
+        prog.add(Copy(gradLayerNext, slope, False, (call, "stateGrad")))
+    outputs = _outputs(params, fwdIntermediatesSeq, fwdOutput)
+    previous = shift_sequence(graph, outputs, fwdOutputInit, prog, call).reverse(0)
+    sequences: dict[str, Tensor] = {}
+
+    def body(counter: Tensor) -> Sequence:
+        """Read and write sequences from their ends."""
+        step = Sequence()
+        if params.outputFullSequence:
+            upstream = at_step(graph, gradLayerNext.reverse(0), counter, step, call)
+            popops.addInPlace(graph, slope, upstream, step, (call, "outputGrad"))
+        saved = at_step(graph, fwdIntermediatesSeq.reverse(0), counter, step, call)
+        units, back = layer.step_back(saved, at_step(graph, previous, counter, step, call), slope, step)
+        step.add(Copy(back, slope, False, (call, "outputGrad")))
+        rows = concat([t.expand([0]) for t in units])
+        sequences["units"] = put_step(graph, sequences.get("units"), rows, counter, params.timeSteps, step, call)
+        if params.calcInputGradients:
+            flat = concat([units[unit.value] for unit in params.cellOrder], 1)
+            product = layer.multiply(flat, layer.input_weights.transpose(), "bwd/inputGrad", "TRAINING_BWD", step)
+            sequences["input"] = put_step(graph, sequences.get("input"), product, counter, params.timeSteps, step, call)
+        return step
+
+    prog.add(popops.countedLoop(graph, params.timeSteps, body, (call, "steps")))
+    slopes = {name: sequence.reverse(0) for name, sequence in sequences.items()}
+    return slope, slopes.get("input"), slopes["units"]
+
+
+def gruWU(
+    graph: Graph,
+    params: GruParams,
+    prog: Sequence,
+    fwdOutputInit: Tensor,
+    fwdIntermediates: Tensor,
+    bwdIntermediates: Tensor,
+    weights: GruWeights,
+    input: Tensor,
+    output: Tensor,
+    debugContext: Context = "",
+    options: Options = None,
+    planningCache: Cache = None,
+) -> GruWeights:
+    """The gradients of the weights and biases."""
+    _check("gruWU", params, fwdOutputInit, input, weights, output)
+    call = operation(graph, debugContext, "popnn", "gruWU", input=input)
+    layer = Layer(graph, params, weights, _parse(options), planningCache, call)
+    by_unit = bwdIntermediates.dimShuffle([1, 0, 2, 3]).flatten(1, 3)  # [units, steps * batch, out]
+    before = fwdOutputInit.expand([0])
+    if params.timeSteps > 1:
+        before = concat([before, _outputs(params, fwdIntermediates, output).slice(0, params.timeSteps - 1)])
+    rows = before.flatten(0, 2)
+    places = [unit.value for unit in params.cellOrder]
+    by_input = flatten_units(concat([by_unit[place].expand([0]) for place in places]))
+    kernel = layer.multiply(input.flatten(0, 2).transpose(), by_input, "wu/inputWeights", "TRAINING_WU", prog)
+    if params.resetAfter:
+        recurrent = [0, 1, 3]  # the candidate's product with the last output has a gradient of its own
+        by_output = flatten_units(concat([by_unit[recurrent[place]].expand([0]) for place in places]))
+        product = layer.multiply(rows.transpose(), by_output, "wu/outputWeights", "TRAINING_WU", prog)
+        feedback = unflatten_units(product, 3)
+        biases = _sum_rows(graph, concat([by_input, by_output], 1), prog, call).reshape([2, 3, params.layerSizes[1]])
+        return GruWeights(unflatten_units(kernel, 3), feedback, biases.dimShuffle([1, 0, 2]))
+    feedback = _weights_reset_before(layer, rows, fwdIntermediates, by_unit, prog)
+    biases = _sum_rows(graph, by_input, prog, call).reshape([3, params.layerSizes[1]])
+    return GruWeights(unflatten_units(kernel, 3), feedback, biases)
+
+
+def gruBwdWithWU(
+    graph: Graph,
+    params: GruParams,
+    prog: Sequence,
+    fwdOutputInit: Tensor,
+    fwdIntermediates: Tensor,
+    weights: GruWeights,
+    input: Tensor,
+    output: Tensor,
+    outputGrad: Tensor,
+    debugContext: Context = "",
+    options: Options = None,
+    planningCache: Cache = None,
+) -> tuple[Tensor, Tensor | None, GruWeights]:
+    """`gruBwd` and `gruWU`: (gradient of the initial state, of the input, of the weights)."""
+    first, saved = fwdOutputInit, fwdIntermediates
+    last = debugContext, options, planningCache
+    state, slope, units = gruBwd(graph, params, prog, first, saved, weights, input, output, outputGrad, *last)
+    return state, slope, gruWU(graph, params, prog, first, saved, units, weights, input, output, *last)
+
+
+def _weights_reset_before(layer: Layer, rows: Tensor, intermediates: Tensor, by_unit: Tensor, prog: Sequence) -> Tensor:
+    """Gradients of the last output's weights where the candidate's product reads the gated output."""
+    graph, call = layer.graph, layer.call
+    reset = intermediates.slice(0, 1, 1).squeeze([1]).flatten(0, 2)
+    gated = popops.mul(graph, rows, reset, prog, (call, "wu/reset"))
+    gates = flatten_units(by_unit.slice(0, 2))
+    of_gates = layer.multiply(rows.transpose(), gates, "wu/outputWeights", "TRAINING_WU", prog)
+    of_candidate = layer.multiply(gated.transpose(), by_unit[2], "wu/candidateWeights", "TRAINING_WU", prog)
+    units = [*unflatten_units(of_gates, 2), of_candidate]
+    return concat([units[unit.value].expand([0]) for unit in layer.params.cellOrder])
+
+
+def _sum_rows(graph: Graph, flat: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
+    return popops.reduce(graph, flat, [0], popops.Operation.ADD, prog, (call, "wu/biases"))
+
+
+def _outputs(params: GruParams, intermediates: Tensor, output: Tensor) -> Tensor:
+    """The outputs of all steps; the forward pass that returns only the last stores them after the other values."""
+    return output if params.outputFullSequence else intermediates[:, -1]
+
+
+def _parse(options: Options) -> RecurrentOptions:
+    return parse_options("gru", ("inferenceOnly",), options)
+
+
+def _check(
+    api: str,
+    params: GruParams,
+    state: Tensor,
+    input: Tensor,
+    weights: GruWeights,
+    output: Tensor | None = None,
+    slope: Tensor | None = None,
+) -> None:
+    (fan_in, out), batch = params.layerSizes, params.batchSize
+    expected = {
+        "the initial state": (state, [batch, out]),
+        "input": (input, [params.timeSteps, batch, fan_in]),
+        "inputWeights": (weights.inputWeights, [3, fan_in, out]),
+        "outputWeights": (weights.outputWeights, [3, out, out]),
+        "biases": (weights.biases, params.biases_shape()),
+    }
+    shape = [params.timeSteps, batch, out] if params.outputFullSequence else [batch, out]
+    expected |= {n: (t, shape) for n, t in (("output", output), ("the output's gradient", slope)) if t is not None}
+    check_tensors(api, params.dataType, expected)
