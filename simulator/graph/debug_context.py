@@ -9,6 +9,8 @@ on. Vertices have no record; they belong to the record of their compute set.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +28,26 @@ class SourceLocation:
     line: int
 
 
+#: where all objects are said to come from while `created_at` holds, the last one first
+_places: list[SourceLocation] = []
+
+
+@contextmanager
+def created_at(location: SourceLocation) -> Iterator[None]:
+    """Say that all objects made inside come from `location`: for front ends, which build a graph long after the user's
+    line ran. For one thread at a time."""
+    _places.append(location)
+    try:
+        yield
+    finally:
+        _places.pop()
+
+
 def user_location() -> SourceLocation:
-    """The innermost frame of the user's own code: outside the simulator, installed packages and Python itself."""
+    """The innermost frame of the user's own code: outside the simulator, installed packages and Python itself; the
+    place that `created_at` names, if any."""
+    if _places:
+        return _places[-1]
     frame = sys._getframe(1)
     while frame.f_back is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back

@@ -1,0 +1,1 @@
+"""Capture: a torch module becomes a program of operators."""

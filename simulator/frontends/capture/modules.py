@@ -1,0 +1,247 @@
+"""A torch module as a captured program: torch.export, then one pass over its nodes.
+
+torch.export runs the module's Python once on fake tensors, so that branches on values other than tensors follow the
+given arguments. Its graph is made functional but stays at the level of the module's own calls.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+
+from simulator.frontends.capture.gradients import GradientRecorder
+from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, read_place
+from simulator.frontends.captured import Input, Operator, Program, Value, Weight, WeightKind
+from simulator.frontends.lowering.rules import TABLE
+
+#: operators whose scalar result is a loss
+LOSSES = frozenset(
+    f"aten.{name}"
+    for name in (
+        "cross_entropy_loss.default",
+        "nll_loss.default",
+        "nll_loss2d.default",
+        "nll_loss_nd.default",
+        "mse_loss.default",
+        "l1_loss.default",
+        "smooth_l1_loss.default",
+        "huber_loss.default",
+        "binary_cross_entropy.default",
+        "binary_cross_entropy_with_logits.default",
+        "kl_div.default",
+        "cosine_embedding_loss.default",
+        "hinge_embedding_loss.default",
+        "margin_ranking_loss.default",
+        "triplet_margin_loss.default",
+        "soft_margin_loss.default",
+        "poisson_nll_loss.default",
+    )
+) | {"poptorch.identity_loss.default"}
+
+
+@dataclass(frozen=True)
+class CapturedModule:
+    """A program and how its outputs make up the module's result. `data` are the tensors of weights by name."""
+
+    program: Program
+    data: Mapping[str, Any]
+    restore: Callable[[Sequence[Any]], Any]  #: tensors of the outputs -> the module's result
+
+
+def capture(
+    module: Any,
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+    training: bool,
+    excluded: Sequence[str] = (),
+    loss_output: int | None = None,
+) -> CapturedModule:
+    """Capture one micro-batch of a module. The loss is that of the last loss operator, or the output (by its number
+    among the tensors) that `loss_output` names. `excluded` are parts of names of files that are not the user's.
+
+    Raises CaptureError for modules whose graph depends on the data of tensors, and for a training module without a
+    loss, or with several."""
+    exported = _export(module, tuple(arguments), dict(named))
+    reading = _Reading(exported, training, excluded, loss_output)
+    return reading.captured()
+
+
+def _export(module: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    quiet = logging.getLogger("torch.export")
+    level = quiet.level
+    quiet.setLevel(logging.ERROR)
+    try:
+        # torch.export copies objects of torch's own that warn when they are copied.
+        with torch.fx.traceback.preserve_node_meta(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            return torch.export.export(module, arguments, named, strict=False).run_decompositions({})
+    except torch._subclasses.fake_tensor.DataDependentOutputException as error:
+        raise CaptureError(_data_dependent(error)) from error
+    except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
+        raise CaptureError(_data_dependent(error)) from error
+    finally:
+        quiet.setLevel(level)
+
+
+def _data_dependent(error: BaseException) -> str:
+    first = str(error).strip().splitlines()[0]
+    return (
+        "The module's graph depends on the data of a tensor, which the IPU's compiled program cannot: every shape and "
+        f"branch is fixed when compiling ({first})."
+    )
+
+
+class _Reading:
+    """One pass over an exported program."""
+
+    def __init__(self, exported: Any, training: bool, excluded: Sequence[str], loss_output: int | None) -> None:
+        self.loss_output = loss_output
+        self.exported, self.training, self.excluded = exported, training, excluded
+        self.numbering = Numbering()
+        self.reader = NodeReader(self.numbering)
+        self.recorder = GradientRecorder(self.numbering, TABLE.__contains__)
+        self.nodes = list(exported.graph.nodes)
+
+    def captured(self) -> CapturedModule:
+        weights, inputs, data = self._read_inputs()
+        operators = self._read_operators(weights)
+        outputs, names, updates, restore = self._read_outputs()
+        loss = None
+        if self.training:
+            loss = find_loss(operators) if self.loss_output is None else outputs[self.loss_output]
+        program = Program(
+            tuple(weights), tuple(inputs), tuple(operators), tuple(outputs), tuple(names), tuple(updates), loss
+        )
+        return CapturedModule(program, data, restore)
+
+    def _read_inputs(self) -> tuple[list[Weight], list[Input], dict[str, Any]]:
+        weights: list[Weight] = []
+        inputs: list[Input] = []
+        data: dict[str, Any] = {}
+        holders = {node.name: node for node in self.nodes if node.op == "placeholder"}
+        shared = self._shared_names()
+        for spec in self.exported.graph_signature.input_specs:
+            node = holders[spec.arg.name]
+            if isinstance(spec.arg, ConstantArgument):
+                self.reader.values[node] = spec.arg.value
+                continue
+            value = self.numbering.value(node.meta["val"])
+            self.reader.values[node] = value
+            if spec.kind is InputKind.USER_INPUT:
+                inputs.append(Input(spec.arg.name, value))
+                continue
+            kind, tensor = self._weight(spec)
+            trained = kind is WeightKind.PARAMETER and bool(tensor.requires_grad)
+            data[spec.target] = tensor
+            weights.append(Weight(spec.target, value, kind, trained, shared.get(spec.target, ())))
+        return weights, inputs, data
+
+    def _weight(self, spec: Any) -> tuple[WeightKind, Any]:
+        if spec.kind is InputKind.PARAMETER:
+            return WeightKind.PARAMETER, self.exported.state_dict[spec.target]
+        if spec.kind is InputKind.BUFFER:
+            stored = self.exported.state_dict
+            return WeightKind.BUFFER, stored[spec.target] if spec.target in stored else self.exported.constants[
+                spec.target
+            ]
+        if spec.kind is InputKind.CONSTANT_TENSOR:
+            return WeightKind.CONSTANT, self.exported.constants[spec.target]
+        raise CaptureError(f"{spec.arg.name} is no tensor; a module on the IPU takes tensors and plain values.")
+
+    def _shared_names(self) -> dict[str, tuple[str, ...]]:
+        """Other names of parameters that modules share."""
+        by_tensor: dict[int, list[str]] = {}
+        for name, tensor in self.exported.state_dict.items():
+            by_tensor.setdefault(id(tensor), []).append(name)
+        return {names[0]: tuple(names[1:]) for names in by_tensor.values() if len(names) > 1}
+
+    def _read_operators(self, weights: Sequence[Weight]) -> list[Operator]:
+        with_gradient = {weight.value.number for weight in weights if weight.trained} if self.training else set()
+        operators: list[Operator] = []
+        for node in self.nodes:
+            for read in self.reader.read([node], lambda one: read_place(one, self.excluded)):
+                needs = any(operand.number in with_gradient for operand in read.operands())
+                if needs:
+                    with_gradient.update(result.number for result in read.results if result.is_floating)
+                operators.append(self._with_pieces(node, read, with_gradient if needs else set()))
+        return operators
+
+    def _with_pieces(self, node: Any, read: Operator, with_gradient: set[int]) -> Operator:
+        """An operator that is lowered whole as it is; another one with its pieces."""
+        whole = TABLE.has_own_backward(read.name) if with_gradient else read.name in TABLE
+        if whole or str(node.target).startswith("poptorch."):
+            return read
+        recorded = self.recorder.record(node, read, with_gradient)
+        if len(recorded.forward) == 1 and not recorded.gradients and recorded.forward[0].name == read.name:
+            return read
+        return Operator(read.name, read.arguments, read.results, read.place, recorded)
+
+    def _read_outputs(
+        self,
+    ) -> tuple[list[Value], list[str], list[tuple[str, Value]], Callable[[Sequence[Any]], Any]]:
+        outputs: list[Value] = []
+        names: list[str] = []
+        updates: list[tuple[str, Value]] = []
+        parts: list[Any] = []
+        returned = self.nodes[-1].args[0]
+        for spec, node in zip(self.exported.graph_signature.output_specs, returned, strict=True):
+            if spec.kind is OutputKind.BUFFER_MUTATION:
+                updates.append((spec.target, self.reader.values[node]))
+            elif spec.kind is not OutputKind.USER_OUTPUT:
+                raise CaptureError(f"The module writes into its argument {spec.target}; an IPU program cannot.")
+            elif isinstance(node, torch.fx.Node) and isinstance(self.reader.values[node], Value):
+                parts.append(len(outputs))
+                outputs.append(self.reader.values[node])
+                names.append(str(node.name))
+            else:
+                parts.append(_Plain(node if not isinstance(node, torch.fx.Node) else self.reader.values[node]))
+        spec = self.exported.call_spec.out_spec
+
+        def restore(tensors: Sequence[Any]) -> Any:
+            leaves = [part.value if isinstance(part, _Plain) else tensors[part] for part in parts]
+            return torch.utils._pytree.tree_unflatten(leaves, spec)
+
+        return outputs, _distinct(names), updates, restore
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """An output that is no tensor."""
+
+    value: Any
+
+
+def find_loss(operators: Sequence[Operator]) -> Value:
+    """The result of the last loss operator, on which no other loss depends. Raises CaptureError for none or several."""
+    from_loss: dict[int, set[int]] = {}
+    losses: dict[int, Value] = {}
+    for operator in operators:
+        sources = set().union(*(from_loss.get(operand.number, set()) for operand in operator.operands()), set())
+        if operator.name in LOSSES and operator.results[0].elements == 1:
+            for source in sources:
+                losses.pop(source, None)
+            losses[operator.results[0].number] = operator.results[0]
+            sources = {operator.results[0].number}
+        for result in operator.results:
+            from_loss[result.number] = sources
+    if not losses:
+        raise CaptureError("Couldn't find a loss in graph!")
+    if len(losses) > 1:
+        raise CaptureError("Multiple independent losses found in graph: combine them with poptorch.identity_loss.")
+    return next(iter(losses.values()))
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names of outputs, numbered where one tensor is returned twice."""
+    seen: dict[str, int] = {}
+    distinct = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        distinct.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return distinct

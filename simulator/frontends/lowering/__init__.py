@@ -1,0 +1,10 @@
+"""Lowering: captured operators become PopLibs calls. Each module of a family registers its rules when it is imported."""
+
+from __future__ import annotations
+
+from simulator.frontends.lowering import activations as activations
+from simulator.frontends.lowering import arithmetic as arithmetic
+from simulator.frontends.lowering import losses as losses
+from simulator.frontends.lowering import products as products
+from simulator.frontends.lowering import reductions as reductions
+from simulator.frontends.lowering import views as views

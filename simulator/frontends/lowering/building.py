@@ -1,0 +1,107 @@
+"""The place where a rule builds: graph, program, names and settings of the operator at hand. A cursor, not a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulator.frontends.captured import Place
+from simulator.frontends.lowering.element_types import element_type
+from simulator.graph.debug_context import DebugInfo, created_at
+from simulator.poplar import DebugContext, Graph, SourceLocation, Tensor, Type
+from simulator.poplar import program as programs
+from simulator.poplibs import popops, poputil
+
+LAYER = "poptorch"
+
+
+@dataclass
+class Precision:
+    """Types of intermediate results of products, per the front end's options."""
+
+    partials: str = "float"  #: of matMul and convolution on half operands: "float" or "half"
+    memory_proportion: dict[int, float] = field(default_factory=dict)  #: by IPU: of a tile, for products
+
+
+@dataclass
+class Building:
+    """Where a rule adds to. `training` is false for inference: dropout is identity there and norms use running
+    statistics, whatever the module's own flag says."""
+
+    top: Graph  #: the whole device
+    program: programs.Sequence
+    training: bool
+    precision: Precision
+    seed: Tensor | None = None  #: [2] UNSIGNED_INT, of the random draws of this step
+    ipu: int = 0
+    graph: Graph = None  # type: ignore[assignment]  #: the IPU of the operator at hand
+    place: Place = field(default_factory=Place)
+    info: DebugInfo = None  # type: ignore[assignment]  #: the record of the operator at hand
+    draws: int = 0
+
+    def __post_init__(self) -> None:
+        if self.graph is None:
+            self.graph = self.top
+
+    @contextmanager
+    def operator(self, name: str, kind: str, place: Place) -> Iterator[None]:
+        """Build one operator: all that is made inside is named after it and bears its source line."""
+        before = self.place, self.info
+        location = SourceLocation(place.file, place.line) if place.file else None
+        path = "/".join(part for part in (place.module.replace(".", "/"), kind) if part)
+        context = DebugContext(path, location=location)
+        stack = [f"{frame.file}:{frame.line} {frame.function}" for frame in place.stack]
+        self.place = place
+        self.info = self.top.addDebugInfo(context, LAYER, operator=name, module=place.module, stack=stack, opid=kind)
+        try:
+            if location is None:
+                yield
+            else:
+                with created_at(location):
+                    yield
+        finally:
+            self.place, self.info = before
+
+    def name(self, suffix: str = "") -> Any:
+        """The debug context of something that belongs to the operator at hand."""
+        return DebugContext(suffix, self.info)
+
+    def variable(self, dtype: str | Type, shape: Sequence[int], name: str) -> Tensor:
+        """A new variable, spread over the tiles in order."""
+        type_ = dtype if isinstance(dtype, Type) else element_type(dtype)
+        tensor = self.graph.addVariable(type_, list(shape), self.name(name))
+        poputil.mapTensorLinearly(self.graph, tensor)
+        return tensor
+
+    def constant(self, dtype: str | Type, shape: Sequence[int], values: Any, name: str = "constant") -> Tensor:
+        """A constant, spread over the tiles in order. `values` is one number for all elements, or an array."""
+        type_ = dtype if isinstance(dtype, Type) else element_type(dtype)
+        tensor = self.graph.addConstant(type_, list(shape), values, self.name(name))
+        poputil.mapTensorLinearly(self.graph, tensor)
+        return tensor
+
+    def copy(self, tensor: Tensor, name: str = "copy") -> Tensor:
+        """A new tensor with the values of `tensor`, which may alias others or repeat elements."""
+        return poputil.duplicate(self.graph, tensor, self.program, self.name(name))
+
+    def cast(self, tensor: Tensor, dtype: str | Type, name: str = "cast") -> Tensor:
+        """`tensor` in another element type; itself where it has that type."""
+        type_ = dtype if isinstance(dtype, Type) else element_type(dtype)
+        if tensor.elementType() == type_:
+            return tensor
+        return popops.cast(self.graph, tensor, type_, self.program, self.name(name))
+
+    def product_options(self) -> dict[str, Any]:
+        """The options of matMul and convolution for the operator at hand."""
+        options: dict[str, Any] = {"partialsType": self.precision.partials}
+        proportion = self.place.annotations.get("available_memory", self.precision.memory_proportion.get(self.ipu))
+        if proportion is not None:
+            options["availableMemoryProportion"] = proportion
+        return options
+
+    def next_draw(self) -> int:
+        """A number that no other random draw of the program uses: its seed modifier."""
+        self.draws += 1
+        return self.draws

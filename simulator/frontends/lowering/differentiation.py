@@ -1,0 +1,180 @@
+"""Forward and backward passes of a captured program: reverse-mode differentiation over a tape of operators.
+
+Each operator is built once going forward; the tape remembers what its gradient needs. Going back, the gradients that
+meet at one value are added ("GradSum", as PopART calls it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulator.base.errors import poplar_error
+from simulator.frontends.captured import Argument, Operator, Value
+from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.element_types import element_type
+from simulator.frontends.lowering.rules import TABLE, Rule
+from simulator.poplar import Tensor
+from simulator.poplibs import popops
+
+Backward = Callable[[Building, Sequence[Tensor | None], frozenset[str]], Mapping[str, Any]]
+
+
+class UnknownOperatorError(poplar_error):
+    """The program calls an operator that has no rule."""
+
+
+@dataclass
+class Tape:
+    """Tensors by the number of their value, and the operators that ran, with the function of each one's gradient.
+    `placed` makes the tensor of a weight or input when its first operator reads it."""
+
+    at: Building
+    place_value: Callable[[Value, Tensor | None], Tensor | None]
+    with_gradient: set[int]
+    tensors: dict[int, Tensor] = field(default_factory=dict)
+    slopes: dict[int, Tensor] = field(default_factory=dict)
+    ran: list[tuple[Operator, Backward | None]] = field(default_factory=list)
+
+    def forward(self, operators: Iterable[Operator]) -> None:
+        for operator in operators:
+            self._run(operator)
+
+    def backward(self, loss: Value, slope: Tensor) -> None:
+        """Gradients of everything the loss depends on, into `slopes`."""
+        self.slopes[loss.number] = slope
+        while self.ran:
+            operator, backward = self.ran.pop()
+            slopes = [self.slopes.get(result.number) for result in operator.results]
+            if all(one is None for one in slopes):
+                continue
+            if operator.recorded is not None:
+                self._run_back(operator, slopes)
+            elif backward is not None:
+                self._apply(operator, backward, slopes)
+
+    def tensor(self, value: Value) -> Tensor:
+        """The tensor of a value; a weight or input that nothing read so far is spread over the tiles in order."""
+        if value.number not in self.tensors:
+            self.tensors[value.number] = self._placed(value, None)
+        return self.tensors[value.number]
+
+    def _placed(self, value: Value, layout: Tensor | None) -> Tensor:
+        tensor = self.place_value(value, layout)
+        assert tensor is not None, f"nothing computes {value}"
+        return tensor
+
+    def _run(self, operator: Operator) -> None:
+        if operator.recorded is not None:
+            for piece in operator.recorded.forward:
+                self._build(piece)
+            for result, piece_result in zip(operator.results, operator.recorded.results, strict=True):
+                self.tensors[result.number] = self.tensor(piece_result)
+            self.ran.append((operator, None))
+            return
+        self.ran.append((operator, self._build(operator)))
+
+    def _build(self, operator: Operator) -> Backward | None:
+        rule = rule_of(operator)
+        with self.at.operator(operator.name, rule.kind, operator.place):
+            self._create_operands(operator, rule)
+            arguments = {_parameter(name): self._resolved(value) for name, value in operator.arguments.items()}
+            built = rule.build(self.at, **arguments)
+            backward = None
+            if rule.own_backward:
+                built, backward = built
+        results = built if isinstance(built, tuple) else (built,)
+        assert len(results) == len(operator.results), f"{operator.name} gave {len(results)} results"
+        for result, tensor in zip(operator.results, results, strict=True):
+            assert tensor is None or tuple(tensor.shape()) == result.shape, (
+                f"{operator.name}: {tensor.shape()} for {result}"
+            )
+            if tensor is not None:
+                self.tensors[result.number] = tensor
+        return backward
+
+    def _create_operands(self, operator: Operator, rule: Rule) -> None:
+        """Weights and inputs without a place get the one that this operator reads best."""
+        for name, layout in rule.layouts.items():
+            value = operator.arguments.get("self" if name == "input" else name)
+            if not isinstance(value, Value) or value.number in self.tensors:
+                continue
+            wanted = layout(self.at, **{_parameter(key): one for key, one in operator.arguments.items()})
+            self.tensors[value.number] = self._placed(value, wanted)
+
+    def _resolved(self, argument: Argument) -> Any:
+        if isinstance(argument, Value):
+            return self.tensor(argument)
+        if isinstance(argument, tuple | list):
+            return [self._resolved(part) for part in argument]
+        return argument
+
+    def _run_back(self, operator: Operator, slopes: Sequence[Tensor | None]) -> None:
+        recorded = operator.recorded
+        assert recorded is not None
+        with self.at.operator(operator.name, "Grad", operator.place):
+            for value, slope in zip(recorded.slopes, slopes, strict=True):
+                if value is not None:
+                    self.tensors[value.number] = slope if slope is not None else self._zeros(value)
+        for piece in recorded.backward:
+            self._build(piece)
+        for operand, gradient in recorded.gradients:
+            if operand.number in self.with_gradient:
+                self._add(operator, operand, self.tensor(gradient))
+
+    def _apply(self, operator: Operator, backward: Backward, slopes: Sequence[Tensor | None]) -> None:
+        wanted = frozenset(
+            _parameter(name) for name, argument in operator.arguments.items() if self._needs_gradient(argument)
+        )
+        if not wanted:
+            return
+        rule = rule_of(operator)
+        with self.at.operator(operator.name, f"{rule.kind}Grad", operator.place):
+            gradients = backward(self.at, slopes, wanted)
+        for name, argument in operator.arguments.items():
+            self._add_all(operator, argument, gradients.get(_parameter(name)))
+
+    def _needs_gradient(self, argument: Argument) -> bool:
+        if isinstance(argument, Value):
+            return argument.number in self.with_gradient
+        return isinstance(argument, tuple | list) and any(self._needs_gradient(part) for part in argument)
+
+    def _add_all(self, operator: Operator, argument: Argument, gradient: Any) -> None:
+        if gradient is None:
+            return
+        if isinstance(argument, Value):
+            if argument.number in self.with_gradient:
+                self._add(operator, argument, gradient)
+            return
+        for part, one in zip(argument, gradient, strict=True):
+            self._add_all(operator, part, one)
+
+    def _add(self, operator: Operator, value: Value, slope: Tensor) -> None:
+        assert tuple(slope.shape()) == value.shape, f"{operator.name}: gradient {slope.shape()} of {value}"
+        before = self.slopes.get(value.number)
+        if before is not None:
+            with self.at.operator(operator.name, "GradSum", operator.place):
+                slope = popops.add(self.at.graph, before, slope, self.at.program, self.at.name("add"))
+        self.slopes[value.number] = slope
+
+    def _zeros(self, value: Value) -> Tensor:
+        return self.at.constant(element_type(value.dtype), value.shape, 0, "zeros")
+
+
+def rule_of(operator: Operator) -> Rule:
+    """The rule of an operator. Raises UnknownOperatorError, naming operator, module, file and line."""
+    if operator.name not in TABLE:
+        place = operator.place
+        module = f"module '{place.module}'" if place.module else "the outermost module"
+        where = f" ({place.file}:{place.line})" if place.file else ""
+        raise UnknownOperatorError(
+            f"The operator {operator.name} of {module}{where} cannot be lowered to the IPU; docs/poptorch.md lists the "
+            "operators that can."
+        )
+    return TABLE[operator.name]
+
+
+def _parameter(name: str) -> str:
+    """The name of an argument in a rule."""
+    return "input" if name == "self" else name

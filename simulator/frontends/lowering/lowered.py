@@ -1,0 +1,93 @@
+"""A lowered program: the graph and programs of one module, with the names of their streams. Plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+from simulator.frontends.captured import Input, Weight
+from simulator.frontends.lowering.building import Precision
+from simulator.poplar import Graph
+from simulator.poplar.program import Program
+
+
+class Outputs(Enum):
+    """Which of a run's micro-batches send their outputs to the host."""
+
+    FINAL = "final"  #: the last one
+    ALL = "all"  #: each
+    EVERY_N = "every_n"  #: the last of every `period`
+    SUM = "sum"  #: none: their sum is sent at the end
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A tensor that the user watches: sent to the host like an output, under `handle`."""
+
+    handle: str
+    tensor: str  #: a weight, "Gradient___" and a weight, or a module's result
+    outputs: Outputs = Outputs.FINAL
+    period: int = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How often the program runs and what it sends. `iterations` are those of one run; each takes `accumulation`
+    micro-batches per replica and ends, in training, with an update of the weights."""
+
+    iterations: int = 1
+    accumulation: int = 1
+    replicas: int = 1
+    outputs: Outputs = Outputs.ALL
+    period: int = 1
+    loss_scaling: float = 1.0
+    mean_over_accumulation: bool = True
+    mean_over_replicas: bool = True
+    precision: Precision = field(default_factory=Precision)
+    observed: tuple[Observed, ...] = ()
+    synthetic_data: bool = False  #: no stream copies of inputs and outputs
+
+
+class Entry(IntEnum):
+    """The programs of an executable, in PopART's order as far as they exist here."""
+
+    WEIGHTS_FROM_HOST = 0
+    OPTIMIZER_FROM_HOST = 1
+    SEED_FROM_HOST = 2
+    MAIN = 3
+    WEIGHTS_TO_HOST = 4
+    SEED_TO_HOST = 5
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One stream of the program. `shape` is that of one transfer of one replica."""
+
+    handle: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class OutputStream:
+    """A stream to the host and the number of transfers that one run makes to it, for each replica."""
+
+    stream: Stream
+    transfers: int
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """What a session compiles and connects."""
+
+    graph: Graph
+    programs: tuple[Program, ...]  #: by `Entry`
+    settings: Settings
+    inputs: Mapping[str, tuple[Input, Stream]]
+    outputs: tuple[OutputStream, ...]
+    observed: Mapping[str, OutputStream]
+    weights: Mapping[str, tuple[Weight, Stream, Stream]]  #: from the host, to the host
+    states: Mapping[str, tuple[Stream, Stream]]  #: of the optimizer: from the host, to the host
+    rates: Mapping[str, Stream]  #: of the optimizer, sent by OPTIMIZER_FROM_HOST
+    tensor_names: tuple[str, ...] = ()  #: what can be observed

@@ -1,0 +1,290 @@
+"""Programs of a module: weights and streams around the forward and backward passes, in the order of PopART's programs.
+
+    Main: Repeat "batchesPerStep" ( Repeat "accumulationLoop" ( inputs, forward, backward, outputs ), update )
+
+Weights and inputs get their places when the first operator reads them, so that a weight lies as its product wants it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from simulator.frontends.captured import Input, Program, Value, Weight, values_with_gradient
+from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.differentiation import Tape
+from simulator.frontends.lowering.element_types import element_type
+from simulator.frontends.lowering.lowered import Entry, Lowered, Observed, Outputs, OutputStream, Settings, Stream
+from simulator.poplar import FLOAT, UNSIGNED_INT, Graph, Target, Tensor, replication_factor
+from simulator.poplar import program as programs
+from simulator.poplibs import gcl, popops, poputil
+
+#: (building, weights with their tensors and gradients) -> optimizer states and rates by name, with their tensors
+Update = Callable[[Building, Mapping[str, tuple[Tensor, Tensor]]], tuple[Mapping[str, Tensor], Mapping[str, Tensor]]]
+
+
+class ModuleLowering:
+    """Builds the graph of one captured program. `update` adds the optimizer's step; without it the program infers."""
+
+    def __init__(self, target: Target, program: Program, settings: Settings, update: Update | None = None) -> None:
+        self.captured, self.settings, self.update = program, settings, update
+        self.graph = Graph(target, replication_factor(settings.replicas))
+        self.body = programs.Sequence(debugContext="program")
+        self.at = Building(self.graph, self.body, update is not None, settings.precision)
+        self._weights: dict[int, Weight] = {weight.value.number: weight for weight in program.weights}
+        self._inputs: dict[int, Input] = {one.value.number: one for one in program.inputs}
+        self.tape = Tape(self.at, self._place_value, values_with_gradient(program) if update else set())
+
+    def lower(self) -> Lowered:
+        """The graph and its programs. Raises UnknownOperatorError."""
+        seed = self._seed()
+        self.tape.forward(self.captured.operators)
+        for weight in self.captured.weights:
+            self.tape.tensor(weight.value)
+        states, rates = self._step()
+        main, outputs, observed = self._main()
+        weights = {weight.name: self.tape.tensor(weight.value) for weight in self.captured.weights}
+        from_host, to_host = self._transfers({**weights, **states}, "weightsFromHost", "weightsToHost")
+        rates_from_host, _ = self._transfers(rates, "optimizerFromHost", "")
+        seed_from_host, seed_to_host = self._transfers({"randomSeed": seed}, "randomSeedFromHost", "randomSeedToHost")
+        entries = {
+            Entry.WEIGHTS_FROM_HOST: from_host,
+            Entry.OPTIMIZER_FROM_HOST: rates_from_host,
+            Entry.SEED_FROM_HOST: seed_from_host,
+            Entry.MAIN: main,
+            Entry.WEIGHTS_TO_HOST: to_host,
+            Entry.SEED_TO_HOST: seed_to_host,
+        }
+        return Lowered(
+            self.graph,
+            tuple(entries[entry] for entry in Entry),
+            self.settings,
+            {one.name: (one, self._input_stream(one)) for one in self.captured.inputs},
+            outputs,
+            observed,
+            {weight.name: (weight, *self._pair(weight.name, weight.value)) for weight in self.captured.weights},
+            {name: self._pair_of(name, tensor) for name, tensor in states.items()},
+            {name: self._pair_of(name, tensor)[0] for name, tensor in rates.items()},
+            tuple(self._observable()),
+        )
+
+    # Places of weights and inputs
+
+    def _place_value(self, value: Value, layout: Tensor | None) -> Tensor | None:
+        """The tensor of a weight or input, laid out like `layout` or spread in order; inputs are streamed in first."""
+        weight, given = self._weights.get(value.number), self._inputs.get(value.number)
+        if weight is None and given is None:
+            return None
+        name = weight.name if weight is not None else given.name if given is not None else ""
+        if layout is None:
+            tensor = self.graph.addVariable(element_type(value.dtype), list(value.shape), name)
+            poputil.mapTensorLinearly(self.graph, tensor)
+        else:
+            tensor = layout
+        return tensor
+
+    def _seed(self) -> Tensor:
+        """The seed of random draws: each micro-batch of each replica has its own."""
+        seed = self.graph.addVariable(UNSIGNED_INT, [2], "randomSeed")
+        self.graph.setTileMapping(seed, 0)
+        self.at.seed = seed
+        return seed
+
+    # The step
+
+    def _step(self) -> tuple[Mapping[str, Tensor], Mapping[str, Tensor]]:
+        """The parts of one iteration: `before`, `micro` (forward and backward of one micro-batch), `after`; returns
+        states and rates of the optimizer. A sequence is added where it is complete: `add` copies it."""
+        states: Mapping[str, Tensor] = {}
+        rates: Mapping[str, Tensor] = {}
+        self.before, self.after = programs.Sequence(debugContext="zeroAccumulators"), programs.Sequence(debugContext="update")
+        gradients = self._gradients(self.before) if self.update is not None else {}
+        for name, value in self.captured.updates:
+            weight = next(one for one in self.captured.weights if name in (one.name, *one.aliases))
+            target = self.tape.tensor(weight.value)
+            self.body.add(programs.Copy(self.tape.tensor(value), target, False, f"{name}/update"))
+        self._advance_seed()
+        self.micro = programs.Sequence(debugContext="microBatch")
+        if not self.settings.synthetic_data:
+            for one in self.captured.inputs:
+                self.micro.add(self._stream_in(one))
+        self.micro.add(self.body)
+        if self.update is not None:
+            self.at.program = self.after
+            self._reduce(gradients)
+            states, rates = self.update(self.at, gradients)
+        return states, rates
+
+    def _gradients(self, before: programs.Sequence) -> dict[str, tuple[Tensor, Tensor]]:
+        """Weights and their gradients by name; with accumulation the sums over micro-batches."""
+        loss = self.captured.loss
+        assert loss is not None, "a training program has a loss"
+        scale = self.settings.loss_scaling
+        if self.settings.mean_over_accumulation:
+            scale /= self.settings.accumulation
+        self.tape.backward(loss, self.at.constant(loss.dtype, loss.shape, scale, "lossScaling"))
+        gradients = {}
+        for weight in self.captured.weights:
+            slope = self.tape.slopes.get(weight.value.number)
+            if not weight.trained or slope is None:
+                continue
+            if self.settings.accumulation > 1:
+                total = self.graph.clone(self.tape.tensor(weight.value), f"Accl___{weight.name}")
+                popops.zero(self.graph, total, before, f"Accl___{weight.name}/zero")
+                popops.addInPlace(self.graph, total, slope, self.body, f"Accl___{weight.name}/add")
+                slope = total
+            gradients[weight.name] = (self.tape.tensor(weight.value), slope)
+        return gradients
+
+    def _reduce(self, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> None:
+        """Add the gradients of all replicas; with the mean they are divided by their number."""
+        if self.settings.replicas == 1:
+            return
+        for name, (_, slope) in gradients.items():
+            context = f"ReplicatedAllReduce___{name}"
+            gcl.allReduceInPlaceCrossReplica(self.graph, slope, gcl.CollectiveOperator.ADD, self.at.program, context)
+            if self.settings.mean_over_replicas:
+                popops.mulInPlace(self.graph, slope, 1.0 / self.settings.replicas, self.at.program, f"{context}/mean")
+
+    def _advance_seed(self) -> None:
+        if self.at.draws:
+            assert self.at.seed is not None
+            step = self.graph.addConstant(UNSIGNED_INT, [], 1, "randomSeed/step")
+            self.graph.setTileMapping(step, 0)
+            popops.addInPlace(self.graph, self.at.seed[0].reshape([1]), step.reshape([1]), self.body, "randomSeed/next")
+
+    # Streams
+
+    def _input_stream(self, one: Input) -> Stream:
+        return Stream(f"h2d_{one.name}", one.value.shape, one.value.dtype)
+
+    def _stream_in(self, one: Input) -> programs.Program:
+        tensor = self.tape.tensor(one.value)
+        name = self._input_stream(one).handle
+        fifo = self.graph.addHostToDeviceFIFO(name, tensor.elementType(), tensor.numElements())
+        return programs.Copy(fifo, tensor, False, name)
+
+    def _main(self) -> tuple[programs.Program, tuple[OutputStream, ...], Mapping[str, OutputStream]]:
+        """The program of one run, and the streams that it fills."""
+        sent: list[OutputStream] = []
+        each, period, last = (programs.Sequence(debugContext=name) for name in ("toHost", "toHostEveryN", "toHostFinalCopy"))
+        start = programs.Sequence(debugContext="init")
+        chosen = self.settings
+        named = zip(self.captured.output_names, self.captured.outputs, strict=True)
+        for name, value in named:
+            how = (each, period, last, start)
+            sent.append(self._send(name, self.tape.tensor(value), value, chosen.outputs, chosen.period, how))
+        observed = {}
+        for one in chosen.observed:
+            tensor, value = self._observed_tensor(one)
+            how = (each, period, last, start)
+            observed[one.handle] = self._send(one.handle, tensor, value, one.outputs, one.period, how)
+        return self._loops(start, each, period, last), tuple(sent), observed
+
+    def _loops(
+        self, start: programs.Sequence, each: programs.Sequence, period: programs.Sequence, last: programs.Sequence
+    ) -> programs.Program:
+        """Nest the loops: accumulation inside iterations."""
+        chosen = self.settings
+        micro = programs.Sequence(debugContext="microBatches")
+        micro.add(self.micro)
+        micro.add(each)
+        step = programs.Sequence(debugContext="step")
+        step.add(self.before)
+        step.add(programs.Repeat(chosen.accumulation, micro, "accumulationLoop") if chosen.accumulation > 1 else micro)
+        step.add(self.after)
+        main = programs.Sequence(debugContext="outer")
+        main.add(start)
+        main.add(self._repeated(step, period))
+        main.add(last)
+        return main
+
+    def _repeated(self, step: programs.Sequence, period: programs.Sequence) -> programs.Program:
+        chosen = self.settings
+        if chosen.outputs is not Outputs.EVERY_N:
+            return programs.Repeat(chosen.iterations, step, "batchesPerStep")
+        several = programs.Sequence(debugContext="everyN")
+        several.add(programs.Repeat(chosen.period, step, "batchesPerStep"))
+        several.add(period)
+        return programs.Repeat(chosen.iterations // chosen.period, several, "everyNBatches")
+
+    def _send(
+        self,
+        name: str,
+        tensor: Tensor,
+        value: Value,
+        outputs: Outputs,
+        period: int,
+        parts: tuple[programs.Sequence, programs.Sequence, programs.Sequence, programs.Sequence],
+    ) -> OutputStream:
+        each, every_n, last, start = parts
+        chosen = self.settings
+        handle = f"d2h_{name}"
+        transfers = 1
+        if outputs is Outputs.ALL:
+            sequence, transfers = each, chosen.iterations * chosen.accumulation
+        elif outputs is Outputs.EVERY_N:
+            sequence, transfers = every_n, chosen.iterations // period
+        elif outputs is Outputs.SUM:
+            total = self.graph.clone(tensor, f"{name}/sum")
+            popops.zero(self.graph, total, start, f"{name}/sum/zero")
+            popops.addInPlace(self.graph, total, tensor, each, f"{name}/sum/add")
+            sequence, tensor = last, total
+        else:
+            sequence = last
+        stream = Stream(handle, value.shape, value.dtype)
+        if not chosen.synthetic_data:
+            fifo = self.graph.addDeviceToHostFIFO(handle, tensor.elementType(), tensor.numElements())
+            sequence.add(programs.Copy(tensor, fifo, False, handle))
+        return OutputStream(stream, transfers)
+
+    def _transfers(
+        self, tensors: Mapping[str, Tensor], from_host: str, to_host: str
+    ) -> tuple[programs.Program, programs.Program]:
+        """Programs that fill tensors from the host, and that send them back (if `to_host` has a name)."""
+        inwards, outwards = programs.Sequence(debugContext=from_host), programs.Sequence(debugContext=to_host)
+        for name, tensor in tensors.items():
+            read, written = self._pair_of(name, tensor)
+            fifo = self.graph.addHostToDeviceFIFO(read.handle, tensor.elementType(), tensor.numElements())
+            inwards.add(programs.Copy(fifo, tensor, False, read.handle))
+            if to_host:
+                back = self.graph.addDeviceToHostFIFO(written.handle, tensor.elementType(), tensor.numElements())
+                outwards.add(programs.Copy(tensor, back, False, written.handle))
+        return inwards, outwards
+
+    def _pair(self, name: str, value: Value) -> tuple[Stream, Stream]:
+        return Stream(f"h2d_{name}", value.shape, value.dtype), Stream(f"d2h_{name}", value.shape, value.dtype)
+
+    def _pair_of(self, name: str, tensor: Tensor) -> tuple[Stream, Stream]:
+        return self._pair(name, Value(-1, tuple(tensor.shape()), tensor.elementType().dtype.name))
+
+    # What the user may watch
+
+    def _observable(self) -> list[str]:
+        names = [weight.name for weight in self.captured.weights]
+        names += [f"Gradient___{one.name}" for one in self.captured.weights if one.value.number in self.tape.slopes]
+        return names
+
+    def _observed_tensor(self, one: Observed) -> tuple[Tensor, Value]:
+        prefix = "Gradient___"
+        wanted = one.tensor.removeprefix(prefix)
+        for weight in self.captured.weights:
+            if wanted in (weight.name, *weight.aliases):
+                if one.tensor.startswith(prefix):
+                    return self.tape.slopes[weight.value.number], weight.value
+                return self.tape.tensor(weight.value), weight.value
+        raise KeyError(one.tensor)
+
+
+def sgd_without_state(rate: float) -> Update:
+    """Plain descent, for tests of the lowering alone."""
+
+    def update(at: Building, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> Any:
+        step = at.graph.addVariable(FLOAT, [], "learningRate")
+        at.graph.setInitialValue(step, rate)
+        at.graph.setTileMapping(step, 0)
+        for name, (weight, slope) in gradients.items():
+            popops.scaledSubtractFrom(at.graph, weight, slope, step, at.program, f"{name}/SGD0VarUpdate")
+        return {}, {"learningRate": step}
+
+    return update
