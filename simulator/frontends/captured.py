@@ -2,7 +2,7 @@
 
 Operators stand in the order in which the user's code called them. Each names the framework's operator and carries the
 module and the source line that it came from. An operator that is lowered piece by piece brings the pieces of its
-gradient along (`Recorded`); one that is lowered whole does not. A model has hundreds of operators, so each is an object.
+gradient along (`Recorded`); one that is lowered whole does not. A model has hundreds of operators: each is an object.
 """
 
 from __future__ import annotations

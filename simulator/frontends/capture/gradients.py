@@ -56,7 +56,7 @@ class GradientRecorder:
         wanted: Sequence[bool],
         slopes: Sequence[Value | None],
     ) -> Recorded:
-        """What the results need is the forward part. The rest goes back: what only gradients need does not live long."""
+        """What the results need is the forward part; the rest goes back, so that it does not live long."""
         nodes = list(graph.graph.nodes)
         outs = nodes[-1].args[0]
         count = len(read.results)

@@ -29,7 +29,8 @@ class Numbering:
         name = dtype_name(tensor.dtype)
         if not is_known(name):
             raise CaptureError(
-                f"A tensor of type {tensor.dtype} cannot be on the IPU; convert it to float32, float16 or an integer type."
+                f"A tensor of type {tensor.dtype} cannot be on the IPU; convert it to float32, float16 or an integer "
+                "type."
             )
         return Value(next(self._next), tuple(int(size) for size in tensor.shape), NARROWED.get(name, name))
 

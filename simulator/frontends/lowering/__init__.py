@@ -1,4 +1,4 @@
-"""Lowering: captured operators become PopLibs calls. Each module of a family registers its rules when it is imported."""
+"""Lowering: captured operators become PopLibs calls. The module of each family registers its rules on import."""
 
 from __future__ import annotations
 

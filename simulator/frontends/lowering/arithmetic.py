@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor

@@ -36,14 +36,12 @@ class Building:
     precision: Precision
     seed: Tensor | None = None  #: [2] UNSIGNED_INT, of the random draws of this step
     ipu: int = 0
-    graph: Graph = None  # type: ignore[assignment]  #: the IPU of the operator at hand
     place: Place = field(default_factory=Place)
-    info: DebugInfo = None  # type: ignore[assignment]  #: the record of the operator at hand
+    info: DebugInfo | None = None  #: the record of the operator at hand
     draws: int = 0
 
     def __post_init__(self) -> None:
-        if self.graph is None:
-            self.graph = self.top
+        self.graph = self.top  #: the IPU of the operator at hand
 
     @contextmanager
     def operator(self, name: str, kind: str, place: Place) -> Iterator[None]:

@@ -97,7 +97,8 @@ class ModuleLowering:
         states and rates of the optimizer. A sequence is added where it is complete: `add` copies it."""
         states: Mapping[str, Tensor] = {}
         rates: Mapping[str, Tensor] = {}
-        self.before, self.after = programs.Sequence(debugContext="zeroAccumulators"), programs.Sequence(debugContext="update")
+        self.before = programs.Sequence(debugContext="zeroAccumulators")
+        self.after = programs.Sequence(debugContext="update")
         gradients = self._gradients(self.before) if self.update is not None else {}
         for name, value in self.captured.updates:
             weight = next(one for one in self.captured.weights if name in (one.name, *one.aliases))
@@ -167,8 +168,8 @@ class ModuleLowering:
     def _main(self) -> tuple[programs.Program, tuple[OutputStream, ...], Mapping[str, OutputStream]]:
         """The program of one run, and the streams that it fills."""
         sent: list[OutputStream] = []
-        each, period, last = (programs.Sequence(debugContext=name) for name in ("toHost", "toHostEveryN", "toHostFinalCopy"))
-        start = programs.Sequence(debugContext="init")
+        names = ("toHost", "toHostEveryN", "toHostFinalCopy", "init")
+        each, period, last, start = (programs.Sequence(debugContext=name) for name in names)
         chosen = self.settings
         named = zip(self.captured.output_names, self.captured.outputs, strict=True)
         for name, value in named:

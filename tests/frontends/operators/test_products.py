@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from tests.frontends.operators.operator_twin import check_operator
 
 F = torch.nn.functional
