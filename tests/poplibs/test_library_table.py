@@ -18,7 +18,7 @@ TEXT = (ROOT / "docs" / "libraries.md").read_text()
 NAMED = {*re.findall(r"`([\w.]+)`", TEXT), *REFERENCE}
 PLACES = {"P/": "tests/poplibs/", "R/": "tests/runtime/address_accurate/test_address_accurate_"}
 LIBRARIES = (popops, poplin, popnn, poprand, poputil, gcl)
-ROOMS = (popnn.bn, popnn.gn, popnn.ln, popnn.in_, popnn.lstm, popnn.gru, popnn.pooling)
+ROOMS = (popnn.bn, popnn.gn, popnn.ln, popnn.in_, popnn.lstm, popnn.gru, popnn.rnn, popnn.pooling)
 #: functions of the simulator itself, or forms of what the table names
 OWN = {"addCodelets", "reference"}
 

@@ -8,6 +8,7 @@ from simulator.poplibs.popnn import in_ as in_
 from simulator.poplibs.popnn import ln as ln
 from simulator.poplibs.popnn import lstm as lstm
 from simulator.poplibs.popnn import pooling as pooling
+from simulator.poplibs.popnn import rnn as rnn
 from simulator.poplibs.popnn.extremes import argMax as argMax
 from simulator.poplibs.popnn.extremes import argMin as argMin
 from simulator.poplibs.popnn.extremes import maxAndArgMax as maxAndArgMax

@@ -29,6 +29,7 @@ from simulator.poplibs.popnn.recurrent import (
     Options,
     RecurrentOptions,
     at_step,
+    check_functions,
     check_tensors,
     create_biases,
     create_input,
@@ -150,6 +151,7 @@ def gruBwd(
 
     `gradLayerNext` has the shape of the output of `gruFwd`. Raises `poplibs_error` for shapes that do not fit."""
     _check("gruBwd", params, fwdOutputInit, fwdInputSeq, weights, fwdOutput, gradLayerNext)
+    check_functions("gruBwd", params.activation, params.recurrentActivation)
     call = operation(graph, debugContext, "popnn", "gruBwd", input=fwdInputSeq, outputGrad=gradLayerNext)
     layer = Layer(graph, params, weights, _parse(options), planningCache, call)
     slope = graph.clone(fwdOutputInit, (call, "stateGrad"))

@@ -27,6 +27,7 @@ from simulator.poplibs.popnn.recurrent import (
     Options,
     RecurrentOptions,
     at_step,
+    check_functions,
     check_tensors,
     create_biases,
     create_input,
@@ -164,6 +165,7 @@ def lstmBwd(
 
     `outputGrad` has the shape of the output of `lstmFwd`."""
     _check("lstmBwd", params, input, weights)
+    check_functions("lstmBwd", params.activation, params.recurrentActivation)
     call = operation(graph, debugContext, "popnn", "lstmBwd", input=input, outputGrad=outputGrad)
     if outputGrad.shape() != output.shape():
         raise poplibs_error(f"lstmBwd: the gradient's shape {outputGrad.shape()} is not the output's {output.shape()}.")

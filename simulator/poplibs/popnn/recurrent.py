@@ -18,6 +18,7 @@ from simulator.poplibs import popops, poputil
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poplin.products.matmul import matMul
 from simulator.poplibs.poplin.products.operands import createMatMulInputLHS, createMatMulInputRHS
+from simulator.poplibs.popnn.nonlinearity import NonLinearityType
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
 
@@ -41,6 +42,8 @@ class RecurrentOptions(NamedTuple):
         return dict(self.products) | {"fullyConnectedPass": name}
 
 
+#: functions whose gradients follow from their outputs
+_OF_OUTPUT = (NonLinearityType.TANH, NonLinearityType.RELU, NonLinearityType.SIGMOID)
 _FIELDS = {"inferenceOnly": "inference_only", "preCalcWeights": "pre_calculate"}
 _PRODUCTS = ("partialsType", "availableMemoryProportion")
 
@@ -76,6 +79,14 @@ def check_tensors(api: str, type_: Type, tensors: Mapping[str, tuple[Tensor, lis
     for name, (tensor, shape) in tensors.items():
         if tensor.shape() != shape or tensor.elementType() is not type_:
             raise poplibs_error(f"{api}: {name} is {tensor.elementType()}{tensor.shape()}; {type_}{shape} is needed.")
+
+
+def check_functions(api: str, *functions: NonLinearityType) -> None:
+    """Raises `poplibs_error` for functions whose gradients need their inputs: layers store outputs only."""
+    for function in functions:
+        if function not in _OF_OUTPUT:
+            names = ", ".join(kind.value for kind in _OF_OUTPUT)
+            raise poplibs_error(f"{api}: the gradient of {function.value} needs its input; use one of {names}.")
 
 
 class RecurrentProducts:

@@ -177,3 +177,23 @@ def test_gru(tiles, sizes, full, type_):
     for i, tensor in enumerate((y, first, back, *found)):
         bench.take(tensor, f"result {i}")
     bench.check(exact=False, roundings=4)
+
+
+@pytest.mark.parametrize(("tiles", "sizes"), [(4, (3, 2, 5, 4)), (7, (2, 3, 4, 6)), (16, (1, 1, 8, 1))])
+@floats
+def test_plain_recurrent_layers(tiles, sizes, type_):
+    rnn, kind = popnn.rnn, popnn.NonLinearityType.TANH
+    steps, batch, fan_in, out = sizes
+    bench = Workbench(tiles)
+    graph, prog = bench.graph, bench.program
+    x, h, biases = (bench.give(type_, shape, f"{shape}") for shape in ([steps, batch, fan_in], [batch, out], [out]))
+    forward = rnn.createWeightsInput(graph, *sizes, type_)
+    feedback = rnn.createWeightsFeedback(graph, batch, out, type_)
+    for name, tensor in (("forward", forward), ("feedback", feedback)):
+        prog.add(Copy(bench.give(type_, tensor.shape(), name), tensor))
+    y = rnn.rnnFwdSequence(graph, prog, h, None, biases, forward, feedback, x, kind)
+    slope = bench.give(type_, y.shape(), "slope")
+    back = rnn.rnnBwdSequence(graph, True, False, prog, h, y, biases, forward, feedback, slope, x, kind)
+    for name, tensor in {"y": y, **back._asdict()}.items():
+        bench.take(tensor, name)
+    bench.check(exact=False, roundings=4)
