@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
-from simulator.frontends.captured import Input, Weight
 from simulator.frontends.lowering.building import Precision
 from simulator.poplar import Graph
 from simulator.poplar.program import Program
@@ -70,6 +69,14 @@ class Stream:
 
 
 @dataclass(frozen=True)
+class StreamPair:
+    """The two streams of a tensor that stays on the device. All replicas read the same values; each writes its own."""
+
+    from_host: Stream
+    to_host: Stream
+
+
+@dataclass(frozen=True)
 class OutputStream:
     """A stream to the host and the number of transfers that one run makes to it, for each replica."""
 
@@ -78,16 +85,24 @@ class OutputStream:
 
 
 @dataclass(frozen=True)
+class Interface:
+    """What the host must know of a program: streams by the names of the module's tensors."""
+
+    settings: Settings
+    inputs: Mapping[str, Stream]
+    outputs: tuple[OutputStream, ...]
+    observed: Mapping[str, OutputStream]
+    weights: Mapping[str, StreamPair]
+    states: Mapping[str, StreamPair]  #: of the optimizer
+    rates: Mapping[str, Stream]  #: of the optimizer, sent by OPTIMIZER_FROM_HOST
+    seed: StreamPair
+    tensor_names: tuple[str, ...] = ()  #: what can be observed
+
+
+@dataclass(frozen=True)
 class Lowered:
     """What a session compiles and connects."""
 
     graph: Graph
     programs: tuple[Program, ...]  #: by `Entry`
-    settings: Settings
-    inputs: Mapping[str, tuple[Input, Stream]]
-    outputs: tuple[OutputStream, ...]
-    observed: Mapping[str, OutputStream]
-    weights: Mapping[str, tuple[Weight, Stream, Stream]]  #: from the host, to the host
-    states: Mapping[str, tuple[Stream, Stream]]  #: of the optimizer: from the host, to the host
-    rates: Mapping[str, Stream]  #: of the optimizer, sent by OPTIMIZER_FROM_HOST
-    tensor_names: tuple[str, ...] = ()  #: what can be observed
+    interface: Interface

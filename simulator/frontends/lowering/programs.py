@@ -14,8 +14,18 @@ from simulator.frontends.captured import Input, Program, Value, Weight, values_w
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.differentiation import Tape
 from simulator.frontends.lowering.element_types import element_type
-from simulator.frontends.lowering.lowered import Entry, Lowered, Observed, Outputs, OutputStream, Settings, Stream
-from simulator.poplar import FLOAT, UNSIGNED_INT, Graph, Target, Tensor, replication_factor
+from simulator.frontends.lowering.lowered import (
+    Entry,
+    Interface,
+    Lowered,
+    Observed,
+    Outputs,
+    OutputStream,
+    Settings,
+    Stream,
+    StreamPair,
+)
+from simulator.poplar import FLOAT, UNSIGNED_INT, Graph, ReplicatedStreamMode, Target, Tensor, replication_factor
 from simulator.poplar import program as programs
 from simulator.poplibs import gcl, popops, poputil
 
@@ -55,18 +65,18 @@ class ModuleLowering:
             Entry.WEIGHTS_TO_HOST: to_host,
             Entry.SEED_TO_HOST: seed_to_host,
         }
-        return Lowered(
-            self.graph,
-            tuple(entries[entry] for entry in Entry),
+        interface = Interface(
             self.settings,
-            {one.name: (one, self._input_stream(one)) for one in self.captured.inputs},
+            {one.name: self._input_stream(one) for one in self.captured.inputs},
             outputs,
             observed,
-            {weight.name: (weight, *self._pair(weight.name, weight.value)) for weight in self.captured.weights},
-            {name: self._pair_of(name, tensor) for name, tensor in states.items()},
-            {name: self._pair_of(name, tensor)[0] for name, tensor in rates.items()},
+            {name: _pair(name, tensor) for name, tensor in weights.items()},
+            {name: _pair(name, tensor) for name, tensor in states.items()},
+            {name: _pair(name, tensor).from_host for name, tensor in rates.items()},
+            _pair("randomSeed", seed),
             tuple(self._observable()),
         )
+        return Lowered(self.graph, tuple(entries[entry] for entry in Entry), interface)
 
     # Places of weights and inputs
 
@@ -245,19 +255,14 @@ class ModuleLowering:
         """Programs that fill tensors from the host, and that send them back (if `to_host` has a name)."""
         inwards, outwards = programs.Sequence(debugContext=from_host), programs.Sequence(debugContext=to_host)
         for name, tensor in tensors.items():
-            read, written = self._pair_of(name, tensor)
-            fifo = self.graph.addHostToDeviceFIFO(read.handle, tensor.elementType(), tensor.numElements())
-            inwards.add(programs.Copy(fifo, tensor, False, read.handle))
+            type_, elements, pair = tensor.elementType(), tensor.numElements(), _pair(name, tensor)
+            read, written = pair.from_host.handle, pair.to_host.handle
+            fifo = self.graph.addHostToDeviceFIFO(read, type_, elements, ReplicatedStreamMode.BROADCAST)
+            inwards.add(programs.Copy(fifo, tensor, False, read))
             if to_host:
-                back = self.graph.addDeviceToHostFIFO(written.handle, tensor.elementType(), tensor.numElements())
-                outwards.add(programs.Copy(tensor, back, False, written.handle))
+                back = self.graph.addDeviceToHostFIFO(written, type_, elements)
+                outwards.add(programs.Copy(tensor, back, False, written))
         return inwards, outwards
-
-    def _pair(self, name: str, value: Value) -> tuple[Stream, Stream]:
-        return Stream(f"h2d_{name}", value.shape, value.dtype), Stream(f"d2h_{name}", value.shape, value.dtype)
-
-    def _pair_of(self, name: str, tensor: Tensor) -> tuple[Stream, Stream]:
-        return self._pair(name, Value(-1, tuple(tensor.shape()), tensor.elementType().dtype.name))
 
     # What the user may watch
 
@@ -275,6 +280,11 @@ class ModuleLowering:
                     return self.tape.slopes[weight.value.number], weight.value
                 return self.tape.tensor(weight.value), weight.value
         raise KeyError(one.tensor)
+
+
+def _pair(name: str, tensor: Tensor) -> StreamPair:
+    shape, dtype = tuple(tensor.shape()), tensor.elementType().dtype.name
+    return StreamPair(Stream(f"h2d_{name}", shape, dtype), Stream(f"d2h_{name}", shape, dtype))
 
 
 def sgd_without_state(rate: float) -> Update:

@@ -65,16 +65,17 @@ def run_lowered(lowered: Lowered, captured: CapturedModule, inputs: Sequence[Any
     weights = {}
     with Engine(lowered.graph, list(lowered.programs)) as engine:
         engine.load(device)
-        for name, (_, read, written) in lowered.weights.items():
-            weights[name] = np.ascontiguousarray(captured.data[name].detach().numpy()).astype(read.dtype).copy()
-            engine.connectStream(read.handle, weights[name])
-            engine.connectStream(written.handle, weights[name])
+        for name, pair in lowered.interface.weights.items():
+            values = np.ascontiguousarray(captured.data[name].detach().numpy())
+            weights[name] = values.astype(pair.from_host.dtype).copy()
+            engine.connectStream(pair.from_host.handle, weights[name])
+            engine.connectStream(pair.to_host.handle, weights[name])
         kept = []
-        for (_, stream), given in zip(lowered.inputs.values(), inputs, strict=True):
+        for stream, given in zip(lowered.interface.inputs.values(), inputs, strict=True):
             kept.append(np.ascontiguousarray(given.numpy()).astype(stream.dtype))
             engine.connectStream(stream.handle, kept[-1])
-        outputs = [np.zeros(one.stream.shape, one.stream.dtype) for one in lowered.outputs]
-        for one, buffer in zip(lowered.outputs, outputs, strict=True):
+        outputs = [np.zeros(one.stream.shape, one.stream.dtype) for one in lowered.interface.outputs]
+        for one, buffer in zip(lowered.interface.outputs, outputs, strict=True):
             engine.connectStream(one.stream.handle, buffer)
         engine.run(Entry.WEIGHTS_FROM_HOST)
         engine.run(Entry.MAIN)
