@@ -1,0 +1,97 @@
+"""PopTorch's API on the simulated IPU. `compat/poptorch` gives it PopTorch's name.
+
+Needs the extra [torch]; without PyTorch the import fails with one sentence.
+"""
+
+try:
+    import torch  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "PopTorch programs need PyTorch: pip install 'popvision[torch]' --extra-index-url "
+        "https://download.pytorch.org/whl/cpu"
+    ) from error
+
+from simulator.frontends.poptorch.blocks import (
+    BeginBlock,
+    Block,
+    BlockFunction,
+    NameScope,
+    isRunningOnIpu,
+    removeBlocks,
+)
+from simulator.frontends.poptorch.enums import (
+    AutoStage,
+    CommGroupType,
+    ConnectionType,
+    DataLoaderMode,
+    HalfFloatCastingBehavior,
+    Liveness,
+    MatMulSerializationMode,
+    MeanReductionStrategy,
+    MultiConvPlanType,
+    OutputMode,
+    OverlapMode,
+    ReductionType,
+    SharingStrategy,
+    SyncPattern,
+    VariableRetrievalMode,
+)
+from simulator.frontends.poptorch.errors import ConfigFileError, Error, RecoverableError, UnrecoverableError
+from simulator.frontends.poptorch.operators import (
+    identity_loss,
+    ipu_print_tensor,
+    nop,
+    recomputationCheckpoint,
+    set_available_memory,
+    set_overlap_for_input,
+    set_overlap_for_output,
+)
+from simulator.frontends.poptorch.strategies import (
+    ParallelPhasedExecution,
+    Phase,
+    PipelinedExecution,
+    SerialPhasedExecution,
+    ShardedExecution,
+    Stage,
+)
+
+__all__ = [
+    "AutoStage",
+    "BeginBlock",
+    "Block",
+    "BlockFunction",
+    "CommGroupType",
+    "ConfigFileError",
+    "ConnectionType",
+    "DataLoaderMode",
+    "Error",
+    "HalfFloatCastingBehavior",
+    "Liveness",
+    "MatMulSerializationMode",
+    "MeanReductionStrategy",
+    "MultiConvPlanType",
+    "NameScope",
+    "OutputMode",
+    "OverlapMode",
+    "ParallelPhasedExecution",
+    "Phase",
+    "PipelinedExecution",
+    "RecoverableError",
+    "ReductionType",
+    "SerialPhasedExecution",
+    "ShardedExecution",
+    "SharingStrategy",
+    "Stage",
+    "SyncPattern",
+    "UnrecoverableError",
+    "VariableRetrievalMode",
+    "identity_loss",
+    "ipu_print_tensor",
+    "isRunningOnIpu",
+    "nop",
+    "recomputationCheckpoint",
+    "removeBlocks",
+    "set_available_memory",
+    "set_overlap_for_input",
+    "set_overlap_for_output",
+]
