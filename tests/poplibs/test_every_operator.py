@@ -53,6 +53,7 @@ REFERENCE: dict[str, tuple[Callable[..., Any], tuple[Type, ...]]] = {
     "isNaN": (np.isnan, FLOATS),
     "log": (np.log, FLOATS),
     "log1p": (np.log1p, FLOATS),
+    "nearbyInt": (lambda x: 2 * np.floor(x / 2) + np.where(x % 2 == 0.5, 0, np.floor(x % 2 + 0.5)), FLOATS),
     "neg": (np.negative, NUMBERS),
     "relu": (lambda x: np.maximum(x, 0), FLOATS),
     "round": (lambda x: np.trunc(x + np.copysign(0.5, x)), FLOATS),

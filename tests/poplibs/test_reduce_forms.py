@@ -10,7 +10,7 @@ import pytest
 from scipy import special
 
 from simulator.machine.cycles import reduction as cycles
-from simulator.poplar import BOOL, FLOAT, HALF, INT, Graph, Tensor, invalid_option, type_error
+from simulator.poplar import BOOL, FLOAT, HALF, INT, Graph, Tensor, concat, invalid_option, poplar_error, type_error
 from simulator.poplar.program import Execute, Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import Operation, ReduceParams, SingleReduceOp
@@ -231,3 +231,64 @@ def test_wrong_reductions_are_named() -> None:
     for kind, text, call in wrong:
         with pytest.raises(kind, match=text):
             call()
+
+
+OF_NOTHING = {
+    Operation.ADD: (0, (FLOAT, HALF, INT)),
+    Operation.SQUARE_ADD: (0, (FLOAT, HALF, INT)),
+    Operation.MUL: (1, (FLOAT, HALF, INT)),
+    Operation.MAX: (-np.inf, (FLOAT, HALF)),
+    Operation.MIN: (np.inf, (FLOAT, HALF)),
+    Operation.LOGICAL_AND: (True, (BOOL,)),
+    Operation.LOGICAL_OR: (False, (BOOL,)),
+}
+
+
+@pytest.mark.parametrize(("op", "value", "type_"), [(op, v, t) for op, (v, ts) in OF_NOTHING.items() for t in ts])
+def test_reductions_of_nothing(op, value, type_):
+    """[3, 0, 5] without its middle dimension: 15 results without a term."""
+
+    def build(graph: Graph, prog: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        empty = graph.addVariable(type_, [3, 0, 5], "empty")
+        out = popops.reduce(graph, empty, [1], op, prog, "r")
+        return {"out": (out, np.full((3, 5), 7).astype(type_.dtype))}, out
+
+    for result in both_ways(build):
+        assert result.shape == (3, 5)
+        assert result.dtype == type_.dtype
+        assert np.all(result == value)
+
+
+def test_updates_by_nothing_and_results_without_elements_run_nothing():
+    graph, prog = small_graph(), Sequence()
+    empty, out = graph.addVariable(FLOAT, [3, 0, 5], "empty"), linear(graph, FLOAT, [3, 5])
+    popops.reduceWithOutput(graph, empty, out, [1], popops.ReduceParams(Operation.ADD, True), prog)
+    assert popops.reduce(graph, empty, [0], Operation.MAX, prog).shape() == [0, 5]
+    outputs: list[Tensor] = []
+    popops.reduceMany(graph, [popops.SingleReduceOp(empty, [2])], outputs, prog)
+    assert [t.shape() for t in outputs] == [[3, 0]]
+    assert graph.addComputeSet("first").getId() == 0
+
+
+def test_many_reductions_some_of_nothing():
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+    def build(graph: Graph, prog: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        t, empty = linear(graph, FLOAT, [3, 4]), graph.addVariable(FLOAT, [0, 4], "empty")
+        outputs: list[Tensor] = []
+        many = [popops.SingleReduceOp(x, [0], op) for x, op in ((empty, Operation.MUL), (t, Operation.ADD))]
+        popops.reduceMany(graph, many, outputs, prog)
+        return {"t": (t, values)}, concat([t.expand([0]) for t in outputs])
+
+    for result in both_ways(build):
+        assert np.array_equal(result, [[1, 1, 1, 1], values.sum(0)])
+
+
+def test_extremes_of_no_integers_have_no_value():
+    graph, prog = small_graph(), Sequence()
+    for op, type_ in ((Operation.MAX, INT), (Operation.LOG_ADD, FLOAT)):
+        empty = graph.addVariable(type_, [2, 0], "empty")
+        with pytest.raises(
+            poplar_error, match=rf"reduce: {op.name} of {type_} has no value for no elements; .* \[2, 0\]"
+        ):
+            popops.reduce(graph, empty, [1], op, prog)

@@ -117,6 +117,7 @@ UNARY: dict[str, Rates] = {
     "CBRT": {"float": Rate(27, 2, "plus"), "half": Rate(17, 4, "plus")},
     "CEIL": _ROUNDING,
     "FLOOR": _ROUNDING,
+    "NEARBY_INT": _ROUNDING,
     "ROUND": _ROUNDING,
     "TRUNC": _pair((3, 2), (11, 4)),
     "SIGNUM": _vector(5) | _each(5, "int"),

@@ -207,6 +207,7 @@ isNaN = _unary("IS_NAN")[0]
 log, logInPlace = _unary("LOGARITHM")
 log1p, log1pInPlace = _unary("LOGARITHM_ONE_PLUS")
 logicalNot, logicalNotInPlace = _unary("LOGICAL_NOT")
+nearbyInt, nearbyIntInPlace = _unary("NEARBY_INT")
 neg, negInPlace = _unary("NEGATE")
 popcount, popcountInPlace = _unary("POPCOUNT")
 relu, reluInPlace = _unary("RELU")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence as SequenceOf
 from functools import lru_cache
 from typing import Any, Literal, overload
 
@@ -24,8 +25,8 @@ from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-Intervals = list[tuple[int, int]]
-Mapping_ = list[Intervals]
+Intervals = SequenceOf[tuple[int, int]]
+Mapping_ = SequenceOf[Intervals]
 
 
 @overload

@@ -64,7 +64,7 @@ def _erf(x: AnyArray) -> AnyArray:
 
 
 def _round(x: AnyArray) -> AnyArray:
-    """Halves away from zero, like the device's `round`."""
+    """Halves away from zero, like the device's `round`; NEARBY_INT rounds them to even numbers."""
     return np.asarray(np.copysign(np.floor(np.abs(x) + 0.5), x))
 
 
@@ -104,6 +104,7 @@ UNARY: dict[str, Operator] = {
     "CBRT": Operator(np.cbrt, "Cbrt"),
     "CEIL": Operator(np.ceil, "Ceil"),
     "FLOOR": Operator(np.floor, "Floor"),
+    "NEARBY_INT": Operator(np.rint, "NearbyInt"),
     "ROUND": Operator(_round, "Round"),
     "TRUNC": Operator(np.trunc, "Trunc"),
     "SIGNUM": Operator(np.sign, "Signum"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray
 from simulator.base.errors import index_error, poplar_error, type_error
-from simulator.base.types import BOOL, Type
+from simulator.base.types import BOOL, FLOAT, HALF, Type
 from simulator.codelets.run import store
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
@@ -24,6 +24,7 @@ from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Sequen
 from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.partial_reduction import stage_depths
 from simulator.poplibs.library_calls import operation
+from simulator.poplibs.popops.filling import fill
 from simulator.poplibs.popops.reductions.params import Accumulation as Accumulation
 from simulator.poplibs.popops.reductions.params import Operation as Operation
 from simulator.poplibs.popops.reductions.params import (
@@ -43,6 +44,16 @@ from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 Params = ReduceParams | Operation
+#: reductions of no terms, as PopLibs fills them in; it has none for LOG_ADD
+_OF_NOTHING = {
+    Operation.ADD: 0,
+    Operation.SQUARE_ADD: 0,
+    Operation.MUL: 1,
+    Operation.MIN: np.inf,
+    Operation.MAX: -np.inf,
+    Operation.LOGICAL_AND: 1,
+    Operation.LOGICAL_OR: 0,
+}
 
 
 @overload
@@ -72,7 +83,7 @@ def reduce(graph: Graph, in_: Tensor, *arguments: Any, **named: Any) -> Tensor:
     `params` is a ReduceParams or an Operation. A list in place of the program holds a compute set for each stage;
     vertices are added to these, and missing ones are made. Halves are accumulated in float and rounded once per stage.
     Options: `accumType.interTile` (float, half), the type of partial results, and `accumType.inVertex` (float, half),
-    that of sums within a vertex.
+    that of sums within a vertex. Of no elements a sum is 0, a product 1, MIN and MAX of floats are infinite.
 
     Raises `index_error` for dimensions, `type_error` for types, `poplibs_error` for an update without an output."""
     rest = list(arguments)
@@ -125,9 +136,10 @@ def reduceMany(
         if out is not None:
             work.check(out)
         result, kernel = work.build(_contiguous_output(graph, out, params, prog, call), sets, name)
-        kernels.append(kernel)
+        kernels += [] if kernel is None else [kernel]
         made.append(result)
-    prog.add(_library_group(kernels, [Execute(cs) for cs in sets]))
+    if kernels:
+        prog.add(_library_group(kernels, [Execute(cs) for cs in sets]))
     for i, result in enumerate(made):
         if outputs and result.flatten() != outputs[i].flatten():
             prog.add(Copy(result, outputs[i], False, (call, "output")))
@@ -151,7 +163,8 @@ def _reduce(
             raise poplibs_error("reduceWithOutput: an output that is not contiguous needs a program, not compute sets.")
         return work.build(out, sets, (call, "Reduce"))[0]
     result, kernel = work.build(_contiguous_output(graph, out, params, prog, call), sets, (call, "Reduce"))
-    prog.add(_library_group([kernel], [Execute(cs) for cs in sets]))
+    if kernel is not None:
+        prog.add(_library_group([kernel], [Execute(cs) for cs in sets]))
     if out is not None and result.flatten() != out.flatten():
         prog.add(Copy(result, out, False, (call, "output")))
     return result
@@ -197,13 +210,16 @@ class _Work:
         if out.shape() != self.shape:
             raise poplibs_error(f"reduceWithOutput: the output has shape {out.shape()}, the reduction {self.shape}.")
 
-    def build(self, out: Tensor | None, sets: list[ComputeSet], name: tuple[DebugInfo, str]) -> tuple[Tensor, _Kernel]:
-        """Add all stages to the compute sets; returns the result, `out` where given, and its kernel."""
+    def build(
+        self, out: Tensor | None, sets: list[ComputeSet], name: tuple[DebugInfo, str]
+    ) -> tuple[Tensor, _Kernel | None]:
+        """Add all stages to the compute sets; returns the result, `out` where given, and its kernel, None where there
+        is nothing to do."""
         tensor, dims, op = self.tensor, self.dims, self.params.op.name
         if len(set(dims)) != len(dims) or not all(0 <= d < tensor.rank() for d in dims):
             raise index_error(f"reduce: {list(dims)} are not dimensions of a tensor of shape {tensor.shape()}.")
         if tensor.numElements() == 0:
-            raise poplar_error(f"reduce: a tensor of shape {tensor.shape()} has nothing to reduce.")
+            return self._build_without_terms(out, sets, name)
         outputs = int(np.prod(self.shape, dtype=np.int64))
         terms = tensor.numElements() // max(outputs, 1)
         remaining = [axis for axis in range(tensor.rank()) if axis not in dims]
@@ -225,6 +241,28 @@ class _Work:
             op = "ADD" if op == "SQUARE_ADD" else op
         result = matrix.reshape(self.shape) if out is None else out
         return result, self._kernel(result)
+
+    def _build_without_terms(
+        self, out: Tensor | None, sets: list[ComputeSet], name: tuple[DebugInfo, str]
+    ) -> tuple[Tensor, _Kernel | None]:
+        """Sums and products of nothing are 0 and 1, extremes of nothing the infinities (as in PopLibs); an update by
+        nothing changes nothing."""
+        op = self.params.op
+        result = self.graph.addVariable(self.out_type, self.shape, name) if out is None else out
+        if (self.graph.getTileMappingIntervals(result)[2] < 0).any():
+            mapTensorLinearly(self.graph, result)
+        if self.params.update or result.numElements() == 0:
+            return result, None
+        if op is Operation.LOG_ADD or (op in (Operation.MIN, Operation.MAX) and self.out_type not in (FLOAT, HALF)):
+            raise poplar_error(
+                f"reduce: {op.name} of {self.out_type} has no value for no elements; the tensor has shape "
+                f"{self.tensor.shape()}."
+            )
+        if not sets:
+            sets.append(self.graph.addComputeSet((name[0], f"{name[1]}/Fill")))
+        value = _OF_NOTHING[op]
+        fill(self.graph, result, self.graph.getTileMapping(result), sets[0], value)
+        return result, _Kernel([], result, {"value": value})
 
     def _kernel(self, result: Tensor) -> _Kernel:
         attributes = {
@@ -248,6 +286,9 @@ def _library_group(kernels: list[_Kernel], programs: list[Program]) -> LibraryGr
 def _reduce_kernel(outputs: list[AnyArray], inputs: SequenceOf[AnyArray], attributes: Mapping[str, Any]) -> None:
     at = 0
     for out, one in zip(outputs, attributes["each"], strict=True):
+        if "value" in one:
+            out[...] = one["value"]
+            continue
         values, *rest = inputs[at : at + one["inputs"]]
         at += one["inputs"]
         before = rest.pop(0) if one["update"] else None
