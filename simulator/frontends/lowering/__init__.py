@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from simulator.frontends.lowering import activations as activations
 from simulator.frontends.lowering import arithmetic as arithmetic
+from simulator.frontends.lowering import convolutions as convolutions
 from simulator.frontends.lowering import losses as losses
+from simulator.frontends.lowering import markers as markers
+from simulator.frontends.lowering import pooling as pooling
 from simulator.frontends.lowering import products as products
 from simulator.frontends.lowering import reductions as reductions
 from simulator.frontends.lowering import views as views

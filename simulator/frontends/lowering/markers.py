@@ -1,0 +1,66 @@
+"""PopTorch's own operators that compute nothing: marks for memory and overlap, checkpoints, prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.rules import lowers
+from simulator.poplar import Tensor
+from simulator.poplar.program import FloatFormat, PrintTensor, PrintTensorFmt
+
+Back = Callable[..., dict[str, Tensor]]
+
+
+def _slope_of(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+    return {"x": slopes[0]}
+
+
+@lowers(
+    "poptorch.nop.default",
+    "poptorch.recomputation_checkpoint.default",
+    "poptorch.set_available_memory.default",
+    "poptorch.set_overlap_for_input.default",
+    "poptorch.set_overlap_for_output.default",
+    kind="Nop",
+    call="none",
+    own_backward=True,
+)
+def marked(at: Building, x: Tensor, **_: Any) -> tuple[Tensor, Back]:
+    return x, _slope_of
+
+
+@lowers("poptorch.ipu_print_tensor.default", kind="PrintTensor", call="program::PrintTensor", own_backward=True)
+def print_tensor(
+    at: Building,
+    x: Tensor,
+    title: str,
+    print_gradient: bool,
+    summarise_threshold: int,
+    edge_items: int,
+    max_line_width: int,
+    digits: int,
+    float_format: str,
+    separator: str,
+    open_bracket: str,
+    close_bracket: str,
+) -> tuple[Tensor, Back]:
+    format_ = PrintTensorFmt(
+        summarise_threshold,
+        edge_items,
+        max_line_width,
+        digits,
+        FloatFormat(float_format),
+        separator,
+        open_bracket,
+        close_bracket,
+    )
+    at.program.add(PrintTensor(title, x, format_, at.name("print")))
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        if print_gradient:
+            at.program.add(PrintTensor(f"{title}_gradient", slopes[0], format_, at.name("print")))
+        return {"x": slopes[0]}
+
+    return x, backward

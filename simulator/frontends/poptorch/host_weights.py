@@ -1,0 +1,141 @@
+"""Weights of a module on the host, kept equal to those on a device: a write-back cache of two levels with versions.
+
+After a training step the device has the newest values. Parameters and buffers of the user's module become `_Synced`
+tensors, which fetch them when anything reads one: `state_dict`, an inference model that shares the module, a print. A
+write on the host is seen by the tensor's version and sent before the next run.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+#: the executor whose device has newer values than the host, by the id of the tensor
+_owners: dict[int, weakref.ReferenceType[HostWeights]] = {}
+
+
+class _Synced:
+    """What a parameter or buffer of a wrapped module does before anything else: fetch its newest value."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with torch._C.DisableTorchFunctionSubclass():
+            for argument in args:
+                if isinstance(argument, _Synced):
+                    _refresh(argument)
+            made = func(*args, **(kwargs or {}))
+            if getattr(func, "__name__", "") == "__set__" and args and isinstance(args[0], _Synced):
+                _note_written(args[0])
+            return made
+
+
+class SyncedParameter(_Synced, torch.nn.Parameter):
+    """A parameter of a wrapped module."""
+
+
+class SyncedBuffer(_Synced, torch.Tensor):
+    """A buffer of a wrapped module."""
+
+
+_written: dict[int, int] = {}
+
+
+def _refresh(tensor: Any) -> None:
+    owner = _owners.get(id(tensor))
+    weights = owner() if owner is not None else None
+    if weights is not None:
+        weights.bring_to_host()
+
+
+def _note_written(tensor: Any) -> None:
+    _written[id(tensor)] = _written.get(id(tensor), 0) + 1
+
+
+class HostWeights:
+    """The tensors that one executor keeps on its device. `fetch` reads them from there."""
+
+    def __init__(self, tensors: Mapping[str, Any], fetch: Callable[[], Mapping[str, Any]]) -> None:
+        self.tensors = dict(tensors)
+        self._fetch = fetch
+        self._sent: dict[str, tuple[int, int, int]] = {}
+        self.device_is_newer = False
+        for tensor in self.tensors.values():
+            if type(tensor) is torch.nn.Parameter:
+                tensor.__class__ = SyncedParameter
+            elif type(tensor) is torch.Tensor:
+                tensor.__class__ = SyncedBuffer
+
+    def bring_to_host(self) -> None:
+        """Copy the device's values into the module's tensors, if they are newer."""
+        if not self.device_is_newer:
+            return
+        self.device_is_newer = False
+        with torch._C.DisableTorchFunctionSubclass():
+            values = self._fetch()
+            for name, tensor in self.tensors.items():
+                target = tensor.data
+                target.copy_(torch.from_numpy(values[name]).to(target.dtype))
+            self.note_sent()
+
+    def newest(self) -> Mapping[str, Any] | None:
+        """Values to send before a run, None where the device has them all. Fetches from another executor's device what
+        is newer there."""
+        with torch._C.DisableTorchFunctionSubclass():
+            for tensor in self.tensors.values():
+                owner = _owners.get(id(tensor))
+                weights = owner() if owner is not None else None
+                if weights is not None and weights is not self:
+                    weights.bring_to_host()
+            if all(self._sent.get(name) == _version(tensor) for name, tensor in self.tensors.items()):
+                return None
+            # The module's own device may be newer for the tensors that were not written.
+            values = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in self.tensors.items()}
+        return values
+
+    def note_sent(self) -> None:
+        """The device has the host's values now."""
+        self._sent = {name: _version(tensor) for name, tensor in self.tensors.items()}
+
+    def note_unsent(self) -> None:
+        """The device has nothing yet."""
+        self._sent = {}
+
+    def note_trained(self) -> None:
+        """The device's values are newer from now on."""
+        self.device_is_newer = True
+        reference = weakref.ref(self)
+        for tensor in self.tensors.values():
+            _owners[id(tensor)] = reference
+
+    def forget(self) -> None:
+        """Give the tensors back as they are."""
+        self.bring_to_host()
+        for tensor in self.tensors.values():
+            owner = _owners.get(id(tensor))
+            if owner is not None and owner() is self:
+                del _owners[id(tensor)]
+
+
+def _version(tensor: Any) -> tuple[int, int, int]:
+    return id(tensor), tensor._version, _written.get(id(tensor), 0)
+
+
+@contextmanager
+def plain_tensors(module: Any) -> Iterator[None]:
+    """Let torch see a module's own parameters and buffers, with the newest values, as while capturing."""
+    changed: list[tuple[Any, Any]] = []
+    with torch._C.DisableTorchFunctionSubclass():
+        for tensor in (*module.parameters(), *module.buffers()):
+            if isinstance(tensor, _Synced):
+                _refresh(tensor)
+                changed.append((tensor, type(tensor)))
+                tensor.__class__ = torch.nn.Parameter if isinstance(tensor, SyncedParameter) else torch.Tensor
+    try:
+        yield
+    finally:
+        for tensor, kind in changed:
+            tensor.__class__ = kind

@@ -1,0 +1,75 @@
+"""Arguments and results of a model: the user's tensors cut into micro-batches, and put together again."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from simulator.frontends.lowering.lowered import Interface, Outputs, OutputStream
+from simulator.frontends.poptorch.errors import Error
+
+
+@dataclass(frozen=True)
+class BoundArguments:
+    """A call's arguments: their leaves in order, the structure and the names of the tensors among them."""
+
+    leaves: tuple[Any, ...]
+    structure: Any
+    names: tuple[str, ...]  #: of each leaf, for messages
+
+    def tensors(self) -> list[Any]:
+        return [leaf for leaf in self.leaves if isinstance(leaf, torch.Tensor)]
+
+    def signature(self) -> tuple[Any, ...]:
+        """What a program is compiled for: shapes and types of tensors, values of everything else."""
+        return tuple(
+            (tuple(leaf.shape), leaf.dtype) if isinstance(leaf, torch.Tensor) else ("value", repr(leaf))
+            for leaf in self.leaves
+        )
+
+    def micro_batch(self, count: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and named arguments of the first of `count` equal parts."""
+        cut = [self._first(leaf, name, count) for leaf, name in zip(self.leaves, self.names, strict=True)]
+        positional, named = pytree.tree_unflatten(cut, self.structure)
+        return tuple(positional), dict(named)
+
+    def _first(self, leaf: Any, name: str, count: int) -> Any:
+        if not isinstance(leaf, torch.Tensor) or count == 1:
+            return leaf
+        if leaf.dim() == 0 or leaf.shape[0] % count:
+            size = leaf.shape[0] if leaf.dim() else 1
+            raise Error(
+                f"Invalid batch dimension: In the input {name}, the batch dimension ({size}) must be a multiple of "
+                f"Options.deviceIterations * Options.replicationFactor * Options.Training.gradientAccumulation = {count}."
+            )
+        return leaf[: leaf.shape[0] // count]
+
+
+def bind(forward: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> BoundArguments:
+    """The leaves of a call of `forward`. Raises TypeError as Python does where the arguments do not fit."""
+    inspect.signature(forward).bind(*arguments, **named)
+    parameters = [name for name in inspect.signature(forward).parameters]
+    pairs, structure = pytree.tree_flatten_with_path((tuple(arguments), dict(named)))
+    names = []
+    for path, _ in pairs:
+        first = path[1]
+        index = getattr(first, "idx", None)
+        base = parameters[min(index, len(parameters) - 1)] if index is not None else str(getattr(first, "key", first))
+        names.append(base + "".join(str(one) for one in path[2:]))
+    return BoundArguments(tuple(leaf for _, leaf in pairs), structure, tuple(names))
+
+
+def result_tensor(one: OutputStream, buffer: Any, interface: Interface, outputs: Outputs) -> Any:
+    """The user's tensor of one output: micro-batches joined along the batch dimension; scalars become a vector, except
+    where there is only one."""
+    sent = buffer.shape[0]
+    tensor = torch.from_numpy(buffer.copy())
+    single = outputs in (Outputs.FINAL, Outputs.SUM) and interface.settings.replicas == 1
+    if not one.stream.shape:
+        return tensor[0] if single else tensor
+    return tensor.reshape(sent * one.stream.shape[0], *one.stream.shape[1:])

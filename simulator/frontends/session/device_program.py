@@ -1,0 +1,102 @@
+"""A lowered program on a device: an engine and one fixed host buffer per stream.
+
+Streams are connected once; a run copies what changed into the buffers. All values are NumPy arrays: frameworks convert
+at their own border, so that this module knows none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simulator.arrays import AnyArray
+from simulator.frontends.lowering.lowered import Entry, Interface, OutputStream, Stream
+from simulator.poplar import Device, Engine, Executable
+
+
+class DeviceProgram:
+    """One executable of a front end. Weights live on the device: the host sends and fetches them when it must."""
+
+    def __init__(self, executable: Executable, interface: Interface, options: Mapping[str, Any]) -> None:
+        self.interface = interface
+        self.engine = Engine(executable, options)
+        self.replicas = interface.settings.replicas
+        turns = interface.settings.iterations * interface.settings.accumulation * self.replicas
+        self._inputs = {name: _buffer(stream, turns) for name, stream in interface.inputs.items()}
+        self._outputs = [self._output(one) for one in interface.outputs]
+        self._observed = {name: self._output(one) for name, one in interface.observed.items()}
+        kept = {**interface.weights, **interface.states, "randomSeed": interface.seed}
+        self._sent = {name: np.zeros(pair.from_host.shape, pair.from_host.dtype) for name, pair in kept.items()}
+        self._fetched = {name: _buffer(pair.to_host, self.replicas) for name, pair in kept.items()}
+        self._rates = {name: np.zeros(stream.shape, stream.dtype) for name, stream in interface.rates.items()}
+
+    def load(self, device: Device) -> None:
+        """Load onto an attached device and connect every stream."""
+        self.engine.load(device)
+        interface = self.interface
+        if not interface.settings.synthetic_data:
+            for name, stream in interface.inputs.items():
+                self.engine.connectStream(stream.handle, self._inputs[name])
+            for one, buffer in zip(interface.outputs, self._outputs, strict=True):
+                self.engine.connectStream(one.stream.handle, buffer)
+            for name, one in interface.observed.items():
+                self.engine.connectStream(one.stream.handle, self._observed[name])
+        for name, pair in {**interface.weights, **interface.states, "randomSeed": interface.seed}.items():
+            self.engine.connectStream(pair.from_host.handle, self._sent[name])
+            self.engine.connectStream(pair.to_host.handle, self._fetched[name])
+        for name, stream in interface.rates.items():
+            self.engine.connectStream(stream.handle, self._rates[name])
+
+    def send_weights(self, values: Mapping[str, AnyArray]) -> None:
+        """Send all weights and optimizer states; those without a value here go as they were sent before."""
+        for name, value in values.items():
+            np.copyto(self._sent[name], value, casting="unsafe")
+        self.engine.run(Entry.WEIGHTS_FROM_HOST, "weightsFromHost")
+
+    def fetch_weights(self) -> Mapping[str, AnyArray]:
+        """Values of all weights and optimizer states, of the first replica; valid until the next call."""
+        self.engine.run(Entry.WEIGHTS_TO_HOST, "weightsToHost")
+        names = [*self.interface.weights, *self.interface.states]
+        return {name: self._fetched[name][0] for name in names}
+
+    def send_rates(self, values: Mapping[str, float]) -> None:
+        """Send the optimizer's variable values."""
+        for name, value in values.items():
+            self._rates[name][...] = value
+        self.engine.run(Entry.OPTIMIZER_FROM_HOST, "optimizerFromHost")
+
+    def send_seed(self, seed: int) -> None:
+        """Set the seed of all random draws (64 bits)."""
+        self._sent["randomSeed"][:] = [seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF]
+        self.engine.run(Entry.SEED_FROM_HOST, "randomSeedFromHost")
+
+    def fetch_seed(self) -> int:
+        self.engine.run(Entry.SEED_TO_HOST, "randomSeedToHost")
+        low, high = (int(word) for word in self._fetched["randomSeed"][0])
+        return low | high << 32
+
+    def input(self, name: str) -> AnyArray:
+        """The buffer of an input, [iterations x accumulation x replicas, *shape], for the caller to fill."""
+        return self._inputs[name]
+
+    def run(self, label: str) -> list[AnyArray]:
+        """Run all iterations; gives the buffers of the outputs, [transfers x replicas, *shape], valid until the next
+        run."""
+        self.engine.run(Entry.MAIN, label)
+        return self._outputs
+
+    def observed(self, name: str) -> AnyArray:
+        """What the last run sent of an observed tensor, [transfers x replicas, *shape]."""
+        return self._observed[name]
+
+    def close(self) -> None:
+        self.engine.close()
+
+    def _output(self, one: OutputStream) -> AnyArray:
+        return _buffer(one.stream, one.transfers * self.replicas)
+
+
+def _buffer(stream: Stream, transfers: int) -> AnyArray:
+    return np.zeros((transfers, *stream.shape), stream.dtype)
