@@ -92,9 +92,7 @@ class HostWeights:
                     weights.bring_to_host()
             if all(self._sent.get(name) == _version(tensor) for name, tensor in self.tensors.items()):
                 return None
-            # The module's own device may be newer for the tensors that were not written.
-            values = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in self.tensors.items()}
-        return values
+            return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in self.tensors.items()}
 
     def note_sent(self) -> None:
         """The device has the host's values now."""

@@ -45,7 +45,8 @@ class BoundArguments:
             size = leaf.shape[0] if leaf.dim() else 1
             raise Error(
                 f"Invalid batch dimension: In the input {name}, the batch dimension ({size}) must be a multiple of "
-                f"Options.deviceIterations * Options.replicationFactor * Options.Training.gradientAccumulation = {count}."
+                "Options.deviceIterations * Options.replicationFactor * Options.Training.gradientAccumulation = "
+                f"{count}."
             )
         return leaf[: leaf.shape[0] // count]
 
@@ -53,7 +54,7 @@ class BoundArguments:
 def bind(forward: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> BoundArguments:
     """The leaves of a call of `forward`. Raises TypeError as Python does where the arguments do not fit."""
     inspect.signature(forward).bind(*arguments, **named)
-    parameters = [name for name in inspect.signature(forward).parameters]
+    parameters = list(inspect.signature(forward).parameters)
     pairs, structure = pytree.tree_flatten_with_path((tuple(arguments), dict(named)))
     names = []
     for path, _ in pairs:
