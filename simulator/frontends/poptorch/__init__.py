@@ -37,6 +37,7 @@ from simulator.frontends.poptorch.enums import (
     VariableRetrievalMode,
 )
 from simulator.frontends.poptorch.errors import ConfigFileError, Error, RecoverableError, UnrecoverableError
+from simulator.frontends.poptorch.logging import logger, setLogLevel
 from simulator.frontends.poptorch.operators import (
     identity_loss,
     ipu_print_tensor,
@@ -46,6 +47,7 @@ from simulator.frontends.poptorch.operators import (
     set_overlap_for_input,
     set_overlap_for_output,
 )
+from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.strategies import (
     ParallelPhasedExecution,
     Phase,
@@ -54,6 +56,7 @@ from simulator.frontends.poptorch.strategies import (
     ShardedExecution,
     Stage,
 )
+from simulator.frontends.poptorch.tensor_locations import TensorLocationSettings
 
 __all__ = [
     "AutoStage",
@@ -71,6 +74,7 @@ __all__ = [
     "MeanReductionStrategy",
     "MultiConvPlanType",
     "NameScope",
+    "Options",
     "OutputMode",
     "OverlapMode",
     "ParallelPhasedExecution",
@@ -83,14 +87,17 @@ __all__ = [
     "SharingStrategy",
     "Stage",
     "SyncPattern",
+    "TensorLocationSettings",
     "UnrecoverableError",
     "VariableRetrievalMode",
     "identity_loss",
     "ipu_print_tensor",
     "isRunningOnIpu",
+    "logger",
     "nop",
     "recomputationCheckpoint",
     "removeBlocks",
+    "setLogLevel",
     "set_available_memory",
     "set_overlap_for_input",
     "set_overlap_for_output",
