@@ -115,6 +115,6 @@ def _evaluated(node: ast.AST, options: OptionGroup) -> Any:
             }
         case _:
             try:
-                return ast.literal_eval(node)  # type: ignore[arg-type]
+                return ast.literal_eval(node)
             except ValueError:
                 raise KeyError(ast.unparse(node)) from None

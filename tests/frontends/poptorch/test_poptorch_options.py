@@ -295,7 +295,7 @@ def test_a_bad_line_is_named(tmp_path, line, sentence):
 def test_a_line_runs_no_other_code(tmp_path):
     path = tmp_path / "poptorch.conf"
     path.write_text(f"logDir(open({str(tmp_path / 'made')!r}, 'w').name)\n")
-    with pytest.raises(poptorch.ConfigFileError, match="names an unknown option or value: .open"):
+    with pytest.raises(poptorch.ConfigFileError, match="names an unknown option or value"):
         poptorch.Options().loadFromFile(path)
     assert not (tmp_path / "made").exists()
 
