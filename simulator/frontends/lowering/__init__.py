@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from simulator.frontends.lowering import activations as activations
 from simulator.frontends.lowering import arithmetic as arithmetic
+from simulator.frontends.lowering import comparisons as comparisons
 from simulator.frontends.lowering import convolutions as convolutions
+from simulator.frontends.lowering import creation as creation
+from simulator.frontends.lowering import functions as functions
 from simulator.frontends.lowering import losses as losses
 from simulator.frontends.lowering import markers as markers
 from simulator.frontends.lowering import pooling as pooling
 from simulator.frontends.lowering import products as products
 from simulator.frontends.lowering import reductions as reductions
+from simulator.frontends.lowering import scans as scans
+from simulator.frontends.lowering import slices as slices
 from simulator.frontends.lowering import views as views

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 #: (place of building, arguments with `Value` for each tensor) -> a mapped tensor of the argument's shape
 Layout = Callable[..., Any]
+Build = TypeVar("Build", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,11 @@ TABLE = RuleTable()
 
 def lowers(
     *names: str, kind: str, call: str, own_backward: bool = False, **layouts: Layout
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Build], Build]:
     """Register a function as the rule of these operators ("aten.relu.default"). Further arguments are layouts by the
     name of the argument."""
 
-    def register(build: Callable[..., Any]) -> Callable[..., Any]:
+    def register(build: Build) -> Build:
         for name in names:
             TABLE.add(Rule(name, kind, call, build, own_backward, layouts))
         return build

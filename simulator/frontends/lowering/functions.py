@@ -1,0 +1,125 @@
+"""Functions of one operand: a table from aten's name to an expression of popops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.element_types import is_floating
+from simulator.frontends.lowering.expressions import in_floats, mapped
+from simulator.frontends.lowering.rules import lowers
+from simulator.poplar import BOOL, Tensor
+from simulator.poplibs.popops import expr as e
+
+Function = Callable[[Any], Any]
+
+
+def _half_to_even(x: Any) -> Any:
+    """The nearest integer; of two the even one, as torch rounds."""
+    whole = e.Trunc(x)
+    part = e.Abs(x - whole)
+    is_away = e.Or(e.Gt(part, 0.5), e.And(e.Equal(part, 0.5), e.NotEqual(whole % 2, 0)))
+    return whole + e.Select(e.Signum(x), 0, is_away)
+
+
+def _sinh(x: Any) -> Any:
+    """(exp |x| - exp -|x|) / 2 by expm1, which keeps the digits of small x."""
+    grown = e.Expm1(e.Abs(x))
+    below = e.Min(grown, 6e4)  # beyond, exp -|x| is lost in the sum
+    return e.Signum(x) * (grown + below / (below + 1)) * 0.5
+
+
+#: results are floating-point numbers, of integers too: aten's name -> (PopART's kind, PopLibs' call, expression)
+_FLOATING: dict[str, tuple[str, str, Function]] = {
+    "reciprocal": ("Reciprocal", "popops.inv", e.Inv),
+    "sqrt": ("Sqrt", "popops.sqrt", e.Sqrt),
+    "rsqrt": ("Rsqrt", "popops.rsqrt", e.Rsqrt),
+    "exp": ("Exp", "popops.exp", e.Exp),
+    "exp2": ("Exp2", "popops.map", lambda x: e.Exp(x * math.log(2))),
+    "expm1": ("Expm1", "popops.expm1", e.Expm1),
+    "log": ("Log", "popops.log", e.Log),
+    "log2": ("Log2", "popops.map", lambda x: e.Log(x) * (1 / math.log(2))),
+    "log10": ("Log10", "popops.map", lambda x: e.Log(x) * (1 / math.log(10))),
+    "log1p": ("Log1p", "popops.log1p", e.Log1p),
+    "sin": ("Sin", "popops.sin", e.Sin),
+    "cos": ("Cos", "popops.cos", e.Cos),
+    "tan": ("Tan", "popops.tan", e.Tan),
+    "asin": ("Asin", "popops.asin", e.Asin),
+    "acos": ("Acos", "popops.map", lambda x: math.pi / 2 - e.Asin(x)),
+    "atan": ("Atan", "popops.atan2", lambda x: e.Atan2(x, 1.0)),
+    "sinh": ("Sinh", "popops.map", _sinh),
+    "cosh": ("Cosh", "popops.map", lambda x: (e.Exp(x) + e.Exp(-x)) * 0.5),
+    "tanh": ("Tanh", "popops.tanh", e.Tanh),
+    "erf": ("Erf", "popops.erf", e.Erf),
+}
+#: results have the operand's type; those of the second table leave integers as they are
+_SAME: dict[str, tuple[str, str, Function]] = {
+    "neg": ("Neg", "popops.neg", e.Neg),
+    "abs": ("Abs", "popops.abs", e.Abs),
+    "square": ("Square", "popops.square", e.Square),
+    "sign": ("Sign", "popops.signum", e.Signum),
+    "sgn": ("Sign", "popops.signum", e.Signum),
+}
+_TO_WHOLE: dict[str, tuple[str, str, Function]] = {
+    "floor": ("Floor", "popops.floor", e.Floor),
+    "ceil": ("Ceil", "popops.ceil", e.Ceil),
+    "trunc": ("Trunc", "popops.trunc", e.Trunc),
+    "round": ("Round", "popops.map", _half_to_even),
+    "frac": ("Frac", "popops.map", lambda x: x - e.Trunc(x)),
+}
+#: results are bool: (kind, call, expression, result for every integer)
+_QUESTIONS: dict[str, tuple[str, str, Function, bool]] = {
+    "isnan": ("IsNaN", "popops.isNaN", e.IsNaN, False),
+    "isinf": ("IsInf", "popops.isInf", e.IsInf, False),
+    "isfinite": ("IsFinite", "popops.isFinite", e.IsFinite, True),
+}
+
+
+def _register_floating(name: str, kind: str, call: str, make: Function) -> None:
+    @lowers(f"aten.{name}.default", kind=kind, call=call)
+    def build(at: Building, input: Tensor) -> Tensor:
+        return mapped(at, make, input, name=name, type=in_floats(input))
+
+
+def _register_same(name: str, kind: str, call: str, make: Function, only_floats: bool) -> None:
+    @lowers(f"aten.{name}.default", kind=kind, call=call)
+    def build(at: Building, input: Tensor) -> Tensor:
+        if input.elementType() is BOOL or (only_floats and not is_floating(input.elementType())):
+            return input
+        return mapped(at, make, input, name=name)
+
+
+def _register_question(name: str, kind: str, call: str, make: Function, of_integers: bool) -> None:
+    @lowers(f"aten.{name}.default", kind=kind, call=call)
+    def build(at: Building, input: Tensor) -> Tensor:
+        if not is_floating(input.elementType()):
+            return at.constant(BOOL, input.shape(), of_integers, name)
+        return mapped(at, make, input, name=name)
+
+
+for _name, _row in _FLOATING.items():
+    _register_floating(_name, *_row)
+for _name, _row in _SAME.items():
+    _register_same(_name, *_row, False)
+for _name, _row in _TO_WHOLE.items():
+    _register_same(_name, *_row, True)
+for _name, _question in _QUESTIONS.items():
+    _register_question(_name, *_question)
+
+
+@lowers("aten.nan_to_num.default", kind="NanToNum", call="popops.map")
+def nan_to_num(
+    at: Building, input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    if not is_floating(input.elementType()):
+        return input
+    largest = 65504.0 if input.elementType().size == 2 else 3.4028234663852886e38
+    above, below = largest if posinf is None else posinf, -largest if neginf is None else neginf
+
+    def finite(x: Any) -> Any:
+        bounded = e.Select(e.Select(above, below, e.Gt(x, 0)), x, e.IsInf(x))
+        return e.Select(nan or 0.0, bounded, e.IsNaN(x))
+
+    return mapped(at, finite, input, name="nanToNum")

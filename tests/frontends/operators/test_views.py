@@ -1,0 +1,80 @@
+"""Views, slices and joins on the device beside float64 torch."""
+
+import torch
+
+from tests.frontends.operators.operator_twin import check_operator
+
+X = torch.randn(2, 3, 5)
+
+
+def test_shapes() -> None:
+    check_operator(
+        lambda x: (
+            x.view(6, 5), x.reshape(-1, 2), x.flatten(1), x.flatten(), x.unflatten(2, (5, -1)), x[0].t(),
+            x.transpose(0, 2), x.permute(2, 0, 1), x.movedim(0, -1), x.unsqueeze(1), x.unsqueeze(-1).squeeze(-1),
+            x.unsqueeze(0).squeeze(), x.swapaxes(0, 1).contiguous().view(-1),
+        ),
+        X,
+    )  # fmt: skip
+
+
+def test_scalars_and_nothing() -> None:
+    check_operator(lambda x: (x.view(1), x.flatten(), x.expand(3), x.unsqueeze(0)), torch.tensor(2.0))
+    check_operator(lambda x: torch.cat((x[:0].view(3, 0), x[:0].transpose(0, 1), x[1:]), 1), torch.randn(4, 3))
+
+
+def test_repetition() -> None:
+    check_operator(
+        lambda x, y: (y.expand(4, 3, 5), y.expand(-1, 3, -1), x.repeat(2, 1, 3), x.tile(2),
+                       x.flip(0, 2), x.roll(2, 1), x.roll(-7),
+                      x.roll((1, -1), (0, 2)), x.repeat_interleave(3, 1), torch.broadcast_tensors(x, y)[1]),
+        X,
+        torch.randn(1, 1, 5),
+    )  # fmt: skip
+
+
+def test_slices() -> None:
+    check_operator(
+        lambda x: (
+            x[0],
+            x[:, 1:],
+            x[..., ::2],
+            x[:, -1, 1:4],
+            x[:, :, 1:5:3],
+            x.narrow(1, 1, 2),
+            x.select(2, -2),
+            x[None, 0],
+        ),
+        X,
+    )
+
+
+def test_splits() -> None:
+    check_operator(
+        lambda x: (*x.split(2, 2), *x.split((1, 2), 1), *x.chunk(2, 1), *x.unbind(1), *x.tensor_split(3, 2)), X
+    )
+
+
+def test_joins() -> None:
+    check_operator(
+        lambda x, y: (
+            torch.cat((x, y), 1),
+            torch.stack((x, x), -1),
+            torch.cat((x, y, x), -2),
+            torch.cat((x.half(), y), 1),
+        ),
+        X,
+        torch.randn(2, 1, 5),
+        rtol=1e-3,
+    )
+
+
+def test_writing_slices() -> None:
+    def write(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        a = x.clone()
+        a[:, 0] = 2.0
+        a[:, 1:2, 1::2] = y
+        written = torch.slice_scatter(x, z, 2, 0, 5, 2), x.select_scatter(z[:, :, 0], 2, -1)
+        return a, *written
+
+    check_operator(write, X, torch.randn(2, 1, 2), torch.randn(2, 3, 3))
