@@ -91,6 +91,9 @@ class Tape:
                 f"{operator.name}: {tensor.shape()} for {result}"
             )
             if tensor is not None:
+                assert tensor.elementType() is element_type(result.dtype), (
+                    f"{operator.name}: {tensor.elementType()} for {result}"
+                )
                 self.tensors[result.number] = tensor
         return backward
 
