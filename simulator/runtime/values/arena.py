@@ -93,6 +93,21 @@ class Place:
     items: Int64Array | None  #: item numbers in flattened order, None for a strided window
 
 
+class Rows:
+    """A matrix whose elements lie scattered in the arena, read and written by row numbers as an array would be:
+    `rows[numbers]` copies, `rows[numbers] = values` stores."""
+
+    def __init__(self, flat: AnyArray, items: Int64Array) -> None:
+        self._flat, self._items = flat, items
+        self.shape, self.dtype = items.shape, flat.dtype
+
+    def __getitem__(self, numbers: Int64Array) -> AnyArray:
+        return np.asarray(self._flat[self._items[numbers]])
+
+    def __setitem__(self, numbers: Int64Array, values: AnyArray) -> None:
+        self._flat[self._items[numbers]] = values
+
+
 class Arena:
     """The bytes of one replica. `memory`, its row, must be zero; constants and initial values are written into it, from
     the host or from the replica `loaded`. `session`: the process of compiled codelets that shares the memory."""
@@ -140,6 +155,11 @@ class Arena:
         if place.items is None:
             return self.window(place)
         return self.flat(place.dtype)[place.items].reshape(place.shape)
+
+    def rows(self, place: Place) -> Rows:
+        """The rows of a scattered matrix."""
+        assert place.items is not None
+        return Rows(self.flat(place.dtype), place.items.reshape(place.shape))
 
     def write(self, place: Place, values: AnyArray) -> None:
         """Store values of the place's shape, or flattened."""

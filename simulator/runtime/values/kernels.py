@@ -2,27 +2,43 @@
 
 `@register("popops.add")` names a function `(outputs, inputs, attributes) -> None` that writes into `outputs`. Programs
 refer to kernels by name (`simulator.graph.program.LibraryGroup`), so that an executable can be saved.
+
+A kernel that touches a few rows of a large matrix names that operand in `inputs_by_row` or `outputs_by_row`. Where its
+values are scattered it gets `arena.Rows`, which reads and writes single rows, instead of a copy of the whole matrix: a
+loop over n steps that slices or updates one of n rows then takes time in n, not in n squared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
-from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error
 
-Kernel = Callable[[list[AnyArray], list[AnyArray], dict[str, Any]], None]
+Kernel = Callable[[list[Any], list[Any], dict[str, Any]], None]
+
+
+class ByRow(NamedTuple):
+    """The operands of a kernel that may be `arena.Rows`. An output by row keeps the values of rows that the kernel does
+    not write, so an input by row of the same tensor need not be copied to it."""
+
+    inputs: frozenset[int] = frozenset()
+    outputs: frozenset[int] = frozenset()
+
 
 _kernels: dict[str, Kernel] = {}
+_by_row: dict[str, ByRow] = {}
 
 
-def register(name: str) -> Callable[[Any], Any]:
-    """Register a function as `name`. Raises ValueError for a second function of that name."""
+def register(name: str, inputs_by_row: Iterable[int] = (), outputs_by_row: Iterable[int] = ()) -> Callable[[Any], Any]:
+    """Register a function as `name`; the numbers are those of matrices that it reads or writes by row.
+
+    Raises ValueError for a second function of that name."""
 
     def enter(function: Any) -> Any:
         if _kernels.setdefault(name, function) is not function:
             raise ValueError(f"Another kernel is registered as '{name}'; give one of the two another name.")
+        _by_row[name] = ByRow(frozenset(inputs_by_row), frozenset(outputs_by_row))
         return function
 
     return enter
@@ -38,4 +54,9 @@ def kernel(name: str) -> Kernel:
         ) from None
 
 
-__all__ = ["Kernel", "kernel", "register"]
+def operands_by_row(name: str) -> ByRow:
+    """The operands that the kernel of this name reads or writes by row."""
+    return _by_row.get(name, ByRow())
+
+
+__all__ = ["ByRow", "Kernel", "kernel", "operands_by_row", "register"]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error
 from simulator.codelets.compiled.library import linked_codelets
 from simulator.codelets.printing import places_of
@@ -19,11 +20,11 @@ from simulator.compiler.ir.program_visits import Place as ProgramPlace
 from simulator.compiler.ir.program_visits import ProgramVisits
 from simulator.graph import program as host
 from simulator.runtime.values import control_steps, transfer_steps
-from simulator.runtime.values.arena import Arena, ArenaLayout, Place, arenas
+from simulator.runtime.values.arena import Arena, ArenaLayout, Place, Rows, arenas
 from simulator.runtime.values.choices import decision, ending
 from simulator.runtime.values.compiled_vertices import CompiledBlock
 from simulator.runtime.values.host_side import Action, HostSide, Leaf, Step
-from simulator.runtime.values.kernels import kernel
+from simulator.runtime.values.kernels import kernel, operands_by_row
 from simulator.runtime.values.temporaries import shared_slots
 from simulator.runtime.values.vertices import BlockPlan
 
@@ -157,20 +158,21 @@ class NumericPlan:
         inputs = [self.layout.place(t) for t in group.inputs]
         outputs = [self.layout.place(t) for t in group.outputs]
         attributes = dict(group.attributes)
+        by_row = operands_by_row(group.kernel)
 
         def bind(arena: Arena, side: HostSide) -> Action:
-            windows = [arena.window(p) if p.items is None else None for p in outputs]
-            fixed = [arena.window(p) if p.items is None else None for p in inputs]
+            windows = [_in_place(arena, p, i in by_row.outputs) for i, p in enumerate(outputs)]
+            fixed = [_in_place(arena, p, i in by_row.inputs) for i, p in enumerate(inputs)]
 
             if all(window is not None for window in (*windows, *fixed)):
-                return lambda: function(windows, fixed, attributes)  # type: ignore[arg-type]
+                return lambda: function(windows, fixed, attributes)
 
             def run() -> None:
                 given = [arena.read(p) if w is None else w for p, w in zip(inputs, fixed, strict=True)]
                 made = [np.empty(p.shape, p.dtype) if w is None else w for p, w in zip(outputs, windows, strict=True)]
                 function(made, given, attributes)
-                for place, window, values in zip(outputs, windows, made, strict=True):
-                    if window is None:
+                for place, values in zip(outputs, made, strict=True):
+                    if place.items is not None and not isinstance(values, Rows):
                         arena.write(place, values)
 
             return run
@@ -234,6 +236,13 @@ class NumericPlan:
             return _each(transfer_steps.to_rows(copy.destination.name, offset, self.layout.place(copy.source)))
         source, destination = self.layout.place(copy.source), self.layout.place(copy.destination)
         return _each(lambda arena, side: lambda: arena.write(destination, arena.read(source)))
+
+
+def _in_place(arena: Arena, place: Place, by_row: bool) -> AnyArray | Rows | None:
+    """What a kernel may read and write without a copy: a window, or rows where it takes these; None otherwise."""
+    if place.items is None:
+        return arena.window(place)
+    return arena.rows(place) if by_row else None
 
 
 def _agreed(run: Action, denied: list[bool], arena: Arena, place: Place) -> Action:

@@ -29,6 +29,7 @@ from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.programming.mapping import grain
+from simulator.runtime.values.arena import Rows
 from simulator.runtime.values.kernels import register
 
 
@@ -231,19 +232,21 @@ def parts_of_slices(matrix: Tensor, place: Int64Array, size: Int64Array) -> tupl
     return starts[head], joined, offsets
 
 
-def copy_values(out: AnyArray, before: AnyArray) -> None:
-    """Fill `out` with the values of `before`, which may be the same memory."""
+def copy_values(out: AnyArray | Rows, before: AnyArray | Rows) -> None:
+    """Fill `out` with the values of `before`, the same tensor: nothing to do where both are its memory."""
+    if isinstance(out, Rows) or isinstance(before, Rows):
+        return
     if out.__array_interface__["data"] != before.__array_interface__["data"]:
         out[...] = before
 
 
-@register("popops.dynamicSlice")
+@register("popops.dynamicSlice", inputs_by_row=[0])
 def _slice_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     base, out = inputs[0], outputs[0]
     out[...] = base[slice_numbers(inputs[1], base.shape[0], out.shape[0])]
 
 
-@register("popops.dynamicUpdate")
+@register("popops.dynamicUpdate", inputs_by_row=[2], outputs_by_row=[0])
 def _update_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     sub, base = inputs[0], outputs[0]
     copy_values(base, inputs[2])

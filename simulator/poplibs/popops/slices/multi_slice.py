@@ -119,6 +119,6 @@ def _slice_vertices(
         graph.addVertices(cs, type_, part.tiles, edges, block_state(part))
 
 
-@register("popops.multiSlice")
+@register("popops.multiSlice", inputs_by_row=[0])
 def _slice_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     sliced_rows(inputs[0], inputs[1], outputs[0])

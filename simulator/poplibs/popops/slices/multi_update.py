@@ -13,7 +13,6 @@ import numpy as np
 
 from simulator.arrays import AnyArray
 from simulator.base.types import FLOAT, HALF
-from simulator.codelets.run import store
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Program
 from simulator.graph.program import Sequence as ProgramSequence
@@ -150,9 +149,9 @@ def _update(
     prog.add(LibraryGroup([Execute(cs)], "popops.multiUpdate", given, [base], {"op": op}))
 
 
-@register("popops.multiUpdate")
+@register("popops.multiUpdate", inputs_by_row=[0], outputs_by_row=[0])
 def _update_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     scale = inputs[3] if len(inputs) > 3 else None
-    result = updated_rows(inputs[0], inputs[1], inputs[2], attributes["op"], scale)
+    changed, rows = updated_rows(inputs[0], inputs[1], inputs[2], attributes["op"], scale)
     copy_values(outputs[0], inputs[0])
-    store(outputs[0], result)
+    outputs[0][changed] = rows

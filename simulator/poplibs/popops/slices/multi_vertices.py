@@ -21,9 +21,10 @@ from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.rounding import per_worker
 from simulator.poplibs.popops.operators import wide
+from simulator.runtime.values.arena import Rows
 
 
-def sliced_rows(base: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
+def sliced_rows(base: AnyArray | Rows, offsets: AnyArray, out: AnyArray) -> None:
     """out[i] = base[offsets[i]], zeros for offsets out of range."""
     at = offsets.reshape(-1).astype(np.int64)
     there = (at >= 0) & (at < base.shape[0])
@@ -31,21 +32,26 @@ def sliced_rows(base: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
     out[~there] = 0
 
 
-def updated_rows(base: AnyArray, offsets: AnyArray, sub: AnyArray, op: str, scale: Any = None) -> AnyArray:
-    """base with rows replaced ("none"), added to (times scale) or raised to a maximum, one offset after the other;
-    halves in float32, not yet rounded."""
+def updated_rows(
+    base: AnyArray | Rows, offsets: AnyArray, sub: AnyArray, op: str, scale: Any = None
+) -> tuple[Int64Array, AnyArray]:
+    """(the numbers of the rows of `base` that change, in ascending order; their values): rows replaced ("none"), added
+    to (times scale) or raised to a maximum, one offset after the other; halves in float32, rounded once."""
     at = offsets.reshape(-1).astype(np.int64)
     there = (at >= 0) & (at < base.shape[0])
-    at, rows = at[there], wide(sub[there])
-    out = wide(base).copy()
+    changed, places = np.unique(at[there], return_inverse=True)
+    rows = wide(sub[there])
+    before = base[changed]
+    total = wide(before).copy()
     if op == "none":
-        for i, row in zip(at.tolist(), rows, strict=True):  # of equal offsets the last wins
-            out[i] = row
+        total[places] = rows  # of equal offsets the last wins
     elif op == "add":
-        np.add.at(out, at, rows if scale is None else rows * np.asarray(scale).reshape(()).astype(out.dtype))
+        np.add.at(total, places, rows if scale is None else rows * np.asarray(scale).reshape(()).astype(total.dtype))
     else:
-        np.maximum.at(out, at, rows)
-    return out
+        np.maximum.at(total, places, rows)
+    after = np.empty_like(before)
+    store(after, total)
+    return changed, after
 
 
 @lru_cache(maxsize=64)
@@ -90,8 +96,10 @@ def multi_update_vertex(dtype: str, op: str, scale_dtype: str) -> VertexType:
         offsets = np.asarray(vertex.offsets).astype(np.int64) - int(vertex.baseOffset)
         base = np.asarray(vertex.baseT).reshape(int(vertex.numBaseElements), -1)
         sub = np.asarray(vertex.subT).reshape(len(offsets), -1)
-        result = updated_rows(base, offsets, sub, op, vertex.scale if scale_dtype else None)
-        store(vertex.baseT, result.reshape(-1))
+        changed, rows = updated_rows(base, offsets, sub, op, vertex.scale if scale_dtype else None)
+        result = base.copy()
+        result[changed] = rows
+        vertex.baseT[...] = result.reshape(-1)
 
     scale = (FieldSpec("scale", "vector", "in", None, "one_ptr", 4),) if scale_dtype else ()
     if op == "none":
