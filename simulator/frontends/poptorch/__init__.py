@@ -11,6 +11,7 @@ except ModuleNotFoundError as error:
         "https://download.pytorch.org/whl/cpu"
     ) from error
 
+from simulator.frontends.poptorch import enums, optim
 from simulator.frontends.poptorch.blocks import (
     BeginBlock,
     Block,
@@ -90,11 +91,13 @@ __all__ = [
     "TensorLocationSettings",
     "UnrecoverableError",
     "VariableRetrievalMode",
+    "enums",
     "identity_loss",
     "ipu_print_tensor",
     "isRunningOnIpu",
     "logger",
     "nop",
+    "optim",
     "recomputationCheckpoint",
     "removeBlocks",
     "setLogLevel",
