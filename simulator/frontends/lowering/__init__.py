@@ -12,7 +12,9 @@ from simulator.frontends.lowering import losses as losses
 from simulator.frontends.lowering import markers as markers
 from simulator.frontends.lowering import pooling as pooling
 from simulator.frontends.lowering import products as products
+from simulator.frontends.lowering import randomness as randomness
 from simulator.frontends.lowering import reductions as reductions
 from simulator.frontends.lowering import scans as scans
 from simulator.frontends.lowering import slices as slices
+from simulator.frontends.lowering import softmax as softmax
 from simulator.frontends.lowering import views as views

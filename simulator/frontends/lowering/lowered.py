@@ -96,6 +96,7 @@ class Interface:
     states: Mapping[str, StreamPair]  #: of the optimizer
     rates: Mapping[str, Stream]  #: of the optimizer, sent by OPTIMIZER_FROM_HOST
     seed: StreamPair
+    first_values: Mapping[str, float]  #: of the states
     tensor_names: tuple[str, ...] = ()  #: what can be observed
 
 

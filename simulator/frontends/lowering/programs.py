@@ -8,7 +8,7 @@ Weights and inputs get their places when the first operator reads them, so that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass, field
 
 from simulator.frontends.captured import Input, Program, Value, Weight, values_with_gradient
 from simulator.frontends.lowering.building import Building
@@ -29,8 +29,18 @@ from simulator.poplar import FLOAT, UNSIGNED_INT, Graph, ReplicatedStreamMode, T
 from simulator.poplar import program as programs
 from simulator.poplibs import gcl, popops, poputil
 
-#: (building, weights with their tensors and gradients) -> optimizer states and rates by name, with their tensors
-Update = Callable[[Building, Mapping[str, tuple[Tensor, Tensor]]], tuple[Mapping[str, Tensor], Mapping[str, Tensor]]]
+
+@dataclass(frozen=True)
+class Updated:
+    """Tensors of an update step by name: states that last, rates that the host sends, and the states' first values."""
+
+    states: Mapping[str, Tensor] = field(default_factory=dict)
+    rates: Mapping[str, Tensor] = field(default_factory=dict)
+    first_values: Mapping[str, float] = field(default_factory=dict)
+
+
+#: (building, tensor and gradient of each weight) -> the tensors of the step
+Update = Callable[[Building, Mapping[str, tuple[Tensor, Tensor]]], Updated]
 
 
 class ModuleLowering:
@@ -51,7 +61,8 @@ class ModuleLowering:
         self.tape.forward(self.captured.operators)
         for weight in self.captured.weights:
             self.tape.tensor(weight.value)
-        states, rates = self._step()
+        updated = self._step()
+        states, rates = updated.states, updated.rates
         main, outputs, observed = self._main()
         weights = {weight.name: self.tape.tensor(weight.value) for weight in self.captured.weights}
         from_host, to_host = self._transfers({**weights, **states}, "weightsFromHost", "weightsToHost")
@@ -74,6 +85,7 @@ class ModuleLowering:
             {name: _pair(name, tensor) for name, tensor in states.items()},
             {name: _pair(name, tensor).from_host for name, tensor in rates.items()},
             _pair("randomSeed", seed),
+            dict(updated.first_values),
             tuple(self._observable()),
         )
         return Lowered(self.graph, tuple(entries[entry] for entry in Entry), interface)
@@ -102,11 +114,10 @@ class ModuleLowering:
 
     # The step
 
-    def _step(self) -> tuple[Mapping[str, Tensor], Mapping[str, Tensor]]:
+    def _step(self) -> Updated:
         """The parts of one iteration: `before`, `micro` (forward and backward of one micro-batch), `after`; returns
-        states and rates of the optimizer. A sequence is added where it is complete: `add` copies it."""
-        states: Mapping[str, Tensor] = {}
-        rates: Mapping[str, Tensor] = {}
+        the optimizer's tensors. A sequence is added where it is complete: `add` copies it."""
+        updated = Updated()
         self.before = programs.Sequence(debugContext="zeroAccumulators")
         self.after = programs.Sequence(debugContext="update")
         gradients = self._gradients(self.before) if self.update is not None else {}
@@ -123,8 +134,8 @@ class ModuleLowering:
         if self.update is not None:
             self.at.program = self.after
             self._reduce(gradients)
-            states, rates = self.update(self.at, gradients)
-        return states, rates
+            updated = self.update(self.at, gradients)
+        return updated
 
     def _gradients(self, before: programs.Sequence) -> dict[str, tuple[Tensor, Tensor]]:
         """Weights and their gradients by name; with accumulation the sums over micro-batches."""
@@ -290,12 +301,12 @@ def _pair(name: str, tensor: Tensor) -> StreamPair:
 def sgd_without_state(rate: float) -> Update:
     """Plain descent, for tests of the lowering alone."""
 
-    def update(at: Building, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> Any:
+    def update(at: Building, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> Updated:
         step = at.graph.addVariable(FLOAT, [], "learningRate")
         at.graph.setInitialValue(step, rate)
         at.graph.setTileMapping(step, 0)
         for name, (weight, slope) in gradients.items():
             popops.scaledSubtractFrom(at.graph, weight, slope, step, at.program, f"{name}/SGD0VarUpdate")
-        return {}, {"learningRate": step}
+        return Updated(rates={"learningRate": step})
 
     return update

@@ -29,6 +29,8 @@ class DeviceProgram:
         self._observed = {name: self._output(one) for name, one in interface.observed.items()}
         kept = {**interface.weights, **interface.states, "randomSeed": interface.seed}
         self._sent = {name: np.zeros(pair.from_host.shape, pair.from_host.dtype) for name, pair in kept.items()}
+        for name, value in interface.first_values.items():
+            self._sent[name][...] = value
         self._fetched = {name: _buffer(pair.to_host, self.replicas) for name, pair in kept.items()}
         self._rates = {name: np.zeros(stream.shape, stream.dtype) for name, stream in interface.rates.items()}
 
