@@ -226,3 +226,26 @@ def test_what_fits_nowhere_is_refused() -> None:
         poplin.createInput(graph, params, "x", {"pass": "TRAINING"})
     with pytest.raises(invalid_option, match="convolution has no option 'fullyConnectedPass'"):
         poplin.createInput(graph, params, "x", {"fullyConnectedPass": "NONE"})
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [([0, 4], [4, 3]), ([3, 0], [0, 4]), ([3, 4], [4, 0]), ([2, 3, 0], [2, 0, 5]), ([0, 3, 4], [0, 4, 2])]
+)
+def test_products_without_terms_are_zeros(a: list[int], b: list[int]) -> None:
+    grouped = len(a) == 3
+    left = poplin.createMatMulGroupedInputLHS if grouped else poplin.createMatMulInputLHS
+    right = poplin.createMatMulGroupedInputRHS if grouped else poplin.createMatMulInputRHS
+    out = poplin.createMatMulGroupedOutput if grouped else poplin.createMatMulOutput
+    multiply = poplin.matMulGrouped if grouped else poplin.matMul
+    wanted = [*a[:-1], b[-1]]
+
+    def build(graph: Graph, prog: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        both = left(graph, FLOAT, a, b), right(graph, FLOAT, a, b)
+        assert [t.shape() for t in both] == [a, b]
+        assert out(graph, FLOAT, HALF, a, b).shape() == wanted
+        assert out(graph, FLOAT, HALF, a, b).elementType() is HALF
+        return {}, multiply(graph, *both, prog, FLOAT)
+
+    for result in both_ways(build):
+        assert result.shape == tuple(wanted)
+        assert not result.any()

@@ -20,6 +20,7 @@ from simulator.poplibs.poplin.planning.options import parse_options, shows_plans
 from simulator.poplibs.poplin.products import build
 from simulator.poplibs.poplin.products.kernel import attributes_of
 from simulator.poplibs.poplin.products.plan_lookup import look_up_product_plan
+from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
@@ -70,8 +71,8 @@ def matMul(
 def matMul(graph: Graph, A: Tensor, B: Tensor, prog: Sequence, *arguments: Any, **named: Any) -> Tensor:
     """Append the product of two matrices to `prog`; returns it in the layout that the plan leaves.
 
-    `outputType` defaults to the operands' type. Raises `type_error`, `graph_connection_error` for operands that do not
-    fit, `invalid_option`."""
+    `outputType` defaults to the operands' type. With an inner dimension of 0 the product is zeros. Raises `type_error`,
+    `graph_connection_error` for operands that do not fit, `invalid_option`."""
     given = match("matMul", AFTER_PROGRAM, arguments, named)
     _check_operands("matMul", A, B, 2)
     return _product(graph, "matMul", A, B, prog, given).squeeze([0])
@@ -228,6 +229,8 @@ def _product(graph: Graph, api: str, A: Tensor, B: Tensor, prog: Sequence, given
     if out_type not in (FLOAT, HALF):
         raise type_error(f"{api}: the product cannot be {out_type}; FLOAT and HALF are possible.")
     parsed = parse_options(given["options"])
+    if 0 in (*a.shape(), *b.shape()):
+        return _product_of_nothing(graph, api, a, b, prog, out_type, given["debugContext"])
     plan = look_up_product_plan(
         graph.getTarget(), (a.elementType(), out_type), a.shape(), b.shape(), given["options"], given["cache"]
     )
@@ -246,6 +249,17 @@ def _product(graph: Graph, api: str, A: Tensor, B: Tensor, prog: Sequence, given
     attributes = attributes_of(plan, a.shape(), b.shape())
     prog.add(LibraryGroup(programs, "poplin.matMul", views, [stored], attributes))
     return build.as_product(stored, plan)
+
+
+def _product_of_nothing(
+    graph: Graph, api: str, a: Tensor, b: Tensor, prog: Sequence, type_: Type, context: Context
+) -> Tensor:
+    """[g, m, n] zeros: sums without terms, or no elements at all. There is no plan."""
+    call = operation(graph, context, "poplin", api, A=a, B=b, outputType=type_)
+    out = graph.addVariable(type_, [a.dim(0), a.dim(1), b.dim(2)], (call, "zeroTensor"))
+    mapTensorLinearly(graph, out)
+    popops.zero(graph, out, prog, call)
+    return out
 
 
 def _check_operands(api: str, a: Tensor, b: Tensor, rank: int) -> None:

@@ -17,6 +17,7 @@ from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poplin.products import build
 from simulator.poplibs.poplin.products.matmul import AFTER_PROGRAM
 from simulator.poplibs.poplin.products.plan_lookup import look_up_product_plan, sizes_of
+from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.programming.graph import Graph
 
 _SHAPES = (
@@ -90,8 +91,13 @@ def _operand(graph: Graph, api: str, rank: int, arguments: tuple[Any, ...], name
     type_ = given.get("inputType") or given["dataType"]
     out_type = given.get("outputType") or type_
     a, b = _grouped(api, rank, given["aShape"], given["bShape"])
-    plan = look_up_product_plan(graph.getTarget(), (type_, out_type), a, b, given["options"], given["cache"])
     call = operation(graph, given["debugContext"], "poplin", api, aShape=given["aShape"], bShape=given["bShape"])
+    if 0 in (*a, *b):
+        shape = [*a[:2], b[2]] if api.endswith("Output") else a if api.endswith("LHS") else b
+        made = graph.addVariable(out_type if api.endswith("Output") else type_, shape, call)
+        mapTensorLinearly(graph, made)
+        return made.squeeze([0]) if rank == 2 else made
+    plan = look_up_product_plan(graph.getTarget(), (type_, out_type), a, b, given["options"], given["cache"])
     if api.endswith("Output"):
         made = build.create_product(graph, plan, out_type, call)
     else:
