@@ -38,7 +38,9 @@ from simulator.frontends.poptorch.enums import (
     VariableRetrievalMode,
 )
 from simulator.frontends.poptorch.errors import ConfigFileError, Error, RecoverableError, UnrecoverableError
+from simulator.frontends.poptorch.executor import PoplarExecutor
 from simulator.frontends.poptorch.logging import logger, setLogLevel
+from simulator.frontends.poptorch.models import inferenceModel, trainingModel
 from simulator.frontends.poptorch.operators import (
     identity_loss,
     ipu_print_tensor,
@@ -81,6 +83,7 @@ __all__ = [
     "ParallelPhasedExecution",
     "Phase",
     "PipelinedExecution",
+    "PoplarExecutor",
     "RecoverableError",
     "ReductionType",
     "SerialPhasedExecution",
@@ -93,6 +96,7 @@ __all__ = [
     "VariableRetrievalMode",
     "enums",
     "identity_loss",
+    "inferenceModel",
     "ipu_print_tensor",
     "isRunningOnIpu",
     "logger",
@@ -104,4 +108,5 @@ __all__ = [
     "set_available_memory",
     "set_overlap_for_input",
     "set_overlap_for_output",
+    "trainingModel",
 ]

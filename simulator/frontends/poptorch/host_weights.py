@@ -79,6 +79,7 @@ class HostWeights:
             for name, tensor in self.tensors.items():
                 target = tensor.data
                 target.copy_(torch.from_numpy(values[name]).to(target.dtype))
+                _note_written(tensor)
             self.note_sent()
 
     def newest(self) -> Mapping[str, Any] | None:

@@ -1,0 +1,95 @@
+"""A module compiled for a device: capture, lowering, compilation or the cache, in the order in which they run.
+
+Everything that takes long is inside `CompiledModel.create`; a run later only copies arrays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.base.errors import poplar_error
+from simulator.frontends.capture.modules import CapturedModule, capture
+from simulator.frontends.lowering.lowered import Interface, Settings
+from simulator.frontends.lowering.programs import ModuleLowering, Update
+from simulator.frontends.poptorch.errors import Error
+from simulator.frontends.poptorch.host_weights import plain_tensors
+from simulator.frontends.poptorch.micro_batches import BoundArguments
+from simulator.frontends.session.device_program import DeviceProgram
+from simulator.poplar import Executable, Target, compileGraph
+
+#: what PopART asks of every engine
+ENGINE_OPTIONS = {"exchange.streamBufferOverlap": "hostRearrangeOnly", "exchange.enablePrefetch": "true"}
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """What a model is compiled for."""
+
+    module: Any
+    arguments: BoundArguments
+    training: bool
+    settings: Settings
+    update: Update | None
+    name: str  #: of the engine: its report's folder
+    engine_options: Mapping[str, Any]
+    excluded_sources: tuple[str, ...] = ()
+
+    def micro_batches(self) -> int:
+        return self.settings.iterations * self.settings.accumulation * self.settings.replicas
+
+
+@dataclass
+class CompiledModel:
+    """An executable with its interface and the captured module that it came from."""
+
+    captured: CapturedModule
+    executable: Executable
+    interface: Interface
+    options: Mapping[str, Any]
+    seconds: float  #: that capture, lowering and compilation took
+
+    def program(self) -> DeviceProgram:
+        """A new engine for it."""
+        return DeviceProgram(self.executable, self.interface, self.options)
+
+
+def capture_model(request: ModelRequest) -> CapturedModule:
+    """The module's operators. Raises Error with the sentence of whatever refused."""
+    positional, named = request.arguments.micro_batch(request.micro_batches())
+    try:
+        with plain_tensors(request.module):
+            return capture(request.module, positional, named, request.training, request.excluded_sources)
+    except poplar_error as error:
+        raise Error(str(error)) from error
+
+
+def ipus_of(captured: CapturedModule) -> int:
+    """IPUs of one replica: one more than the largest number of a block's."""
+    return 1 + max((operator.place.annotations.get("ipu", 0) for operator in captured.program.operators), default=0)
+
+
+def compile_model(
+    request: ModelRequest, captured: CapturedModule, target: Target, progress: Callable[[int, int], None]
+) -> CompiledModel:
+    """Lower and compile. Raises Error with the sentence of whatever refused; `progress(done, 100)` counts as PopART
+    does."""
+    started = time.perf_counter()
+    options = {**ENGINE_OPTIONS, **request.engine_options}
+    try:
+        progress(6, 100)
+        lowered = ModuleLowering(target, captured.program, request.settings, request.update).lower()
+        progress(40, 100)
+        executable = compileGraph(
+            lowered.graph,
+            list(lowered.programs),
+            options,
+            lambda done, of: progress(41 + 59 * done // max(1, of), 100),
+            request.name,
+        )
+    except poplar_error as error:
+        raise Error(str(error)) from error
+    progress(100, 100)
+    return CompiledModel(captured, executable, lowered.interface, options, time.perf_counter() - started)

@@ -1,0 +1,95 @@
+"""The device of a model: what Options and the environment ask of the machine, as a request to a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.frontends.poptorch import environment
+from simulator.frontends.poptorch.enums import ConnectionType
+from simulator.frontends.poptorch.errors import Error
+from simulator.frontends.poptorch.logging import device_logger
+from simulator.frontends.poptorch.options import Options
+from simulator.frontends.session import connection
+from simulator.frontends.session.connection import DeviceConnection, DeviceRequest, DeviceUnavailableError
+from simulator.poplar import Device, IPUModel, Target
+
+#: seconds between two looks for a free device, as PopTorch waits
+_POLL = 15.0
+_TYPES = {
+    ConnectionType.Always: connection.ConnectionType.ALWAYS,
+    ConnectionType.OnDemand: connection.ConnectionType.ON_DEMAND,
+    ConnectionType.Never: connection.ConnectionType.NEVER,
+}
+
+
+@dataclass
+class ModelConnection:
+    """A connection to an IPU Model, which no other process can take."""
+
+    device: Device
+    attached: Device | None = None
+
+    @property
+    def target(self) -> Target:
+        return self.device.getTarget()
+
+    def attach(self) -> Device:
+        self.attached = self.device
+        return self.device
+
+    def detach(self) -> None:
+        self.attached = None
+
+
+Connection = DeviceConnection | ModelConnection
+
+
+def ipus_to_reserve(ipus: int, replicas: int, rounds_up: bool) -> int:
+    """IPUs that a model takes: a power of two. Raises Error where rounding up is needed and not allowed."""
+    wanted = ipus * replicas
+    power = 1 << (wanted - 1).bit_length()
+    if power != wanted and not rounds_up:
+        raise Error(
+            f"The model specifies the use of {wanted} IPUs, however PopTorch must reserve a minimum of {power} in "
+            "order to allocate a power of two: use poptorch.Options().autoRoundNumIPUs(True) to allow it."
+        )
+    return power
+
+
+def connection_for(options: Options, ipus: int) -> Connection:
+    """A connection to devices of `ipus` IPUs; attaches at once for ConnectionType.Always. Raises Error as PopTorch
+    does where there is no device."""
+    if options.uses_ipu_model:
+        if options.connection_type == ConnectionType.Never:
+            raise Error("Options.useIpuModel and ConnectionType.Never exclude each other: the model needs no device.")
+        return ModelConnection(ipu_model(ipus))
+    version = options.offline_version if options.connection_type == ConnectionType.Never else ""
+    waits = environment.waits_for_ipu() and not version
+    type_ = connection.ConnectionType.ON_DEMAND if waits else _TYPES[options.connection_type]
+    device_id = options.ipu_id if options.exists("ipu_id") else None
+    request = DeviceRequest(ipus, version, device_id, _POLL)
+
+    def note_attached(device: Device) -> None:
+        device_logger.debug("Acquired %d IPU(s): running on device Id %d.", ipus, device.getId())
+
+    try:
+        return DeviceConnection(type_, request, note_attached)
+    except DeviceUnavailableError as error:
+        raise Error(acquisition_failed(ipus)) from error
+
+
+def acquisition_failed(ipus: int) -> str:
+    """PopTorch's own text where no device is free."""
+    return (
+        f"Failed to acquire {ipus} IPU(s)\nNo IPU detected in the system or all of them are in use. \nFor more "
+        "information use the Graphcore command-line tool `gc-monitor`."
+    )
+
+
+def ipu_model(ipus: int) -> Device:
+    """The IPU Model that POPTORCH_IPU_MODEL and its kin ask for."""
+    model = IPUModel(environment.ipu_model_version())
+    model.numIPUs = ipus
+    if environment.uses_small_ipu_model():
+        model.tilesPerIPU = 4
+    return model.createDevice()

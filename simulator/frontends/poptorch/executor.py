@@ -1,0 +1,350 @@
+"""PoplarExecutor: a user's module that runs on the simulated IPU. A state machine: new, compiled, on a device.
+
+    new --compile--> compiled --attach, load--> on a device --detach--> compiled
+
+Weights stay on the device between calls; the module's own tensors fetch them when they are read (host_weights).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.lowered import Observed, Outputs, Settings
+from simulator.frontends.lowering.optimizers import update_rule
+from simulator.frontends.optimizer import Optimizer, refused_replacements
+from simulator.frontends.poptorch.compiled_model import (
+    CompiledModel,
+    ModelRequest,
+    capture_model,
+    compile_model,
+    ipus_of,
+)
+from simulator.frontends.poptorch.devices import Connection, connection_for, ipus_to_reserve
+from simulator.frontends.poptorch.enums import ConnectionType, OutputMode, ReductionType
+from simulator.frontends.poptorch.errors import Error
+from simulator.frontends.poptorch.host_weights import HostWeights
+from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, result_tensor
+from simulator.frontends.poptorch.optimizer_description import describe_optimizer
+from simulator.frontends.poptorch.options import Options
+from simulator.frontends.poptorch.progress import compilation_progress
+from simulator.frontends.session.device_program import DeviceProgram
+
+_OUTPUTS = {
+    OutputMode.Final: Outputs.FINAL,
+    OutputMode.All: Outputs.ALL,
+    OutputMode.EveryN: Outputs.EVERY_N,
+    OutputMode.Sum: Outputs.SUM,
+}
+
+
+class PoplarExecutor:
+    """What trainingModel and inferenceModel return. Call it with the arguments of the module's forward: tensors whose
+    first dimension holds the micro-batches of all iterations, replicas and accumulation steps."""
+
+    def __init__(
+        self,
+        model: Any,
+        options: Options,
+        training: bool,
+        optimizer: Any = None,
+        unwrap: Callable[..., Any] | None = None,
+    ) -> None:
+        self._user_model = model
+        self._options = options
+        self._training = training
+        self._unwrap = unwrap  #: forgets that the module is being trained
+        self._optimizer = optimizer
+        self._described: Optimizer | None = None
+        self._compiled: CompiledModel | None = None
+        self._signature: tuple[Any, ...] = ()
+        self._program: DeviceProgram | None = None
+        self._connection: Connection | None = None
+        self._weights: HostWeights | None = None
+        self._states: Mapping[str, Any] = {}
+        self._rates_are_sent = False
+        self._cycles = 0
+        self._seed: int | None = options.random_seed if options.exists("random_seed") else None
+
+    # Running
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run one step. Raises Error where the module or its arguments cannot run on the IPU."""
+        arguments = bind(self._user_model.forward, args, kwargs)
+        if self._options.connection_type == ConnectionType.Never:
+            raise Error(
+                "Trying to run a model on an offline device (ConnectionType.Never): use model.compile(inputs) instead "
+                "of model(inputs)"
+            )
+        self._compile(arguments)
+        self._attach()
+        assert self._program is not None
+        assert self._compiled is not None
+        assert self._weights is not None
+        self._send_what_changed()
+        for name, tensor in zip(self._program.interface.inputs, arguments.tensors(), strict=True):
+            buffer = self._program.input(name)
+            np.copyto(buffer.reshape(-1), tensor.detach().cpu().contiguous().numpy().reshape(-1), casting="unsafe")
+        before = self._program.engine.getTimeStamp().device_cycles
+        buffers = self._program.run(self._run_name())
+        self._cycles = self._program.engine.getTimeStamp().device_cycles - before
+        if self._training or self._compiled.captured.program.updates:
+            self._weights.note_trained()
+        return self._result(buffers)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile for these arguments without running."""
+        self._compile(bind(self._user_model.forward, args, kwargs))
+        if self._options.connection_type == ConnectionType.Always:
+            self._attach()
+
+    def _compile(self, arguments: BoundArguments) -> None:
+        if self._compiled is not None:
+            if arguments.signature() != self._signature:
+                raise Error(
+                    f"The model was compiled for {_described(self._signature)} and cannot take "
+                    f"{_described(arguments.signature())}; wrap the module again to compile it for them."
+                )
+            return
+        self._options.freeze()
+        request = self._request(arguments)
+        with compilation_progress(self._options.show_compilation_progress_bar) as progress:
+            progress(3, 100)
+            captured = capture_model(request)
+            connection = self._connect(ipus_of(captured))
+            self._compiled = compile_model(request, captured, connection.target, progress)
+        self._signature = arguments.signature()
+        self._weights = HostWeights(self._compiled.captured.data, self._fetch_weights)
+
+    def _request(self, arguments: BoundArguments) -> ModelRequest:
+        update = None
+        if self._training:
+            self._described = describe_optimizer(self._optimizer, self._user_model.named_parameters())
+            update = update_rule(self._described)
+        return ModelRequest(
+            self._user_model,
+            arguments,
+            self._training,
+            self._settings(),
+            update,
+            self._run_name(),
+            dict(self._options._Popart.engine_options),
+            tuple(self._options.source_location_excludes),
+        )
+
+    def _settings(self) -> Settings:
+        options = self._options
+        default = OutputMode.Final if self._training else OutputMode.All
+        mode = default if options.output_mode is OutputMode.Default else options.output_mode
+        partials = "half" if options.Precision.partials_type == "float16" else "float"
+        means = options.Training.accumulation_and_replication_reduction_type is ReductionType.Mean
+        return Settings(
+            iterations=options.device_iterations,
+            accumulation=options.Training.gradient_accumulation if self._training else 1,
+            replicas=options.replication_factor,
+            outputs=_OUTPUTS[mode],
+            period=options.output_return_period,
+            loss_scaling=self._described.loss_scaling.value if self._described is not None else 1.0,
+            mean_over_accumulation=means,
+            mean_over_replicas=means,
+            precision=Precision(partials, dict(options.available_memory_proportion)),
+            observed=tuple(
+                Observed(name, one.long_name, _OUTPUTS[one.output_mode or mode], one.output_return_period)
+                for name, one in options.anchored_tensors.items()
+            ),
+            synthetic_data=options.synthetic_data,
+        )
+
+    def _result(self, buffers: list[Any]) -> Any:
+        assert self._program is not None
+        assert self._compiled is not None
+        interface = self._program.interface
+        tensors = [
+            result_tensor(one, buffer, interface, interface.settings.outputs)
+            for one, buffer in zip(interface.outputs, buffers, strict=True)
+        ]
+        return self._compiled.captured.restore(tensors)
+
+    # Weights
+
+    def _send_what_changed(self) -> None:
+        assert self._program is not None
+        assert self._weights is not None
+        values = self._weights.newest()
+        if values is not None:
+            self._program.send_weights({**values, **self._states})
+            self._weights.note_sent()
+        if not self._rates_are_sent and self._described is not None:
+            self._program.send_rates(self._described.variables())
+            self._rates_are_sent = True
+
+    def _fetch_weights(self) -> Mapping[str, Any]:
+        assert self._program is not None
+        return self._program.fetch_weights()
+
+    def copyWeightsToHost(self) -> None:
+        """Copy the weights on the device into the module. Raises Error before the first run."""
+        self._need_program()
+        assert self._weights is not None
+        self._weights.bring_to_host()
+
+    def copyWeightsToDevice(self) -> None:
+        """Send the module's weights to the device. Raises Error before the first run."""
+        self._need_program()
+        assert self._weights is not None
+        assert self._program is not None
+        values = {name: tensor.detach().numpy() for name, tensor in self._weights.tensors.items()}
+        self._program.send_weights(values)
+        self._weights.note_sent()
+
+    def setOptimizer(self, optimizer: Any) -> None:
+        """Use another optimizer's values from the next run on; a value that was compiled in cannot change."""
+        if not self._training:
+            raise Error("Optimizer can only be set on a training model.")
+        described = describe_optimizer(optimizer, self._user_model.named_parameters())
+        if self._described is not None:
+            for sentence in refused_replacements(self._described, described):
+                raise Error(sentence)
+        self._optimizer, self._described = optimizer, described
+        self._rates_are_sent = False
+
+    # Device
+
+    def attachToDevice(self) -> None:
+        """Attach again after detachFromDevice. Raises Error where the model is attached, or not compiled."""
+        if self.isAttachedToDevice():
+            raise Error("Device is already attached")
+        if self._compiled is None:
+            raise Error(_NOT_COMPILED)
+        self._attach()
+
+    def detachFromDevice(self) -> None:
+        """Read weights and optimizer states back and give the device up; the next call attaches again."""
+        if self._compiled is None:
+            raise Error(_NOT_COMPILED)
+        if not self.isAttachedToDevice():
+            raise Error("Device is not attached")
+        assert self._program is not None
+        assert self._weights is not None
+        assert self._connection is not None
+        fetched = self._program.fetch_weights()
+        self._states = {name: fetched[name].copy() for name in self._program.interface.states}
+        self._weights.bring_to_host()
+        self._seed = self._program.fetch_seed()
+        self._program.close()
+        self._program = None
+        self._connection.detach()
+
+    def isAttachedToDevice(self) -> bool:
+        return self._connection is not None and self._connection.attached is not None
+
+    def isCompiled(self) -> bool:
+        return self._compiled is not None
+
+    def destroy(self) -> None:
+        """Give up device and program; the module keeps its weights."""
+        if self._weights is not None:
+            self._weights.forget()
+        if self._program is not None:
+            self._program.close()
+        if self._connection is not None:
+            self._connection.detach()
+        if self._unwrap is not None:
+            self._unwrap(self._user_model, None)
+        self._program = self._connection = self._compiled = self._weights = None
+
+    def _connect(self, ipus: int) -> Connection:
+        if self._connection is None:
+            options = self._options
+            reserved = ipus_to_reserve(ipus, options.replication_factor, options.auto_round_num_ipus)
+            self._connection = connection_for(options, reserved)
+        return self._connection
+
+    def _attach(self) -> None:
+        assert self._compiled is not None
+        assert self._connection is not None
+        device = self._connection.attach()
+        if self._program is None:
+            self._program = self._compiled.program()
+            self._program.load(device)
+            self._rates_are_sent = False
+            assert self._weights is not None
+            self._weights.note_unsent()
+            if self._seed is not None:
+                self._program.send_seed(self._seed)
+
+    def _need_program(self) -> DeviceProgram:
+        if self._program is None:
+            raise Error(_NOT_COMPILED)
+        return self._program
+
+    # What the user may ask
+
+    @property
+    def options(self) -> Options:
+        return self._options
+
+    @property
+    def model(self) -> Any:
+        """The user's module."""
+        return self._user_model
+
+    @property
+    def rng_state(self) -> list[int]:
+        """The seed of the device's random draws. Raises Error before the model runs."""
+        return [self._need_program().fetch_seed()]
+
+    @rng_state.setter
+    def rng_state(self, state: list[int]) -> None:
+        self._need_program().send_seed(int(state[0]))
+
+    def getTensorNames(self) -> list[str]:
+        """Names of the tensors that anchorTensor takes. Raises Error before compilation."""
+        if self._compiled is None:
+            raise Error(_NOT_COMPILED)
+        return list(self._compiled.interface.tensor_names)
+
+    def getAnchoredTensor(self, short_name: str) -> Any:
+        """What the last run sent of an anchored tensor."""
+        program = self._need_program()
+        one = program.interface.observed.get(short_name)
+        if one is None:
+            raise Error(f"No tensor is anchored as {short_name!r}; Options.anchorTensor names one.")
+        return torch.from_numpy(program.observed(short_name).copy()).squeeze(0)
+
+    def cycleCount(self) -> int:
+        """Simulated cycles of the last run. Raises Error without Options.logCycleCount."""
+        if not self._options.log_cycle_count:
+            raise Error("Cycle count logging is disabled. Set option logCycleCount to True to enable.")
+        return self._cycles
+
+    def compilationTime(self) -> float:
+        """Seconds that the compilation took. Raises Error before compilation."""
+        if self._compiled is None:
+            raise Error(_NOT_COMPILED)
+        return self._compiled.seconds
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the module's: state_dict, parameters, train, ..."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._user_model, name)
+
+    def _run_name(self) -> str:
+        if self._options.exists("model_name"):
+            return str(self._options.model_name)
+        return "training" if self._training else "inference"
+
+
+_NOT_COMPILED = "Model has not been compiled or has been destroyed."
+
+
+def _described(signature: tuple[Any, ...]) -> str:
+    parts = [
+        f"{str(kind).removeprefix('torch.')}{list(shape)}" if shape != "value" else kind for shape, kind in signature
+    ]
+    return "(" + ", ".join(parts) + ")"

@@ -1,0 +1,68 @@
+"""trainingModel and inferenceModel: the two ways to put a module on the device."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+
+from simulator.frontends.poptorch import optim
+from simulator.frontends.poptorch.errors import Error
+from simulator.frontends.poptorch.executor import PoplarExecutor
+from simulator.frontends.poptorch.options import Options
+
+#: modules that are being trained, and by whom
+_trained: weakref.WeakKeyDictionary[Any, weakref.ReferenceType[PoplarExecutor]] = weakref.WeakKeyDictionary()
+_DEFAULT_RATE = 0.01
+
+
+def trainingModel(model: Any, options: Options | None = None, optimizer: Any = None) -> PoplarExecutor:
+    """A module that trains on the device: each call runs forward, backward and update, and returns forward's result.
+
+    One of the module's outputs is a loss (the result of a loss of torch.nn, or of poptorch.identity_loss). Without an
+    optimizer it is SGD with rate 0.01. Raises Error for a module that is being trained already, or is none."""
+    module = _module_of(model)
+    trainer = _trained.get(module)
+    if trainer is not None and trainer() is not None:
+        raise Error(
+            "Model has already been wrapped in 'poptorch.trainingModel'. Call model.destroy() on the model to unwrap "
+            "it before wrapping it again."
+        )
+    if optimizer is None:
+        optimizer = optim.SGD(module.parameters(), lr=_DEFAULT_RATE)
+    executor = PoplarExecutor(module, _options_for(options), True, optimizer, _trained.pop)
+    _trained[module] = weakref.ref(executor)
+    return executor
+
+
+def inferenceModel(model: Any, options: Options | None = None) -> PoplarExecutor:
+    """A module that infers on the device. It shares its weights with a training model of the same module, or of one
+    around it, and takes their newest values at each call.
+
+    Raises AssertionError where the options accumulate gradients."""
+    chosen = _options_for(options)
+    if chosen.Training.gradient_accumulation != 1:
+        raise AssertionError(
+            "You must set Options.Training.gradientAccumulation to 1 for inference: "
+            f"it is {chosen.Training.gradient_accumulation}."
+        )
+    return PoplarExecutor(_module_of(model), chosen, False)
+
+
+def _module_of(model: Any) -> Any:
+    if isinstance(model, PoplarExecutor):
+        return model.model
+    if not isinstance(model, torch.nn.Module):
+        raise Error(f"A model is a torch.nn.Module; {type(model).__name__} is none.")
+    return model
+
+
+def _options_for(options: Options | None) -> Options:
+    """The model's own copy: the caller's options are frozen."""
+    if options is None:
+        return Options()
+    if not isinstance(options, Options):
+        raise TypeError(f"options are a poptorch.Options, not {type(options).__name__}.")
+    options.freeze()
+    return options.clone()

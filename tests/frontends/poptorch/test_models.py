@@ -1,0 +1,215 @@
+"""trainingModel and inferenceModel: results, weights on the device and on the host, states of a model."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+
+from simulator.frontends import poptorch
+from simulator.frontends.poptorch import OutputMode
+
+RATE = 0.1
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(5, 7), torch.nn.Linear(7, 3)
+        self.loss = torch.nn.MSELoss()
+
+    def forward(self, x: Any, y: Any = None) -> Any:
+        out = self.second(torch.relu(self.first(x)))
+        return out if y is None else (out, self.loss(out, y))
+
+
+def options(**values: Any) -> poptorch.Options:
+    made = poptorch.Options().showCompilationProgressBar(False)
+    for name, value in values.items():
+        getattr(made, name)(value)
+    return made
+
+
+@pytest.fixture
+def pair() -> Any:
+    """A network, its twin in torch and a batch of 8."""
+    torch.manual_seed(0)
+    net = Net()
+    return net, copy.deepcopy(net), torch.randn(8, 5), torch.randn(8, 3)
+
+
+def train_twin(twin: Any, x: Any, y: Any, steps: int) -> list[float]:
+    """Losses of torch's own descent over micro-batches."""
+    optimizer = torch.optim.SGD(twin.parameters(), lr=RATE)
+    losses = []
+    for part, wanted in zip(x.chunk(steps), y.chunk(steps), strict=True):
+        optimizer.zero_grad()
+        _, loss = twin(part, wanted)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def training(net: Any, **values: Any) -> poptorch.PoplarExecutor:
+    return poptorch.trainingModel(net, options(**values), torch.optim.SGD(net.parameters(), lr=RATE))
+
+
+def test_losses_and_weights_are_those_of_torch(pair: Any) -> None:
+    net, twin, x, y = pair
+    model = training(net, deviceIterations=2, outputMode=OutputMode.All)
+    for _ in range(3):
+        out, losses = model(x, y)
+        assert losses.tolist() == pytest.approx(train_twin(twin, x, y, 2), rel=1e-5)
+    assert out.shape == (8, 3)
+    for name, expected in twin.state_dict().items():
+        torch.testing.assert_close(net.state_dict()[name], expected, rtol=1e-5, atol=1e-6)
+    model.destroy()
+
+
+@pytest.mark.parametrize(
+    ("mode", "out_shape", "loss_shape"), [("Final", (4, 3), ()), ("All", (8, 3), (2,)), ("Sum", (4, 3), ())]
+)
+def test_output_modes(pair: Any, mode: str, out_shape: Any, loss_shape: Any) -> None:
+    net, twin, x, y = pair
+    model = training(net, deviceIterations=2, outputMode=OutputMode[mode])
+    out, loss = model(x, y)
+    losses = train_twin(twin, x, y, 2)
+    expected = {"Final": losses[-1], "All": losses, "Sum": sum(losses)}[mode]
+    assert (out.shape, loss.shape) == (out_shape, loss_shape)
+    assert loss.tolist() == pytest.approx(expected, rel=1e-5)
+    model.destroy()
+
+
+def test_every_n_returns_the_last_of_each_n(pair: Any) -> None:
+    net, twin, x, y = pair
+    chosen = options(deviceIterations=4).outputMode(OutputMode.EveryN, 2)
+    model = poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))
+    _, losses = model(x, y)
+    assert losses.tolist() == pytest.approx(train_twin(twin, x, y, 4)[1::2], rel=1e-5)
+    model.destroy()
+
+
+def test_accumulated_gradients_are_those_of_the_whole_batch(pair: Any) -> None:
+    net, twin, x, y = pair
+    chosen = options()
+    chosen.Training.gradientAccumulation(4)
+    model = poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))
+    model(x, y)
+    train_twin(twin, x, y, 1)
+    for name, expected in twin.state_dict().items():
+        torch.testing.assert_close(net.state_dict()[name], expected, rtol=1e-5, atol=1e-6)
+    model.destroy()
+
+
+def test_inference_sees_what_training_learnt(pair: Any) -> None:
+    net, _, x, y = pair
+    trainer, infers = training(net), poptorch.inferenceModel(net, options())
+    before = infers(x)
+    trainer(x, y)
+    after = infers(x)
+    assert not torch.allclose(before, after)
+    torch.testing.assert_close(after, net(x).detach(), rtol=1e-5, atol=1e-6)
+    trainer.destroy()
+
+
+def test_weights_written_on_the_host_reach_the_device(pair: Any) -> None:
+    net, _, x, y = pair
+    trainer = training(net)
+    trainer(x, y)
+    saved = {name: value.clone() for name, value in net.state_dict().items()}
+    trainer(x, y)
+    net.load_state_dict(saved)
+    twin = Net()
+    twin.load_state_dict(saved)
+    trainer(x, y)
+    train_twin(twin, x, y, 1)
+    torch.testing.assert_close(net.first.weight.detach(), twin.first.weight.detach(), rtol=1e-5, atol=1e-6)
+    with torch.no_grad():
+        net.second.weight.zero_()
+    out, _ = trainer(x, y)
+    torch.testing.assert_close(out, net.second.bias.detach().expand(8, 3), rtol=1, atol=1)
+    trainer.destroy()
+
+
+def test_a_model_detaches_and_attaches_again(pair: Any) -> None:
+    net, twin, x, y = pair
+    model = poptorch.trainingModel(net, options(), torch.optim.SGD(net.parameters(), lr=RATE, momentum=0.9))
+    other = torch.optim.SGD(twin.parameters(), lr=RATE, momentum=0.9)
+    for step in range(4):
+        other.zero_grad()
+        twin(x, y)[1].backward()
+        other.step()
+        model(x, y)
+        if step == 1:
+            model.detachFromDevice()
+            assert not model.isAttachedToDevice()
+    torch.testing.assert_close(net.first.weight.detach(), twin.first.weight.detach(), rtol=1e-5, atol=1e-6)
+    model.destroy()
+    with pytest.raises(poptorch.Error, match="has not been compiled or has been destroyed"):
+        model.detachFromDevice()
+
+
+def test_another_rate_needs_no_compilation(pair: Any) -> None:
+    net, twin, x, y = pair
+    model = training(net)
+    model(x, y)
+    train_twin(twin, x, y, 1)
+    compiled = model._compiled
+    model.setOptimizer(torch.optim.SGD(net.parameters(), lr=0.5))
+    model(x, y)
+    assert model._compiled is compiled
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.5)
+    optimizer.zero_grad()
+    twin(x, y)[1].backward()
+    optimizer.step()
+    torch.testing.assert_close(net.first.weight.detach(), twin.first.weight.detach(), rtol=1e-5, atol=1e-6)
+    model.destroy()
+
+
+class TestRefusals:
+    def test_batch_that_does_not_divide(self, pair: Any) -> None:
+        net, _, x, y = pair
+        with pytest.raises(poptorch.Error, match=r"Invalid batch dimension: In the input x, .* \(8\) .* = 3\."):
+            training(net, deviceIterations=3)(x, y)
+
+    def test_no_loss(self, pair: Any) -> None:
+        net, _, x, _ = pair
+        with pytest.raises(poptorch.Error, match="Couldn't find a loss in graph!"):
+            training(net)(x)
+
+    def test_two_trainers(self, pair: Any) -> None:
+        net, *_ = pair
+        first = training(net)
+        with pytest.raises(poptorch.Error, match=r"already been wrapped in 'poptorch\.trainingModel'"):
+            training(net)
+        first.destroy()
+        training(net)
+
+    def test_other_shapes_after_compiling(self, pair: Any) -> None:
+        net, _, x, y = pair
+        model = training(net)
+        model(x, y)
+        with pytest.raises(poptorch.Error, match=r"compiled for \(float32\[8, 5\], .*cannot take \(float32\[4, 5\]"):
+            model(x[:4], y[:4])
+        model.destroy()
+
+    def test_unknown_operator(self) -> None:
+        class Odd(torch.nn.Module):
+            def forward(self, x: Any) -> Any:
+                return torch.linalg.svdvals(x)
+
+        with pytest.raises(
+            poptorch.Error, match=r"aten\.\w*svd.*test_models\.py:\d+.* cannot be lowered.*poptorch\.md"
+        ):
+            poptorch.inferenceModel(Odd(), options())(torch.randn(3, 3))
+
+    def test_a_branch_on_data(self) -> None:
+        class Branch(torch.nn.Module):
+            def forward(self, x: Any) -> Any:
+                return x if x.sum() > 0 else -x
+
+        with pytest.raises(poptorch.Error, match="depends on the data of a tensor"):
+            poptorch.inferenceModel(Branch(), options())(torch.randn(3, 3))
