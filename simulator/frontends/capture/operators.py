@@ -64,6 +64,7 @@ class NodeReader:
     def _operator(self, node: Any, place: Place) -> Operator:
         made = node.meta["val"]
         several = isinstance(made, tuple | list)
+        _check_shapes([one for one in (made if several else [made]) if one is not None], node, place)
         results = tuple(self.numbering.value(one) for one in (made if several else [made]) if one is not None)
         self.values[node] = results if several else results[0]
         return Operator(str(node.target), self._arguments(node), results, place)
@@ -130,6 +131,15 @@ def _frames(trace: str) -> list[Frame]:
 def _is_users(file: str, excluded: Sequence[str]) -> bool:
     own = f"{torch.__path__[0]}/"
     return not file.startswith(own) and not any(part in file for part in excluded)
+
+
+def _check_shapes(tensors: Sequence[Any], node: Any, place: Place) -> None:
+    for one in tensors:
+        if any(isinstance(size, torch.SymInt) for size in one.shape):
+            raise CaptureError(
+                f"The shape of the result of {node.target} depends on data, which cannot be on the IPU: every shape is "
+                f"fixed when compiling; {_where(place)}."
+            )
 
 
 def _where(place: Place) -> str:

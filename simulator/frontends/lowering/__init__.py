@@ -8,13 +8,16 @@ from simulator.frontends.lowering import comparisons as comparisons
 from simulator.frontends.lowering import convolutions as convolutions
 from simulator.frontends.lowering import creation as creation
 from simulator.frontends.lowering import functions as functions
+from simulator.frontends.lowering import indexing as indexing
 from simulator.frontends.lowering import losses as losses
 from simulator.frontends.lowering import markers as markers
 from simulator.frontends.lowering import pooling as pooling
 from simulator.frontends.lowering import products as products
 from simulator.frontends.lowering import randomness as randomness
 from simulator.frontends.lowering import reductions as reductions
+from simulator.frontends.lowering import resizing as resizing
 from simulator.frontends.lowering import scans as scans
 from simulator.frontends.lowering import slices as slices
 from simulator.frontends.lowering import softmax as softmax
+from simulator.frontends.lowering import sorting as sorting
 from simulator.frontends.lowering import views as views
