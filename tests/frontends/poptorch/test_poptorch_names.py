@@ -185,9 +185,13 @@ def test_without_pytorch_the_import_says_how_to_get_it():
 
 
 def test_the_bars_line_ends_where_compilation_fails(capsys):
-    with pytest.raises(ValueError), compilation_progress(True) as progress:
-        progress(3, 100)
-        raise ValueError
+    def fail():
+        with compilation_progress(True) as progress:
+            progress(3, 100)
+            raise ValueError
+
+    with pytest.raises(ValueError):
+        fail()
     assert capsys.readouterr().err.endswith("3/100 [00:00<00:00]\n")
     with compilation_progress(False) as progress:
         progress(3, 100)
