@@ -14,6 +14,7 @@ from simulator.frontends.lowering import markers as markers
 from simulator.frontends.lowering import pooling as pooling
 from simulator.frontends.lowering import products as products
 from simulator.frontends.lowering import randomness as randomness
+from simulator.frontends.lowering import recurrent as recurrent
 from simulator.frontends.lowering import reductions as reductions
 from simulator.frontends.lowering import resizing as resizing
 from simulator.frontends.lowering import scans as scans
