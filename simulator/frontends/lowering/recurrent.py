@@ -16,7 +16,8 @@ from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import FLOAT, HALF, Tensor, concat
 from simulator.poplibs import popnn, popops, poprand
 from simulator.poplibs.popnn import gru, lstm, rnn
-from simulator.poplibs.popnn.lstm import BasicLstmCellUnit
+from simulator.poplibs.popnn.gru_cell import GruParams, GruWeights
+from simulator.poplibs.popnn.lstm_cell import BasicLstmCellUnit, LstmParams, LstmState, LstmWeights
 
 #: PyTorch's order of the units of a cell
 _LSTM_ORDER = [
@@ -83,13 +84,13 @@ def _with_last(at: Building, slope: Tensor, last: Tensor | None) -> Tensor:
 
 def _lstm(at: Building, x: Tensor, first: list[Tensor], weights: _Weights) -> _Run:
     steps, batch, size = x.shape()
-    params = lstm.LstmParams(
+    params = LstmParams(
         x.elementType(), batch, steps, [size, weights.out], calcInputGradients=True, cellOrder=_LSTM_ORDER
     )
     bias = _summed_bias(at, weights, [4, weights.out])
-    given = lstm.LstmWeights(*weights.kernels(4), bias)
+    given = LstmWeights(*weights.kernels(4), bias)
     options = {"inferenceOnly": not at.training, "partialsType": _partials(at)}
-    state = lstm.LstmState(*first)
+    state = LstmState(*first)
     graph, name = at.graph, at.name("LSTM")
     outputs, cell, saved = lstm.lstmFwd(graph, params, state, x, given, at.program, name, options)
 
@@ -119,13 +120,13 @@ def _lstm(at: Building, x: Tensor, first: list[Tensor], weights: _Weights) -> _R
 
 def _gru(at: Building, x: Tensor, first: list[Tensor], weights: _Weights) -> _Run:
     steps, batch, size = x.shape()
-    params = gru.GruParams(x.elementType(), batch, steps, [size, weights.out], resetAfter=True)
+    params = GruParams(x.elementType(), batch, steps, [size, weights.out], resetAfter=True)
     if weights.input_bias is None or weights.feedback_bias is None:
         biases = at.constant(x.elementType(), [3, 2, weights.out], 0.0, "biases")
     else:
         pair = [one.reshape([3, 1, weights.out]) for one in (weights.input_bias, weights.feedback_bias)]
         biases = concat(pair, 1)
-    given = gru.GruWeights(*weights.kernels(3), biases)
+    given = GruWeights(*weights.kernels(3), biases)
     options = {"inferenceOnly": not at.training}
     outputs, saved = gru.gruFwd(at.graph, params, first[0], x, given, at.program, at.name("GRU"), options)
 
