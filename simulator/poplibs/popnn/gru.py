@@ -35,6 +35,7 @@ from simulator.poplibs.popnn.recurrent import (
     create_input,
     create_kernel,
     flatten_units,
+    loop_backwards,
     parse_options,
     put_step,
     shift_sequence,
@@ -160,16 +161,15 @@ def gruBwd(
     else:
         prog.add(Copy(gradLayerNext, slope, False, (call, "stateGrad")))
     outputs = _outputs(params, fwdIntermediatesSeq, fwdOutput)
-    previous = shift_sequence(graph, outputs, fwdOutputInit, prog, call).reverse(0)
+    previous = shift_sequence(graph, outputs, fwdOutputInit, prog, call)
     sequences: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
-        """Read and write sequences from their ends."""
         step = Sequence()
         if params.outputFullSequence:
-            upstream = at_step(graph, gradLayerNext.reverse(0), counter, step, call)
+            upstream = at_step(graph, gradLayerNext, counter, step, call)
             popops.addInPlace(graph, slope, upstream, step, (call, "outputGrad"))
-        saved = at_step(graph, fwdIntermediatesSeq.reverse(0), counter, step, call)
+        saved = at_step(graph, fwdIntermediatesSeq, counter, step, call)
         units, back = layer.step_back(saved, at_step(graph, previous, counter, step, call), slope, step)
         step.add(Copy(back, slope, False, (call, "outputGrad")))
         rows = concat([t.expand([0]) for t in units])
@@ -180,9 +180,8 @@ def gruBwd(
             sequences["input"] = put_step(graph, sequences.get("input"), product, counter, params.timeSteps, step, call)
         return step
 
-    prog.add(popops.countedLoop(graph, params.timeSteps, body, (call, "steps")))
-    slopes = {name: sequence.reverse(0) for name, sequence in sequences.items()}
-    return slope, slopes.get("input"), slopes["units"]
+    prog.add(loop_backwards(graph, params.timeSteps, body, call))
+    return slope, sequences.get("input"), sequences["units"]
 
 
 def gruWU(

@@ -33,6 +33,7 @@ from simulator.poplibs.popnn.recurrent import (
     create_input,
     create_kernel,
     flatten_units,
+    loop_backwards,
     parse_options,
     put_step,
     unflatten_units,
@@ -182,12 +183,11 @@ def lstmBwd(
     made: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
-        """Read and write sequences from their ends."""
         step = Sequence()
         if params.outputFullSequence:
-            upstream = at_step(graph, outputGrad.reverse(0), counter, step, call)
+            upstream = at_step(graph, outputGrad, counter, step, call)
             popops.addInPlace(graph, out_slope, upstream, step, (call, "outputGrad"))
-        kept = at_step(graph, fwdIntermediates.reverse(0), counter, step, call)
+        kept = at_step(graph, fwdIntermediates, counter, step, call)
         units = layer.back(kept, out_slope, cell_slope, step)
         made["units"] = put_step(graph, made.get("units"), units, counter, params.timeSteps, step, call)
         flat = flatten_units(units)
@@ -198,9 +198,8 @@ def lstmBwd(
             made["input"] = put_step(graph, made.get("input"), found, counter, params.timeSteps, step, call)
         return step
 
-    prog.add(popops.countedLoop(graph, params.timeSteps, body, (call, "steps")))
-    slopes = {name: sequence.reverse(0) for name, sequence in made.items()}
-    return LstmState(out_slope, cell_slope), slopes.get("input"), slopes["units"]
+    prog.add(loop_backwards(graph, params.timeSteps, body, call))
+    return LstmState(out_slope, cell_slope), made.get("input"), made["units"]
 
 
 def lstmWU(

@@ -5,14 +5,14 @@ with the number of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
 from typing import Any, NamedTuple
 
 from simulator.base.errors import invalid_option
-from simulator.base.types import Type
+from simulator.base.types import UNSIGNED_INT, Type
 from simulator.graph.debug_context import Context, DebugInfo
-from simulator.graph.program import Copy, Sequence
+from simulator.graph.program import Copy, Repeat, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.poplin.planning.cache import PlanningCache
@@ -146,6 +146,19 @@ def unflatten_units(flat: Tensor, units: int) -> Tensor:
     return flat.reshape([flat.dim(0), units, flat.dim(1) // units]).dimShuffle([1, 0, 2])
 
 
+def loop_backwards(graph: Graph, steps: int, body: Callable[[Tensor], Sequence], call: DebugInfo) -> Sequence:
+    """A program that runs the body for i = steps - 1, ..., 0. A reversed view of a sequence would not be one run of
+    memory on its tiles, and each slice of it would rearrange all steps."""
+    counter = graph.addVariable(UNSIGNED_INT, [1], (call, "counter"))
+    last = graph.addConstant(UNSIGNED_INT, [1], steps - 1, (call, f"begin-{steps - 1}"))
+    one = graph.addConstant(UNSIGNED_INT, [1], 1, (call, "step-1"))
+    for tensor in (counter, last, one):
+        graph.setTileMapping(tensor, 0)
+    inner = Sequence([body(counter)])
+    popops.subInPlace(graph, counter, one, inner, (call, "decrement"))
+    return Sequence([Copy(last, counter, False, (call, "begin")), Repeat(steps, inner, call)])
+
+
 def at_step(graph: Graph, sequence: Tensor, counter: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
     """The element of a sequence at the counter's index."""
     return popops.dynamicSlice(graph, sequence, counter, [0], [1], prog, (call, "step")).squeeze([0])
@@ -154,11 +167,13 @@ def at_step(graph: Graph, sequence: Tensor, counter: Tensor, prog: Sequence, cal
 def put_step(
     graph: Graph, sequence: Tensor | None, value: Tensor, counter: Tensor, steps: int, prog: Sequence, call: DebugInfo
 ) -> Tensor:
-    """Write a value into a sequence at the counter's index; returns the sequence, a new one that fits the value where
-    none is given."""
+    """Write a value into a sequence at the counter's index; returns the sequence, a new one where none is given. Each
+    step of a new one is spread evenly over the tiles, so that a tile's part of all steps is one run of memory and an
+    update moves one step (as PopLibs' `createOutputTensor` of popnn/Rnn.hpp)."""
     one = value.expand([0])
     if sequence is None:
-        sequence = popops.createSliceableTensorFromSlice(graph, one, [0], [steps], (call, "sequence"))
+        shape = [steps, *value.shape()]
+        sequence = popops.createSliceableTensor(graph, value.elementType(), shape, [0], [1], 0, (call, "sequence"))
     popops.dynamicUpdate(graph, sequence, one, counter, [0], [1], prog, (call, "step"))
     return sequence
 

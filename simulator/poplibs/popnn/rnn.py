@@ -29,6 +29,7 @@ from simulator.poplibs.popnn.recurrent import (
     check_sizes,
     check_tensors,
     create_input,
+    loop_backwards,
     put_step,
 )
 from simulator.poplibs.poputil.exceptions import poplibs_error
@@ -327,9 +328,8 @@ def rnnBwdSequence(
     stored: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
-        """Read and write sequences from their ends."""
         step = Sequence()
-        slope, act = (at_step(graph, t.reverse(0), counter, step, call) for t in (outGradient, fwdState))
+        slope, act = (at_step(graph, t, counter, step, call) for t in (outGradient, fwdState))
         last = nonLinearityType, partialsType, call, planningCache
         by_input, new = backwardGradientStep(graph, slope, state, act, weights, feedbackWeights, step, *last)
         if by_input is not None:
@@ -339,19 +339,18 @@ def rnnBwdSequence(
         step.add(Copy(new, state, False, (call, "state")))
         return step
 
-    prog.add(popops.countedLoop(graph, steps, body, (call, "steps")))
+    prog.add(loop_backwards(graph, steps, body, call))
     products = _products(graph, type_, partialsType, False, planningCache, call)
     first = products.multiply(state, feedbackWeights.transpose(), "RnnBwd/Fb", "TRAINING_BWD", prog)
-    by_input = stored["input"].reverse(0) if "input" in stored else None
     if not doWU:
-        return RnnGradients(by_input, None, None, None, first)
-    states = stored["states"].reverse(0).flatten(0, 2)
+        return RnnGradients(stored.get("input"), None, None, None, first)
+    states = stored["states"].flatten(0, 2)
     previous = concat([fwdStateInit.expand([0]), fwdState.slice(0, steps - 1)]).flatten(0, 2)
     rows = actIn.flatten(0, 2).transpose()
     by_forward = products.multiply(rows, states, "RnnDeltas/Wi", "TRAINING_WU", prog)
     by_feedback = products.multiply(previous.transpose(), states, "RnnDeltas/Wfb", "TRAINING_WU", prog)
     by_biases = popops.reduce(graph, states, [0], popops.Operation.ADD, prog, (call, "RnnDeltas"))
-    return RnnGradients(by_input, by_forward, by_feedback, by_biases, first)
+    return RnnGradients(stored.get("input"), by_forward, by_feedback, by_biases, first)
 
 
 def _product_flops(rows: int, inner: int, columns: int) -> int:
