@@ -129,7 +129,8 @@ class ModuleLowering:
         self.micro = programs.Sequence(debugContext="microBatch")
         if not self.settings.synthetic_data:
             for one in self.captured.inputs:
-                self.micro.add(self._stream_in(one))
+                if one.value.elements:
+                    self.micro.add(self._stream_in(one))
         self.micro.add(self.body)
         if self.update is not None:
             self.at.program = self.after
@@ -255,7 +256,7 @@ class ModuleLowering:
         else:
             sequence = last
         stream = Stream(handle, value.shape, value.dtype)
-        if not chosen.synthetic_data:
+        if not chosen.synthetic_data and tensor.numElements():
             fifo = self.graph.addDeviceToHostFIFO(handle, tensor.elementType(), tensor.numElements())
             sequence.add(programs.Copy(tensor, fifo, False, handle))
         return OutputStream(stream, transfers)
@@ -266,6 +267,8 @@ class ModuleLowering:
         """Programs that fill tensors from the host, and that send them back (if `to_host` has a name)."""
         inwards, outwards = programs.Sequence(debugContext=from_host), programs.Sequence(debugContext=to_host)
         for name, tensor in tensors.items():
+            if not tensor.numElements():
+                continue
             type_, elements, pair = tensor.elementType(), tensor.numElements(), _pair(name, tensor)
             read, written = pair.from_host.handle, pair.to_host.handle
             fifo = self.graph.addHostToDeviceFIFO(read, type_, elements, ReplicatedStreamMode.BROADCAST)

@@ -40,16 +40,16 @@ class DeviceProgram:
         interface = self.interface
         if not interface.settings.synthetic_data:
             for name, stream in interface.inputs.items():
-                self.engine.connectStream(stream.handle, self._inputs[name])
+                self._connect(stream.handle, self._inputs[name])
             for one, buffer in zip(interface.outputs, self._outputs, strict=True):
-                self.engine.connectStream(one.stream.handle, buffer)
+                self._connect(one.stream.handle, buffer)
             for name, one in interface.observed.items():
-                self.engine.connectStream(one.stream.handle, self._observed[name])
+                self._connect(one.stream.handle, self._observed[name])
         for name, pair in {**interface.weights, **interface.states, "randomSeed": interface.seed}.items():
-            self.engine.connectStream(pair.from_host.handle, self._sent[name])
-            self.engine.connectStream(pair.to_host.handle, self._fetched[name])
+            self._connect(pair.from_host.handle, self._sent[name])
+            self._connect(pair.to_host.handle, self._fetched[name])
         for name, stream in interface.rates.items():
-            self.engine.connectStream(stream.handle, self._rates[name])
+            self._connect(stream.handle, self._rates[name])
 
     def send_weights(self, values: Mapping[str, AnyArray]) -> None:
         """Send all weights and optimizer states; those without a value here go as they were sent before."""
@@ -95,6 +95,11 @@ class DeviceProgram:
 
     def close(self) -> None:
         self.engine.close()
+
+    def _connect(self, handle: str, buffer: AnyArray) -> None:
+        """Connect a stream; tensors without elements have none."""
+        if buffer.size:
+            self.engine.connectStream(handle, buffer)
 
     def _output(self, one: OutputStream) -> AnyArray:
         return _buffer(one.stream, one.transfers * self.replicas)

@@ -59,6 +59,11 @@ def _device() -> Any:
     return model.createDevice()
 
 
+def _connect(engine: Engine, handle: str, buffer: Any) -> None:
+    if buffer.size:
+        engine.connectStream(handle, buffer)
+
+
 def run_lowered(lowered: Lowered, captured: CapturedModule, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
     """Outputs of one run, and the weights after it."""
     device = _device()
@@ -68,15 +73,15 @@ def run_lowered(lowered: Lowered, captured: CapturedModule, inputs: Sequence[Any
         for name, pair in lowered.interface.weights.items():
             values = np.ascontiguousarray(captured.data[name].detach().numpy())
             weights[name] = values.astype(pair.from_host.dtype).copy()
-            engine.connectStream(pair.from_host.handle, weights[name])
-            engine.connectStream(pair.to_host.handle, weights[name])
+            _connect(engine, pair.from_host.handle, weights[name])
+            _connect(engine, pair.to_host.handle, weights[name])
         kept = []
         for stream, given in zip(lowered.interface.inputs.values(), inputs, strict=True):
             kept.append(np.ascontiguousarray(given.numpy()).astype(stream.dtype))
-            engine.connectStream(stream.handle, kept[-1])
+            _connect(engine, stream.handle, kept[-1])
         outputs = [np.zeros(one.stream.shape, one.stream.dtype) for one in lowered.interface.outputs]
         for one, buffer in zip(lowered.interface.outputs, outputs, strict=True):
-            engine.connectStream(one.stream.handle, buffer)
+            _connect(engine, one.stream.handle, buffer)
         engine.run(Entry.WEIGHTS_FROM_HOST)
         engine.run(Entry.MAIN)
         engine.run(Entry.WEIGHTS_TO_HOST)
