@@ -69,3 +69,43 @@ def test_scans() -> None:
         lambda n: (n.cumsum(0), n.cumprod(1), (n > 3).cumsum(1)), torch.arange(12).reshape(3, 4), training=False
     )
     check_operator(lambda x: (x.cumsum(0), x.prod(0), x.cumprod(0)), torch.tensor(2.0))
+
+
+def test_variances() -> None:
+    check_operator(
+        lambda x: (
+            x.var(),
+            x.var(1),
+            x.var((0, 2), keepdim=True),
+            x.std(0),
+            x.std(-1, correction=0),
+            x.var(2, correction=2),
+        ),
+        X,
+        rtol=3e-4,
+    )
+    check_operator(lambda x: (*torch.var_mean(x, 1), *torch.std_mean(x, (0, 1))), X + 3, rtol=3e-4)
+    check_operator(lambda x: (x.var(0, correction=0), x.std(1)), torch.randn(1, 3))
+    check_operator(lambda x: x.var(0), torch.randn(40, 3).half(), rtol=2e-2)
+
+
+def test_norms() -> None:
+    norm = torch.linalg.vector_norm
+    check_operator(
+        lambda x: (
+            x.norm(),
+            norm(x, 1, 1),
+            norm(x, 3, (0, 2), keepdim=True),
+            norm(x, float("inf"), 2),
+            x.norm(dim=1, p=2),
+        ),
+        X,
+    )
+    check_operator(
+        lambda x: (norm(x, 0, 0), norm(x, -float("inf"), 1), norm(x, 0.5), x.count_nonzero(1)),
+        X,
+        training=False,
+        rtol=1e-3,
+    )
+    check_operator(lambda x: torch.nn.functional.normalize(x, dim=1), X)
+    check_operator(lambda x: x.norm(dim=0), torch.full((100, 2), 30.0).half(), rtol=2e-2)

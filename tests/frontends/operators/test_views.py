@@ -78,3 +78,52 @@ def test_writing_slices() -> None:
         return a, *written
 
     check_operator(write, X, torch.randn(2, 1, 2), torch.randn(2, 3, 3))
+
+
+def test_windows_and_diagonals() -> None:
+    check_operator(
+        lambda x: (x.unfold(2, 3, 1), x.unfold(1, 2, 2), x.unfold(2, 2, 3), x.diagonal(0, 1, 2), x.diagonal(1, 0, 2)), X
+    )
+    check_operator(
+        lambda x, d: (x.diagonal_scatter(d, 0, 1, 2), torch.diag_embed(d), torch.diag(d[0])), X, torch.randn(2, 3)
+    )
+
+
+def test_triangles() -> None:
+    check_operator(lambda x: (x.tril(), x.triu(1), x.tril(-1), x.triu(-2), x[0].tril(2)), X)
+
+
+def test_padding() -> None:
+    pad = torch.nn.functional.pad
+    x = torch.randn(2, 3, 4, 5)
+    check_operator(
+        lambda x: (
+            pad(x, (1, 2)),
+            pad(x, (0, 1, 2, 0), value=1.5),
+            pad(x, (-1, 1, 1, -2)),
+            pad(x, (2, 1, 3, 0), "reflect"),
+            pad(x, (2, 1, 0, 3), "replicate"),
+            pad(x, (2, 1, 1, 3), "circular"),
+            pad(x[0], (4, -1), "reflect"),
+            pad(x[0], (-1, 6), "replicate"),
+        ),
+        x,
+    )
+
+
+def test_shuffled_pixels() -> None:
+    shuffle = torch.nn.functional.pixel_shuffle
+    check_operator(lambda x: (shuffle(x, 2), torch.nn.functional.pixel_unshuffle(x, 3)), torch.randn(2, 8, 3, 6))
+
+
+def test_grids_and_stacks() -> None:
+    check_operator(
+        lambda a, b: (
+            *torch.meshgrid(a, b, indexing="ij"),
+            torch.hstack((a, a)),
+            torch.outer(a, b),
+            torch.vstack((b, b)),
+        ),
+        torch.randn(3),
+        torch.randn(4),
+    )

@@ -7,6 +7,8 @@ from typing import Any
 
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import common_type
+from simulator.frontends.lowering.elementwise.creation import fill_with
+from simulator.frontends.lowering.reducing.reductions import summed_to
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, concat
 from simulator.poplibs.memory_order import broadcast_to
@@ -163,3 +165,11 @@ def pixel_unshuffle(at: Building, input: Tensor, downscale_factor: int) -> Tenso
     blocks = input.reshape([*rest, channels, height // factor, factor, width // factor, factor])
     order = [*range(n), n, n + 2, n + 4, n + 1, n + 3]
     return blocks.dimShuffle(order).reshape([*rest, channels * factor**2, height // factor, width // factor])
+
+
+@lowers("aten.copy.default", kind="Copy", call="popops.cast; popops.reduce", own_backward=True)
+def copy(at: Building, input: Tensor, src: Tensor) -> Any:
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        return {"src": at.cast(summed_to(at, slopes[0], src.shape()), src.elementType())} if "src" in wanted else {}
+
+    return fill_with(at, input, src), backward

@@ -14,8 +14,8 @@ import numpy as np
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.lowering.building import Building
-from simulator.frontends.lowering.creation import filled
-from simulator.frontends.lowering.expressions import mapped
+from simulator.frontends.lowering.elementwise.creation import filled
+from simulator.frontends.lowering.elementwise.expressions import mapped
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Tensor
 from simulator.poplibs import popops

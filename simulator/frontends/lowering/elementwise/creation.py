@@ -9,7 +9,6 @@ import numpy as np
 
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import common_type, element_type
-from simulator.frontends.lowering.reductions import summed_to
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, Type
 from simulator.poplibs.memory_order import broadcast_to
@@ -112,14 +111,6 @@ def fill(at: Building, input: Tensor, value: float) -> Tensor:
 @lowers("aten.fill.Tensor", kind="Expand", call="popops.cast")
 def fill_with(at: Building, input: Tensor, value: Tensor) -> Tensor:
     return broadcast_to(at.cast(value, input.elementType()), tuple(input.shape()))
-
-
-@lowers("aten.copy.default", kind="Copy", call="popops.cast; popops.reduce", own_backward=True)
-def copy(at: Building, input: Tensor, src: Tensor) -> Any:
-    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
-        return {"src": at.cast(summed_to(at, slopes[0], src.shape()), src.elementType())} if "src" in wanted else {}
-
-    return fill_with(at, input, src), backward
 
 
 @lowers("aten._to_copy.default", "aten.to.dtype", "aten.to.dtype_layout", kind="Cast", call="popops.cast")

@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import common_type, is_floating
-from simulator.frontends.lowering.expressions import Operand, in_floats, mapped
+from simulator.frontends.lowering.elementwise.expressions import Operand, in_floats, mapped
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import BOOL, Tensor
 from simulator.poplibs.popops import expr as e

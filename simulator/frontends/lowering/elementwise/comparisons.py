@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import common_type
-from simulator.frontends.lowering.expressions import Operand, mapped
+from simulator.frontends.lowering.elementwise.expressions import Operand, mapped
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import BOOL, Tensor
+from simulator.poplibs.memory_order import broadcast_to
 from simulator.poplibs.popops import expr as e
 
 _COMPARISONS: dict[str, tuple[str, str, Any]] = {
@@ -83,3 +87,25 @@ def where(at: Building, condition: Tensor, input: Operand, other: Operand) -> Te
 @lowers("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", kind="Where", call="popops.select")
 def masked_fill(at: Building, input: Tensor, mask: Tensor, value: Operand) -> Tensor:
     return mapped(at, e.Select, value, input, name="where", type=input.elementType(), flags=(mask,))
+
+
+@lowers("aten.tril.default", kind="Trilu", call="popops.select")
+def tril(at: Building, input: Tensor, diagonal: int = 0) -> Tensor:
+    return _inside(at, input, _triangle(input, diagonal))
+
+
+@lowers("aten.triu.default", kind="Trilu", call="popops.select")
+def triu(at: Building, input: Tensor, diagonal: int = 0) -> Tensor:
+    return _inside(at, input, ~_triangle(input, diagonal - 1))
+
+
+def _triangle(input: Tensor, diagonal: int) -> npt.NDArray[np.bool_]:
+    """True on and below a diagonal."""
+    rows, columns = input.shape()[-2:]
+    return np.tri(rows, columns, diagonal, dtype=np.bool_)
+
+
+def _inside(at: Building, input: Tensor, mask: npt.NDArray[np.bool_]) -> Tensor:
+    """The elements of matrices where a fixed mask is true, zeros elsewhere."""
+    flags = broadcast_to(at.constant(BOOL, mask.shape, mask, "mask"), tuple(input.shape()))
+    return mapped(at, e.Select, input, 0, name="where", flags=(flags,))

@@ -10,9 +10,9 @@ import numpy as np
 
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import COMPUTED, is_floating
-from simulator.frontends.lowering.expressions import mapped
+from simulator.frontends.lowering.elementwise.expressions import mapped
 from simulator.frontends.lowering.rules import lowers
-from simulator.poplar import BOOL, FLOAT, INT, Tensor
+from simulator.poplar import BOOL, FLOAT, INT, Tensor, Type
 from simulator.poplibs import popnn, popops
 from simulator.poplibs.popops import expr as e
 
@@ -42,17 +42,18 @@ def reduced(
     keepdim: bool,
     operation: popops.Operation,
     scale: float = 1.0,
+    type: Type | None = None,
 ) -> Tensor:
-    """The reduction of some dimensions (all of them for none), kept with size 1 if `keepdim`, times `scale`. Nothing
-    runs where each result is one element."""
+    """The reduction of some dimensions (all of them for none), kept with size 1 if `keepdim`, times `scale`. `type` is
+    that of the result: FLOAT of halves or the type of the input. Nothing runs where each result is one element."""
     chosen = dims_of(input, dims)
-    type_ = input.elementType()
+    type_ = input.elementType() if type is None else type
     shape = [1 if dim in chosen else size for dim, size in enumerate(input.shape())]
     terms = prod(input.dim(dim) for dim in chosen)
     if input.numElements() == 0:
         out = at.constant(type_, shape, _NEUTRAL[operation] if prod(shape) else 0, "none")
     elif terms == 1 and operation is not _OP.SQUARE_ADD and scale == 1.0:
-        out = input
+        out = at.cast(input, type_)
     else:
         if type_ not in COMPUTED:
             input = at.cast(input, INT)
@@ -61,7 +62,8 @@ def reduced(
             factor = at.graph.addConstant(FLOAT, [1], scale, at.name("scale"))
             at.graph.setTileMapping(factor, 0)
         params = popops.ReduceParams(operation, False, factor)
-        out = popops.reduce(at.graph, input, chosen, params, at.program, at.name("reduce"))
+        inner = type_ if type_ in COMPUTED else INT
+        out = popops.reduce(at.graph, input, inner, chosen, params, at.program, at.name("reduce"))
         out = at.cast(out, type_).reshape(shape)
     return out if keepdim else out.squeeze(chosen)
 

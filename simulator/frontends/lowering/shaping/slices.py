@@ -8,12 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from simulator.frontends.lowering.building import Building
-from simulator.frontends.lowering.creation import filled
+from simulator.frontends.lowering.elementwise.creation import filled
+from simulator.frontends.lowering.elementwise.expressions import mapped
 from simulator.frontends.lowering.rules import lowers
-from simulator.frontends.lowering.views import VIEW
+from simulator.frontends.lowering.shaping.views import VIEW
 from simulator.graph.tensor import taken
 from simulator.poplar import Tensor, concat
 
+#: operands of one addition of windows
+_TERMS = 8
 _ZEROS = "tensor views, zeros as constants"
 
 
@@ -175,3 +178,28 @@ def constant_pad_nd(at: Building, input: Tensor, pad: Sequence[int], value: floa
                 parts.insert(where, filled(at, out.elementType(), shape, value, "padding"))
         out = concat(parts, axis) if len(parts) > 1 else out
     return out
+
+
+@lowers("aten.unfold_backward.default", kind="UnfoldGrad", call="tensor views, zeros as constants; popops.map")
+def unfold_backward(
+    at: Building, grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int
+) -> Tensor:
+    """The windows, the last dimension of `grad_in`, added where they came from."""
+    if not input_sizes:
+        return grad_in.reshape([])
+    axis, last = dim % len(input_sizes), grad_in.rank() - 1
+    zeros = filled(at, grad_in.elementType(), input_sizes, 0, "zeros")
+    span = (grad_in.dim(axis) - 1) * step + 1
+    terms = [
+        slice_scatter(at, zeros, grad_in.slice(place, place + 1, last).squeeze([last]), axis, place, place + span, step)
+        for place in range(size)
+    ]
+    while len(terms) > 1:
+        several, terms = terms[:_TERMS], terms[_TERMS:]
+        added = (
+            mapped(at, lambda *parts: sum(parts[1:], parts[0]), *several, name="add")
+            if len(several) > 1
+            else several[0]
+        )
+        terms.append(added)
+    return terms[0]

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from simulator.frontends.lowering.building import Building
-from simulator.frontends.lowering.creation import filled
 from simulator.frontends.lowering.element_types import is_floating
-from simulator.frontends.lowering.expressions import mapped
-from simulator.frontends.lowering.reductions import dims_of, reduced, summed
+from simulator.frontends.lowering.elementwise.creation import filled
+from simulator.frontends.lowering.elementwise.expressions import mapped
+from simulator.frontends.lowering.reducing.reductions import dims_of, reduced, summed
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, concat
 from simulator.poplibs import poplin, popops

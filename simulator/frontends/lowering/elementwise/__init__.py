@@ -1,0 +1,1 @@
+"""Element-wise operators: expressions of popops, fixed values and casts."""

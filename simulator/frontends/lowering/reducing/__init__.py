@@ -1,0 +1,1 @@
+"""Reductions, scans and statistics over dimensions."""
