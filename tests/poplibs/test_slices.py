@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from popvision import pva
 from simulator.machine.cycles import slices as cycles
-from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Graph, Tensor, invalid_option
+from simulator.poplar import (
+    BOOL,
+    FLOAT,
+    HALF,
+    INT,
+    UNSIGNED_INT,
+    Engine,
+    Graph,
+    IPUModel,
+    Tensor,
+    concat,
+    invalid_option,
+)
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import SlicePlan
@@ -277,3 +291,48 @@ def test_wrong_slices_are_named() -> None:
     with pytest.raises(invalid_option, match="no option fast"):
         popops.embedding.plan(graph, FLOAT, 4, 4, [1], {"fast": "true"})
     assert popops.dynamicSlice(graph, t, o[:0], [], [], program).shape() == [4, 6]
+
+
+def test_tiles_with_several_runs_have_a_pointer_for_each_slice_and_rearrange_nothing() -> None:
+    """A tile with two runs of 4 and 2 elements in each of 5 slices: a worker that has both reads 10 vectors."""
+    graph, program = small_graph(2), Sequence()
+    parts = [graph.addVariable(FLOAT, [5, n], f"part{n}") for n in (4, 2)]
+    t, o = concat(parts, 1), linear(graph, UNSIGNED_INT, [1])
+    for part in parts:
+        graph.setTileMapping(part, 1)
+    popops.dynamicSlice(graph, t, o, [0], [2], program)
+    (block,) = graph.store.blocks
+    assert block.type.name == "popops::DynamicSlice2D<float>"
+    base, sub = block.edges["baseT"], block.edges["subT"]
+    assert block.values["numRegions"].tolist() == [1, 1, 1]  # six elements, dealt in vectors of two
+    assert sorted(base.lengths.tolist()) == [2] * 15
+    assert base.offsets is not None
+    assert base.offsets.tolist() == [0, 5, 10, 15]
+    assert base.row_offsets is None  # each vector is one region: nothing is rearranged
+    spent = block.type.costs(block, {"subT": sub.elements_per_vertex(3)}, None).cycles
+    assert spent.tolist() == [cycles.DYNAMIC_2D_BASE + int(cycles.dynamic_slice_2d_region("float", 2, 2))] * 3
+
+
+@pytest.mark.parametrize("update", [False, True])
+def test_slices_of_a_reversed_tensor_move_only_themselves(update: bool, tmp_path: Path) -> None:
+    """The slices of a reversed view are not one run of memory; cycles do not grow with their number."""
+
+    def spent(slices: int) -> int:
+        model = IPUModel()
+        model.tilesPerIPU = 4
+        device = model.createDevice()
+        graph, program = Graph(device), Sequence()
+        t = popops.createSliceableTensor(graph, FLOAT, [slices, 64], [0], [1]).reverse(0)
+        o = graph.addConstant(UNSIGNED_INT, [1], 1)
+        graph.setTileMapping(o, 0)
+        if update:
+            popops.dynamicUpdate(graph, t, linear(graph, FLOAT, [1, 64]), o, [0], [1], program)
+        else:
+            popops.dynamicSlice(graph, t, o, [0], [1], program)
+        folder = str(tmp_path / str(slices))
+        with Engine(graph, program, {"autoReport.all": "true", "autoReport.directory": folder}) as engine:
+            engine.load(device)
+            engine.run(0)
+        return sum(ipu.cycles for step in pva.openReport(folder).execution.steps for ipu in step.ipus)
+
+    assert spent(4) == spent(400)

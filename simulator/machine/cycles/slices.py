@@ -28,6 +28,8 @@ def dynamic_slice_1d(dtype: str, region: npt.ArrayLike, sub_elements: npt.ArrayL
 
 #: thread cycles of a DynamicSlice2D vertex beside its regions
 DYNAMIC_2D_BASE = 27
+#: and of each region beside its slices
+DYNAMIC_2D_REGION = 13
 
 
 def dynamic_slice_2d_region(dtype: str, region: npt.ArrayLike, sub_elements: npt.ArrayLike) -> Int64Array:
@@ -37,7 +39,7 @@ def dynamic_slice_2d_region(dtype: str, region: npt.ArrayLike, sub_elements: npt
         step = 50 + 2 * ceil_div(region, 4)
     else:
         step = 31 + 2 * ceil_div(region, 4) if dtype == "half" else 29 + ceil_div(region, 2)
-    return step * whole(sub_elements) + 13
+    return step * whole(sub_elements) + DYNAMIC_2D_REGION
 
 
 def multi_slice(

@@ -28,6 +28,7 @@ from simulator.poplibs.popnn.recurrent import (
     Cache,
     Options,
     RecurrentOptions,
+    align_steps,
     at_step,
     check_functions,
     check_tensors,
@@ -117,6 +118,7 @@ def gruFwd(
     given = _parse(options)
     layer = Layer(graph, params, weights, given, planningCache, call)
     output = poputil.duplicate(graph, stateInit, fwdProg, (call, "state"))
+    input = align_steps(graph, input, fwdProg, call)
     sequences: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
@@ -158,6 +160,7 @@ def gruBwd(
     slope = graph.clone(fwdOutputInit, (call, "stateGrad"))
     if params.outputFullSequence:
         popops.zero(graph, slope, prog, (call, "stateGrad"))
+        gradLayerNext = align_steps(graph, gradLayerNext, prog, call)
     else:
         prog.add(Copy(gradLayerNext, slope, False, (call, "stateGrad")))
     outputs = _outputs(params, fwdIntermediatesSeq, fwdOutput)

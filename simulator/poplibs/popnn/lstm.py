@@ -26,6 +26,7 @@ from simulator.poplibs.popnn.recurrent import (
     Cache,
     Options,
     RecurrentOptions,
+    align_steps,
     at_step,
     check_functions,
     check_tensors,
@@ -123,7 +124,9 @@ def lstmFwd(
     layer = Layer(graph, params, weights, given, planningCache, call)
     output, cell = (poputil.duplicate(graph, t, fwdProg, (call, "state")) for t in stateInit)
     products = None
-    if given.pre_calculate:
+    if not given.pre_calculate:
+        input = align_steps(graph, input, fwdProg, call)
+    else:
         products = layer.weighted(input.flatten(0, 2), fwdProg).reshape([*input.shape()[:2], 4 * params.layerSizes[1]])
     made: dict[str, Tensor] = {}
 
@@ -180,6 +183,8 @@ def lstmBwd(
             popops.zero(graph, slope, prog, (call, "stateGrad"))
         else:
             prog.add(Copy(begin, slope, False, (call, "stateGrad")))
+    if params.outputFullSequence:
+        outputGrad = align_steps(graph, outputGrad, prog, call)
     made: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from simulator.base.errors import invalid_option
 from simulator.base.types import UNSIGNED_INT, Type
 from simulator.graph.debug_context import Context, DebugInfo
@@ -144,6 +146,19 @@ def flatten_units(weights: Tensor) -> Tensor:
 def unflatten_units(flat: Tensor, units: int) -> Tensor:
     """[rows, units * out] -> [units, rows, out]."""
     return flat.reshape([flat.dim(0), units, flat.dim(1) // units]).dimShuffle([1, 0, 2])
+
+
+def align_steps(graph: Graph, sequence: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
+    """The sequence itself where all its steps lie on the tiles of the first, else a copy laid out so. A slice reads on
+    the tiles of the first step, so each step of the loop would move the parts of all steps that lie elsewhere."""
+    begins, ends, tiles = graph.getTileMappingIntervals(sequence.flatten())
+    tile_of = np.repeat(tiles, ends - begins).reshape(sequence.dim(0), -1)
+    if (tile_of == tile_of[:1]).all():
+        return sequence
+    context = (call, "alignedSteps")
+    aligned = popops.createSliceableTensor(graph, sequence.elementType(), sequence.shape(), [0], [1], 0, context)
+    prog.add(Copy(sequence, aligned, False, context))
+    return aligned
 
 
 def loop_backwards(graph: Graph, steps: int, body: Callable[[Tensor], Sequence], call: DebugInfo) -> Sequence:

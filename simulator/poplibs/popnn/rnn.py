@@ -24,6 +24,7 @@ from simulator.poplibs.popnn.recurrent import (
     Cache,
     RecurrentOptions,
     RecurrentProducts,
+    align_steps,
     at_step,
     check_functions,
     check_sizes,
@@ -248,16 +249,15 @@ def rnnFwdSequence(
     call = operation(graph, debugContext, "popnn", "rnnFwdSequence", prevLayerActs=prevLayerActs)
     state = poputil.duplicate(graph, fwdStateInit, prog, (call, "state"))
     last = partialsType, inferenceOnly, call, planningCache
+    sequence = align_steps(graph, prevLayerActs if weightedIn is None else weightedIn, prog, call)
     outputs: Tensor | None = None
 
     def body(counter: Tensor) -> Sequence:
         nonlocal outputs
         step = Sequence()
-        if weightedIn is not None:
-            weighted = at_step(graph, weightedIn, counter, step, call).expand([0])
-        else:
-            given = at_step(graph, prevLayerActs, counter, step, call).expand([0])
-            weighted = forwardWeightInput(graph, given, feedFwdWeights, step, *last)
+        weighted = at_step(graph, sequence, counter, step, call).expand([0])
+        if weightedIn is None:
+            weighted = forwardWeightInput(graph, weighted, feedFwdWeights, step, *last)
         new = forwardIterate(graph, weighted, state, feedbackWeights, biases, step, nonLinearityType, *last)[0]
         outputs = put_step(graph, outputs, new, counter, steps, step, call)
         step.add(Copy(new, state, False, (call, "state")))
@@ -325,11 +325,12 @@ def rnnBwdSequence(
     call = operation(graph, debugContext, "popnn", "rnnBwdSequence", actIn=actIn, outGradient=outGradient)
     state = createBwdState(graph, type_, batch, out, prog, call, planningCache)
     weights = None if ignoreInputGradientCalc else feedFwdWeights
+    slopes, outputs = (align_steps(graph, t, prog, call) for t in (outGradient, fwdState))
     stored: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
         step = Sequence()
-        slope, act = (at_step(graph, t, counter, step, call) for t in (outGradient, fwdState))
+        slope, act = (at_step(graph, t, counter, step, call) for t in (slopes, outputs))
         last = nonLinearityType, partialsType, call, planningCache
         by_input, new = backwardGradientStep(graph, slope, state, act, weights, feedbackWeights, step, *last)
         if by_input is not None:

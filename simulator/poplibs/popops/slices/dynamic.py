@@ -20,6 +20,7 @@ from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
+from simulator.graph.vertices import FieldEdges
 from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import Runs, aligned_runs, places_of, rows_edges, vector_edges
 from simulator.poplibs.popops.slices.dynamic_vertices import dynamic_vertex, slice_numbers
@@ -175,15 +176,29 @@ def _add(
         return
     cs = graph.addComputeSet(name)
     model = base.slice(0, 1, 0).flatten()
-    runs = aligned_runs(graph.store, model, [], grain(base.elementType()))
-    for flat in (True, False):
-        mine = runs.take((runs.workers < 0) == flat)
-        if len(mine.tiles):
-            _vertices(graph, cs, (base, sub, offset, model), mine, update, flat)
+    for flat, runs in _runs_of_vertices(graph, base, model):
+        if len(runs.tiles):
+            _vertices(graph, cs, (base, sub, offset, model), runs, update, flat)
     kernel = "popops.dynamicUpdate" if update else "popops.dynamicSlice"
     flat_offset = offset.flatten()[:1]
     given, made = ([sub, flat_offset, base], [base]) if update else ([base, flat_offset], [sub])
     prog.add(LibraryGroup([Execute(cs)], kernel, given, made))
+
+
+def _runs_of_vertices(graph: Graph, base: Tensor, model: Tensor) -> list[tuple[bool, Runs]]:
+    """(True, runs for the 1D vertex): those of tiles whose part of all slices is one run of memory. (False, runs that
+    the workers of the other tiles share for the 2D vertex, which has a pointer for each slice of a run)."""
+    unit = grain(base.elementType())
+    runs = aligned_runs(graph.store, model, [], unit)
+    alone = runs.take(runs.workers < 0)
+    place, size, run = places_of(model, alone)
+    in_pieces = np.diff(parts_of_slices(base, place, size)[2]) > 1
+    apart = np.isin(alone.tiles, alone.tiles[run[in_pieces]])
+    if not apart.any():
+        return [(True, alone), (False, runs.take(runs.workers >= 0))]
+    alone = alone.take(~apart)
+    dealt = aligned_runs(graph.store, model, [], unit, always_dealt=True)
+    return [(True, alone), (False, dealt.take(~np.isin(dealt.tiles, alone.tiles)))]
 
 
 def _vertices(
@@ -200,17 +215,28 @@ def _vertices(
         np.arange(len(run)) if flat else np.flatnonzero(np.diff(runs.tiles[run] * 8 + runs.workers[run], prepend=-1))
     )
     tiles = graph.state.graph_tiles(runs.tiles[run[first]])
-    rows = np.append(first, len(run)).astype(np.int64)
-    edges = {}
-    for name, matrix in (("baseT", base), ("subT", sub)):
-        starts, lengths, offsets = parts_of_slices(matrix, place, size)
-        edges[name] = vector_edges(starts, lengths, offsets) if flat else rows_edges(starts, lengths, rows, offsets)
+    values: dict[str, Any] = {"numBaseElements": base.dim(0), "numSubElements": sub.dim(0)}
+    if flat:
+        edges = {n: vector_edges(*parts_of_slices(t, place, size)) for n, t in (("baseT", base), ("subT", sub))}
+    else:
+        rows = np.append(first, len(run)).astype(np.int64)
+        edges = {n: slices_edges(t, place, size, rows) for n, t in (("baseT", base), ("subT", sub))}
+        values["numRegions"] = np.diff(rows)
     elements = regions.elements(*offset.flatten().regions())
     at = elements[tiles] if len(elements) > 1 else np.full(len(tiles), elements[0])
     edges["offset"] = vector_edges(at, np.ones(len(tiles), np.int64))
     type_ = dynamic_vertex(short_name(base.elementType()), update, flat)
-    values = {"numBaseElements": base.dim(0), "numSubElements": sub.dim(0)}
     graph.addVertices(cs, type_, tiles, edges, values)
+
+
+def slices_edges(matrix: Tensor, place: Int64Array, size: Int64Array, rows: Int64Array) -> FieldEdges:
+    """Edges of vectors: for each place of a vertex, `rows[i]:rows[i + 1]`, the elements [place, place + size) of each
+    slice."""
+    count, columns = matrix.shape()
+    begins = (np.arange(count)[None, :] * columns + place[:, None]).reshape(-1)
+    starts, lengths, of = regions.cuts(*matrix.flatten().regions(), begins, begins + np.repeat(size, count))
+    offsets = np.searchsorted(of, np.arange(len(begins) + 1), side="left").astype(np.int64)
+    return rows_edges(starts, lengths, rows * count, offsets)
 
 
 def parts_of_slices(matrix: Tensor, place: Int64Array, size: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
