@@ -9,6 +9,7 @@ from simulator.frontends.lowering import markers as markers
 from simulator.frontends.lowering import pooling as pooling
 from simulator.frontends.lowering import products as products
 from simulator.frontends.lowering import randomness as randomness
+from simulator.frontends.lowering import recurrent as recurrent
 from simulator.frontends.lowering import softmax as softmax
 from simulator.frontends.lowering.elementwise import arithmetic as arithmetic
 from simulator.frontends.lowering.elementwise import comparisons as comparisons

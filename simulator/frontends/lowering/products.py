@@ -1,28 +1,123 @@
-"""Products of matrices: linear, mm, bmm, matmul, addmm through poplin.matMul and matMulGrouped."""
+"""Products of matrices, vectors and stacks of matrices through poplin.matMul and matMulGrouped.
+
+A stack times one matrix is a single product of all its rows, as torch folds it; two stacks are a grouped product. The
+gradients are products too: of the slope with the other operand, summed over the dimensions that were broadcast.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from simulator.frontends.captured import Value
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import element_type
+from simulator.frontends.lowering.expressions import mapped
+from simulator.frontends.lowering.reductions import summed_to
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor
 from simulator.poplibs import poplin, popops
+from simulator.poplibs.memory_order import broadcast_to
+
+_CALL = "poplin.matMul, matMulGrouped; popops.reduce"
+_SUM_CALL = "poplin.matMul, matMulGrouped; popops.map, reduce"
 
 
 def _rows(tensor: Tensor) -> Tensor:
     """[..., n] as [rows, n]."""
-    return tensor.reshape(
-        [tensor.numElements() // max(1, tensor.dim(tensor.rank() - 1)), tensor.dim(tensor.rank() - 1)]
+    last = tensor.dim(tensor.rank() - 1)
+    return tensor.reshape([prod(tensor.shape()[:-1]), last])
+
+
+def _transposed(tensor: Tensor) -> Tensor:
+    """[..., m, n] as [..., n, m]."""
+    rank = tensor.rank()
+    return tensor.dimRoll(rank - 1, rank - 2)
+
+
+def matrix_product(at: Building, left: Tensor, right: Tensor, name: str) -> Tensor:
+    """[..., m, k] x [..., k, n]: [..., m, n], with the leading dimensions broadcast."""
+    batch = [int(size) for size in np.broadcast_shapes(tuple(left.shape()[:-2]), tuple(right.shape()[:-2]))]
+    (m, k), n = left.shape()[-2:], right.dim(right.rank() - 1)
+    options = at.product_options()
+    if prod(right.shape()[:-2]) == 1:
+        product = poplin.matMul(at.graph, _rows(left), right.reshape([k, n]), at.program, at.name(name), options)
+    elif prod(left.shape()[:-2]) == 1:
+        turned = _rows(_transposed(right)), left.reshape([m, k]).transpose()
+        product = poplin.matMul(at.graph, *turned, at.program, at.name(name), options)
+        return _transposed(product.reshape([*batch, n, m]))
+    else:
+        groups = prod(batch)
+        stacks = (
+            broadcast_to(left, (*batch, m, k)).reshape([groups, m, k]),
+            broadcast_to(right, (*batch, k, n)).reshape([groups, k, n]),
+        )
+        product = poplin.matMulGrouped(at.graph, *stacks, at.program, at.name(name), options)
+    return product.reshape([*batch, m, n])
+
+
+def _left_gradient(at: Building, slope: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """The gradient of the left operand. That of one matrix times a stack is a single product over stack and columns."""
+    name = "MatMulLhsGrad"
+    if prod(left.shape()[:-2]) == 1 and slope.shape()[:-2] == right.shape()[:-2]:
+        columns = _rows(_transposed(slope)).transpose()
+        rows = _rows(_transposed(right))
+        return matrix_product(at, columns, rows, name).reshape(left.shape())
+    return summed_to(at, matrix_product(at, slope, _transposed(right), name), left.shape())
+
+
+def _right_gradient(at: Building, slope: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """The gradient of the right operand. That of a stack times one matrix is a single product over all rows."""
+    name = "MatMulRhsGrad"
+    if prod(right.shape()[:-2]) == 1 and slope.shape()[:-2] == left.shape()[:-2]:
+        return matrix_product(at, _rows(left).transpose(), _rows(slope), name).reshape(right.shape())
+    return summed_to(at, matrix_product(at, _transposed(left), slope, name), right.shape())
+
+
+def _matrix_shapes(left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Shapes of the operands of a product as stacks of matrices: a vector on the left is a row, on the right a
+    column."""
+    return (
+        list(left) if len(left) > 1 else [1, *left],
+        list(right) if len(right) > 1 else [*right, 1],
     )
 
 
-def _create_weight(at: Building, *, input: Value, weight: Value, **_: Any) -> Tensor:
+# Layouts of weights and inputs
+
+
+def _create_left(at: Building, left: Value, right_shape: Sequence[int]) -> Tensor:
+    shape, other = _matrix_shapes(left.shape, right_shape)
+    sizes = [prod(shape[:-1]), shape[-1]], [shape[-1], other[-1]]
+    made = poplin.createMatMulInputLHS(at.graph, element_type(left.dtype), *sizes, at.name("lhs"), at.product_options())
+    return made.reshape(list(left.shape))
+
+
+def _create_right(at: Building, left_shape: Sequence[int], right: Value) -> Tensor | None:
+    other, shape = _matrix_shapes(left_shape, right.shape)
+    type_, name, options = element_type(right.dtype), at.name("weight"), at.product_options()
+    if prod(shape[:-2]) == 1:
+        sizes = [prod(other[:-1]), other[-1]], shape[-2:]
+        made = poplin.createMatMulInputRHS(at.graph, type_, *sizes, name, options)
+    elif prod(other[:-2]) == 1:
+        sizes = [prod(shape[:-2]) * shape[-1], shape[-2]], [shape[-2], other[-2]]
+        turned = poplin.createMatMulInputLHS(at.graph, type_, *sizes, name, options)
+        made = _transposed(turned.reshape([*shape[:-2], shape[-1], shape[-2]]))
+    elif other[:-2] == shape[:-2]:
+        groups = prod(shape[:-2])
+        sizes = [groups, *other[-2:]], [groups, *shape[-2:]]
+        made = poplin.createMatMulGroupedInputRHS(at.graph, type_, *sizes, name, options)
+    else:
+        return None
+    return made.reshape(list(right.shape))
+
+
+def _create_linear_weight(at: Building, *, input: Value, weight: Value, **_: Any) -> Tensor:
     """[out, in], laid out as the right operand of the product reads its transpose."""
-    rows = input.elements // max(1, input.shape[-1])
-    out, size = weight.shape
+    rows, (out, size) = prod(input.shape[:-1]), weight.shape
     name = at.name("weight")
     right = poplin.createMatMulInputRHS(
         at.graph, element_type(weight.dtype), [rows, size], [size, out], name, at.product_options()
@@ -30,12 +125,32 @@ def _create_weight(at: Building, *, input: Value, weight: Value, **_: Any) -> Te
     return right.transpose()
 
 
+def _create_linear_input(at: Building, *, input: Value, weight: Value, **_: Any) -> Tensor:
+    return _create_left(at, input, weight.shape[::-1])
+
+
+def _create_other(at: Building, *, input: Value, other: Value) -> Tensor | None:
+    return _create_right(at, input.shape, other)
+
+
+def _create_mat2(at: Building, *, input: Value, mat2: Value) -> Tensor | None:
+    return _create_right(at, input.shape, mat2)
+
+
+def _create_second(at: Building, *, input: Value, mat1: Value, mat2: Value, **_: Any) -> Tensor | None:
+    return _create_right(at, mat1.shape, mat2)
+
+
+# Rules
+
+
 @lowers(
     "aten.linear.default",
     kind="MatMul",
-    call="poplin.matMul, popops.addInPlace",
+    call="poplin.matMul; popops.addInPlace, reduce",
     own_backward=True,
-    weight=_create_weight,
+    weight=_create_linear_weight,
+    input=_create_linear_input,
 )
 def linear(at: Building, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
     rows, options = _rows(input), at.product_options()
@@ -59,3 +174,136 @@ def linear(at: Building, input: Tensor, weight: Tensor, bias: Tensor | None) -> 
         return gradients
 
     return out.reshape([*input.shape()[:-1], weight.dim(0)]), backward
+
+
+def _product(at: Building, left: Tensor, right: Tensor, names: tuple[str, str]) -> Any:
+    """The product of two tensors as torch.matmul defines it, and its gradients under the operands' names."""
+    shapes = _matrix_shapes(left.shape(), right.shape())
+    first, second = left.reshape(shapes[0]), right.reshape(shapes[1])
+    product = matrix_product(at, first, second, "matmul")
+    vectors = [product.rank() - 2] * (left.rank() == 1) + [product.rank() - 1] * (right.rank() == 1)
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        slope, gradients = slopes[0].reshape(product.shape()), {}
+        if names[0] in wanted:
+            gradients[names[0]] = _left_gradient(at, slope, first, second).reshape(left.shape())
+        if names[1] in wanted:
+            gradients[names[1]] = _right_gradient(at, slope, first, second).reshape(right.shape())
+        return gradients
+
+    return product.squeeze(vectors), backward
+
+
+@lowers("aten.matmul.default", kind="MatMul", call=_CALL, own_backward=True, other=_create_other)
+def matmul(at: Building, input: Tensor, other: Tensor) -> Any:
+    return _product(at, input, other, ("input", "other"))
+
+
+@lowers("aten.mm.default", "aten.bmm.default", kind="MatMul", call=_CALL, own_backward=True, mat2=_create_mat2)
+def mm(at: Building, input: Tensor, mat2: Tensor) -> Any:
+    return _product(at, input, mat2, ("input", "mat2"))
+
+
+@lowers("aten.mv.default", kind="MatMul", call=_CALL, own_backward=True)
+def mv(at: Building, input: Tensor, vec: Tensor) -> Any:
+    return _product(at, input, vec, ("input", "vec"))
+
+
+@lowers("aten.dot.default", kind="MatMul", call=_CALL, own_backward=True)
+def dot(at: Building, input: Tensor, tensor: Tensor) -> Any:
+    return _product(at, input, tensor, ("input", "tensor"))
+
+
+@lowers("aten.vdot.default", kind="MatMul", call=_CALL, own_backward=True)
+def vdot(at: Building, input: Tensor, other: Tensor) -> Any:
+    return _product(at, input, other, ("input", "other"))
+
+
+def _with_addend(
+    at: Building, addend: Tensor, left: Tensor, right: Tensor, names: tuple[str, str], factors: tuple[float, float]
+) -> Any:
+    """beta * addend + alpha * left x right, with the addend broadcast to the product; with beta 0 it is not read."""
+    beta, alpha = factors
+    product, product_backward = _product(at, left, right, names)
+    if beta == 0:
+        out = product if alpha == 1 else popops.mul(at.graph, product, alpha, at.program, at.name("scale"))
+    elif alpha == 1 and beta == 1:
+        out = product
+        popops.addInPlace(at.graph, out, broadcast_to(addend, tuple(out.shape())), at.program, at.name("add"))
+    else:
+        out = mapped(at, lambda p, c, a, b: p * a + c * b, product, addend, alpha, beta, name="add")
+
+    def scaled(at: Building, tensor: Tensor, factor: float) -> Tensor:
+        return tensor if factor == 1 else popops.mul(at.graph, tensor, factor, at.program, at.name("scale"))
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        gradients = {}
+        if wanted & set(names):
+            gradients = product_backward(at, [scaled(at, slopes[0], alpha)], wanted)
+        if "input" in wanted:
+            gradients["input"] = scaled(at, summed_to(at, slopes[0], addend.shape()), beta)
+        return gradients
+
+    return out, backward
+
+
+@lowers("aten.addmm.default", kind="Gemm", call=_SUM_CALL, own_backward=True, mat2=_create_second)
+def addmm(at: Building, input: Tensor, mat1: Tensor, mat2: Tensor, beta: float, alpha: float) -> Any:
+    return _with_addend(at, input, mat1, mat2, ("mat1", "mat2"), (beta, alpha))
+
+
+@lowers("aten.addmv.default", kind="Gemm", call=_SUM_CALL, own_backward=True)
+def addmv(at: Building, input: Tensor, mat: Tensor, vec: Tensor, beta: float, alpha: float) -> Any:
+    return _with_addend(at, input, mat, vec, ("mat", "vec"), (beta, alpha))
+
+
+@lowers("aten.baddbmm.default", kind="Gemm", call=_SUM_CALL, own_backward=True)
+def baddbmm(at: Building, input: Tensor, batch1: Tensor, batch2: Tensor, beta: float, alpha: float) -> Any:
+    return _with_addend(at, input, batch1, batch2, ("batch1", "batch2"), (beta, alpha))
+
+
+@lowers("aten.addbmm.default", kind="Gemm", call=_SUM_CALL, own_backward=True)
+def addbmm(at: Building, input: Tensor, batch1: Tensor, batch2: Tensor, beta: float, alpha: float) -> Any:
+    """The sum over a stack of products is one product over stack and inner dimension."""
+    left, right = _rows(_transposed(batch1)).transpose(), _rows(batch2)
+    out, sum_backward = _with_addend(at, input, left, right, ("batch1", "batch2"), (beta, alpha))
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        gradients: dict[str, Tensor] = sum_backward(at, slopes, wanted)
+        if "batch1" in wanted:
+            stack, rows, inner = batch1.shape()
+            gradients["batch1"] = _transposed(gradients["batch1"].transpose().reshape([stack, inner, rows]))
+        if "batch2" in wanted:
+            gradients["batch2"] = gradients["batch2"].reshape(batch2.shape())
+        return gradients
+
+    return out, backward
+
+
+@lowers("aten.bilinear.default", kind="Bilinear", call=_SUM_CALL, own_backward=True)
+def bilinear(at: Building, input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+    """Each row's own matrices [out, in2], a product of the first input with the weight, times the second input."""
+    outputs, first_size, second_size = weight.shape()
+    matrix = weight.dimShuffle([1, 0, 2]).reshape([first_size, outputs * second_size])
+    first, second = _rows(input1), _rows(input2).expand([2])
+    own = matrix_product(at, first, matrix, "first").reshape([first.dim(0), outputs, second_size])
+    out = matrix_product(at, own, second, "second").squeeze([2])
+    if bias is not None:
+        popops.addInPlace(at.graph, out, broadcast_to(bias, tuple(out.shape())), at.program, at.name("addBias"))
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        slope, gradients = _rows(slopes[0]), {}
+        if "input2" in wanted:
+            gradients["input2"] = _right_gradient(at, slope.expand([2]), own, second).reshape(input2.shape())
+        if wanted & {"input1", "weight"}:
+            back = _left_gradient(at, slope.expand([2]), own, second).reshape([first.dim(0), outputs * second_size])
+            if "input1" in wanted:
+                gradients["input1"] = _left_gradient(at, back, first, matrix).reshape(input1.shape())
+            if "weight" in wanted:
+                made = _right_gradient(at, back, first, matrix).reshape([first_size, outputs, second_size])
+                gradients["weight"] = made.dimShuffle([1, 0, 2])
+        if "bias" in wanted and bias is not None:
+            gradients["bias"] = summed_to(at, slope, bias.shape())
+        return gradients
+
+    return out.reshape([*input1.shape()[:-1], outputs]), backward

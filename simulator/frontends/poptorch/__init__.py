@@ -11,7 +11,7 @@ except ModuleNotFoundError as error:
         "https://download.pytorch.org/whl/cpu"
     ) from error
 
-from simulator.frontends.poptorch import enums, optim
+from simulator.frontends.poptorch import enums, optim, profiling
 from simulator.frontends.poptorch.blocks import (
     BeginBlock,
     Block,
@@ -20,6 +20,8 @@ from simulator.frontends.poptorch.blocks import (
     isRunningOnIpu,
     removeBlocks,
 )
+from simulator.frontends.poptorch.data_accessor import AsynchronousDataAccessor
+from simulator.frontends.poptorch.data_loader import DataLoader
 from simulator.frontends.poptorch.enums import (
     AutoStage,
     CommGroupType,
@@ -39,6 +41,7 @@ from simulator.frontends.poptorch.enums import (
 )
 from simulator.frontends.poptorch.errors import ConfigFileError, Error, RecoverableError, UnrecoverableError
 from simulator.frontends.poptorch.executor import PoplarExecutor
+from simulator.frontends.poptorch.hardware import ipuHardwareIsAvailable, ipuHardwareVersion
 from simulator.frontends.poptorch.logging import logger, setLogLevel
 from simulator.frontends.poptorch.models import inferenceModel, trainingModel
 from simulator.frontends.poptorch.operators import (
@@ -51,6 +54,7 @@ from simulator.frontends.poptorch.operators import (
     set_overlap_for_output,
 )
 from simulator.frontends.poptorch.options import Options
+from simulator.frontends.poptorch.refused import REFUSED
 from simulator.frontends.poptorch.strategies import (
     ParallelPhasedExecution,
     Phase,
@@ -61,7 +65,25 @@ from simulator.frontends.poptorch.strategies import (
 )
 from simulator.frontends.poptorch.tensor_locations import TensorLocationSettings
 
+custom_op = REFUSED["custom_op"]
+for_loop = REFUSED["for_loop"]
+cond = REFUSED["cond"]
+MultiConv = REFUSED["MultiConv"]
+CPU = REFUSED["CPU"]
+ctc_beam_search_decoder = REFUSED["ctc_beam_search_decoder"]
+dynamic_slice = REFUSED["dynamic_slice"]
+dynamic_update = REFUSED["dynamic_update"]
+serializedMatMul = REFUSED["serializedMatMul"]
+fps = REFUSED["fps"]
+nearest = REFUSED["nearest"]
+Attribute = REFUSED["Attribute"]
+autocasting = REFUSED["autocasting"]
+importPoptorchMetadataFromFile = REFUSED["importPoptorchMetadataFromFile"]
+
 __all__ = [
+    "CPU",
+    "AsynchronousDataAccessor",
+    "Attribute",
     "AutoStage",
     "BeginBlock",
     "Block",
@@ -69,12 +91,14 @@ __all__ = [
     "CommGroupType",
     "ConfigFileError",
     "ConnectionType",
+    "DataLoader",
     "DataLoaderMode",
     "Error",
     "HalfFloatCastingBehavior",
     "Liveness",
     "MatMulSerializationMode",
     "MeanReductionStrategy",
+    "MultiConv",
     "MultiConvPlanType",
     "NameScope",
     "Options",
@@ -94,16 +118,30 @@ __all__ = [
     "TensorLocationSettings",
     "UnrecoverableError",
     "VariableRetrievalMode",
+    "autocasting",
+    "cond",
+    "ctc_beam_search_decoder",
+    "custom_op",
+    "dynamic_slice",
+    "dynamic_update",
     "enums",
+    "for_loop",
+    "fps",
     "identity_loss",
+    "importPoptorchMetadataFromFile",
     "inferenceModel",
+    "ipuHardwareIsAvailable",
+    "ipuHardwareVersion",
     "ipu_print_tensor",
     "isRunningOnIpu",
     "logger",
+    "nearest",
     "nop",
     "optim",
+    "profiling",
     "recomputationCheckpoint",
     "removeBlocks",
+    "serializedMatMul",
     "setLogLevel",
     "set_available_memory",
     "set_overlap_for_input",

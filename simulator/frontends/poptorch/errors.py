@@ -28,6 +28,11 @@ class UnrecoverableError(Error):
     """The device is of no use any more."""
 
 
+# Tracebacks name the module that programs import them from.
+for _error in (Error, RecoverableError, UnrecoverableError):
+    _error.__module__ = "poptorch.poptorch_core"
+
+
 class OptionError(AssertionError, ValueError):
     """An option has a value that it cannot have. PopTorch asserts some of these and raises ValueError for others."""
 

@@ -1,5 +1,8 @@
 """Products of matrices on the device beside float64 torch."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 
@@ -17,3 +20,107 @@ def test_linear(shape: tuple[int, ...], out: int, bias: bool) -> None:
 
 def test_linear_infers() -> None:
     check_operator(F.linear, torch.randn(3, 4), torch.randn(2, 4), training=False)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((4,), (4,)),
+        ((4,), (4, 3)),
+        ((3, 4), (4,)),
+        ((3, 4), (4, 5)),
+        ((2, 3, 4), (4,)),
+        ((4,), (2, 4, 3)),
+        ((2, 5, 3, 4), (4, 2)),
+        ((3, 4), (2, 4, 5)),
+        ((1, 3, 4), (2, 4, 5)),
+        ((2, 3, 4), (1, 4, 5)),
+        ((2, 3, 4), (2, 4, 5)),
+        ((2, 1, 3, 4), (5, 4, 2)),
+        ((5, 3, 4), (2, 1, 4, 1)),
+        ((1, 1), (1, 1)),
+    ],
+)
+def test_matmul(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    check_operator(torch.matmul, torch.randn(*left), torch.randn(*right), length=20)
+
+
+def test_products_without_elements() -> None:
+    check_operator(lambda a, b: (a[:0] @ b).sum(0), torch.randn(2, 3), torch.randn(3, 2))
+    check_operator(lambda a, b: a[:, :, :0] @ b[:, :0], torch.randn(2, 3, 1), torch.randn(2, 2, 4))
+
+
+def test_products_of_views() -> None:
+    check_operator(lambda a, b: a.transpose(1, 2) @ b[:, ::2], torch.randn(2, 3, 4), torch.randn(2, 6, 5), length=6)
+
+
+def test_products_of_halves() -> None:
+    operands = (torch.randn(3, 4).half(), torch.randn(4, 6).half())
+    check_operator(torch.mm, *operands, rtol=2e-2, length=4)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (torch.mm, ((3, 4), (4, 5))),
+        (torch.bmm, ((2, 3, 4), (2, 4, 5))),
+        (torch.bmm, ((1, 3, 4), (1, 4, 5))),
+        (torch.mv, ((3, 4), (4,))),
+        (torch.dot, ((7,), (7,))),
+        (torch.vdot, ((7,), (7,))),
+        (torch.outer, ((3,), (5,))),
+        (torch.inner, ((2, 3), (4, 3))),
+        (torch.kron, ((2, 3), (4, 1))),
+        (lambda a, b: torch.tensordot(a, b, dims=([1, 2], [2, 0])), ((2, 3, 4), (4, 5, 3))),
+        (torch.linalg.multi_dot, None),
+    ],
+)
+def test_forms_of_products(function: Callable[..., Any], shapes: Any) -> None:
+    if shapes is None:
+        check_operator(lambda a, b, c: function([a, b, c]), torch.randn(2, 3), torch.randn(3, 4), torch.randn(4, 2))
+        return
+    check_operator(function, *(torch.randn(*shape) for shape in shapes), length=20)
+
+
+@pytest.mark.parametrize(("beta", "alpha"), [(1, 1), (0.5, 2), (0, 3), (2, 1)])
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (torch.addmm, ((5,), (3, 4), (4, 5))),
+        (torch.addmv, ((3,), (3, 4), (4,))),
+        (torch.baddbmm, ((2, 1, 5), (2, 3, 4), (2, 4, 5))),
+        (torch.addbmm, ((3, 5), (2, 3, 4), (2, 4, 5))),
+        (torch.addr, ((3, 1), (3,), (5,))),
+    ],
+)
+def test_product_and_sum(function: Callable[..., Any], shapes: Any, beta: float, alpha: float) -> None:
+    operands = [torch.randn(*shape) for shape in shapes]
+    check_operator(lambda c, a, b: function(c, a, b, beta=beta, alpha=alpha), *operands, length=10)
+
+
+def test_an_addend_with_factor_zero_is_not_read() -> None:
+    addend = torch.full((2, 2), float("nan"))
+    check_operator(
+        lambda c, a, b: torch.addmm(c, a, b, beta=0), addend, torch.randn(2, 3), torch.randn(3, 2), training=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("ij,jk->ik", ((2, 3), (3, 4))),
+        ("bhqd,bhkd->bhqk", ((2, 2, 3, 4), (2, 2, 5, 4))),
+        ("i,j->ij", ((3,), (4,))),
+        ("ii->i", ((3, 3),)),
+        ("ijk->kj", ((2, 3, 4),)),
+        ("bi,ijk,bk->bj", ((2, 3), (3, 4, 5), (2, 5))),
+        ("...i,ji->...j", ((2, 3, 4), (5, 4))),
+    ],
+)
+def test_einsum(equation: str, shapes: Any) -> None:
+    operands = [torch.randn(*shape) for shape in shapes]
+    check_operator(lambda *given: torch.einsum(equation, *given), *operands, length=15)
+
+
+def test_bilinear() -> None:
+    check_operator(F.bilinear, torch.randn(2, 3), torch.randn(2, 4), torch.randn(5, 3, 4), torch.randn(5), length=12)

@@ -1,0 +1,28 @@
+"""poptorch.profiling: channels of the host trace. Without PVTI_OPTIONS they record nothing."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+from popvision import pvti
+
+T = TypeVar("T")
+
+
+class Channel:
+    """One channel. Events of `tracepoint` are labelled `<channel>.<name>`."""
+
+    def __init__(self, name: str) -> None:
+        self._prefix = name
+        self._channel = pvti.createTraceChannel(name)
+
+    def tracepoint(self, name: str) -> AbstractContextManager[Any]:
+        """Record what runs inside as one event."""
+        scope: AbstractContextManager[Any] = pvti.Tracepoint(self._channel, f"{self._prefix}.{name}")
+        return scope
+
+    def instrument(self, obj: T, *methods: str) -> T:
+        """Record each call of these methods of one object; returns the object. Raises AttributeError for a missing
+        method, TypeError for an object of a built-in type."""
+        return pvti.instrument(obj, methods, self._channel)
