@@ -15,8 +15,8 @@ import numpy as np
 from simulator.frontends.captured import Value
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import element_type
-from simulator.frontends.lowering.expressions import mapped
-from simulator.frontends.lowering.reductions import summed_to
+from simulator.frontends.lowering.elementwise.expressions import mapped
+from simulator.frontends.lowering.reducing.reductions import summed_to
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor
 from simulator.poplibs import poplin, popops
