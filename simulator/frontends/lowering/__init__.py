@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from simulator.frontends.lowering import activations as activations
+from simulator.frontends.lowering import attention as attention
 from simulator.frontends.lowering import convolutions as convolutions
+from simulator.frontends.lowering import embedding as embedding
 from simulator.frontends.lowering import losses as losses
 from simulator.frontends.lowering import markers as markers
 from simulator.frontends.lowering import pooling as pooling
