@@ -84,14 +84,19 @@ def _probabilities(at: Building, scores: Tensor, scale: float, mask: Tensor | No
     """Softmax of scaled scores. A query that no key may answer gets zeros, as in torch."""
     if mask is None:
         scores = popops.mul(at.graph, scores, scale, at.program, at.name("scale"))
-        return popnn.nonLinearity(at.graph, _STABLE, scores, at.program, at.name("softmax"))
+        return _softmax(at, scores)
     if mask.elementType() is not BOOL:
         scores = popops.map(at.graph, e._1 * scale + e._2, [scores, mask], at.program, at.name("mask"))
-        return popnn.nonLinearity(at.graph, _STABLE, scores, at.program, at.name("softmax"))
+        return _softmax(at, scores)
     least = -6.0e4 if scores.elementType() is HALF else -3.0e38
     scores = popops.map(at.graph, e.Select(e._1 * scale, least, e._2), [scores, mask], at.program, at.name("mask"))
-    shares = popnn.nonLinearity(at.graph, _STABLE, scores, at.program, at.name("softmax"))
+    shares = _softmax(at, scores)
     return popops.map(at.graph, e.Select(e._1, 0.0, e._2), [shares, mask], at.program, at.name("mask"))
+
+
+def _softmax(at: Building, scores: Tensor) -> Tensor:
+    shares: Tensor = popnn.nonLinearity(at.graph, _STABLE, scores, at.program, at.name("softmax"))
+    return shares
 
 
 def _drop(at: Building, like: Tensor, p: float) -> Callable[[Building, Tensor], Tensor]:
