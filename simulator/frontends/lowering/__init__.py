@@ -8,6 +8,7 @@ from simulator.frontends.lowering import convolutions as convolutions
 from simulator.frontends.lowering import embedding as embedding
 from simulator.frontends.lowering import losses as losses
 from simulator.frontends.lowering import markers as markers
+from simulator.frontends.lowering import norms as norms
 from simulator.frontends.lowering import pooling as pooling
 from simulator.frontends.lowering import products as products
 from simulator.frontends.lowering import randomness as randomness

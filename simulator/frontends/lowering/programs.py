@@ -123,8 +123,9 @@ class ModuleLowering:
         gradients = self._gradients(self.before) if self.update is not None else {}
         for name, value in self.captured.updates:
             weight = next(one for one in self.captured.weights if name in (one.name, *one.aliases))
-            target = self.tape.tensor(weight.value)
-            self.body.add(programs.Copy(self.tape.tensor(value), target, False, f"{name}/update"))
+            new, target = self.tape.tensor(value), self.tape.tensor(weight.value)
+            if new is not target:  # a norm that infers leaves its statistics as they are
+                self.body.add(programs.Copy(new, target, False, f"{name}/update"))
         self._advance_seed()
         self.micro = programs.Sequence(debugContext="microBatch")
         if not self.settings.synthetic_data:

@@ -53,7 +53,7 @@ class _Twin(torch.nn.Module):
 
 
 @functools.cache
-def _device() -> Any:
+def device() -> Any:
     model = IPUModel()
     model.tilesPerIPU = TILES
     return model.createDevice()
@@ -66,10 +66,9 @@ def _connect(engine: Engine, handle: str, buffer: Any) -> None:
 
 def run_lowered(lowered: Lowered, captured: CapturedModule, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
     """Outputs of one run, and the weights after it."""
-    device = _device()
     weights = {}
     with Engine(lowered.graph, list(lowered.programs)) as engine:
-        engine.load(device)
+        engine.load(device())
         for name, pair in lowered.interface.weights.items():
             values = np.ascontiguousarray(captured.data[name].detach().numpy())
             weights[name] = values.astype(pair.from_host.dtype).copy()
@@ -96,7 +95,7 @@ def on_ipu(function: Callable[..., Any], tensors: Sequence[Any], factors: Any) -
     captured = capture(twin, (torch.zeros(()),), {}, training, loss_output=-1 if training else None)
     update = sgd_without_state(1.0) if training else None
     settings = Settings(outputs=Outputs.ALL)
-    lowered = ModuleLowering(_device().getTarget(), captured.program, settings, update).lower()
+    lowered = ModuleLowering(device().getTarget(), captured.program, settings, update).lower()
     outputs, after = run_lowered(lowered, captured, [torch.zeros(())])
     gradients = {}
     if training:
