@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from simulator.frontends.lowering.building import Building
-from simulator.frontends.lowering.reductions import reduced
+from simulator.frontends.lowering.reducing.reductions import reduced
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import HALF, Tensor
 from simulator.poplar.program import Copy
@@ -231,9 +231,13 @@ def _group_input_gradient(at: Building, whitened: Tensor, slope: Tensor, deviati
     """Through mean and deviation of each group: a norm by channel, where groups of the batch are the channels."""
     batch, channels, field = whitened.dim(0), whitened.dim(1), prod(whitened.shape()[2:])
     groups = deviation.numElements() // batch
-    grouped = [one.reshape([batch * groups, channels // groups, field]).dimRoll(0, 1) for one in (whitened, slope)]
+
+    def grouped(one: Tensor) -> Tensor:
+        return one.reshape([batch * groups, channels // groups, field]).dimRoll(0, 1)
+
+    name = at.name("inputGradient")
     back = poplin.normStatisticsGradients(
-        at.graph, *grouped, deviation, at.program, debugContext=at.name("inputGradient")
+        at.graph, grouped(whitened), grouped(slope), deviation, at.program, debugContext=name
     )
     return back.dimRoll(1, 0).reshape(whitened.shape())
 
@@ -264,8 +268,8 @@ def layer_norm(
 ) -> Any:
     size = prod(normalized_shape)
     rows = input.reshape([input.numElements() // size, size])
-    flat = [None if one is None else one.flatten() for one in (weight, bias)]
-    out, _, _, rows_backward = _by_group(at, rows, 1, *flat, eps)
+    flat_weight, flat_bias = (None if one is None else one.flatten() for one in (weight, bias))
+    out, _, _, rows_backward = _by_group(at, rows, 1, flat_weight, flat_bias, eps)
 
     def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
         gradients = rows_backward(at, slopes, wanted)
