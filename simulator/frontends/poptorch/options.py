@@ -13,6 +13,7 @@ import torch
 
 from simulator.frontends.poptorch import environment
 from simulator.frontends.poptorch.enums import CommGroupType, ConnectionType, OutputMode, SyncPattern
+from simulator.frontends.poptorch.errors import ConfigFileError as ConfigFileError
 from simulator.frontends.poptorch.errors import OptionError
 from simulator.frontends.poptorch.logging import logger
 from simulator.frontends.poptorch.option_files import apply_json, apply_lines

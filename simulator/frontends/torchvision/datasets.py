@@ -1,0 +1,131 @@
+"""torchvision.datasets' MNIST and FashionMNIST: the user's IDX files, or else synthetic images of the same form.
+
+POPVISION_SYNTHETIC_IMAGES=train,test changes how many synthetic images there are (60000,10000).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from simulator.frontends.torchvision.idx_files import find_idx, read_idx
+from simulator.frontends.torchvision.synthetic_images import CLOTHES, DIGITS, synthetic_images
+
+_COUNTS = "POPVISION_SYNTHETIC_IMAGES"
+_told: set[str] = set()
+
+
+class MNIST(torch.utils.data.Dataset):
+    """Images (28 by 28 bytes, as a NumPy array before `transform`) and labels. IDX files are looked for in
+    root/<class>/raw, torchvision's place, and in root. `download` changes nothing: nothing is downloaded."""
+
+    classes: Sequence[str] = (
+        "0 - zero",
+        "1 - one",
+        "2 - two",
+        "3 - three",
+        "4 - four",
+        "5 - five",
+        "6 - six",
+        "7 - seven",
+        "8 - eight",
+        "9 - nine",
+    )
+    strokes = DIGITS
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        train: bool = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = False,
+    ) -> None:
+        """Raises RuntimeError for a file that is no IDX file, or whose labels are not as many as its images."""
+        self.root, self.train = Path(root).expanduser(), train
+        self.transform, self.target_transform = transform, target_transform
+        images, labels = self._read() or self._make()
+        self.data = torch.from_numpy(images.copy())
+        self.targets = torch.from_numpy(labels.astype("int64"))
+
+    @property
+    def raw_folder(self) -> str:
+        """torchvision's place of the files."""
+        return str(self.root / type(self).__name__ / "raw")
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        """Label by name."""
+        return {name: index for index, name in enumerate(self.classes)}
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        image: Any = self.data[index].numpy()
+        label: Any = int(self.targets[index])
+        if self.transform is not None:
+            image = self.transform(image)
+        if self.target_transform is not None:
+            label = self.target_transform(label)
+        return image, label
+
+    def __repr__(self) -> str:
+        split = "Train" if self.train else "Test"
+        return (
+            f"Dataset {type(self).__name__}\n    Number of datapoints: {len(self)}\n    Root location: {self.root}\n"
+            f"    Split: {split}"
+        )
+
+    def _read(self) -> tuple[Any, Any] | None:
+        prefix = "train" if self.train else "t10k"
+        for folder in (Path(self.raw_folder), self.root):
+            images = find_idx(folder, f"{prefix}-images-idx3-ubyte")
+            labels = find_idx(folder, f"{prefix}-labels-idx1-ubyte")
+            if images and labels:
+                pixels, numbers = read_idx(images, 3), read_idx(labels, 1)
+                if len(pixels) != len(numbers):
+                    raise RuntimeError(f"{images} has {len(pixels)} images, {labels} has {len(numbers)} labels.")
+                return pixels, numbers
+        return None
+
+    def _make(self) -> tuple[Any, Any]:
+        name = type(self).__name__
+        if name not in _told:
+            _told.add(name)
+            sys.stderr.write(
+                f"torchvision stand-in: {self.raw_folder} has no IDX files of {name}; synthetic images take their "
+                "place.\n"
+            )
+        return synthetic_images(self.strokes, _counts()[0 if self.train else 1], 0 if self.train else 1)
+
+
+class FashionMNIST(MNIST):
+    """As MNIST, of clothes."""
+
+    classes = (
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
+    )
+    strokes = CLOTHES
+
+
+def _counts() -> tuple[int, int]:
+    text = os.environ.get(_COUNTS, "60000,10000")
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
+        raise RuntimeError(f"{_COUNTS} is {text!r}; it is two numbers, as 2000,500.")
+    return int(parts[0]), int(parts[1])
