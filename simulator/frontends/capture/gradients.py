@@ -15,7 +15,7 @@ from torch._decomp import core_aten_decompositions
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from simulator.frontends.capture.operators import NodeReader, Numbering
+from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, place_text
 from simulator.frontends.captured import Operator, Place, Recorded, Value
 
 
@@ -33,7 +33,13 @@ class GradientRecorder:
         tensors = _tensor_arguments(node)
         operands = list(read.operands())
         wanted = [one.number in with_gradient and one.is_floating for one in operands]
-        graph = self._graph(node, tensors, wanted)
+        try:
+            graph = self._graph(node, tensors, wanted)
+        except RuntimeError as error:
+            first = str(error).strip().splitlines()[0]
+            raise CaptureError(
+                f"The gradient of {read.name} cannot be captured ({first}); {place_text(read.place)}."
+            ) from error
         reader = NodeReader(self.numbering)
         holders = [one for one in graph.graph.nodes if one.op == "placeholder"]
         for holder, operand in zip(holders, operands, strict=False):

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
 
 from simulator.frontends.capture.gradients import GradientRecorder
 from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, read_place
@@ -43,6 +45,15 @@ LOSSES = frozenset(
         "poisson_nll_loss.default",
     )
 ) | {"poptorch.identity_loss.default"}
+
+
+#: what torch raises for shapes and branches that depend on the data of tensors
+_DATA_DEPENDENT = (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    GuardOnDataDependentSymNode,
+    PendingUnbackedSymbolNotFound,
+)
 
 
 @dataclass(frozen=True)
@@ -81,9 +92,7 @@ def _export(module: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> A
         with torch.fx.traceback.preserve_node_meta(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             return torch.export.export(module, arguments, named, strict=False).run_decompositions({})
-    except torch._subclasses.fake_tensor.DataDependentOutputException as error:
-        raise CaptureError(_data_dependent(error)) from error
-    except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
+    except _DATA_DEPENDENT as error:
         raise CaptureError(_data_dependent(error)) from error
     finally:
         quiet.setLevel(level)

@@ -56,7 +56,7 @@ class NodeReader:
                 self.values[node] = self.values[node.args[0]][node.args[1]]
                 continue
             if not isinstance(node.target, torch._ops.OpOverload):
-                raise CaptureError(f"{node.target} is no operator of a graph; {_where(place_of(node))}.")
+                raise CaptureError(f"{node.target} is no operator of a graph; {place_text(place_of(node))}.")
             if str(node.target) not in _ASSERTIONS:
                 operators.append(self._operator(node, place_of(node)))
         return operators
@@ -135,13 +135,14 @@ def _is_users(file: str, excluded: Sequence[str]) -> bool:
 
 def _check_shapes(tensors: Sequence[Any], node: Any, place: Place) -> None:
     for one in tensors:
-        if any(isinstance(size, torch.SymInt) for size in one.shape):
+        if not isinstance(one, torch.Tensor) or any(isinstance(size, torch.SymInt) for size in one.shape):
             raise CaptureError(
-                f"The shape of the result of {node.target} depends on data, which cannot be on the IPU: every shape is "
-                f"fixed when compiling; {_where(place)}."
+                f"The result of {node.target} has a shape or a number that depends on data, which cannot be on the "
+                f"IPU: every shape is fixed when compiling; {place_text(place)}."
             )
 
 
-def _where(place: Place) -> str:
+def place_text(place: Place) -> str:
+    """Module, file and line, for a message."""
     module = f"module '{place.module}'" if place.module else "the outermost module"
     return f"{module}, {place.file}:{place.line}" if place.file else module

@@ -87,9 +87,28 @@ def test_powers() -> None:
 
 
 _FUNCTIONS: list[tuple[str, Any]] = [
-    ("all", ["exp", "expm1", "exp2", "sin", "cos", "atan", "tanh", "erf", "abs", "sinh", "cosh", "sign", "neg"]),
+    (
+        "all",
+        [
+            "exp",
+            "expm1",
+            "exp2",
+            "sin",
+            "cos",
+            "atan",
+            "tanh",
+            "erf",
+            "abs",
+            "sinh",
+            "cosh",
+            "asinh",
+            "sign",
+            "sgn",
+            "neg",
+        ],
+    ),
     ("positive", ["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "tan"]),
-    ("small", ["asin", "acos"]),
+    ("small", ["asin", "acos", "atanh"]),
     ("steps", ["floor", "ceil", "round", "trunc", "frac"]),
 ]
 
@@ -98,6 +117,24 @@ _FUNCTIONS: list[tuple[str, Any]] = [
 def test_functions(domain: str, names: list[str]) -> None:
     x = {"all": 2 * A, "positive": A.abs() + 0.25, "small": A.clamp(-0.9, 0.9), "steps": 3 * A + 0.01}[domain]
     check_operator(lambda x: [getattr(x, name)() for name in names], x)
+
+
+def test_precision_of_hyperbolic_functions() -> None:
+    small = torch.tensor([1e-6, -3e-4, 0.0, 20.0, -60.0])
+    check_operator(
+        lambda x: (x.sinh() / x.sinh().abs().clamp(min=1), x.asinh() * 1e6), small, training=False, rtol=1e-5
+    )
+    check_operator(lambda x: x.acosh(), torch.tensor([1.0, 1.0001, 1.5, 1e6, 3e30]), training=False, rtol=1e-5)
+    check_operator(lambda x: x.atanh(), torch.tensor([-0.99999, 1e-6, 0.999]), training=False, rtol=1e-5)
+
+
+def test_signs() -> None:
+    x, nan = torch.tensor([1.5, -2.0, -0.0, 0.0, -float("inf")]), torch.tensor([float("nan"), 1.0, -1.0, 2.0, 0.0])
+    check_operator(
+        lambda x, n: (x.signbit(), n.copysign(x), torch.fmax(x, n), torch.fmin(n, x)), x, nan, training=False
+    )
+    check_operator(lambda x: (x.signbit(), x.round(decimals=1)), x.half(), training=False)
+    check_operator(lambda a, b: (torch.copysign(a, b), torch.fmax(a, b), torch.hypot(a, b)), A, B)
 
 
 def test_functions_of_integers() -> None:

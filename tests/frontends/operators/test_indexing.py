@@ -1,5 +1,7 @@
 """Elements by index, and sorting, on the device beside float64 torch."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -87,9 +89,30 @@ def test_writing_by_mask() -> None:
     check_operator(write, X)
 
 
-def test_selecting_by_mask_is_refused() -> None:
-    with pytest.raises(poplar_error, match="depends on"):
-        check_operator(lambda x: x[x > 0].sum(), X)
+def _write_by_mask(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    return x.index_put((torch.tensor([True, False, True, True]),), values[:, None, None])
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x, v: x[x > 0].sum(), "depends on data"),
+        (lambda x, v: x.narrow(0, v.argmax(), 1), "depends on the data"),
+        (lambda x, v: x[: int(v.argmax())], "depends on"),
+        (_write_by_mask, "The gradient of aten.index_put.default cannot be captured"),
+        (lambda x, v: x.masked_scatter(x > 0, x), "aten.masked_scatter.default"),
+        (lambda x, v: x.scatter_reduce(0, x.argmax(0)[None], x[:1], "prod"), "takes 'sum'"),
+    ],
+)
+def test_what_depends_on_data_is_refused(function: Any, message: str) -> None:
+    with pytest.raises(poplar_error, match=message):
+        check_operator(function, X, torch.randn(3))
+
+
+def test_writing_by_mask_infers_single_values_only() -> None:
+    mask = torch.tensor([True, False, True, True])
+    with pytest.raises(poplar_error, match="index_put with a mask of truth values"):
+        check_operator(lambda x, m, v: x.index_put((m,), v), X[:, 0, 0], mask, torch.randn(3), training=False)
 
 
 def test_one_hot_and_take() -> None:
@@ -118,3 +141,8 @@ def test_top_elements() -> None:
         X,
         training=False,
     )
+
+
+def test_middle_elements() -> None:
+    check_operator(lambda x: (x.kthvalue(2, 1).values, x.median(2).values, x.median()), X)
+    check_operator(lambda x: (*x.kthvalue(3, 0, keepdim=True), *x.median(0)), X, training=False)

@@ -8,7 +8,7 @@ from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import common_type, is_floating
 from simulator.frontends.lowering.elementwise.expressions import Operand, in_floats, mapped
 from simulator.frontends.lowering.rules import lowers
-from simulator.poplar import BOOL, Tensor
+from simulator.poplar import BOOL, FLOAT, INT, SHORT, Tensor
 from simulator.poplibs.popops import expr as e
 
 
@@ -156,3 +156,54 @@ def addcmul(at: Building, input: Tensor, tensor1: Tensor, tensor2: Tensor, value
 @lowers("aten.addcdiv.default", kind="Addcdiv", call="popops.map")
 def addcdiv(at: Building, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: float = 1) -> Tensor:
     return mapped(at, lambda a, b, c, v: b / c * v + a, input, tensor1, tensor2, value, name="addcdiv")
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return e.Select(b, e.Select(a, e.Max(a, b), e.IsNaN(b)), e.IsNaN(a))
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return e.Select(b, e.Select(a, e.Min(a, b), e.IsNaN(b)), e.IsNaN(a))
+
+
+@lowers("aten.fmax.default", kind="Max", call="popops.map")
+def fmax(at: Building, input: Tensor, other: Tensor) -> Tensor:
+    floating = is_floating(common_type([input, other]))
+    return mapped(at, _larger, input, other, name="max") if floating else maximum(at, input, other)
+
+
+@lowers("aten.fmin.default", kind="Min", call="popops.map")
+def fmin(at: Building, input: Tensor, other: Tensor) -> Tensor:
+    floating = is_floating(common_type([input, other]))
+    return mapped(at, _smaller, input, other, name="min") if floating else minimum(at, input, other)
+
+
+@lowers("aten.hypot.default", kind="Hypot", call="popops.map")
+def hypot(at: Building, input: Tensor, other: Tensor) -> Tensor:
+    def length(a: Any, b: Any) -> Any:
+        """The larger side times a root, so that squares do not overflow."""
+        longer, shorter = e.Max(e.Abs(a), e.Abs(b)), e.Min(e.Abs(a), e.Abs(b))
+        return e.Select(0, longer * e.Sqrt(e.Square(shorter / longer) + 1), e.Equal(longer, 0))
+
+    return mapped(at, length, input, other, name="hypot", type=in_floats(input, other))
+
+
+@lowers("aten.signbit.default", kind="Signbit", call="popops.lt")
+def signbit(at: Building, input: Tensor) -> Tensor:
+    """The first bit, that of minus zero too."""
+    type_ = input.elementType()
+    bits = input.reinterpret(INT if type_ is FLOAT else SHORT) if is_floating(type_) else input
+    return mapped(at, lambda n: e.Lt(n, 0), at.cast(bits, INT), name="signbit", result=BOOL)
+
+
+@lowers("aten.copysign.Tensor", kind="Copysign", call="popops.lt, popops.map")
+def copysign(at: Building, input: Tensor, other: Tensor) -> Tensor:
+    flags = (signbit(at, other),)
+    return mapped(
+        at,
+        lambda a, s: e.Select(-e.Abs(a), e.Abs(a), s),
+        input,
+        name="copysign",
+        type=in_floats(input, other),
+        flags=flags,
+    )

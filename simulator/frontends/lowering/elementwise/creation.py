@@ -51,7 +51,9 @@ def scalar_tensor(at: Building, s: float, dtype: str | None = None) -> Tensor:
 
 
 def _register_one_value(name: str, value: float) -> None:
-    @lowers(f"aten.{name}.default", kind="Constant", call=_CONSTANT)
+    names = [f"aten.{name}.default"] + ["aten._efficientzerotensor.default"] * (name == "zeros")
+
+    @lowers(*names, kind="Constant", call=_CONSTANT)
     def build(at: Building, size: Sequence[int], dtype: str | None = None) -> Tensor:
         return at.constant(dtype or "float32", size, value, name)
 

@@ -31,6 +31,22 @@ def _sinh(x: Any) -> Any:
     return e.Signum(x) * (grown + below / (below + 1)) * 0.5
 
 
+def _asinh(x: Any) -> Any:
+    """log(|x| + sqrt(x^2 + 1)) by log1p, without squares that overflow."""
+    size = e.Abs(x)
+    other = e.Inv(size)
+    return e.Signum(x) * e.Log1p(size + size / (other + e.Sqrt(other * other + 1)))
+
+
+def _acosh(x: Any) -> Any:
+    above = x - 1
+    return e.Log1p(above + e.Sqrt(above) * e.Sqrt(above + 2))
+
+
+def _atanh(x: Any) -> Any:
+    return e.Signum(x) * e.Log1p(e.Abs(x) * 2 / (1 - e.Abs(x))) * 0.5
+
+
 #: results are floating-point numbers, of integers too: aten's name -> (PopART's kind, PopLibs' call, expression)
 _FLOATING: dict[str, tuple[str, str, Function]] = {
     "reciprocal": ("Reciprocal", "popops.inv", e.Inv),
@@ -51,6 +67,9 @@ _FLOATING: dict[str, tuple[str, str, Function]] = {
     "atan": ("Atan", "popops.atan2", lambda x: e.Atan2(x, 1.0)),
     "sinh": ("Sinh", "popops.map", _sinh),
     "cosh": ("Cosh", "popops.map", lambda x: (e.Exp(x) + e.Exp(-x)) * 0.5),
+    "asinh": ("Asinh", "popops.map", _asinh),
+    "acosh": ("Acosh", "popops.map", _acosh),
+    "atanh": ("Atanh", "popops.map", _atanh),
     "tanh": ("Tanh", "popops.tanh", e.Tanh),
     "erf": ("Erf", "popops.erf", e.Erf),
 }
@@ -123,3 +142,13 @@ def nan_to_num(
         return e.Select(nan or 0.0, bounded, e.IsNaN(x))
 
     return mapped(at, finite, input, name="nanToNum")
+
+
+@lowers("aten.round.decimals", kind="Round", call="popops.map")
+def round_decimals(at: Building, input: Tensor, decimals: int = 0) -> Tensor:
+    if not is_floating(input.elementType()):
+        return input
+    power = 10.0 ** abs(decimals)
+    if decimals < 0:
+        return mapped(at, lambda x: _half_to_even(x / power) * power, input, name="round")
+    return mapped(at, lambda x: _half_to_even(x * power) / power, input, name="round")

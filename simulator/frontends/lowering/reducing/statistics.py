@@ -101,6 +101,11 @@ def vector_norm(
     return mapped(at, lambda a: e.Pow(a, 1 / power), total, name="pow", result=x.elementType())
 
 
+@lowers("aten.dist.default", kind="ReduceNorm", call="popops.sub, popops.reduce, popops.map")
+def dist(at: Building, input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    return vector_norm(at, mapped(at, e.Sub, input, other, name="sub"), p)
+
+
 @lowers("aten.count_nonzero.default", "aten.count_nonzero.dim_IntList", kind="ReduceSum", call="popops.reduce")
 def count_nonzero(at: Building, input: Tensor, dim: Dims = None) -> Tensor:
     type_ = FLOAT if is_floating(input.elementType()) else INT

@@ -260,6 +260,13 @@ def take(at: Building, input: Tensor, index: Tensor) -> Tensor:
     return rows_at(at, input.flatten().expand([1]), places).reshape(index.shape())
 
 
+@lowers("aten.put.default", kind="ScatterND", call="popops.map, multiUpdate, multiUpdateAdd")
+def put(at: Building, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    places = mapped(at, lambda i: e.Select(i + input.numElements(), i, e.Lt(i, 0)), at.cast(index, INT), name="index")
+    rows = input.flatten().expand([1])
+    return write_rows(at, rows, places, source.flatten().expand([1]), accumulate).reshape(input.shape())
+
+
 @lowers("aten.one_hot.default", kind="OneHot", call="popops.encodeOneHot")
 def one_hot(at: Building, input: Tensor, num_classes: int = -1) -> Tensor:
     out = at.variable(INT, [input.numElements(), num_classes], "oneHot")

@@ -35,7 +35,7 @@ def slice_(
     return part.subSample(step, axis) if step > 1 and part.dim(axis) else part
 
 
-@lowers("aten.narrow.default", kind="Slice", call=VIEW)
+@lowers("aten.narrow.default", "aten.narrow_copy.default", kind="Slice", call=VIEW)
 def narrow(at: Building, input: Tensor, dim: int, start: int, length: int) -> Tensor:
     axis = dim % input.rank()
     first = start % max(1, input.dim(axis)) if start < 0 else start

@@ -48,3 +48,26 @@ def sort(
 @lowers("aten.argsort.default", "aten.argsort.stable", kind="Sort", call=_CALL)
 def argsort(at: Building, input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     return sort(at, input, dim, descending, stable)[1]
+
+
+@lowers("aten.kthvalue.default", kind="TopK", call=_CALL)
+def kthvalue(at: Building, input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The element number `k`, from 1, in ascending order, and its place."""
+    values, places = _top(at, input, k, dim, False, popops.SortOrder.ASCENDING)
+    if input.rank() == 0:
+        return values, places
+    axis = dim % input.rank()
+    last = values.slice(k - 1, k, axis), places.slice(k - 1, k, axis)
+    return last if keepdim else (last[0].squeeze([axis]), last[1].squeeze([axis]))
+
+
+@lowers("aten.median.dim", kind="TopK", call=_CALL)
+def median_dim(at: Building, input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The lower of two middle elements, as in torch; without its rule for NaN."""
+    size = input.dim(dim % input.rank()) if input.rank() else 1
+    return kthvalue(at, input, (size + 1) // 2, dim, keepdim)
+
+
+@lowers("aten.median.default", kind="TopK", call=_CALL)
+def median(at: Building, input: Tensor) -> Tensor:
+    return median_dim(at, input.flatten(), 0)[0]

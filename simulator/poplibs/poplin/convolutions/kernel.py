@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from collections.abc import Sequence as SequenceOf
 from itertools import product as combinations
 from math import gcd, prod
 from typing import Any
@@ -14,7 +12,6 @@ from simulator.arrays import AnyArray
 from simulator.poplibs.poplin.convolutions.sliding_shares import Geometry, geometry
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.plan import Plan
-from simulator.poplibs.poplin.products.blocked import multiply
 from simulator.poplibs.poplin.products.kernel import store_product
 from simulator.poplibs.popops.operators import wide
 from simulator.runtime.values.kernels import register
@@ -22,8 +19,6 @@ from simulator.runtime.values.kernels import register
 Index = tuple[Any, ...]
 
 _ALL: Index = (slice(None), slice(None))
-#: elements of a window up to which windows are gathered for one product
-_GATHERED = 64
 
 
 def attributes_of(plan: Plan, params: CanonicalConvParams) -> dict[str, Any]:
@@ -48,56 +43,32 @@ def _convolution_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attribu
 def convolve(acts: AnyArray, weights: AnyArray, params: CanonicalConvParams) -> AnyArray:
     """[batch, groups x channels, field] and [groups, out, in, kernel] -> [groups, batch, field, out channels], float32.
 
-    One matrix product for each kernel position, or for each output position where those are fewer. With few input
-    channels the windows are gathered first, for one product over all kernel positions."""
+    One matrix product for each kernel position, or for each output position where those are fewer."""
     apart = acts.reshape(params.batch, params.groups, params.in_channels, *params.field)
     dims = len(params.field)
     a = np.ascontiguousarray(np.moveaxis(apart, (1, 2), (0, 2 + dims)))  # [groups, batch, field, channels]
     w = np.ascontiguousarray(np.moveaxis(weights, (1, 2), (2 + dims, 1 + dims)))  # [groups, kernel, in, out]
-    kernels = prod(params.kernel)
-    if kernels > prod(params.output_field):
-        return _by_output(a, w, params)
-    if params.in_channels * kernels <= _GATHERED:
-        return _by_window(a, w, params)
     out = np.zeros((params.groups, params.batch, *params.output_field, params.out_channels), np.float32)
-    for place, free, read in _meetings(params, params.kernel, outputs_of):
-        picked = a[_ALL + read]
-        flat = multiply(picked.reshape(params.groups, -1, params.in_channels), w[_ALL[:1] + place])
-        out[_ALL + free] += flat.reshape(*picked.shape[:-1], params.out_channels)
-    return out
-
-
-def _by_window(a: AnyArray, w: AnyArray, params: CanonicalConvParams) -> AnyArray:
-    """[groups, outputs, kernel x in] of all windows, times [groups, kernel x in, out]."""
-    kernels, channels = prod(params.kernel), params.in_channels
-    windows = np.zeros((params.groups, params.batch, *params.output_field, kernels, channels), np.float32)
-    for place, free, read in _meetings(params, params.kernel, outputs_of):
-        windows[(*_ALL, *free, np.ravel_multi_index(place, params.kernel))] = a[_ALL + read]
-    rows = windows.reshape(params.groups, -1, kernels * channels)
-    out = multiply(rows, w.reshape(params.groups, kernels * channels, params.out_channels))
-    return out.reshape(params.groups, params.batch, *params.output_field, params.out_channels)
-
-
-def _by_output(a: AnyArray, w: AnyArray, params: CanonicalConvParams) -> AnyArray:
-    out = np.zeros((params.groups, params.batch, *params.output_field, params.out_channels), np.float32)
-    for place, free, read in _meetings(params, params.output_field, lambda one, output, _: _kernels_of(one, output)):
-        picked = a[_ALL + read]
-        width = prod(picked.shape[2:])
-        right = w[_ALL[:1] + free].reshape(params.groups, width, params.out_channels)
-        out[_ALL + place] += multiply(picked.reshape(params.groups, params.batch, width), right)
-    return out
-
-
-def _meetings(
-    params: CanonicalConvParams, fixed: SequenceOf[int], meet: Callable[[Geometry, int, int], tuple[slice, slice, int]]
-) -> Iterator[tuple[tuple[int, ...], Index, Index]]:
-    """(place, elements on the other side, inputs) of each place of `fixed`, the kernel or the output field, where any
-    meet."""
     shapes = geometry(params)
+    by_kernel = prod(params.kernel) <= prod(params.output_field)
+    fixed = params.kernel if by_kernel else params.output_field
     for place in combinations(*(range(n) for n in fixed)):
-        met = [meet(s, k, n) for s, k, n in zip(shapes, place, params.output_field, strict=True)]
-        if all(count for _, _, count in met):
-            yield place, tuple(m[0] for m in met), tuple(m[1] for m in met)
+        met = [
+            outputs_of(s, k, n) if by_kernel else _kernels_of(s, k)
+            for s, k, n in zip(shapes, place, params.output_field, strict=True)
+        ]
+        if any(count == 0 for _, _, count in met):
+            continue
+        free, read = tuple(m[0] for m in met), tuple(m[1] for m in met)
+        picked = a[_ALL + read]
+        if by_kernel:
+            flat = picked.reshape(params.groups, -1, params.in_channels) @ w[_ALL[:1] + place]
+            out[_ALL + free] += flat.reshape(*picked.shape[:-1], params.out_channels)
+        else:
+            width = prod(picked.shape[2:])
+            right = w[_ALL[:1] + free].reshape(params.groups, width, params.out_channels)
+            out[_ALL + place] += picked.reshape(params.groups, params.batch, width) @ right
+    return out
 
 
 def outputs_of(one: Geometry, kernel: int, outputs: int) -> tuple[slice, slice, int]:
