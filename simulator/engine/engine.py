@@ -222,10 +222,12 @@ class Engine:
         The buffer gets the tensor of each replica, one after the other. Of a QUARTER tensor it gets the encoded bytes,
         and `metadata`, which comes first, gets the tensor's metadata.
 
+        The device runs the Copy program of createHostRead: its clock goes on (`getTimeStamp`), profiles do not show it.
+
         Raises stream_connection_error for an unknown handle, another size or another type, and poplar_error before the
         engine is loaded."""
         metadata, buffer = buffer_argument(f"Tensor '{handle}'", arguments, named)
-        self.core.read(handle, buffer, metadata)
+        self.core.read(handle, buffer, metadata, self._runtime.settings(None))
 
     @overload
     def writeTensor(self, handle: str, buf: Any, bufEnd: Any = None, /) -> None: ...
@@ -236,9 +238,9 @@ class Engine:
     def writeTensor(self, handle: str, *arguments: Any, **named: Any) -> None:
         """Copy a buffer, or what is between its begin and end, into the tensor marked by createHostWrite; it holds the
         tensor of each replica, one after the other. For a QUARTER tensor it holds the encoded bytes, and `metadata`
-        comes first. Raises as readTensor does."""
+        comes first. The device's clock goes on as with readTensor. Raises as readTensor does."""
         metadata, buffer = buffer_argument(f"Tensor '{handle}'", arguments, named)
-        self.core.write(handle, buffer, metadata)
+        self.core.write(handle, buffer, metadata, self._runtime.settings(None))
 
     # ---- streams -----------------------------------------------------------------------------------------------
 

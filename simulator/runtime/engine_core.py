@@ -55,7 +55,7 @@ class EngineCore(HostEnd):
         self.compiled = compiled
         self._layout = plan.layout
         self.recording = settings.recording
-        self.device_cycles = 0  #: of all runs since loading
+        self.device_cycles = 0  #: of all runs and host copies of tensors since loading
         self.last_blocks: list[TileBlocks] = []  #: of the last run, if only its blocks were recorded
         self.recorder = Recorder(compiled.lowered, compiled.machine, settings.runs_kept)
         self._settings = settings
@@ -113,8 +113,7 @@ class EngineCore(HostEnd):
         settings = settings or RuntimeSettings()
         self.last_blocks = []
         self._use_threads(settings)
-        self.streams.host_seconds = [] if self._settings.measured_host else None
-        self.choices = []
+        self._begin_of_host_times()
         foreseen = self._foreseen(index, settings)
         begin = time.time_ns() // 1000
         with (
@@ -128,7 +127,7 @@ class EngineCore(HostEnd):
             self.compiled.source.store.mark_executed()
             self._executed = True
         end = time.time_ns() // 1000
-        time_of_run = foreseen or self._modelled(index, settings)
+        time_of_run = foreseen or self._modelled(self.compiled.lowered.branches[index], settings)
         self.device_cycles += time_of_run.cycles
         self._check_response(time_of_run, settings)
         blocks_of_all = self._settings.blocks_of_all and self.compiled.lowered.blocks is not None
@@ -157,14 +156,14 @@ class EngineCore(HostEnd):
             raise
         return True
 
-    def _modelled(self, index: int, settings: RuntimeSettings) -> RunTime:
+    def _modelled(self, branch: int, settings: RuntimeSettings) -> RunTime:
         machine = self.compiled.machine
         waits: Iterator[Int64Array] | None = None
         if self.streams.host_seconds is not None:
             waits = _waits(self.streams.host_seconds, machine)
         elif machine.hardware and (late := _poll_cycles(settings, machine)):
             waits = repeat(np.full(machine.num_replicas, machine.host_link.begin_data + late))
-        return self.clock.run(self.compiled.lowered.branches[index], waits, self.choices)
+        return self.clock.run(branch, waits, self.choices)
 
     def _foreseen(self, index: int, settings: RuntimeSettings) -> RunTime | None:
         """The modelled run, if it is known before the run. Sets the deadline where the run would miss it."""
@@ -174,7 +173,7 @@ class EngineCore(HostEnd):
             self.bind()
         if self.streams.host_seconds is not None or self.clock.chooses(branch):
             return None
-        run = self._modelled(index, settings)
+        run = self._modelled(branch, settings)
         limit = settings.sync_timeout * self.compiled.machine.clock_hz
         late = self._response.first_late(run, limit) if limit else None
         if late is not None:
@@ -205,19 +204,41 @@ class EngineCore(HostEnd):
             self._callback_threads = wanted
             self.streams.use_threads(CallbackThreads(*wanted))
 
-    def read(self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None) -> None:
+    def read(
+        self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None, settings: RuntimeSettings | None = None
+    ) -> None:
         """Copy a tensor marked by createHostRead into a buffer of exactly its size, replica after replica; of a QUARTER
-        tensor also its metadata, that of replica 0."""
+        tensor also its metadata, that of replica 0. The device's clock goes on by the copy."""
         place = self._place("read", handle)
+        self._begin_of_host_times()
         self.read_tensor(handle, place, buffer)
         self.read_metadata(handle, metadata, self._plan.metadata.get(("read", handle)))
+        self._pass_time_of_copy("read", handle, settings)
 
-    def write(self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None) -> None:
+    def write(
+        self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None, settings: RuntimeSettings | None = None
+    ) -> None:
         """Copy a buffer of exactly its size, replica after replica, into a tensor marked by createHostWrite; to a
-        QUARTER tensor also its metadata, the same in all replicas."""
+        QUARTER tensor also its metadata, the same in all replicas. The device's clock goes on by the copy."""
         place = self._place("write", handle)
+        self._begin_of_host_times()
         self.write_metadata(handle, metadata, self._plan.metadata.get(("write", handle)))
         self.write_tensor(handle, place, buffer)
+        self._pass_time_of_copy("write", handle, settings)
+
+    def _begin_of_host_times(self) -> None:
+        """Collect anew what the host takes, if the clock counts it, and the choices of data."""
+        self.streams.host_seconds = [] if self._settings.measured_host else None
+        self.choices = []
+
+    def _pass_time_of_copy(self, kind: str, handle: str, settings: RuntimeSettings | None) -> None:
+        """Add the cycles of the program that copies a tensor from or to the host."""
+        self.device_cycles += self._modelled(self._copy_branch(kind, handle), settings or RuntimeSettings()).cycles
+
+    def _copy_branch(self, kind: str, handle: str) -> int:
+        """The row of the program that copies a tensor from or to the host."""
+        number = list(self._plan.host_copies).index((kind, handle))
+        return self.compiled.lowered.branches[self.compiled.num_programs + number]
 
     def variable_place(self, variable: int) -> Any:
         """The place of a whole variable, flat."""
@@ -243,8 +264,7 @@ class EngineCore(HostEnd):
                 f"No tensor can be {verb} as '{handle}'; make it so with Graph.{method}. Known: {known}."
             )
         if self.planted.any:
-            branch = self.compiled.num_programs + copies.index((kind, handle))
-            self.planted.at_host_copy(self.compiled.lowered.branches[branch])
+            self.planted.at_host_copy(self._copy_branch(kind, handle))
         return self._plan.host_copies[kind, handle]
 
 

@@ -226,6 +226,33 @@ def test_moments_on_both_clocks():
     assert TimerTimePoint() == TimerTimePoint(0, 0, 0.0)
 
 
+def test_host_copies_of_tensors_take_the_time_of_their_copy_programs():
+    device = model()
+    graph = Graph(device)
+    x = graph.addVariable(FLOAT, [1000], "x")
+    graph.setTileMapping(x, 0)
+    graph.createHostWrite("x", x)
+    graph.createHostRead("x", x)
+    ins, outs = graph.addHostToDeviceFIFO("ins", FLOAT, 1000), graph.addDeviceToHostFIFO("outs", FLOAT, 1000)
+    engine = Engine(graph, [Copy(ins, x), Copy(x, outs)], {"debug.retainDebugInformation": "true"})
+    engine.load(device)
+    values = np.ones(1000, np.float32)
+    engine.connectStream("ins", values)
+    engine.connectStream("outs", values.copy())
+
+    def cycles_of(act):
+        before = engine.getTimeStamp().device_cycles
+        act()
+        return engine.getTimeStamp().device_cycles - before
+
+    written = cycles_of(lambda: engine.writeTensor("x", values))
+    assert written == cycles_of(lambda: engine.run(0)) == 1927
+    assert cycles_of(lambda: engine.readTensor("x", values)) == cycles_of(lambda: engine.run(1)) == 1927
+    assert engine.getReport().execution.totalCycles.total == 2 * 1927  # the two runs, without the host copies
+    engine.load(device)
+    assert engine.getTimeStamp().device_cycles == 0
+
+
 # ---- construction ---------------------------------------------------------------------------------------------------
 
 

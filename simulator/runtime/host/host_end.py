@@ -98,6 +98,10 @@ class HostEnd:
         if self._replicas > 1:
             title = f"{title} (replica {replica})" if title else f"replica {replica}"
         stream.write(tensor_text(title, values, form) + "\n")
+        self._took(replica, begin)
+
+    def _took(self, replica: int, begin: float) -> None:
+        """Note what the host's part of a transfer took, if the device's clock counts it."""
         if self.streams.host_seconds is not None:
             self.streams.host_seconds.append((replica, time.perf_counter() - begin))
 
@@ -125,13 +129,17 @@ class HostEnd:
 
     def read_tensor(self, handle: str, place: Any, buffer: Any) -> None:
         """Copy a tensor into a buffer of exactly its size, replica after replica."""
-        for row, memory in zip(self._rows("read", handle, place, buffer), self.memories, strict=True):
-            row[...] = memory.read(place).reshape(-1)
+        for replica, row in enumerate(self._rows("read", handle, place, buffer)):
+            begin = time.perf_counter()
+            row[...] = self.memories[replica].read(place).reshape(-1)
+            self._took(replica, begin)
 
     def write_tensor(self, handle: str, place: Any, buffer: Any) -> None:
         """Copy a buffer of exactly its size, replica after replica, into a tensor."""
-        for row, memory in zip(self._rows("write", handle, place, buffer), self.memories, strict=True):
-            memory.write(place, row)
+        for replica, row in enumerate(self._rows("write", handle, place, buffer)):
+            begin = time.perf_counter()
+            self.memories[replica].write(place, row)
+            self._took(replica, begin)
 
     def read_metadata(self, handle: str, metadata: QuarterMetadata | None, place: Any) -> None:
         """Read the metadata of a QUARTER tensor into an object of the host."""
