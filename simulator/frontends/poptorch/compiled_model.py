@@ -14,9 +14,11 @@ from simulator.base.errors import poplar_error
 from simulator.frontends.capture.modules import CapturedModule, capture
 from simulator.frontends.lowering.lowered import Interface, Settings
 from simulator.frontends.lowering.programs import ModuleLowering, Update
+from simulator.frontends.poptorch.blocks import capturing
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_weights import plain_tensors
 from simulator.frontends.poptorch.micro_batches import BoundArguments
+from simulator.frontends.poptorch.strategies import ExecutionStrategy
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.poplar import Executable, Target, compileGraph
 
@@ -35,6 +37,7 @@ class ModelRequest:
     update: Update | None
     name: str  #: of the engine: its report's folder
     engine_options: Mapping[str, Any]
+    strategy: ExecutionStrategy
     excluded_sources: tuple[str, ...] = ()
 
     def micro_batches(self) -> int:
@@ -60,7 +63,7 @@ def capture_model(request: ModelRequest) -> CapturedModule:
     """The module's operators. Raises Error with the sentence of whatever refused."""
     positional, named = request.arguments.micro_batch(request.micro_batches())
     try:
-        with plain_tensors(request.module):
+        with plain_tensors(request.module), capturing(request.strategy):
             return capture(request.module, positional, named, request.training, request.excluded_sources)
     except poplar_error as error:
         raise Error(str(error)) from error

@@ -29,8 +29,9 @@ from simulator.frontends.poptorch.enums import ConnectionType, OutputMode, Reduc
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_weights import HostWeights
 from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, result_tensor
-from simulator.frontends.poptorch.optimizer_description import describe_optimizer
+from simulator.frontends.poptorch.optimizer_description import AttributeWatch, describe_optimizer
 from simulator.frontends.poptorch.options import Options
+from simulator.frontends.poptorch.profiling import Channel, traced
 from simulator.frontends.poptorch.progress import compilation_progress
 from simulator.frontends.session.device_program import DeviceProgram
 
@@ -58,7 +59,9 @@ class PoplarExecutor:
         self._options = options
         self._training = training
         self._unwrap = unwrap  #: forgets that the module is being trained
+        self.channel = Channel(f"poptorch.{'trainingModel' if training else 'inferenceModel'}")  #: of the host trace
         self._optimizer = optimizer
+        self._watch = AttributeWatch(options)
         self._described: Optimizer | None = None
         self._compiled: CompiledModel | None = None
         self._signature: tuple[Any, ...] = ()
@@ -82,6 +85,10 @@ class PoplarExecutor:
             )
         self._compile(arguments)
         self._attach()
+        with self.channel.tracepoint("modelExecution"):
+            return self._run(arguments)
+
+    def _run(self, arguments: BoundArguments) -> Any:
         assert self._program is not None
         assert self._compiled is not None
         assert self._weights is not None
@@ -96,6 +103,7 @@ class PoplarExecutor:
             self._weights.note_trained()
         return self._result(buffers)
 
+    @traced
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile for these arguments without running."""
         self._compile(bind(self._user_model.forward, args, kwargs))
@@ -112,9 +120,11 @@ class PoplarExecutor:
             return
         self._options.freeze()
         request = self._request(arguments)
-        with compilation_progress(self._options.show_compilation_progress_bar) as progress:
+        show = self._options.show_compilation_progress_bar
+        with self.channel.tracepoint("modelCompilation"), compilation_progress(show) as progress:
             progress(3, 100)
-            captured = capture_model(request)
+            with self.channel.tracepoint("graphPreprocessing"):
+                captured = capture_model(request)
             connection = self._connect(ipus_of(captured))
             self._compiled = compile_model(request, captured, connection.target, progress)
         self._signature = arguments.signature()
@@ -123,6 +133,7 @@ class PoplarExecutor:
     def _request(self, arguments: BoundArguments) -> ModelRequest:
         update = None
         if self._training:
+            self._watch.check(self._optimizer)
             self._described = describe_optimizer(self._optimizer, self._user_model.named_parameters())
             update = update_rule(self._described)
         return ModelRequest(
@@ -133,6 +144,7 @@ class PoplarExecutor:
             update,
             self._run_name(),
             dict(self._options._Popart.engine_options),
+            self._options.execution_strategy,
             tuple(self._options.source_location_excludes),
         )
 
@@ -186,12 +198,14 @@ class PoplarExecutor:
         assert self._program is not None
         return self._program.fetch_weights()
 
+    @traced
     def copyWeightsToHost(self) -> None:
         """Copy the weights on the device into the module. Raises Error before the first run."""
         self._need_program()
         assert self._weights is not None
         self._weights.bring_to_host()
 
+    @traced
     def copyWeightsToDevice(self) -> None:
         """Send the module's weights to the device. Raises Error before the first run."""
         self._need_program()
@@ -201,10 +215,12 @@ class PoplarExecutor:
         self._program.send_weights(values)
         self._weights.note_sent()
 
+    @traced
     def setOptimizer(self, optimizer: Any) -> None:
         """Use another optimizer's values from the next run on; a value that was compiled in cannot change."""
         if not self._training:
             raise Error("Optimizer can only be set on a training model.")
+        self._watch.check(optimizer)
         described = describe_optimizer(optimizer, self._user_model.named_parameters())
         if self._described is not None:
             for sentence in refused_replacements(self._described, described):
@@ -214,6 +230,7 @@ class PoplarExecutor:
 
     # Device
 
+    @traced
     def attachToDevice(self) -> None:
         """Attach again after detachFromDevice. Raises Error where the model is attached, or not compiled."""
         if self.isAttachedToDevice():
@@ -222,6 +239,7 @@ class PoplarExecutor:
             raise Error(_NOT_COMPILED)
         self._attach()
 
+    @traced
     def detachFromDevice(self) -> None:
         """Read weights and optimizer states back and give the device up; the next call attaches again."""
         if self._compiled is None:
@@ -245,6 +263,7 @@ class PoplarExecutor:
     def isCompiled(self) -> bool:
         return self._compiled is not None
 
+    @traced
     def destroy(self) -> None:
         """Give up device and program; the module keeps its weights."""
         if self._weights is not None:
@@ -269,8 +288,9 @@ class PoplarExecutor:
         assert self._connection is not None
         device = self._connection.attach()
         if self._program is None:
-            self._program = self._compiled.program()
-            self._program.load(device)
+            with self.channel.tracepoint("loadExecutable"):
+                self._program = self._compiled.program()
+                self._program.load(device)
             self._rates_are_sent = False
             assert self._weights is not None
             self._weights.note_unsent()

@@ -97,7 +97,9 @@ class AttributeWatch:
 
     def check(self, optimizer: Any) -> None:
         """Remember the first optimizer's attributes; tell of new ones of those that follow."""
-        rows = [("optimizer attribute", set(vars(optimizer)))]
+        # A scheduler hangs a function on the optimizer.
+        own = {name for name, value in vars(optimizer).items() if not callable(value)}
+        rows = [("optimizer attribute", own)]
         rows += [(f"group {index} attribute", set(group)) for index, group in enumerate(optimizer.param_groups)]
         if self._known is None:
             self._known = set().union(*(names for _, names in rows))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from popvision import pvti
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Channel:
@@ -26,3 +29,14 @@ class Channel:
         """Record each call of these methods of one object; returns the object. Raises AttributeError for a missing
         method, TypeError for an object of a built-in type."""
         return pvti.instrument(obj, methods, self._channel)
+
+
+def traced(method: F) -> F:
+    """A method whose calls are events of its object's `channel`, under its own name."""
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        with self.channel.tracepoint(method.__name__):
+            return method(self, *arguments, **named)
+
+    return call  # type: ignore[return-value]
