@@ -165,6 +165,10 @@ def gruBwd(
         prog.add(Copy(gradLayerNext, slope, False, (call, "stateGrad")))
     outputs = _outputs(params, fwdIntermediatesSeq, fwdOutput)
     previous = shift_sequence(graph, outputs, fwdOutputInit, prog, call)
+    layer.arrange_backward(prog)
+    forward = layer.input_weights.transpose()
+    if params.calcInputGradients:
+        forward = layer.arrange(forward, params.batchSize, "bwd/inputWeights", prog)
     sequences: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
@@ -179,7 +183,7 @@ def gruBwd(
         sequences["units"] = put_step(graph, sequences.get("units"), rows, counter, params.timeSteps, step, call)
         if params.calcInputGradients:
             flat = concat([units[unit.value] for unit in params.cellOrder], 1)
-            product = layer.multiply(flat, layer.input_weights.transpose(), "bwd/inputGrad", "TRAINING_BWD", step)
+            product = layer.multiply(flat, forward, "bwd/inputGrad", "TRAINING_BWD", step)
             sequences["input"] = put_step(graph, sequences.get("input"), product, counter, params.timeSteps, step, call)
         return step
 

@@ -146,12 +146,21 @@ class Layer(RecurrentProducts):
         nonLinearityInPlace(graph, params.activation, candidate, prog, (call, "fwd/candidate"))
         return [total[_RESET], total[_UPDATE], candidate]
 
+    def arrange_backward(self, prog: Sequence) -> None:
+        """Lay out the weights of the last output for the steps back."""
+        batch = self.params.batchSize
+        gates = (_RESET, _UPDATE, _CANDIDATE) if self.params.resetAfter else (_RESET, _UPDATE)
+        self._gates_back = self.arrange(self.weights_of(gates).transpose(), batch, "bwd/outputWeights", prog)
+        if not self.params.resetAfter:
+            candidate = self.output_weights[_CANDIDATE].transpose()
+            self._candidate_back = self.arrange(candidate, batch, "bwd/candidateWeights", prog)
+
     def step_back(
         self, intermediates: Tensor, before: Tensor, slope: Tensor, prog: Sequence
     ) -> tuple[list[Tensor], Tensor]:
         """(gradients of reset gate, update gate and candidate before their functions and, with `resetAfter`, of the
         candidate's product with the last output; the gradient of the last output `before`), from the gradient `slope`
-        of the new output."""
+        of the new output. `arrange_backward` comes first."""
         graph, params, call = self.graph, self.params, self.call
         update, candidate = intermediates[1], intermediates[2]
         carried = popops.mul(graph, slope, update, prog, (call, "bwd/carried"))
@@ -175,8 +184,7 @@ class Layer(RecurrentProducts):
         by_reset = self._through(self.params.recurrentActivation, reset, of_reset, "resetGate", prog)
         by_recurrent = popops.mul(graph, by_candidate, reset, prog, (call, "bwd/recurrent"))
         units = concat([by_reset, by_update, by_recurrent], 1)
-        weights = self.weights_of((_RESET, _UPDATE, _CANDIDATE)).transpose()
-        product = self.multiply(units, weights, "bwd/outputGrad", "TRAINING_BWD", prog)
+        product = self.multiply(units, self._gates_back, "bwd/outputGrad", "TRAINING_BWD", prog)
         popops.addInPlace(graph, carried, product, prog, (call, "bwd/outputGrad"))
         return [by_reset, by_update, by_candidate, by_recurrent], carried
 
@@ -185,14 +193,12 @@ class Layer(RecurrentProducts):
     ) -> tuple[list[Tensor], Tensor]:
         graph, call = self.graph, self.call
         reset = saved[0]
-        weights = self.weights_of((_CANDIDATE,)).transpose()
-        gated = self.multiply(by_candidate, weights, "bwd/weightedReset", "TRAINING_BWD", prog)
+        gated = self.multiply(by_candidate, self._candidate_back, "bwd/weightedReset", "TRAINING_BWD", prog)
         of_reset = popops.mul(graph, before, gated, prog, (call, "bwd/resetGate"))
         by_reset = self._through(self.params.recurrentActivation, reset, of_reset, "resetGate", prog)
         through_gate = popops.mul(graph, reset, gated, prog, (call, "bwd/reset"))
         popops.addInPlace(graph, carried, through_gate, prog, (call, "bwd/reset"))
-        weights = self.weights_of((_RESET, _UPDATE)).transpose()
         units = concat([by_reset, by_update], 1)
-        product = self.multiply(units, weights, "bwd/outputGrad", "TRAINING_BWD", prog)
+        product = self.multiply(units, self._gates_back, "bwd/outputGrad", "TRAINING_BWD", prog)
         popops.addInPlace(graph, carried, product, prog, (call, "bwd/outputGrad"))
         return [by_reset, by_update, by_candidate], carried

@@ -185,6 +185,10 @@ def lstmBwd(
             prog.add(Copy(begin, slope, False, (call, "stateGrad")))
     if params.outputFullSequence:
         outputGrad = align_steps(graph, outputGrad, prog, call)
+    feedback = layer.arrange(layer.output_weights.transpose(), params.batchSize, "bwd/outputWeights", prog)
+    forward = layer.input_weights.transpose()
+    if params.calcInputGradients:
+        forward = layer.arrange(forward, params.batchSize, "bwd/inputWeights", prog)
     made: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
@@ -196,10 +200,10 @@ def lstmBwd(
         units = layer.back(kept, out_slope, cell_slope, step)
         made["units"] = put_step(graph, made.get("units"), units, counter, params.timeSteps, step, call)
         flat = flatten_units(units)
-        back = layer.multiply(flat, layer.output_weights.transpose(), "bwd/outputGrad", "TRAINING_BWD", step)
+        back = layer.multiply(flat, feedback, "bwd/outputGrad", "TRAINING_BWD", step)
         step.add(Copy(back, out_slope, False, (call, "outputGrad")))
         if params.calcInputGradients:
-            found = layer.multiply(flat, layer.input_weights.transpose(), "bwd/inputGrad", "TRAINING_BWD", step)
+            found = layer.multiply(flat, forward, "bwd/inputGrad", "TRAINING_BWD", step)
             made["input"] = put_step(graph, made.get("input"), found, counter, params.timeSteps, step, call)
         return step
 

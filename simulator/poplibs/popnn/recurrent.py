@@ -19,7 +19,11 @@ from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poplin.products.matmul import matMul
-from simulator.poplibs.poplin.products.operands import createMatMulInputLHS, createMatMulInputRHS
+from simulator.poplibs.poplin.products.operands import (
+    createMatMulInputLHS,
+    createMatMulInputRHS,
+    preArrangeMatMulInputRHS,
+)
 from simulator.poplibs.popnn.nonlinearity import NonLinearityType
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
@@ -104,6 +108,14 @@ class RecurrentProducts:
         """The product of two matrices in a pass: "TRAINING_BWD", "TRAINING_WU", or "" for the forward pass."""
         options = self._options.of_pass(kind) if kind else self._options.forward()
         return matMul(self.graph, left, right, prog, self.type, (self.call, name), options, self._cache)
+
+    def arrange(self, right: Tensor, rows: int, name: str, prog: Sequence) -> Tensor:
+        """A right operand of the backward pass in the layout that its product with a left operand of `rows` rows reads,
+        so that the steps of a loop need not rearrange it."""
+        shape, options = [rows, right.dim(0)], self._options.of_pass("TRAINING_BWD")
+        return preArrangeMatMulInputRHS(
+            self.graph, shape, right, prog, self.type, (self.call, name), options, self._cache
+        )
 
 
 def create_input(

@@ -324,7 +324,11 @@ def rnnBwdSequence(
     check_tensors("rnnBwdSequence", type_, {name: (t, [steps, batch, out]) for name, t in sequences.items()})
     call = operation(graph, debugContext, "popnn", "rnnBwdSequence", actIn=actIn, outGradient=outGradient)
     state = createBwdState(graph, type_, batch, out, prog, call, planningCache)
-    weights = None if ignoreInputGradientCalc else feedFwdWeights
+    products = _products(graph, type_, partialsType, False, planningCache, call)
+    back = products.arrange(feedbackWeights.transpose(), batch, "RnnBwd/Fb", prog).transpose()
+    weights = None
+    if not ignoreInputGradientCalc:
+        weights = products.arrange(feedFwdWeights.transpose(), batch, "RnnBwd/Ff", prog).transpose()
     slopes, outputs = (align_steps(graph, t, prog, call) for t in (outGradient, fwdState))
     stored: dict[str, Tensor] = {}
 
@@ -332,7 +336,7 @@ def rnnBwdSequence(
         step = Sequence()
         slope, act = (at_step(graph, t, counter, step, call) for t in (slopes, outputs))
         last = nonLinearityType, partialsType, call, planningCache
-        by_input, new = backwardGradientStep(graph, slope, state, act, weights, feedbackWeights, step, *last)
+        by_input, new = backwardGradientStep(graph, slope, state, act, weights, back, step, *last)
         if by_input is not None:
             stored["input"] = put_step(graph, stored.get("input"), by_input, counter, steps, step, call)
         if doWU:
@@ -341,8 +345,7 @@ def rnnBwdSequence(
         return step
 
     prog.add(loop_backwards(graph, steps, body, call))
-    products = _products(graph, type_, partialsType, False, planningCache, call)
-    first = products.multiply(state, feedbackWeights.transpose(), "RnnBwd/Fb", "TRAINING_BWD", prog)
+    first = products.multiply(state, back.transpose(), "RnnBwd/Fb", "TRAINING_BWD", prog)
     if not doWU:
         return RnnGradients(stored.get("input"), None, None, None, first)
     states = stored["states"].flatten(0, 2)
