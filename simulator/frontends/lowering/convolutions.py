@@ -187,3 +187,21 @@ def transposed_convolution(
 
     unbatched = input.rank() < weight.rank()
     return (out.reshape(out.shape()[1:]) if unbatched else out), backward
+
+
+@lowers("aten.convolution.default", kind="Conv", call=_CALLS, own_backward=True)
+def general_convolution(
+    at: Building,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Any:
+    if transposed:
+        return transposed_convolution(at, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return convolution(at, input, weight, bias, stride, padding, dilation, groups)
