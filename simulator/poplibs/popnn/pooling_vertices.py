@@ -82,7 +82,7 @@ def _initial_value(kind: Kind) -> float:
 def _combine(kind: Kind, total: AnyArray, here: Any, read: list[AnyArray], mine: list[AnyArray]) -> None:
     """Combine the outputs `here` with the inputs that they meet through one element of the window."""
     if kind == "max":
-        total[here] = np.maximum(total[here], wide(read[0]))
+        np.maximum(total[here], wide(read[0]), out=total[here])
     elif kind == "sum":
         total[here] += wide(read[0])
     elif kind == "max backward":

@@ -19,6 +19,10 @@ from simulator.runtime.values.kernels import register
 Index = tuple[Any, ...]
 
 _ALL: Index = (slice(None), slice(None))
+#: below so many input channels, products by kernel position are slower than a copy of all windows
+_FEW_CHANNELS = 8
+#: of the copy
+_MOST_ELEMENTS = 1 << 22
 
 
 def attributes_of(plan: Plan, params: CanonicalConvParams) -> dict[str, Any]:
@@ -43,14 +47,19 @@ def _convolution_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attribu
 def convolve(acts: AnyArray, weights: AnyArray, params: CanonicalConvParams) -> AnyArray:
     """[batch, groups x channels, field] and [groups, out, in, kernel] -> [groups, batch, field, out channels], float32.
 
-    One matrix product for each kernel position, or for each output position where those are fewer."""
+    One matrix product for each kernel position, or for each output position where those are fewer; with few input
+    channels one product of all windows."""
     apart = acts.reshape(params.batch, params.groups, params.in_channels, *params.field)
     dims = len(params.field)
     a = np.ascontiguousarray(np.moveaxis(apart, (1, 2), (0, 2 + dims)))  # [groups, batch, field, channels]
     w = np.ascontiguousarray(np.moveaxis(weights, (1, 2), (2 + dims, 1 + dims)))  # [groups, kernel, in, out]
-    out = np.zeros((params.groups, params.batch, *params.output_field, params.out_channels), np.float32)
     shapes = geometry(params)
     by_kernel = prod(params.kernel) <= prod(params.output_field)
+    elements = params.groups * params.positions * prod(params.kernel) * params.in_channels
+    is_plain = all(one.input_dilation == 1 for one in shapes)
+    if by_kernel and is_plain and params.in_channels < _FEW_CHANNELS and elements <= _MOST_ELEMENTS:
+        return _convolve_windows(a, w, params, shapes)
+    out = np.zeros((params.groups, params.batch, *params.output_field, params.out_channels), np.float32)
     fixed = params.kernel if by_kernel else params.output_field
     for place in combinations(*(range(n) for n in fixed)):
         met = [
@@ -69,6 +78,35 @@ def convolve(acts: AnyArray, weights: AnyArray, params: CanonicalConvParams) -> 
             right = w[_ALL[:1] + free].reshape(params.groups, width, params.out_channels)
             out[_ALL + place] += picked.reshape(params.groups, params.batch, width) @ right
     return out
+
+
+def _convolve_windows(a: AnyArray, w: AnyArray, params: CanonicalConvParams, shapes: list[Geometry]) -> AnyArray:
+    """`convolve` by one product of the windows of all outputs, [groups, positions, kernel x in], with the weights."""
+    dims = len(shapes)
+    reached = [  # [first, past the last) of the elements of each dimension that windows reach, padding included
+        (one.base, one.base + (n - 1) * one.stride + (one.kernel - 1) * one.kernel_dilation + 1)
+        for one, n in zip(shapes, params.output_field, strict=True)
+    ]
+    padded = np.zeros((*a.shape[:2], *(end - first for first, end in reached), a.shape[-1]), np.float32)
+    inside = [(max(0, first), min(end, one.size)) for (first, end), one in zip(reached, shapes, strict=True)]
+    if all(first < end for first, end in inside):
+        there = tuple(slice(b - first, e - first) for (b, e), (first, _) in zip(inside, reached, strict=True))
+        padded[_ALL + there] = a[_ALL + tuple(slice(b, e) for b, e in inside)]
+    steps = padded.strides[2 : 2 + dims]
+    windows = np.lib.stride_tricks.as_strided(
+        padded,
+        (*a.shape[:2], *params.output_field, *params.kernel, params.in_channels),
+        (
+            *padded.strides[:2],
+            *(step * one.stride for step, one in zip(steps, shapes, strict=True)),
+            *(step * one.kernel_dilation for step, one in zip(steps, shapes, strict=True)),
+            padded.strides[-1],
+        ),
+        writeable=False,
+    )
+    width = prod(params.kernel) * params.in_channels
+    product = windows.reshape(params.groups, params.positions, width) @ w.reshape(params.groups, width, -1)
+    return np.asarray(product.reshape(params.groups, params.batch, *params.output_field, params.out_channels))
 
 
 def outputs_of(one: Geometry, kernel: int, outputs: int) -> tuple[slice, slice, int]:
