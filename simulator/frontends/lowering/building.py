@@ -9,6 +9,7 @@ from typing import Any
 
 from simulator.frontends.captured import Place
 from simulator.frontends.lowering.element_types import element_type
+from simulator.frontends.lowering.shards import Execution, Spot
 from simulator.graph.debug_context import DebugInfo, created_at
 from simulator.poplar import DebugContext, Graph, SourceLocation, Tensor, Type
 from simulator.poplar import program as programs
@@ -30,22 +31,55 @@ class Building:
     """Where a rule adds to. `training` is false for inference: dropout is identity there and norms use running
     statistics, whatever the module's own flag says."""
 
-    top: Graph  #: the whole device
-    program: programs.Sequence
+    top: Graph  #: all IPUs of a replica
+    execution: Execution
     training: bool
     precision: Precision
-    seed: Tensor | None = None  #: [2] UNSIGNED_INT, of the random draws of this step
-    ipu: int = 0
+    is_backward: bool = False  #: whether gradients are being built
     place: Place = field(default_factory=Place)
     info: DebugInfo | None = None  #: the record of the operator at hand
     draws: int = 0
 
     def __post_init__(self) -> None:
-        self.graph = self.top  #: the IPU of the operator at hand
+        self._move_to(Spot())
+
+    def _move_to(self, spot: Spot) -> None:
+        self.spot = spot  #: where the operator at hand runs
+        self.graph = self.execution.graph(spot)  #: the IPU of the operator at hand
+        self.program = self.execution.program(spot)
+
+    def leave_operators(self, program: programs.Sequence) -> None:
+        """Build the rest of the step, over all IPUs, into `program`."""
+        self.graph, self.program = self.top, program
 
     @contextmanager
-    def operator(self, name: str, kind: str, place: Place) -> Iterator[None]:
-        """Build one operator: all that is made inside is named after it and bears its source line."""
+    def at_spot(self, spot: Spot) -> Iterator[None]:
+        """Build at a spot."""
+        before = self.spot
+        self._move_to(spot)
+        try:
+            yield
+        finally:
+            self._move_to(before)
+
+    def spot_of(self, place: Place) -> Spot:
+        """Where an operator of this pass runs."""
+        return self.execution.spot(place, self.is_backward)
+
+    @property
+    def seed(self) -> Tensor:
+        """[2] UNSIGNED_INT, of the random draws of this micro-batch, on the IPU of the operator at hand."""
+        return self.execution.seed(self.spot)
+
+    @contextmanager
+    def operator(self, name: str, kind: str, place: Place, spot: Spot | None = None) -> Iterator[None]:
+        """Build one operator: all that is made inside is named after it, bears its source line and lies on its IPU, or
+        at `spot`."""
+        with self.at_spot(self.spot_of(place) if spot is None else spot), self._named(name, kind, place):
+            yield
+
+    @contextmanager
+    def _named(self, name: str, kind: str, place: Place) -> Iterator[None]:
         before = self.place, self.info
         location = SourceLocation(place.file, place.line) if place.file else None
         path = "/".join(part for part in (place.module.replace(".", "/"), kind) if part)
@@ -94,7 +128,7 @@ class Building:
     def product_options(self) -> dict[str, Any]:
         """The options of matMul and convolution for the operator at hand."""
         options: dict[str, Any] = {"partialsType": self.precision.partials}
-        proportion = self.place.annotations.get("available_memory", self.precision.memory_proportion.get(self.ipu))
+        proportion = self.place.annotations.get("available_memory", self.precision.memory_proportion.get(self.spot.ipu))
         if proportion is not None:
             options["availableMemoryProportion"] = proportion
         return options

@@ -15,6 +15,7 @@ from simulator.frontends.captured import Argument, Operator, Value
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.rules import TABLE, Rule
+from simulator.frontends.lowering.shards import Spot
 from simulator.poplar import Tensor
 from simulator.poplibs import popops
 
@@ -28,12 +29,14 @@ class UnknownOperatorError(poplar_error):
 @dataclass
 class Tape:
     """Tensors by the number of their value, and the operators that ran, with the function of each one's gradient.
-    `placed` makes the tensor of a weight or input when its first operator reads it."""
+    `place_value` makes the tensor of a weight or input when its first operator reads it. `homes` are the spots where
+    values are made; a value's gradient is added up there."""
 
     at: Building
     place_value: Callable[[Value, Tensor | None], Tensor | None]
     with_gradient: set[int]
     tensors: dict[int, Tensor] = field(default_factory=dict)
+    homes: dict[int, Spot] = field(default_factory=dict)
     slopes: dict[int, Tensor] = field(default_factory=dict)
     ran: list[tuple[Operator, Backward | None]] = field(default_factory=list)
 
@@ -43,6 +46,7 @@ class Tape:
 
     def backward(self, loss: Value, slope: Tensor) -> None:
         """Gradients of everything the loss depends on, into `slopes`."""
+        self.at.is_backward = True
         self.slopes[loss.number] = slope
         while self.ran:
             operator, backward = self.ran.pop()
@@ -57,8 +61,20 @@ class Tape:
     def tensor(self, value: Value) -> Tensor:
         """The tensor of a value; a weight or input that nothing read so far is spread over the tiles in order."""
         if value.number not in self.tensors:
-            self.tensors[value.number] = self._placed(value, None)
+            home = self.at.execution.source_spot(self.at.spot)
+            with self.at.at_spot(home):
+                self._set(value, self._placed(value, None), home)
         return self.tensors[value.number]
+
+    def _set(self, value: Value, tensor: Tensor, home: Spot | None = None) -> None:
+        """Note the tensor of a value, made where the operator at hand runs or at `home`."""
+        self.tensors[value.number] = tensor
+        self.homes[value.number] = self.at.spot if home is None else home
+
+    def _local(self, value: Value) -> Tensor:
+        """The tensor of a value, or its copy on the IPU of the operator at hand."""
+        tensor = self.tensor(value)
+        return self.at.execution.moved(value.number, tensor, self.homes[value.number], self.at.spot)
 
     def _placed(self, value: Value, layout: Tensor | None) -> Tensor:
         tensor = self.place_value(value, layout)
@@ -69,8 +85,9 @@ class Tape:
         if operator.recorded is not None:
             for piece in operator.recorded.forward:
                 self._build(piece)
-            for result, piece_result in zip(operator.results, operator.recorded.results, strict=True):
-                self.tensors[result.number] = self.tensor(piece_result)
+            with self.at.at_spot(self.at.spot_of(operator.place)):
+                for result, piece_result in zip(operator.results, operator.recorded.results, strict=True):
+                    self._set(result, self._local(piece_result))
             self.ran.append((operator, None))
             return
         self.ran.append((operator, self._build(operator)))
@@ -80,7 +97,7 @@ class Tape:
         with self.at.operator(operator.name, rule.kind, operator.place):
             self._create_operands(operator, rule)
             arguments = {_parameter(name): self._resolved(value) for name, value in operator.arguments.items()}
-            built = rule.build(self.at, **arguments)
+            spot, built = self.at.spot, rule.build(self.at, **arguments)
             backward = None
             if rule.own_backward:
                 built, backward = built
@@ -94,7 +111,7 @@ class Tape:
                 assert tensor.elementType() is element_type(result.dtype), (
                     f"{operator.name}: {tensor.elementType()} for {result}"
                 )
-                self.tensors[result.number] = tensor
+                self._set(result, tensor, spot)
         return backward
 
     def _create_operands(self, operator: Operator, rule: Rule) -> None:
@@ -103,12 +120,14 @@ class Tape:
             value = operator.arguments.get("self" if name == "input" else name)
             if not isinstance(value, Value) or value.number in self.tensors:
                 continue
-            wanted = layout(self.at, **{_parameter(key): one for key, one in operator.arguments.items()})
-            self.tensors[value.number] = self._placed(value, wanted)
+            home = self.at.execution.source_spot(self.at.spot)
+            with self.at.at_spot(home):
+                wanted = layout(self.at, **{_parameter(key): one for key, one in operator.arguments.items()})
+                self._set(value, self._placed(value, wanted), home)
 
     def _resolved(self, argument: Argument) -> Any:
         if isinstance(argument, Value):
-            return self.tensor(argument)
+            return self._local(argument)
         if isinstance(argument, tuple | list):
             return [self._resolved(part) for part in argument]
         return argument
@@ -119,12 +138,17 @@ class Tape:
         with self.at.operator(operator.name, "Grad", operator.place):
             for value, slope in zip(recorded.slopes, slopes, strict=True):
                 if value is not None:
-                    self.tensors[value.number] = slope if slope is not None else self._zeros(value)
+                    self._set(value, slope if slope is not None else self._zeros(value))
         for piece in recorded.backward:
             self._build(piece)
-        for operand, gradient in recorded.gradients:
-            if operand.number in self.with_gradient:
-                self._add(operator, operand, self.tensor(gradient))
+        with self.at.at_spot(self.at.spot_of(operator.place)):
+            gradients = [
+                (operand, self._local(one))
+                for operand, one in recorded.gradients
+                if operand.number in self.with_gradient
+            ]
+        for operand, gradient in gradients:
+            self._add(operator, operand, gradient)
 
     def _apply(self, operator: Operator, backward: Backward, slopes: Sequence[Tensor | None]) -> None:
         wanted = frozenset(
@@ -155,9 +179,11 @@ class Tape:
 
     def _add(self, operator: Operator, value: Value, slope: Tensor) -> None:
         assert tuple(slope.shape()) == value.shape, f"{operator.name}: gradient {slope.shape()} of {value}"
-        before = self.slopes.get(value.number)
+        self.tensor(value)  # an operand that nothing read gets its place
+        before, home = self.slopes.get(value.number), self.at.execution.slope_spot(self.homes[value.number])
+        slope = self.at.execution.moved_slope(slope, self.at.spot_of(operator.place), home)
         if before is not None:
-            with self.at.operator(operator.name, "GradSum", operator.place):
+            with self.at.operator(operator.name, "GradSum", operator.place, home):
                 slope = popops.add(self.at.graph, before, slope, self.at.program, self.at.name("add"))
         self.slopes[value.number] = slope
 

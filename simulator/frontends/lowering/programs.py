@@ -25,6 +25,7 @@ from simulator.frontends.lowering.lowered import (
     Stream,
     StreamPair,
 )
+from simulator.frontends.lowering.shards import Execution, Shards, Spot, ipus_of, placed
 from simulator.poplar import FLOAT, UNSIGNED_INT, Graph, ReplicatedStreamMode, Target, Tensor, replication_factor
 from simulator.poplar import program as programs
 from simulator.poplibs import gcl, popops, poputil
@@ -47,17 +48,17 @@ class ModuleLowering:
     """Builds the graph of one captured program. `update` adds the optimizer's step; without it the program infers."""
 
     def __init__(self, target: Target, program: Program, settings: Settings, update: Update | None = None) -> None:
-        self.captured, self.settings, self.update = program, settings, update
+        self.captured, self.settings, self.update = placed(program), settings, update
         self.graph = Graph(target, replication_factor(settings.replicas))
-        self.body = programs.Sequence(debugContext="program")
-        self.at = Building(self.graph, self.body, update is not None, settings.precision)
+        self.seed = self._seed()
+        self.execution: Execution = Shards(self.graph, ipus_of(program), self.seed, lambda: self.at.draws > 0)
+        self.at = Building(self.graph, self.execution, update is not None, settings.precision)
         self._weights: dict[int, Weight] = {weight.value.number: weight for weight in program.weights}
         self._inputs: dict[int, Input] = {one.value.number: one for one in program.inputs}
         self.tape = Tape(self.at, self._place_value, values_with_gradient(program) if update else set())
 
     def lower(self) -> Lowered:
         """The graph and its programs. Raises UnknownOperatorError."""
-        seed = self._seed()
         self.tape.forward(self.captured.operators)
         for weight in self.captured.weights:
             self.tape.tensor(weight.value)
@@ -67,7 +68,9 @@ class ModuleLowering:
         weights = {weight.name: self.tape.tensor(weight.value) for weight in self.captured.weights}
         from_host, to_host = self._transfers({**weights, **states}, "weightsFromHost", "weightsToHost")
         rates_from_host, _ = self._transfers(rates, "optimizerFromHost", "")
-        seed_from_host, seed_to_host = self._transfers({"randomSeed": seed}, "randomSeedFromHost", "randomSeedToHost")
+        seed_from_host, seed_to_host = self._transfers(
+            {"randomSeed": self.seed}, "randomSeedFromHost", "randomSeedToHost"
+        )
         entries = {
             Entry.WEIGHTS_FROM_HOST: from_host,
             Entry.OPTIMIZER_FROM_HOST: rates_from_host,
@@ -84,7 +87,7 @@ class ModuleLowering:
             {name: _pair(name, tensor) for name, tensor in weights.items()},
             {name: _pair(name, tensor) for name, tensor in states.items()},
             {name: _pair(name, tensor).from_host for name, tensor in rates.items()},
-            _pair("randomSeed", seed),
+            _pair("randomSeed", self.seed),
             dict(updated.first_values),
             tuple(self._observable()),
         )
@@ -99,8 +102,8 @@ class ModuleLowering:
             return None
         name = weight.name if weight is not None else given.name if given is not None else ""
         if layout is None:
-            tensor = self.graph.addVariable(element_type(value.dtype), list(value.shape), name)
-            poputil.mapTensorLinearly(self.graph, tensor)
+            tensor = self.at.graph.addVariable(element_type(value.dtype), list(value.shape), name)
+            poputil.mapTensorLinearly(self.at.graph, tensor)
         else:
             tensor = layout
         return tensor
@@ -109,14 +112,13 @@ class ModuleLowering:
         """The seed of random draws: each micro-batch of each replica has its own."""
         seed = self.graph.addVariable(UNSIGNED_INT, [2], "randomSeed")
         self.graph.setTileMapping(seed, 0)
-        self.at.seed = seed
         return seed
 
     # The step
 
     def _step(self) -> Updated:
-        """The parts of one iteration: `before`, `micro` (forward and backward of one micro-batch), `after`; returns
-        the optimizer's tensors. A sequence is added where it is complete: `add` copies it."""
+        """The parts of one iteration around its micro-batches, `before` and `after`; returns the optimizer's tensors. A
+        sequence is added where it is complete: `add` copies it."""
         updated = Updated()
         self.before = programs.Sequence(debugContext="zeroAccumulators")
         self.after = programs.Sequence(debugContext="update")
@@ -125,16 +127,14 @@ class ModuleLowering:
             weight = next(one for one in self.captured.weights if name in (one.name, *one.aliases))
             new, target = self.tape.tensor(value), self.tape.tensor(weight.value)
             if new is not target:  # a norm that infers leaves its statistics as they are
-                self.body.add(programs.Copy(new, target, False, f"{name}/update"))
-        self._advance_seed()
-        self.micro = programs.Sequence(debugContext="microBatch")
+                self._program_of(value).add(programs.Copy(new, target, False, f"{name}/update"))
+        self.execution.advance_seed()
         if not self.settings.synthetic_data:
             for one in self.captured.inputs:
                 if one.value.elements:
-                    self.micro.add(self._stream_in(one))
-        self.micro.add(self.body)
+                    self._stream_in(one)
         if self.update is not None:
-            self.at.program = self.after
+            self.at.leave_operators(self.after)
             self._reduce(gradients)
             updated = self.update(self.at, gradients)
         return updated
@@ -146,19 +146,32 @@ class ModuleLowering:
         scale = self.settings.loss_scaling
         if self.settings.mean_over_accumulation:
             scale /= self.settings.accumulation
-        self.tape.backward(loss, self.at.constant(loss.dtype, loss.shape, scale, "lossScaling"))
+        home = self.execution.slope_spot(self.tape.homes[loss.number])
+        with self.at.at_spot(home):
+            slope = self.at.constant(loss.dtype, loss.shape, scale, "lossScaling")
+        self.tape.backward(loss, slope)
         gradients = {}
         for weight in self.captured.weights:
-            slope = self.tape.slopes.get(weight.value.number)
-            if not weight.trained or slope is None:
+            if not weight.trained or weight.value.number not in self.tape.slopes:
                 continue
+            slope = self.tape.slopes[weight.value.number]
             if self.settings.accumulation > 1:
-                total = self.graph.clone(self.tape.tensor(weight.value), f"Accl___{weight.name}")
-                popops.zero(self.graph, total, before, f"Accl___{weight.name}/zero")
-                popops.addInPlace(self.graph, total, slope, self.body, f"Accl___{weight.name}/add")
-                slope = total
+                slope = self._accumulated(weight, slope, before)
             gradients[weight.name] = (self.tape.tensor(weight.value), slope)
         return gradients
+
+    def _accumulated(self, weight: Weight, slope: Tensor, before: programs.Sequence) -> Tensor:
+        """The sum of a weight's gradients over the micro-batches of a step."""
+        spot, name = self.execution.slope_spot(self.tape.homes[weight.value.number]), f"Accl___{weight.name}"
+        graph = self.execution.graph(spot)
+        total = graph.clone(self.tape.tensor(weight.value), name)
+        popops.zero(graph, total, before, f"{name}/zero")
+        popops.addInPlace(graph, total, slope, self.execution.program(spot), f"{name}/add")
+        return total
+
+    def _program_of(self, value: Value) -> programs.Sequence:
+        """The program that makes a value."""
+        return self.execution.program(self.tape.homes[value.number])
 
     def _reduce(self, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> None:
         """Add the gradients of all replicas; with the mean they are divided by their number."""
@@ -170,52 +183,41 @@ class ModuleLowering:
             if self.settings.mean_over_replicas:
                 popops.mulInPlace(self.graph, slope, 1.0 / self.settings.replicas, self.at.program, f"{context}/mean")
 
-    def _advance_seed(self) -> None:
-        if self.at.draws:
-            assert self.at.seed is not None
-            step = self.graph.addConstant(UNSIGNED_INT, [], 1, "randomSeed/step")
-            self.graph.setTileMapping(step, 0)
-            popops.addInPlace(self.graph, self.at.seed[0].reshape([1]), step.reshape([1]), self.body, "randomSeed/next")
-
     # Streams
 
     def _input_stream(self, one: Input) -> Stream:
         return Stream(f"h2d_{one.name}", one.value.shape, one.value.dtype)
 
-    def _stream_in(self, one: Input) -> programs.Program:
+    def _stream_in(self, one: Input) -> None:
         tensor = self.tape.tensor(one.value)
         name = self._input_stream(one).handle
         fifo = self.graph.addHostToDeviceFIFO(name, tensor.elementType(), tensor.numElements())
-        return programs.Copy(fifo, tensor, False, name)
+        begin = self.execution.begin(self.tape.homes[one.value.number])
+        begin.add(programs.Copy(fifo, tensor, False, name))
 
     def _main(self) -> tuple[programs.Program, tuple[OutputStream, ...], Mapping[str, OutputStream]]:
         """The program of one run, and the streams that it fills."""
         sent: list[OutputStream] = []
-        names = ("toHost", "toHostEveryN", "toHostFinalCopy", "init")
-        each, period, last, start = (programs.Sequence(debugContext=name) for name in names)
+        names = ("toHostEveryN", "toHostFinalCopy", "init")
+        period, last, start = (programs.Sequence(debugContext=name) for name in names)
         chosen = self.settings
         named = zip(self.captured.output_names, self.captured.outputs, strict=True)
         for name, value in named:
-            how = (each, period, last, start)
-            sent.append(self._send(name, self.tape.tensor(value), value, chosen.outputs, chosen.period, how))
+            tensor = self.tape.tensor(value)
+            how = (self.execution.end(self.tape.homes[value.number]), period, last, start)
+            sent.append(self._send(name, tensor, value, chosen.outputs, chosen.period, how))
         observed = {}
         for one in chosen.observed:
-            tensor, value = self._observed_tensor(one)
-            how = (each, period, last, start)
+            tensor, value, home = self._observed_tensor(one)
+            how = (self.execution.end(home), period, last, start)
             observed[one.handle] = self._send(one.handle, tensor, value, one.outputs, one.period, how)
-        return self._loops(start, each, period, last), tuple(sent), observed
+        return self._loops(start, period, last), tuple(sent), observed
 
-    def _loops(
-        self, start: programs.Sequence, each: programs.Sequence, period: programs.Sequence, last: programs.Sequence
-    ) -> programs.Program:
+    def _loops(self, start: programs.Sequence, period: programs.Sequence, last: programs.Sequence) -> programs.Program:
         """Nest the loops: accumulation inside iterations."""
-        chosen = self.settings
-        micro = programs.Sequence(debugContext="microBatches")
-        micro.add(self.micro)
-        micro.add(each)
         step = programs.Sequence(debugContext="step")
         step.add(self.before)
-        step.add(programs.Repeat(chosen.accumulation, micro, "accumulationLoop") if chosen.accumulation > 1 else micro)
+        step.add(self.execution.step(self.settings.accumulation))
         step.add(self.after)
         main = programs.Sequence(debugContext="outer")
         main.add(start)
@@ -286,14 +288,16 @@ class ModuleLowering:
         names += [f"Gradient___{one.name}" for one in self.captured.weights if one.value.number in self.tape.slopes]
         return names
 
-    def _observed_tensor(self, one: Observed) -> tuple[Tensor, Value]:
+    def _observed_tensor(self, one: Observed) -> tuple[Tensor, Value, Spot]:
+        """A tensor, its value and where it is made."""
         prefix = "Gradient___"
         wanted = one.tensor.removeprefix(prefix)
         for weight in self.captured.weights:
             if wanted in (weight.name, *weight.aliases):
+                tensor, home = self.tape.tensor(weight.value), self.tape.homes[weight.value.number]
                 if one.tensor.startswith(prefix):
-                    return self.tape.slopes[weight.value.number], weight.value
-                return self.tape.tensor(weight.value), weight.value
+                    return self.tape.slopes[weight.value.number], weight.value, self.execution.slope_spot(home)
+                return tensor, weight.value, home
         raise KeyError(one.tensor)
 
 
