@@ -2,6 +2,11 @@
 
 import numpy as np
 import pytest
+
+from simulator.frontends.lowering.lowered import Settings
+from simulator.frontends.lowering.programs import ModuleLowering, sgd_without_state
+from simulator.frontends.lowering.shards import PlacementError
+from simulator.poplar import IPUModel
 from tests.frontends.lowering.written_programs import (
     TILES,
     Blocks,
@@ -12,11 +17,6 @@ from tests.frontends.lowering.written_programs import (
     run,
     tied_network,
 )
-
-from simulator.frontends.lowering.lowered import Settings
-from simulator.frontends.lowering.programs import ModuleLowering, sgd_without_state
-from simulator.frontends.lowering.shards import PlacementError
-from simulator.poplar import IPUModel
 
 STEPS = Settings(iterations=2, accumulation=3)
 TWO: Blocks = ((0, 0), (1, 1), (1, 1))

@@ -79,7 +79,6 @@ class Writer:
             loss=loss,
         )
 
-
     def product(self, a: Value, b: Value) -> Value:
         """a * b, recorded in pieces as the front ends record operators whose rules have no backward."""
 
