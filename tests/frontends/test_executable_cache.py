@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import io
 import os
 import signal
 import subprocess
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from simulator.engine import executable_file
-from simulator.frontends.session.executable_cache import ExecutableCache, Outcome, executable_key
+from simulator.frontends.session.executable_cache import ExecutableCache, Outcome, entry_bytes, executable_key
 from simulator.poplar import FLOAT, DeviceManager, Engine, Graph, Target, TargetType, compileGraph, poplar_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
@@ -203,9 +202,7 @@ def test_who_waits_for_the_lock_loads_what_the_other_stored(cache):
     handle = os.open(cache.folder / f"{KEY}.compile_lock", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(handle, fcntl.LOCK_EX)
     process = start(cache.folder)
-    buffer = io.BytesIO()
-    compiled().serialize(buffer)
-    cache.path(KEY).write_bytes(buffer.getvalue())
+    cache.path(KEY).write_bytes(entry_bytes(compiled(), b""))
     os.close(handle)
     assert lines_of(process) == ["loaded", "loaded"]
 

@@ -12,14 +12,18 @@ from typing import Any
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.capture.modules import CapturedModule, capture
+from simulator.frontends.lowering.interface_text import from_json, to_json
 from simulator.frontends.lowering.lowered import Interface, Settings
-from simulator.frontends.lowering.programs import ModuleLowering, Update
+from simulator.frontends.lowering.optimizers import update_rule
+from simulator.frontends.lowering.programs import ModuleLowering
+from simulator.frontends.optimizer import Optimizer
 from simulator.frontends.poptorch.blocks import capturing
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_weights import plain_tensors
 from simulator.frontends.poptorch.micro_batches import BoundArguments
 from simulator.frontends.poptorch.strategies import ExecutionStrategy
 from simulator.frontends.session.device_program import DeviceProgram
+from simulator.frontends.session.executable_cache import ExecutableCache, executable_key
 from simulator.poplar import Executable, Target, compileGraph
 
 #: what PopART asks of every engine
@@ -34,7 +38,7 @@ class ModelRequest:
     arguments: BoundArguments
     training: bool
     settings: Settings
-    update: Update | None
+    optimizer: Optimizer | None  #: for training
     name: str  #: of the engine: its report's folder
     engine_options: Mapping[str, Any]
     strategy: ExecutionStrategy
@@ -75,24 +79,46 @@ def ipus_of(captured: CapturedModule) -> int:
 
 
 def compile_model(
-    request: ModelRequest, captured: CapturedModule, target: Target, progress: Callable[[int, int], None]
+    request: ModelRequest,
+    captured: CapturedModule,
+    target: Target,
+    progress: Callable[[int, int], None],
+    cache: ExecutableCache | None = None,
 ) -> CompiledModel:
-    """Lower and compile. Raises Error with the sentence of whatever refused; `progress(done, 100)` counts as PopART
-    does."""
+    """Lower and compile, or take the executable from the cache. Raises Error with the sentence of whatever refused;
+    `progress(done, 100)` counts as PopART does."""
     started = time.perf_counter()
     options = {**ENGINE_OPTIONS, **request.engine_options}
-    try:
+    interfaces: list[Interface] = []
+
+    def compile_now() -> Executable:
         progress(6, 100)
-        lowered = ModuleLowering(target, captured.program, request.settings, request.update).lower()
+        update = None if request.optimizer is None else update_rule(request.optimizer)
+        lowered = ModuleLowering(target, captured.program, request.settings, update).lower()
+        interfaces.append(lowered.interface)
         progress(40, 100)
-        executable = compileGraph(
+        return compileGraph(
             lowered.graph,
             list(lowered.programs),
             options,
             lambda done, of: progress(41 + 59 * done // max(1, of), 100),
             request.name,
         )
+
+    try:
+        if cache is None:
+            executable = compile_now()
+            interface = interfaces[0]
+        else:
+            key = executable_key(target, [repr(part) for part in _identity(request, captured, options)])
+            fetched = cache.fetch(key, compile_now, lambda: to_json(interfaces[0]))
+            executable, interface = fetched.executable, from_json(fetched.notes)
     except poplar_error as error:
         raise Error(str(error)) from error
     progress(100, 100)
-    return CompiledModel(captured, executable, lowered.interface, options, time.perf_counter() - started)
+    return CompiledModel(captured, executable, interface, options, time.perf_counter() - started)
+
+
+def _identity(request: ModelRequest, captured: CapturedModule, options: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What an executable depends on besides the target."""
+    return captured.program, request.settings, request.optimizer, sorted(options.items()), request.name

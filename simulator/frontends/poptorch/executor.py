@@ -8,6 +8,7 @@ Weights stay on the device between calls; the module's own tensors fetch them wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ import torch
 
 from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.lowered import Observed, Outputs, Settings
-from simulator.frontends.lowering.optimizers import update_rule
 from simulator.frontends.optimizer import Optimizer, refused_replacements
+from simulator.frontends.poptorch import performance
 from simulator.frontends.poptorch.compiled_model import (
     CompiledModel,
     ModelRequest,
@@ -28,12 +29,14 @@ from simulator.frontends.poptorch.devices import Connection, connection_for, ipu
 from simulator.frontends.poptorch.enums import ConnectionType, OutputMode, ReductionType
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_weights import HostWeights
+from simulator.frontends.poptorch.logging import device_logger, logger
 from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, result_tensor
 from simulator.frontends.poptorch.optimizer_description import AttributeWatch, describe_optimizer
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.profiling import Channel, traced
 from simulator.frontends.poptorch.progress import compilation_progress
 from simulator.frontends.session.device_program import DeviceProgram
+from simulator.frontends.session.executable_cache import ExecutableCache
 
 _OUTPUTS = {
     OutputMode.Final: Outputs.FINAL,
@@ -71,7 +74,9 @@ class PoplarExecutor:
         self._states: Mapping[str, Any] = {}
         self._rates_are_sent = False
         self._cycles = 0
-        self._seed: int | None = options.random_seed if options.exists("random_seed") else None
+        self._seed = int(options.random_seed) if options.exists("random_seed") else int(torch.initial_seed())
+        self.channel = Channel("poptorch.trainingModel" if training else "poptorch.inferenceModel")
+        self._times: performance.RunTimes | None = None
 
     # Running
 
@@ -96,9 +101,14 @@ class PoplarExecutor:
         for name, tensor in zip(self._program.interface.inputs, arguments.tensors(), strict=True):
             buffer = self._program.input(name)
             np.copyto(buffer.reshape(-1), tensor.detach().cpu().contiguous().numpy().reshape(-1), casting="unsafe")
-        before = self._program.engine.getTimeStamp().device_cycles
-        buffers = self._program.run(self._run_name())
-        self._cycles = self._program.engine.getTimeStamp().device_cycles - before
+        before = self._program.engine.getTimeStamp()
+        with self.channel.tracepoint("modelExecution"):
+            buffers = self._program.run(self._run_name())
+        after = self._program.engine.getTimeStamp()
+        self._cycles = after.device_cycles - before.device_cycles
+        self._times = performance.RunTimes(self._program.interface, self._cycles / after.clock_hz)
+        if self._options.log_cycle_count:
+            device_logger.debug("Total number of IPU cycles: %d", self._cycles)
         if self._training or self._compiled.captured.program.updates:
             self._weights.note_trained()
         return self._result(buffers)
@@ -126,22 +136,29 @@ class PoplarExecutor:
             with self.channel.tracepoint("graphPreprocessing"):
                 captured = capture_model(request)
             connection = self._connect(ipus_of(captured))
-            self._compiled = compile_model(request, captured, connection.target, progress)
+            self._compiled = compile_model(request, captured, connection.target, progress, self._cache())
         self._signature = arguments.signature()
         self._weights = HostWeights(self._compiled.captured.data, self._fetch_weights)
 
+    def _cache(self) -> ExecutableCache | None:
+        """The folder of executables that the options name."""
+        if self._options.cache_path is None:
+            return None
+        if self._options.uses_ipu_model:
+            logger.warning("enableExecutableCaching doesn't work with the IPU model")
+            return None
+        return ExecutableCache(Path(self._options.cache_path), ".popef", logger.warning)
+
     def _request(self, arguments: BoundArguments) -> ModelRequest:
-        update = None
         if self._training:
             self._watch.check(self._optimizer)
             self._described = describe_optimizer(self._optimizer, self._user_model.named_parameters())
-            update = update_rule(self._described)
         return ModelRequest(
             self._user_model,
             arguments,
             self._training,
             self._settings(),
-            update,
+            self._described,
             self._run_name(),
             dict(self._options._Popart.engine_options),
             self._options.execution_strategy,
@@ -188,7 +205,8 @@ class PoplarExecutor:
         assert self._weights is not None
         values = self._weights.newest()
         if values is not None:
-            self._program.send_weights({**values, **self._states})
+            with self.channel.tracepoint("copyWeightsToDevice"):
+                self._program.send_weights({**values, **self._states})
             self._weights.note_sent()
         if not self._rates_are_sent and self._described is not None:
             self._program.send_rates(self._described.variables())
@@ -294,8 +312,7 @@ class PoplarExecutor:
             self._rates_are_sent = False
             assert self._weights is not None
             self._weights.note_unsent()
-            if self._seed is not None:
-                self._program.send_seed(self._seed)
+            self._program.send_seed(self._seed)
 
     def _need_program(self) -> DeviceProgram:
         if self._program is None:
@@ -335,6 +352,27 @@ class PoplarExecutor:
         if one is None:
             raise Error(f"No tensor is anchored as {short_name!r}; Options.anchorTensor names one.")
         return torch.from_numpy(program.observed(short_name).copy()).squeeze(0)
+
+    def getPerfCounters(self) -> dict[str, list[list[float]]]:
+        """Seconds of simulated device time at which each tensor of the last run was handed over, by "input",
+        "input_complete", "output" and "output_complete" (performance)."""
+        return performance.NO_COUNTERS if self._times is None else self._times.counters()
+
+    def getLatency(self) -> performance.Latency:
+        """(least, largest, mean) seconds of simulated device time of one step, from its inputs to its outputs."""
+        return performance.NO_LATENCY if self._times is None else self._times.latency()
+
+    def getComputeLatency(self) -> performance.Latency:
+        """The same: transfers are a part of a step's time."""
+        return self.getLatency()
+
+    def getHostIpuLatency(self) -> performance.Latency:
+        """Zeros: transfers from the host are a part of a step's time."""
+        return performance.NO_LATENCY
+
+    def getIpuHostLatency(self) -> performance.Latency:
+        """Zeros: transfers to the host are a part of a step's time."""
+        return performance.NO_LATENCY
 
     def cycleCount(self) -> int:
         """Simulated cycles of the last run. Raises Error without Options.logCycleCount."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from simulator.base.errors import poplar_error
+from simulator.base.errors import file_load_error, poplar_error
 from simulator.base.target import Target
 from simulator.base.version import packageHash, versionString
 from simulator.engine.executable import Executable
@@ -38,6 +38,27 @@ def executable_key(target: Target, parts: Sequence[str | bytes], environment: Ma
     return digest.hexdigest()[:16]
 
 
+#: begins every entry; the length of the notes follows in 8 bytes, then the notes, then the executable
+_MAGIC = b"PVEXE1\r\n"
+
+
+def entry_bytes(executable: Executable, notes: bytes) -> bytes:
+    """An executable with a front end's notes as one file. Raises poplar_error for what cannot be saved."""
+    buffer = io.BytesIO()
+    buffer.write(_MAGIC + len(notes).to_bytes(8, "little") + notes)
+    executable.serialize(buffer)
+    return buffer.getvalue()
+
+
+def read_entry(data: bytes) -> tuple[Executable, bytes]:
+    """What `entry_bytes` wrote. Raises file_load_error for anything else: cut in half, another version, no entry."""
+    begin = len(_MAGIC) + 8
+    length = int.from_bytes(data[len(_MAGIC) : begin], "little")
+    if not data.startswith(_MAGIC) or len(data) < begin + length:
+        raise file_load_error("The file holds no executable of a front end, or a part of one.")
+    return Executable.deserialize(io.BytesIO(data[begin + length :])), data[begin : begin + length]
+
+
 class Outcome(Enum):
     """Where an executable came from."""
 
@@ -49,6 +70,7 @@ class Outcome(Enum):
 @dataclass(frozen=True)
 class CachedExecutable:
     executable: Executable
+    notes: bytes  #: what the front end stored with it
     outcome: Outcome
     path: Path  #: of the entry, whether or not it exists
 
@@ -67,25 +89,29 @@ class ExecutableCache:
     def path(self, key: str) -> Path:
         return self.folder / f"{key}{self.suffix}"
 
-    def fetch(self, key: str, compile_executable: Callable[[], Executable]) -> CachedExecutable:
-        """The executable of a key: from the cache, else compiled and stored. Raises only what `compile_executable`
-        raises: a cache that cannot be read or written costs time, never the program."""
+    def fetch(
+        self, key: str, compile_executable: Callable[[], Executable], notes: Callable[[], bytes] = bytes
+    ) -> CachedExecutable:
+        """The executable of a key: from the cache, else compiled and stored. `notes`, called after a compilation, are
+        stored with it. Raises only what these two raise: a cache that cannot be read or written costs time, never the
+        program."""
         path = self.path(key)
         loaded = self._load(path)
         if loaded is not None:
-            return CachedExecutable(loaded, Outcome.LOADED, path)
+            return CachedExecutable(*loaded, Outcome.LOADED, path)
         with self._compile_lock(key) as locked:
             if not locked:
-                return CachedExecutable(compile_executable(), Outcome.UNCACHED, path)
+                return CachedExecutable(compile_executable(), notes(), Outcome.UNCACHED, path)
             loaded = self._load(path)
             if loaded is not None:
-                return CachedExecutable(loaded, Outcome.LOADED, path)
+                return CachedExecutable(*loaded, Outcome.LOADED, path)
             self._remove_leftovers(key)
             executable = compile_executable()
-            stored = self._store(executable, path)
-            return CachedExecutable(executable, Outcome.STORED if stored else Outcome.UNCACHED, path)
+            noted = notes()
+            stored = self._store(executable, noted, path)
+            return CachedExecutable(executable, noted, Outcome.STORED if stored else Outcome.UNCACHED, path)
 
-    def _load(self, path: Path) -> Executable | None:
+    def _load(self, path: Path) -> tuple[Executable, bytes] | None:
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -94,7 +120,7 @@ class ExecutableCache:
             self._warn_once("read", f"{path} cannot be read ({error.strerror}); the program is compiled again.")
             return None
         try:
-            return Executable.deserialize(io.BytesIO(data))
+            return read_entry(data)
         except poplar_error as error:
             self._warn_once(str(path), f"{path} is not used and replaced: {error}")
             return None
@@ -122,18 +148,17 @@ class ExecutableCache:
         for path in self.folder.glob(f"{key}.*.tmp"):
             path.unlink(missing_ok=True)
 
-    def _store(self, executable: Executable, path: Path) -> bool:
+    def _store(self, executable: Executable, notes: bytes, path: Path) -> bool:
         """Write the entry and say whether it is there."""
-        buffer = io.BytesIO()
         try:
-            executable.serialize(buffer)
+            data = entry_bytes(executable, notes)
         except poplar_error as error:
             self._warn_once("serialize", f"The program is not cached: {error}")
             return False
         temporary = path.with_name(f"{path.name.removesuffix(self.suffix)}.{os.getpid()}.tmp")
         try:
             with temporary.open("wb") as file:
-                file.write(buffer.getbuffer())
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

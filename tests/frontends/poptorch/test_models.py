@@ -213,3 +213,35 @@ class TestRefusals:
 
         with pytest.raises(poptorch.Error, match="depends on the data of a tensor"):
             poptorch.inferenceModel(Branch(), options())(torch.randn(3, 3))
+
+
+def test_the_second_model_takes_the_cached_executable(pair: Any, tmp_path: Any) -> None:
+    net, twin, x, y = pair
+    chosen = options().enableExecutableCaching(str(tmp_path))
+    for model_of in (net, twin):
+        model = poptorch.trainingModel(model_of, chosen, torch.optim.SGD(model_of.parameters(), lr=RATE))
+        for _ in range(2):
+            out, _ = model(x, y)
+        model.destroy()
+    assert [path.suffix for path in tmp_path.iterdir() if path.suffix != ".compile_lock"] == [".popef"]
+    torch.testing.assert_close(net.first.weight.detach(), twin.first.weight.detach())
+    entry = next(path for path in tmp_path.iterdir() if path.suffix == ".popef")
+    entry.write_bytes(entry.read_bytes()[: entry.stat().st_size // 2])
+    again = poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))
+    assert again(x, y)[0].shape == out.shape
+    again.destroy()
+
+
+def test_counters_share_the_cycles_of_a_run(pair: Any) -> None:
+    net, _, x, y = pair
+    model = training(net, deviceIterations=2, outputMode=OutputMode.All, logCycleCount=True)
+    assert model.getPerfCounters()["input"] == [[]]
+    model(x, y)
+    counters, cycles = model.getPerfCounters(), model.cycleCount()
+    assert [len(one) for one in counters["input"]] == [2, 2]
+    assert [len(one) for one in counters["output"]] == [2, 2]
+    clock = model._program.engine.getTimeStamp().clock_hz
+    assert counters["output"][0][-1] == pytest.approx(cycles / clock)
+    assert counters["input"][0] == [0.0, counters["output"][0][0]]
+    assert model.getLatency()[2] == pytest.approx(cycles / clock / 2)
+    model.destroy()
