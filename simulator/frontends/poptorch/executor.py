@@ -75,7 +75,6 @@ class PoplarExecutor:
         self._rates_are_sent = False
         self._cycles = 0
         self._seed = int(options.random_seed) if options.exists("random_seed") else int(torch.initial_seed())
-        self.channel = Channel("poptorch.trainingModel" if training else "poptorch.inferenceModel")
         self._times: performance.RunTimes | None = None
 
     # Running
@@ -102,8 +101,7 @@ class PoplarExecutor:
             buffer = self._program.input(name)
             np.copyto(buffer.reshape(-1), tensor.detach().cpu().contiguous().numpy().reshape(-1), casting="unsafe")
         before = self._program.engine.getTimeStamp()
-        with self.channel.tracepoint("modelExecution"):
-            buffers = self._program.run(self._run_name())
+        buffers = self._program.run(self._run_name())
         after = self._program.engine.getTimeStamp()
         self._cycles = after.device_cycles - before.device_cycles
         self._times = performance.RunTimes(self._program.interface, self._cycles / after.clock_hz)
