@@ -20,10 +20,12 @@ LAYER = "poptorch"
 
 @dataclass
 class Precision:
-    """Types of intermediate results of products, per the front end's options."""
+    """Arithmetic as the front end's options want it."""
 
     partials: str = "float"  #: of matMul and convolution on half operands: "float" or "half"
     memory_proportion: dict[int, float] = field(default_factory=dict)  #: by IPU: of a tile, for products
+    stochastic_rounding: bool = False  #: of halves
+    floating_point_exceptions: bool = False  #: stop where a NaN or an infinity is made
 
 
 @dataclass

@@ -26,7 +26,18 @@ from simulator.frontends.lowering.lowered import (
     StreamPair,
 )
 from simulator.frontends.lowering.shards import Execution, Shards, Spot, ipus_of, placed
-from simulator.poplar import FLOAT, UNSIGNED_INT, Graph, ReplicatedStreamMode, Target, Tensor, replication_factor
+from simulator.poplar import (
+    FLOAT,
+    UNSIGNED_INT,
+    FloatingPointBehaviour,
+    Graph,
+    ReplicatedStreamMode,
+    Target,
+    Tensor,
+    getAndModifyFloatingPointBehaviour,
+    replication_factor,
+    setStochasticRounding,
+)
 from simulator.poplar import program as programs
 from simulator.poplibs import gcl, popops, poputil
 
@@ -213,6 +224,17 @@ class ModuleLowering:
             observed[one.handle] = self._send(one.handle, tensor, value, one.outputs, one.period, how)
         return self._loops(start, period, last), tuple(sent), observed
 
+    def _set_arithmetic(self, main: programs.Sequence) -> None:
+        """Turn on stochastic rounding and exceptions for the run, where the options want them."""
+        chosen = self.settings.precision
+        if chosen.stochastic_rounding:
+            setStochasticRounding(self.graph, main, True, "enableStochasticRounding")
+        if chosen.floating_point_exceptions:
+            invalid = FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=False)
+            nothing = FloatingPointBehaviour(False, False, False, False, False)
+            context = "enableFloatingPointChecks"
+            getAndModifyFloatingPointBehaviour(self.graph, main, nothing, invalid, context)
+
     def _loops(self, start: programs.Sequence, period: programs.Sequence, last: programs.Sequence) -> programs.Program:
         """Nest the loops: accumulation inside iterations."""
         step = programs.Sequence(debugContext="step")
@@ -220,6 +242,7 @@ class ModuleLowering:
         step.add(self.execution.step(self.settings.accumulation))
         step.add(self.after)
         main = programs.Sequence(debugContext="outer")
+        self._set_arithmetic(main)
         main.add(start)
         main.add(self._repeated(step, period))
         main.add(last)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.base.errors import poplar_error
@@ -21,6 +21,7 @@ from simulator.frontends.poptorch.blocks import capturing
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_weights import plain_tensors
 from simulator.frontends.poptorch.micro_batches import BoundArguments
+from simulator.frontends.poptorch.operator_names import name_operators
 from simulator.frontends.poptorch.strategies import ExecutionStrategy
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache, executable_key
@@ -43,6 +44,7 @@ class ModelRequest:
     engine_options: Mapping[str, Any]
     strategy: ExecutionStrategy
     excluded_sources: tuple[str, ...] = ()
+    names_modules: bool = True  #: operators are named after their modules
 
     def micro_batches(self) -> int:
         return self.settings.iterations * self.settings.accumulation * self.settings.replicas
@@ -68,7 +70,8 @@ def capture_model(request: ModelRequest) -> CapturedModule:
     positional, named = request.arguments.micro_batch(request.micro_batches())
     try:
         with plain_tensors(request.module), capturing(request.strategy):
-            return capture(request.module, positional, named, request.training, request.excluded_sources)
+            captured = capture(request.module, positional, named, request.training, request.excluded_sources)
+        return replace(captured, program=name_operators(captured.program, request.names_modules))
     except poplar_error as error:
         raise Error(str(error)) from error
 

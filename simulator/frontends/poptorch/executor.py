@@ -161,13 +161,19 @@ class PoplarExecutor:
             dict(self._options._Popart.engine_options),
             self._options.execution_strategy,
             tuple(self._options.source_location_excludes),
+            self._options.module_namescope_enabled,
         )
 
     def _settings(self) -> Settings:
         options = self._options
         default = OutputMode.Final if self._training else OutputMode.All
         mode = default if options.output_mode is OutputMode.Default else options.output_mode
-        partials = "half" if options.Precision.partials_type == "float16" else "float"
+        precision = Precision(
+            "half" if options.Precision.partials_type == "float16" else "float",
+            dict(options.available_memory_proportion),
+            options.Precision.stochastic_rounding,
+            options.Precision.floating_point_exceptions,
+        )
         means = options.Training.accumulation_and_replication_reduction_type is ReductionType.Mean
         return Settings(
             iterations=options.device_iterations,
@@ -178,7 +184,7 @@ class PoplarExecutor:
             loss_scaling=self._described.loss_scaling.value if self._described is not None else 1.0,
             mean_over_accumulation=means,
             mean_over_replicas=means,
-            precision=Precision(partials, dict(options.available_memory_proportion)),
+            precision=precision,
             observed=tuple(
                 Observed(name, one.long_name, _OUTPUTS[one.output_mode or mode], one.output_return_period)
                 for name, one in options.anchored_tensors.items()

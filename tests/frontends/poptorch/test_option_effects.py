@@ -108,6 +108,67 @@ def test_the_bar_is_shown_unless_it_is_turned_off(capsys):
     assert capsys.readouterr().err == ""
 
 
+class Tenth(torch.nn.Module):
+    """Half sums that fall between two halves."""
+
+    def forward(self, x):
+        return x + 0.0001
+
+
+def test_stochastic_rounding_rounds_up_and_down():
+    ones = torch.ones(4000, dtype=torch.float16)
+    results = {}
+    for enabled in (False, True):
+        options = quiet()
+        options.Precision.enableStochasticRounding(enabled)
+        model = poptorch.inferenceModel(Tenth(), options)
+        results[enabled] = model(ones)
+        model.destroy()
+    assert set(results[False].tolist()) == {1.0}
+    # 0.0001 is about a tenth of the distance to the next half, 2**-10.
+    raised = (results[True] > 1).float().mean().item()
+    assert 0.05 < raised < 0.16
+
+
+def test_floating_point_exceptions_stop_the_program():
+    class Divides(torch.nn.Module):
+        def forward(self, x):
+            return 1 / x
+
+    options = quiet()
+    options.Precision.enableFloatingPointExceptions(True)
+    model = poptorch.inferenceModel(Divides(), options)
+    with pytest.raises(Exception, match=r"(?i)floating|division"):
+        model(torch.zeros(4))
+    model.destroy()
+    assert torch.isinf(poptorch.inferenceModel(Divides(), quiet())(torch.zeros(4))).all()
+
+
+def operations(tmp_path, module, options, name):
+    """Names of the steps of a report."""
+    model = poptorch.inferenceModel(module, options.enableProfiling(tmp_path).modelName(name))
+    model(torch.ones(2, 4))
+    model.destroy()
+    report = pva.openReport(str(tmp_path / name / "profile.pop"))
+    return "\n".join(step.program.name for step in report.execution.steps)
+
+
+def test_operators_are_named_after_modules_and_scopes(tmp_path):
+    class Scoped(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 3)
+
+        def forward(self, x):
+            with poptorch.NameScope("outer"), poptorch.NameScope("inner"):
+                return torch.relu(self.layer(x))
+
+    assert "outer/inner/layer/" in operations(tmp_path, Scoped(), quiet(), "named")
+    plain = operations(tmp_path, Scoped(), quiet().disableModuleNamescope(), "plain")
+    assert "outer/inner/" in plain
+    assert "layer/" not in plain
+
+
 PROGRAM = """
 import torch
 from simulator.frontends import poptorch
