@@ -12,6 +12,7 @@ from simulator.arrays import AnyArray
 from simulator.poplibs.poplin.convolutions.sliding_shares import Geometry, geometry
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.poplibs.poplin.products.blocked import multiply
 from simulator.poplibs.poplin.products.kernel import store_product
 from simulator.poplibs.popops.operators import wide
 from simulator.runtime.values.kernels import register
@@ -71,12 +72,12 @@ def convolve(acts: AnyArray, weights: AnyArray, params: CanonicalConvParams) -> 
         free, read = tuple(m[0] for m in met), tuple(m[1] for m in met)
         picked = a[_ALL + read]
         if by_kernel:
-            flat = picked.reshape(params.groups, -1, params.in_channels) @ w[_ALL[:1] + place]
+            flat = multiply(picked.reshape(params.groups, -1, params.in_channels), w[_ALL[:1] + place])
             out[_ALL + free] += flat.reshape(*picked.shape[:-1], params.out_channels)
         else:
             width = prod(picked.shape[2:])
             right = w[_ALL[:1] + free].reshape(params.groups, width, params.out_channels)
-            out[_ALL + place] += picked.reshape(params.groups, params.batch, width) @ right
+            out[_ALL + place] += multiply(picked.reshape(params.groups, params.batch, width), right)
     return out
 
 
@@ -105,8 +106,10 @@ def _convolve_windows(a: AnyArray, w: AnyArray, params: CanonicalConvParams, sha
         writeable=False,
     )
     width = prod(params.kernel) * params.in_channels
-    product = windows.reshape(params.groups, params.positions, width) @ w.reshape(params.groups, width, -1)
-    return np.asarray(product.reshape(params.groups, params.batch, *params.output_field, params.out_channels))
+    product = multiply(
+        windows.reshape(params.groups, params.positions, width), w.reshape(params.groups, width, params.out_channels)
+    )
+    return product.reshape(params.groups, params.batch, *params.output_field, params.out_channels)
 
 
 def outputs_of(one: Geometry, kernel: int, outputs: int) -> tuple[slice, slice, int]:

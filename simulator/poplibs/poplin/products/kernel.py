@@ -10,6 +10,7 @@ import numpy as np
 from simulator.arrays import AnyArray
 from simulator.codelets.run import store
 from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.poplibs.poplin.products.blocked import multiply
 from simulator.poplibs.popops.operators import wide
 from simulator.runtime.values.kernels import register
 
@@ -70,9 +71,9 @@ def store_product(out: AnyArray, product: AnyArray, units: int, side: int) -> No
 def _in_shares(left: AnyArray, right: AnyArray, cuts: list[int], rounded: bool) -> AnyArray:
     """left @ right. With `rounded`, the sum of the partial products between the cuts, each rounded to half."""
     if not rounded:
-        return np.asarray(left @ right)
+        return multiply(left, right)
     bounds = [0, *cuts, left.shape[2]]
-    parts = (left[:, :, b:e] @ right[:, b:e] for b, e in pairwise(bounds))
+    parts = (multiply(left[:, :, b:e], right[:, b:e]) for b, e in pairwise(bounds))
     return np.asarray(sum(p.astype(np.float16).astype(np.float32) for p in parts))
 
 

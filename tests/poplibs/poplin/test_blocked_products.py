@@ -1,0 +1,60 @@
+"""Products in blocks: the same values, and no block that would wake BLAS's threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.poplibs.poplin.products import blocked
+
+LIMIT = 2**18
+
+
+def close(found: Any, left: Any, right: Any) -> None:
+    exact = left.astype(np.float64) @ right.astype(np.float64)
+    assert found.shape == exact.shape
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-4 * np.sqrt(left.shape[-1]))
+
+
+def matrices(m: int, k: int, n: int, stack: tuple[int, ...] = (), seed: int = 1) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    left, right = rng.normal(size=(*stack, m, k)), rng.normal(size=(*stack, k, n))
+    return left.astype(np.float32), right.astype(np.float32)
+
+
+@settings(max_examples=40, deadline=None)
+@given(*[st.integers(0, 150)] * 3, st.sampled_from([(), (1,), (3,)]), st.booleans(), st.booleans())
+def test_any_product(m: int, k: int, n: int, stack: tuple[int, ...], turned: bool, other_turned: bool) -> None:
+    left, right = matrices(m, k, n, stack)
+    if turned:
+        left = np.ascontiguousarray(left.swapaxes(-1, -2)).swapaxes(-1, -2)
+    if other_turned:
+        right = np.ascontiguousarray(right.swapaxes(-1, -2)).swapaxes(-1, -2)
+    close(blocked.multiply(left, right), left, right)
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n"),
+    [(8, 128, 512), (968, 32, 64), (1, 2048, 2048), (3000, 700, 1), (7, 300000, 2), (224, 128, 512), (64, 512, 512)],
+)
+def test_no_block_wakes_threads(m: int, k: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    whole = np.matmul
+
+    def watched(left: Any, right: Any, out: Any = None) -> Any:
+        sizes.append(left.shape[-2] * left.shape[-1] * right.shape[-1])
+        return whole(left, right, out=out)
+
+    left, right = matrices(m, k, n)
+    monkeypatch.setattr(blocked.np, "matmul", watched)
+    found = blocked.multiply(left, right)
+    monkeypatch.undo()
+    close(found, left, right)
+    assert sum(sizes) == m * k * n
+    assert max(sizes) <= max(LIMIT, k)
+    assert len(sizes) <= 8 * m * k * n / LIMIT + 1  # blocks are not much smaller than they may be
