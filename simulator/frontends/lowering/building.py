@@ -41,6 +41,7 @@ class Building:
     place: Place = field(default_factory=Place)
     info: DebugInfo | None = None  #: the record of the operator at hand
     draws: int = 0
+    fills: dict[tuple[int, Type, float], Tensor] = field(default_factory=dict)  #: constants that operators share
 
     def __post_init__(self) -> None:
         self._move_to(Spot())

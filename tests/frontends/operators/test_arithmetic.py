@@ -176,7 +176,8 @@ def test_comparisons_and_logic() -> None:
     check_operator(
         lambda a, b, n: (
             a < b, a <= 0, a > b, a >= n, a == a, a != b, n == 2, n > 1.5,
-            (a < 0) & (b < 3), (a < 0) | (b < 3), (a < 0) ^ (b < 3), ~(a < 0), n & 3, n | 4, n ^ 5, ~n,
+            (a < 0) & (b < 3), (a < 0) | (b < 3), (a < 0) ^ (b < 3), ~(a < 0), n & 3, n | 4, n ^ 5, ~n, n << 3,
+            -n >> n, torch.bitwise_left_shift(1, n), n >> 1,
             torch.logical_and(a, n), torch.logical_or(a, n), torch.logical_xor(a, n), torch.logical_not(n),
         ),
         A,
@@ -231,7 +232,13 @@ def test_fixed_values() -> None:
         A,
     )
     check_operator(
-        lambda a: (torch.arange(2, 9, 3) + a, torch.arange(0.5, 2, 0.25), torch.linspace(0, 1, 4), torch.eye(2, 3)),
+        lambda a: (
+            torch.arange(2, 9, 3) + a,
+            torch.arange(0.5, 2, 0.25),
+            torch.arange(-7.9, -4.0, dtype=torch.int64),
+            torch.linspace(0, 1, 4),
+            torch.eye(2, 3),
+        ),
         torch.tensor(1),
         training=False,
     )

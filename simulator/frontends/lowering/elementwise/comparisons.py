@@ -89,6 +89,19 @@ def masked_fill(at: Building, input: Tensor, mask: Tensor, value: Operand) -> Te
     return mapped(at, e.Select, value, input, name="where", type=input.elementType(), flags=(mask,))
 
 
+def _register_shift(name: str, short: str, call: str, make: Any) -> None:
+    ends = "Tensor", "Tensor_Scalar", "Scalar_Tensor"
+    names = [f"aten.{name}.{end}" for end in ends] + [f"aten.{short}.Tensor", f"aten.{short}.Scalar"]
+
+    @lowers(*names, kind="BitShift", call=call)
+    def build(at: Building, input: Operand, other: Operand) -> Tensor:
+        return mapped(at, make, input, other, name=name)
+
+
+_register_shift("bitwise_left_shift", "__lshift__", "popops.shiftLeft", e.Shl)
+_register_shift("bitwise_right_shift", "__rshift__", "popops.shiftRightSignExtend", e.ShrSE)
+
+
 @lowers("aten.tril.default", kind="Trilu", call="popops.select")
 def tril(at: Building, input: Tensor, diagonal: int = 0) -> Tensor:
     return _inside(at, input, _triangle(input, diagonal))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from simulator.frontends.lowering.building import Building
-from simulator.frontends.lowering.element_types import common_type, element_type
+from simulator.frontends.lowering.element_types import common_type, element_type, is_floating
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, Type
 from simulator.poplibs.memory_order import broadcast_to
@@ -24,10 +25,14 @@ def _type(dtype: str | None, like: Tensor | None, *numbers: float) -> Type:
 
 
 def filled(at: Building, type_: Type, shape: Sequence[int], value: float, name: str) -> Tensor:
-    """A constant with one value: one element, read by all."""
-    one = at.graph.addConstant(type_, [], value, at.name(name))
-    at.graph.setTileMapping(one, 0)
-    return broadcast_to(one, tuple(shape))
+    """Elements of one value, part of a constant that operators of an IPU share. One element read by all would save its
+    memory, but costs each reading tile a copy of four words for each element."""
+    count = prod(shape)
+    key = at.spot.ipu, type_, value
+    shared = at.fills.get(key)
+    if shared is None or shared.numElements() < count:
+        shared = at.fills[key] = at.constant(type_, [count], value, name)
+    return shared.slice(0, count, 0).reshape(list(shape))
 
 
 @lowers("aten.full.default", kind="Constant", call=_CONSTANT)
@@ -88,6 +93,8 @@ def new_empty(at: Building, input: Tensor, size: Sequence[int], dtype: str | Non
 @lowers("aten.arange.default", "aten.arange.start", "aten.arange.start_step", kind="Range", call=_CONSTANT)
 def arange(at: Building, end: float, start: float = 0, step: float = 1, dtype: str | None = None) -> Tensor:
     type_ = _type(dtype, None, start, end, step)
+    if not is_floating(type_):
+        start, end, step = int(start), int(end), int(step)
     count = max(0, int(np.ceil((end - start) / step)))
     values = start + np.arange(count) * step
     return at.constant(type_, [count], values.astype(type_.dtype), "range")
