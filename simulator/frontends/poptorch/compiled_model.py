@@ -45,9 +45,11 @@ class ModelRequest:
     strategy: ExecutionStrategy
     excluded_sources: tuple[str, ...] = ()
     names_modules: bool = True  #: operators are named after their modules
+    input_groups: int | None = None  #: groups of replicas that get different inputs; None: each replica
 
     def micro_batches(self) -> int:
-        return self.settings.iterations * self.settings.accumulation * self.settings.replicas
+        groups = self.settings.replicas if self.input_groups is None else self.input_groups
+        return self.settings.iterations * self.settings.accumulation * groups
 
 
 @dataclass

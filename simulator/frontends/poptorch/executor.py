@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
+from simulator.base.errors import poplar_error
 from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.lowered import Observed, Outputs, Settings
 from simulator.frontends.optimizer import Optimizer, refused_replacements
@@ -35,6 +35,7 @@ from simulator.frontends.poptorch.optimizer_description import AttributeWatch, d
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.profiling import Channel, traced
 from simulator.frontends.poptorch.progress import compilation_progress
+from simulator.frontends.poptorch.replica_groups import input_groups, spread_over_replicas
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache
 
@@ -60,6 +61,7 @@ class PoplarExecutor:
     ) -> None:
         self._user_model = model
         self._options = options
+        self._input_groups = input_groups(options)
         self._training = training
         self._unwrap = unwrap  #: forgets that the module is being trained
         self.channel = Channel(f"poptorch.{'trainingModel' if training else 'inferenceModel'}")  #: of the host trace
@@ -90,7 +92,10 @@ class PoplarExecutor:
         self._compile(arguments)
         self._attach()
         with self.channel.tracepoint("modelExecution"):
-            return self._run(arguments)
+            try:
+                return self._run(arguments)
+            except poplar_error as error:
+                raise Error(str(error)) from error
 
     def _run(self, arguments: BoundArguments) -> Any:
         assert self._program is not None
@@ -98,8 +103,8 @@ class PoplarExecutor:
         assert self._weights is not None
         self._send_what_changed()
         for name, tensor in zip(self._program.interface.inputs, arguments.tensors(), strict=True):
-            buffer = self._program.input(name)
-            np.copyto(buffer.reshape(-1), tensor.detach().cpu().contiguous().numpy().reshape(-1), casting="unsafe")
+            values = tensor.detach().cpu().contiguous().numpy()
+            spread_over_replicas(values, self._program.input(name), self._input_groups)
         before = self._program.engine.getTimeStamp()
         buffers = self._program.run(self._run_name())
         after = self._program.engine.getTimeStamp()
@@ -162,6 +167,7 @@ class PoplarExecutor:
             self._options.execution_strategy,
             tuple(self._options.source_location_excludes),
             self._options.module_namescope_enabled,
+            max(self._input_groups) + 1,
         )
 
     def _settings(self) -> Settings:
@@ -236,6 +242,16 @@ class PoplarExecutor:
         values = {name: tensor.detach().numpy() for name, tensor in self._weights.tensors.items()}
         self._program.send_weights(values)
         self._weights.note_sent()
+
+    def copyNamedBuffersToDevice(self) -> None:
+        """Send what the host wrote to the buffers that Options.updatableNamedBuffers names; a call of the model does so
+        too. Raises Error before the first run, and for a name that the module has no tensor of."""
+        self._need_program()
+        assert self._weights is not None
+        for name in self._options.updatable_named_buffers:
+            if name not in self._weights.tensors:
+                raise Error(f"Options.updatableNamedBuffers names {name!r}, which the module does not have.")
+        self._send_what_changed()
 
     @traced
     def setOptimizer(self, optimizer: Any) -> None:

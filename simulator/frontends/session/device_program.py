@@ -61,7 +61,7 @@ class DeviceProgram:
         """Values of all weights and optimizer states, of the first replica; valid until the next call."""
         self.engine.run(Entry.WEIGHTS_TO_HOST, "weightsToHost")
         names = [*self.interface.weights, *self.interface.states]
-        return {name: self._fetched[name][0] for name in names}
+        return {name: self._fetched[name][0, ...] for name in names}
 
     def send_rates(self, values: Mapping[str, float]) -> None:
         """Send the optimizer's variable values."""

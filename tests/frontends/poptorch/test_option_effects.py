@@ -115,6 +115,214 @@ class Tenth(torch.nn.Module):
         return x + 0.0001
 
 
+@pytest.mark.parametrize(
+    ("kind", "order"),
+    [(poptorch.CommGroupType.Consecutive, [0, 0, 1, 1]), (poptorch.CommGroupType.Orthogonal, [0, 1, 0, 1])],
+)
+def test_replicas_of_a_group_get_the_same_inputs(kind, order):
+    options = quiet().replicationFactor(4).inputReplicaGrouping(2, kind).deviceIterations(2)
+    model = poptorch.inferenceModel(torch.nn.Identity(), options)
+    rows = torch.arange(8.0).reshape(4, 2)
+    result = model(rows)
+    model.destroy()
+    expected = torch.cat([rows[:2][order], rows[2:][order]])
+    assert torch.equal(result, expected)
+
+
+def test_groups_must_divide_the_replicas():
+    with pytest.raises(ValueError, match="size 3 does not divide the replication factor 4"):
+        poptorch.inferenceModel(Net(), quiet().replicationFactor(4).inputReplicaGrouping(3))
+
+
+@pytest.mark.parametrize("reduction", [poptorch.ReductionType.Mean, poptorch.ReductionType.Sum])
+def test_gradients_of_replicas_and_micro_batches_are_reduced(reduction):
+    def options():
+        made = quiet().replicationFactor(2)
+        made.Training.gradientAccumulation(3).accumulationAndReplicationReductionType(reduction)
+        return made.setExecutionStrategy(poptorch.ShardedExecution(["front", "back"]))
+
+    torch.manual_seed(3)
+    x, y = torch.randn(12, 4), torch.randn(12, 2)
+    net, twin = Net(), Net()
+    model = poptorch.trainingModel(net, options(), torch.optim.SGD(net.parameters(), lr=0.1))
+    model(x, y)
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.1)
+    losses = [twin(a, b)[1] for a, b in zip(x.chunk(6), y.chunk(6), strict=True)]
+    total = sum(losses) / (6 if reduction == poptorch.ReductionType.Mean else 1)
+    total.backward()
+    optimizer.step()
+    assert torch.allclose(net.first.weight, twin.first.weight, rtol=1e-4, atol=1e-6)
+    model.destroy()
+
+
+def test_an_anchored_tensor_comes_back():
+    options = quiet().deviceIterations(2).anchorTensor("hidden", "first.weight", poptorch.OutputMode.All)
+    net = Net()
+    model = poptorch.inferenceModel(net, options.setExecutionStrategy(poptorch.ShardedExecution(["front", "back"])))
+    model(torch.ones(2, 4))
+    assert "first.weight" in model.getTensorNames()
+    weights = model.getAnchoredTensor("hidden")
+    assert torch.equal(weights.reshape(-1, 6, 4)[0], net.first.weight)
+    model.destroy()
+
+
+def cycles(options):
+    model = poptorch.inferenceModel(torch.nn.Linear(64, 64), options.logCycleCount(True))
+    model(torch.ones(4, 64))
+    count = model.cycleCount()
+    model.destroy()
+    return count
+
+
+def test_cycles_are_counted_and_logged(capsys):
+    poptorch.setLogLevel("DEBUG")
+    try:
+        count = cycles(quiet())
+    finally:
+        poptorch.setLogLevel("WARN")
+    assert count > 0
+    assert f"[poptorch:cpp] [debug] Total number of IPU cycles: {count}" in capsys.readouterr().err
+    model = poptorch.inferenceModel(torch.nn.Identity(), quiet())
+    model(torch.ones(1))
+    with pytest.raises(poptorch.Error, match="Cycle count logging is disabled"):
+        model.cycleCount()
+    model.destroy()
+
+
+def test_synthetic_data_leaves_out_transfers():
+    assert cycles(quiet().enableSyntheticData(True)) < cycles(quiet())
+
+
+def test_partials_may_be_halves():
+    def product(dtype):
+        options = quiet()
+        options.Precision.setPartialsType(dtype)
+        torch.manual_seed(1)
+        layer = torch.nn.Linear(512, 64, bias=False).half()
+        model = poptorch.inferenceModel(layer, options)
+        x = torch.randn(16, 512, dtype=torch.float16)
+        error = (model(x).double() - x.double() @ layer.weight.double().T).abs().max()
+        model.destroy()
+        return error.item()
+
+    in_half, in_float = product(torch.half), product(torch.float)
+    assert in_float < in_half < 50 * in_float
+
+
+def test_the_engine_takes_options(tmp_path):
+    options = quiet()
+    options._Popart.setEngineOptions({"autoReport.all": "true", "autoReport.directory": str(tmp_path)})
+    inferred(options.setExecutionStrategy(poptorch.ShardedExecution(["front", "back"])))
+    assert (tmp_path / "inference" / "profile.pop").exists()
+
+
+def test_a_seed_repeats_random_draws():
+    def drawn(seed):
+        model = poptorch.trainingModel(Drops(), quiet().randomSeed(seed).outputMode(poptorch.OutputMode.All))
+        values = model(torch.ones(1000))[0]
+        model.destroy()
+        return values
+
+    class Drops(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(()))
+
+        def forward(self, x):
+            kept = torch.nn.functional.dropout(x * self.scale, 0.5, self.training)
+            return kept, poptorch.identity_loss(kept, "mean")
+
+    assert torch.equal(drawn(1), drawn(1))
+    assert not torch.equal(drawn(1), drawn(2))
+
+
+def test_buffers_that_the_host_writes_reach_the_device():
+    class Buffered(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("offset", torch.zeros(2))
+
+        def forward(self, x):
+            return x + self.offset
+
+    net = Buffered()
+    model = poptorch.inferenceModel(net, quiet().updatableNamedBuffers(["offset"]))
+    assert model(torch.zeros(2)).tolist() == [0, 0]
+    net.offset.copy_(torch.tensor([1.0, 2.0]))
+    model.copyNamedBuffersToDevice()
+    assert model(torch.zeros(2)).tolist() == [1, 2]
+    model.destroy()
+    wrong = poptorch.inferenceModel(Buffered(), quiet().updatableNamedBuffers(["absent"]))
+    wrong(torch.zeros(2))
+    with pytest.raises(poptorch.Error, match="names 'absent', which the module does not have"):
+        wrong.copyNamedBuffersToDevice()
+    wrong.destroy()
+
+
+def test_an_offline_target_compiles_and_does_not_run():
+    model = poptorch.inferenceModel(torch.nn.Identity(), quiet().useOfflineIpuTarget(1))
+    model.compile(torch.ones(2))
+    assert model.isCompiled()
+    assert not model.isAttachedToDevice()
+    with pytest.raises(Exception, match="Trying to run a model on an offline device"):
+        model(torch.ones(2))
+    model.destroy()
+
+
+def test_a_device_is_attached_when_the_connection_says():
+    def attached(kind):
+        model = poptorch.inferenceModel(torch.nn.Identity(), quiet().connectionType(kind))
+        model.compile(torch.ones(2))
+        before = model.isAttachedToDevice()
+        model(torch.ones(2))
+        after = model.isAttachedToDevice()
+        model.destroy()
+        return before, after
+
+    assert attached(poptorch.ConnectionType.Always) == (True, True)
+    assert attached(poptorch.ConnectionType.OnDemand) == (False, True)
+
+
+def test_one_device_is_taken_by_its_id():
+    model = poptorch.inferenceModel(torch.nn.Identity(), quiet().useIpuId(3))
+    model(torch.ones(2))
+    assert poptorch_device(model).getId() == 3
+    model.destroy()
+
+
+def test_the_ipu_model_in_place_of_hardware(monkeypatch):
+    for name, value, tiles in (("POPTORCH_IPU_MODEL", "1", 1472), ("POPTORCH_SMALL_IPU_MODEL", "1", 4)):
+        with monkeypatch.context() as patched:
+            patched.setenv(name, value)
+            model = poptorch.inferenceModel(torch.nn.Identity(), quiet())
+            model(torch.ones(2))
+            target = poptorch_device(model).getTarget()
+            model.destroy()
+        assert (target.getTargetType().name, target.getNumTiles()) == ("IPU_MODEL", tiles)
+
+
+def test_memory_proportions_reach_the_planner():
+    counts = {share: cycles_of_product(share) for share in (0.02, 0.9)}
+    assert counts[0.02] > counts[0.9]
+
+
+def cycles_of_product(share):
+    options = quiet().setAvailableMemoryProportion({"IPU0": share}).logCycleCount(True)
+    model = poptorch.inferenceModel(torch.nn.Linear(2048, 2048), options)
+    model(torch.ones(256, 2048))
+    count = model.cycleCount()
+    model.destroy()
+    return count
+
+
+def test_excluded_files_are_not_the_users(tmp_path):
+    model = poptorch.inferenceModel(Net(), quiet().appendToLocationExcludes("test_option_effects"))
+    model.compile(torch.ones(2, 4))
+    files = {one.place.file for one in model._compiled.captured.program.operators}
+    assert not any("test_option_effects" in file for file in files)
+    model.destroy()
+
+
 def test_stochastic_rounding_rounds_up_and_down():
     ones = torch.ones(4000, dtype=torch.float16)
     results = {}
