@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.captured import Argument, Operator, Value
+from simulator.frontends.captured import Argument, Operator, Place, Value
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.rules import TABLE, Rule
@@ -23,7 +23,7 @@ Backward = Callable[[Building, Sequence[Tensor | None], frozenset[str]], Mapping
 
 
 class UnknownOperatorError(poplar_error):
-    """The program calls an operator that has no rule."""
+    """The program calls an operator that has no rule, or uses a result that its rule does not compute."""
 
 
 @dataclass
@@ -39,6 +39,7 @@ class Tape:
     homes: dict[int, Spot] = field(default_factory=dict)
     slopes: dict[int, Tensor] = field(default_factory=dict)
     ran: list[tuple[Operator, Backward | None]] = field(default_factory=list)
+    missing: dict[int, tuple[Operator, int]] = field(default_factory=dict)  #: results that a rule does not compute
 
     def forward(self, operators: Iterable[Operator]) -> None:
         for operator in operators:
@@ -78,7 +79,12 @@ class Tape:
 
     def _placed(self, value: Value, layout: Tensor | None) -> Tensor:
         tensor = self.place_value(value, layout)
-        assert tensor is not None, f"nothing computes {value}"
+        if tensor is None:
+            operator, number = self.missing[value.number]
+            raise UnknownOperatorError(
+                f"The operator {operator.name} of {_where(operator.place)} gives no result {number} on the IPU; leave "
+                "that result unused."
+            )
         return tensor
 
     def _run(self, operator: Operator) -> None:
@@ -103,11 +109,13 @@ class Tape:
                 built, backward = built
         results = built if isinstance(built, tuple) else (built,)
         assert len(results) == len(operator.results), f"{operator.name} gave {len(results)} results"
-        for result, tensor in zip(operator.results, results, strict=True):
+        for number, (result, tensor) in enumerate(zip(operator.results, results, strict=True)):
             assert tensor is None or tuple(tensor.shape()) == result.shape, (
                 f"{operator.name}: {tensor.shape()} for {result}"
             )
-            if tensor is not None:
+            if tensor is None:
+                self.missing[result.number] = operator, number
+            else:
                 assert tensor.elementType() is element_type(result.dtype), (
                     f"{operator.name}: {tensor.elementType()} for {result}"
                 )
@@ -194,14 +202,16 @@ class Tape:
 def rule_of(operator: Operator) -> Rule:
     """The rule of an operator. Raises UnknownOperatorError, naming operator, module, file and line."""
     if operator.name not in TABLE:
-        place = operator.place
-        module = f"module '{place.module}'" if place.module else "the outermost module"
-        where = f" ({place.file}:{place.line})" if place.file else ""
         raise UnknownOperatorError(
-            f"The operator {operator.name} of {module}{where} cannot be lowered to the IPU; docs/poptorch.md lists the "
-            "operators that can."
+            f"The operator {operator.name} of {_where(operator.place)} cannot be lowered to the IPU; docs/poptorch.md "
+            "lists the operators that can."
         )
     return TABLE[operator.name]
+
+
+def _where(place: Place) -> str:
+    module = f"module '{place.module}'" if place.module else "the outermost module"
+    return f"{module} ({place.file}:{place.line})" if place.file else module
 
 
 def _parameter(name: str) -> str:

@@ -101,6 +101,11 @@ def cross_entropy_loss(
 ) -> Any:
     rows = _rows(input)
     logs = popnn.logSoftmax(at.graph, rows, at.program, at.name("LogSoftmax"))
+    has_shares = target.elementType() == input.elementType()
+    if has_shares or label_smoothing:
+        classes = None if has_shares else _encode(at, target, logs, weight, ignore_index)
+        shares = _rows(target) if classes is None else classes.encoded
+        return _cross_entropy_of_shares(at, input, logs, shares, classes, weight, reduction, label_smoothing, target)
     classes = _encode(at, target, logs, weight, ignore_index)
     out, count = _likelihood(at, logs, classes, reduction)
 
@@ -116,6 +121,72 @@ def cross_entropy_loss(
         return {"input": _from_rows(back, input)}
 
     return _shaped(out, target, reduction), backward
+
+
+def _cross_entropy_of_shares(
+    at: Building,
+    input: Tensor,
+    logs: Tensor,
+    shares: Tensor,
+    classes: _Classes | None,
+    weight: Tensor | None,
+    reduction: int,
+    smoothing: float,
+    target: Tensor,
+) -> Any:
+    """The loss -sum(w T log p) of each row, where T are shares of classes: given ones, or labels that are smoothed. The
+    mean is over rows; of labels, over the weights of those that count."""
+    count = max(1, logs.dim(1))
+    wanted = shares
+    if smoothing:
+        smooth = e._1 * (1.0 - smoothing) + smoothing / count
+        wanted = popops.map(at.graph, smooth, [shares], at.program, at.name("smooth"))
+    if weight is not None:
+        wanted = popops.mul(at.graph, wanted, weight.expand([0]), at.program, at.name("weights"))
+    if classes is not None:
+        wanted = popops.mul(at.graph, wanted, classes.valid.expand([1]), at.program, at.name("valid"))
+    each = popops.reduce(
+        at.graph,
+        popops.map(at.graph, -(e._1 * e._2), [wanted, logs], at.program, at.name("pick")),
+        [1],
+        _ADD,
+        at.program,
+        at.name("pick"),
+    )
+    divisor: Tensor | float = 1.0
+    out = each
+    if reduction != NONE:
+        out = popops.reduce(at.graph, each, [0], _ADD, at.program, at.name("toScalar"))
+    if reduction == MEAN:
+        divisor = float(max(1, logs.dim(0)))
+        if classes is not None:
+            parts = classes.valid if classes.weights is None else classes.weights
+            divisor = popops.reduce(at.graph, parts, [0], _ADD, at.program, at.name("count"))
+        out = popops.div(at.graph, out, divisor, at.program, at.name("mean"))
+    rows = each.numElements()
+
+    def backward(at: Building, slopes: Any, given: frozenset[str]) -> dict[str, Tensor]:
+        slope = popops.div(at.graph, slopes[0].flatten(), divisor, at.program, at.name("slope"))
+        if reduction != NONE:
+            slope = slope.broadcast(rows, 0)
+        slope = slope.expand([1])
+        total = popops.reduce(at.graph, wanted, [1], _ADD, at.program, at.name("shares")).expand([1])
+        body = (e.Exp(e._1) * e._2 - e._3) * e._4
+        back = popops.map(at.graph, body, [logs, total, wanted, slope], at.program, at.name("CrossEntropyGrad"))
+        gradients = {"input": _from_rows(back, input)}
+        if "target" in given:
+            factor = popops.map(
+                at.graph, -e._1 * e._2 * (1.0 - smoothing), [logs, slope], at.program, at.name("target")
+            )
+            if weight is not None:
+                factor = popops.mul(at.graph, factor, weight.expand([0]), at.program, at.name("weights"))
+            gradients["target"] = _from_rows(factor, target)
+        return gradients
+
+    if reduction != NONE:
+        return out.reshape([]), backward
+    shape = input.shape()
+    return out.reshape([shape[0], *shape[2:]] if len(shape) > 1 else []), backward
 
 
 @lowers(

@@ -37,3 +37,38 @@ def test_softmax(dim: int) -> None:
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_mean_squares(reduction: str) -> None:
     check_operator(lambda x, y: F.mse_loss(x, y, reduction=reduction), torch.randn(3, 5), torch.randn(3, 5))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_shares_and_smoothed_labels(reduction: str) -> None:
+    weight = torch.tensor([0.5, 2.0, 1.5])
+    labels = torch.tensor([0, 2, -100, 1])
+
+    def smoothed(x: Any, y: Any) -> Any:
+        return F.cross_entropy(x, y, weight.to(x.dtype), label_smoothing=0.1, reduction=reduction)
+
+    check_operator(smoothed, torch.randn(4, 3), labels)
+    check_operator(smoothed, torch.randn(4, 3), torch.rand(4, 3))
+    check_operator(lambda x, y: F.cross_entropy(x, y, reduction=reduction), torch.randn(2, 3, 2), torch.rand(2, 3, 2))
+
+
+LOSSES = {
+    "l1": F.l1_loss,
+    "smooth l1": lambda x, y: F.smooth_l1_loss(x, y, beta=0.5),
+    "huber": lambda x, y: F.huber_loss(x, y, delta=0.7),
+    "binary with logits": lambda x, y: F.binary_cross_entropy_with_logits(x, torch.sigmoid(y)),
+    "binary": lambda x, y: F.binary_cross_entropy(torch.sigmoid(x), torch.sigmoid(y)),
+    "kl": lambda x, y: F.kl_div(x, torch.sigmoid(y), reduction="batchmean"),
+    "kl of logs": lambda x, y: F.kl_div(x, y, log_target=True, reduction="sum"),
+    "hinge": lambda x, y: F.hinge_embedding_loss(x, torch.sign(y)),
+    "soft margin": lambda x, y: F.soft_margin_loss(x, torch.sign(y.detach())),
+    "cosine": lambda x, y: F.cosine_embedding_loss(x, y, torch.ones(4)),
+    "poisson": F.poisson_nll_loss,
+    "margin": lambda x, y: F.margin_ranking_loss(x, y, torch.ones(4, 3), margin=0.1),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_loss(name: str) -> None:
+    torch.manual_seed(4)
+    check_operator(LOSSES[name], torch.randn(4, 3), torch.randn(4, 3))
