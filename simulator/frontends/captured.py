@@ -68,6 +68,11 @@ class Operator:
     place: Place
     recorded: Recorded | None = None
 
+    @property
+    def stops_gradients(self) -> bool:
+        """Whether no gradient passes, by the user's wish."""
+        return self.name == "aten.detach.default"
+
     def operands(self) -> Iterator[Value]:
         """Every tensor among the arguments, in their order."""
         for argument in self.arguments.values():
@@ -140,6 +145,6 @@ def values_with_gradient(program: Program) -> set[int]:
     """Numbers of the values that depend on a trained weight by floating-point operators."""
     reached = {weight.value.number for weight in program.weights if weight.trained}
     for operator in program.operators:
-        if any(operand.number in reached for operand in operator.operands()):
+        if not operator.stops_gradients and any(operand.number in reached for operand in operator.operands()):
             reached.update(result.number for result in operator.results if result.is_floating)
     return reached

@@ -175,7 +175,8 @@ class _Reading:
         operators: list[Operator] = []
         for node in self.nodes:
             for read in self.reader.read([node], lambda one: read_place(one, self.excluded)):
-                needs = any(operand.number in with_gradient for operand in read.operands())
+                reached = any(operand.number in with_gradient for operand in read.operands())
+                needs = reached and not read.stops_gradients
                 if needs:
                     with_gradient.update(result.number for result in read.results if result.is_floating)
                 operators.append(self._with_pieces(node, read, with_gradient if needs else set()))
