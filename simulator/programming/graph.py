@@ -252,7 +252,7 @@ class Graph:
         Raises `tensor_creation_error` for values that are no such words, and where their number does not fit."""
         return variables.new_constant(self.state, type, shape, variables.half_words(val), debugContext)
 
-    def addReplicationIndexConstant(self, debugContext: Context = "<const>") -> Tensor:
+    def addReplicationIndexConstant(self, debugContext: Context = "") -> Tensor:
         """Add an UNSIGNED_INT scalar that holds the number of the replica, 0 to getReplicationFactor() - 1."""
         return variables.replication_index(self.state, debugContext)
 
@@ -555,8 +555,8 @@ class Graph:
         to `incomingDownCount` and INCOMING_MUX to the east or west edge, and all tiles with such vertices synchronise.
 
         A compute set holds at most one for each tile and no ordinary vertices beside; of the tiles of an exchange block
-        context at most one sends the XREQ packet, the same in every compute set: see `graph_connection_error` and
-        `graph_object_creation_error` raised here or when the graph is compiled."""
+        context at most one sends the XREQ packet, the same in every compute set. Raises `graph_object_creation_error`,
+        here or when the graph is compiled, where that does not hold."""
         return vertices.add_external_exchange_vertex(
             self.state, cs, vertexType, incomingDownCount, usesEastEdge, sendsXReq
         )

@@ -106,6 +106,13 @@ def test_replication_index_and_initial_values_by_replica():
         Copy(seed, index)
 
 
+def test_a_replication_index_has_the_name_that_it_is_given_and_no_other():
+    graph = Graph(model())
+    assert graph.addReplicationIndexConstant().getVarStr() == "<variable 0>"  # of a variable without a name
+    assert graph.addReplicationIndexConstant("index").getVarStr() == "index"
+    assert graph.addConstant(UNSIGNED_INT, [], 0).getVarStr() == "<const>"
+
+
 def test_a_replicated_stream_takes_turns_and_a_broadcast_one_serves_all():
     case = Case()
     own = case.graph.addHostToDeviceFIFO("own", FLOAT, 6)
