@@ -67,6 +67,7 @@ class ModuleLowering:
         self._weights: dict[int, Weight] = {weight.value.number: weight for weight in program.weights}
         self._inputs: dict[int, Input] = {one.value.number: one for one in program.inputs}
         self.tape = Tape(self.at, self._place_value, values_with_gradient(program) if update else set())
+        self.output_copies: dict[int, Tensor] = {}  #: outputs that are views of what the step writes, by number
 
     def lower(self) -> Lowered:
         """The graph and its programs. Raises UnknownOperatorError."""
@@ -134,11 +135,7 @@ class ModuleLowering:
         self.before = programs.Sequence(debugContext="zeroAccumulators")
         self.after = programs.Sequence(debugContext="update")
         gradients = self._gradients(self.before) if self.update is not None else {}
-        for name, value in self.captured.updates:
-            weight = next(one for one in self.captured.weights if name in (one.name, *one.aliases))
-            new, target = self.tape.tensor(value), self.tape.tensor(weight.value)
-            if new is not target:  # a norm that infers leaves its statistics as they are
-                self._program_of(value).add(programs.Copy(new, target, False, f"{name}/update"))
+        self._update_buffers()
         self.execution.advance_seed()
         if not self.settings.synthetic_data:
             for one in self.captured.inputs:
@@ -149,6 +146,34 @@ class ModuleLowering:
             self._reduce(gradients)
             updated = self.update(self.at, gradients)
         return updated
+
+    def _update_buffers(self) -> None:
+        """Write what the step gives to buffers. Values may be views of the buffers and of weights: those that another
+        write would change are copied first."""
+        writes = []
+        for name, value in self.captured.updates:
+            weight = next(one for one in self.captured.weights if name in (one.name, *one.aliases))
+            new, target = self.tape.tensor(value), self.tape.tensor(weight.value)
+            if new is not target:  # a norm that infers leaves its statistics as they are
+                writes.append((name, value, new, target))
+        written = set().union(*(_variables(target) for _, _, _, target in writes))
+        for number, (name, value, new, target) in enumerate(writes):
+            if written & _variables(new):
+                writes[number] = name, value, self._copied(value, new), target
+        if self.update is not None:
+            trained = [self.tape.tensor(weight.value) for weight in self.captured.weights if weight.trained]
+            written = written.union(*(_variables(weight) for weight in trained))
+        for value in self.captured.outputs:
+            tensor = self.tape.tensor(value)
+            if written & _variables(tensor):
+                self.output_copies[value.number] = self._copied(value, tensor)
+        for name, value, new, target in writes:
+            self._program_of(value).add(programs.Copy(new, target, False, f"{name}/update"))
+
+    def _copied(self, value: Value, tensor: Tensor) -> Tensor:
+        """The value as it is before weights and buffers change."""
+        home = self.tape.homes[value.number]
+        return poputil.duplicate(self.execution.graph(home), tensor, self.execution.program(home), "beforeUpdate")
 
     def _gradients(self, before: programs.Sequence) -> dict[str, tuple[Tensor, Tensor]]:
         """Weights and their gradients by name; with accumulation the sums over micro-batches."""
@@ -214,7 +239,7 @@ class ModuleLowering:
         chosen = self.settings
         named = zip(self.captured.output_names, self.captured.outputs, strict=True)
         for name, value in named:
-            tensor = self.tape.tensor(value)
+            tensor = self.output_copies.get(value.number, self.tape.tensor(value))
             how = (self.execution.end(self.tape.homes[value.number]), period, last, start)
             sent.append(self._send(name, tensor, value, chosen.outputs, chosen.period, how))
         observed = {}
@@ -322,6 +347,11 @@ class ModuleLowering:
                     return self.tape.slopes[weight.value.number], weight.value, self.execution.slope_spot(home)
                 return tensor, weight.value, home
         raise KeyError(one.tensor)
+
+
+def _variables(tensor: Tensor) -> set[int]:
+    """The variables of the graph that a tensor is a view of."""
+    return set(tensor.view.variables())
 
 
 def _pair(name: str, tensor: Tensor) -> StreamPair:
