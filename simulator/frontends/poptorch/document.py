@@ -1,0 +1,92 @@
+"""Write docs/poptorch.md from the tables: python -m simulator.frontends.poptorch.document > docs/poptorch.md"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from simulator.frontends import lowering
+from simulator.frontends.lowering.rules import TABLE
+from simulator.frontends.poptorch.environment import VARIABLES
+from simulator.frontends.poptorch.name_table import NAMES
+from simulator.frontends.poptorch.option_table import OPTIONS, Entry
+
+#: begins the part that lists operators
+OPERATORS = "## Operators"
+
+_HEAD = """# PyTorch programs
+
+Written from tables in `simulator/frontends/poptorch/` by `python -m simulator.frontends.poptorch.document >
+docs/poptorch.md`.
+
+Programs for PopTorch 3.4 run unchanged on the simulated IPU with PyTorch 2.13.0 (the extra `[torch]`; without it the
+import of `poptorch` says so in one sentence). `make test-frontends` makes the environment `.venv-frontends`:
+
+    source enable.sh
+    .venv-frontends/bin/python program.py
+
+A module is captured by `torch.export` when it is called first, lowered to a Poplar graph through PopLibs, compiled and
+run; results are those of the simulated program. `enable.sh` puts `compat/` on PYTHONPATH, where `poptorch` is this
+package. Where torchvision does not import, `torchvision` is a stand-in: transforms, and the data sets MNIST and
+FashionMNIST from IDX files under `root` or else synthetic images of the same form
+([tests](../tests/frontends/poptorch/test_torchvision_stand_in.py)); `POPVISION_SYNTHETIC_IMAGES=2000,500` says how
+many.
+
+A name *works*; or is *recorded only*: checked, without effect for the reason beside it; or is *refused*: its use raises
+one sentence that names it and the way around.
+
+## Variables
+
+| variable | meaning |
+| --- | --- |"""
+
+_OPTIONS = """
+## Options
+
+Setters check their arguments, chain, and raise "Can't modify frozen Options" once a model or a DataLoader uses the
+options. `Options.recorded_only()` lists what was given without effect. `loadFromFile` reads lines such as
+`deviceIterations(2)`, `from_json` and POPTORCH_DEFAULT_OPTIONS an object such as `{"Precision.setPartialsType":
+"torch.half"}`. Of `_Popart.set` the key `engineOptions` works as `setEngineOptions`."""
+
+_OPERATOR_HEAD = """
+The operators of PyTorch that have a rule, with the PopLibs functions that they become. An operator without one is
+refused by a sentence that names it, its module and the line.
+
+| operators | named | calls |
+| --- | --- | --- |"""
+
+
+def render() -> str:
+    """The page."""
+    lines = [_HEAD, *(f"| `{name}` | {meaning} |" for name, meaning in VARIABLES.items())]
+    lines += [_OPTIONS, *_table("option", OPTIONS), "", "## Names", *_table("name", NAMES)]
+    lines += ["", OPERATORS, _OPERATOR_HEAD, *_operators(), ""]
+    return "\n".join(lines)
+
+
+def _table(head: str, entries: Mapping[str, Entry]) -> list[str]:
+    rows = [
+        f"| `{name}` | {entry.effect.value} | {entry.text} | {_linked(entry.test)} |" for name, entry in entries.items()
+    ]
+    return ["", f"| {head} | here | | test |", "| --- | --- | --- | --- |", *rows]
+
+
+def _linked(test: str) -> str:
+    file, _, name = test.partition("::")
+    return f"[{name.removeprefix('test_').replace('_', ' ')}](../tests/frontends/poptorch/{file})" if test else ""
+
+
+def _operators() -> list[str]:
+    """Rows of rules with the same name and calls."""
+    assert lowering is not None, "its import registers the rules"
+    names: dict[tuple[str, str], list[str]] = {}
+    for rule in TABLE:
+        names.setdefault((rule.kind, rule.call), []).append(rule.name)
+    return [
+        f"| {', '.join(f'`{name}`' for name in sorted(same))} | {kind} | {call} |"
+        for (kind, call), same in sorted(names.items(), key=lambda item: (item[0][0].lower(), item[0][1]))
+    ]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())
