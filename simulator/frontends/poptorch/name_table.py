@@ -94,8 +94,8 @@ _WORKS = {
 }
 
 _RECORDED = {
-    "PipelinedExecution": "IPUs and stages are those of the blocks; stages run one after the other, as ShardedExecution's, "
-    "so that times are not those of a pipeline",
+    "PipelinedExecution": "blocks lie on their IPUs; stages run one after the other, as ShardedExecution's, so that "
+    "times are not those of a pipeline",
     "recomputationCheckpoint": "an identity: every activation is stored",
     "set_overlap_for_input": "an identity: host transfers do not overlap computation",
     "set_overlap_for_output": "an identity: host transfers do not overlap computation",
