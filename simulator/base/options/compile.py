@@ -261,8 +261,8 @@ class CompileSettings:
         BOOL,
         "false",
         "Place vertex state where code can lie, which takes less control code.",
-        changes="Addresses of vertex state, bytes of control code. Simulated hardware raises graph_memory_allocation_error "
-        "for state that does not fit there beside the code; an IPU Model goes on.",
+        changes="Addresses of vertex state, bytes of control code. Simulated hardware raises "
+        "graph_memory_allocation_error for state that does not fit there beside the code; an IPU Model goes on.",
         effects=Effects("code", "", "bytes"),
         test=_MEMORY,
     )
