@@ -72,12 +72,6 @@ def _grouped(weight: Tensor, groups: int) -> Tensor:
     return weight.reshape([groups, weight.dim(0) // groups, *weight.shape()[1:]])
 
 
-def _name_of(params: ConvParams) -> str:
-    size = "x".join(str(one) for one in params.kernelShape)
-    strides = params.outputTransform.stride
-    return f"Conv_{size}" + (f"_stride{'x'.join(str(one) for one in strides)}" if max(strides) > 1 else "")
-
-
 def _create_weight(at: Building, *, input: Value, weight: Value, **rest: Any) -> Tensor:
     stride, padding = rest.get("stride", 1), rest.get("padding", 0)
     dilation, groups = rest.get("dilation", 1), rest.get("groups", 1)
@@ -119,7 +113,7 @@ def convolution(
 ) -> Any:
     acts = input.reshape(_batched_shape(input.shape(), weight.rank()))
     params = _params(acts.elementType(), acts.shape(), weight.shape(), stride, padding, dilation, groups)
-    kernel, name, options = _grouped(weight, groups), _name_of(params), at.product_options()
+    kernel, name, options = _grouped(weight, groups), "convolution", at.product_options()
     out = poplin.convolution(at.graph, acts, kernel, params, False, at.program, at.name(name), options)
     if bias is not None:
         poplin.addBias(at.graph, out, bias, at.program, at.name("bias"))
@@ -165,7 +159,7 @@ def transposed_convolution(
     ]
     shape = [acts.dim(0), weight.dim(1) * groups, *field]
     params = _params(acts.elementType(), shape, weight.shape(), steps, lower, spread, groups)
-    kernel, name, options = _grouped(weight, groups), _name_of(params), at.product_options()
+    kernel, name, options = _grouped(weight, groups), "convolution", at.product_options()
     back = poplin.getGradientParams(params)
     out = poplin.convolution(at.graph, acts, kernel, back, True, at.program, at.name(name), options)
     if bias is not None:

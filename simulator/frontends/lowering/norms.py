@@ -11,6 +11,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from simulator.base.errors import poplar_error
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.reducing.reductions import reduced
 from simulator.frontends.lowering.rules import lowers
@@ -151,7 +152,9 @@ def _moved(
     )
 
 
-@lowers("aten._native_batch_norm_legit_functional.default", kind="BatchNorm", call=_BATCH_CALL, own_backward=True)
+@lowers(
+    "aten._native_batch_norm_legit_functional.default", kind="BatchNormalization", call=_BATCH_CALL, own_backward=True
+)
 def batch_norm(
     at: Building,
     input: Tensor,
@@ -175,7 +178,9 @@ def batch_norm(
     return (out, None, None, *moved), backward
 
 
-@lowers("aten._native_batch_norm_legit_no_training.default", kind="BatchNorm", call=_BATCH_CALL, own_backward=True)
+@lowers(
+    "aten._native_batch_norm_legit_no_training.default", kind="BatchNormalization", call=_BATCH_CALL, own_backward=True
+)
 def batch_norm_without_training(
     at: Building,
     input: Tensor,
@@ -190,7 +195,7 @@ def batch_norm_without_training(
     return (out, None, None), backward
 
 
-@lowers("aten._native_batch_norm_legit.no_stats", kind="BatchNorm", call=_BATCH_CALL, own_backward=True)
+@lowers("aten._native_batch_norm_legit.no_stats", kind="BatchNormalization", call=_BATCH_CALL, own_backward=True)
 def batch_norm_without_running_statistics(
     at: Building,
     input: Tensor,
@@ -256,6 +261,23 @@ def group_norm(
     return out, backward
 
 
+def _by_last_dimensions(
+    at: Building, input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor, Backward]:
+    """`_by_group` over the last dimensions: rows are batch elements of one group."""
+    size = prod(normalized_shape)
+    rows = input.reshape([input.numElements() // size, size])
+    flat_weight, flat_bias = (None if one is None else one.flatten() for one in (weight, bias))
+    out, mean, deviation, rows_backward = _by_group(at, rows, 1, flat_weight, flat_bias, eps)
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        gradients = rows_backward(at, slopes, wanted)
+        shapes = {"input": input.shape(), "weight": list(normalized_shape), "bias": list(normalized_shape)}
+        return {name: one.reshape(shapes[name]) for name, one in gradients.items()}
+
+    return out.reshape(input.shape()), mean, deviation, backward
+
+
 @lowers("aten.layer_norm.default", kind="LayerNormalization", call=_GROUP_CALL, own_backward=True)
 def layer_norm(
     at: Building,
@@ -266,17 +288,47 @@ def layer_norm(
     eps: float,
     cudnn_enable: bool,
 ) -> Any:
-    size = prod(normalized_shape)
-    rows = input.reshape([input.numElements() // size, size])
-    flat_weight, flat_bias = (None if one is None else one.flatten() for one in (weight, bias))
-    out, _, _, rows_backward = _by_group(at, rows, 1, flat_weight, flat_bias, eps)
+    out, _, _, backward = _by_last_dimensions(at, input, normalized_shape, weight, bias, eps)
+    return out, backward
 
-    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
-        gradients = rows_backward(at, slopes, wanted)
-        shapes = {"input": input.shape(), "weight": list(normalized_shape), "bias": list(normalized_shape)}
-        return {name: one.reshape(shapes[name]) for name, one in gradients.items()}
 
-    return out.reshape(input.shape()), backward
+def _without_gradients_of_statistics(backward: Backward, name: str) -> Backward:
+    """Gradients of a norm whose further results, mean and 1 / deviation, are read without gradients only."""
+
+    def checked(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        if any(one is not None for one in slopes[1:]):
+            raise poplar_error(f"{name} has no gradient of its mean and deviation on the IPU; detach them.")
+        return backward(at, slopes, wanted)
+
+    return checked
+
+
+@lowers("aten.native_group_norm.default", kind="GroupNormalization", call=_GROUP_CALL, own_backward=True)
+def native_group_norm(
+    at: Building,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    group: int,
+    eps: float,
+    **sizes: int,
+) -> Any:
+    """`sizes` are N, C and HxW, which the input's shape tells too."""
+    out, mean, deviation, backward = _by_group(at, input, group, weight, bias, eps)
+    shape = [input.dim(0), group]
+    results = (out, mean.reshape(shape), deviation.reshape(shape))
+    return results, _without_gradients_of_statistics(backward, "native_group_norm")
+
+
+@lowers("aten.native_layer_norm.default", kind="LayerNormalization", call=_GROUP_CALL, own_backward=True)
+def native_layer_norm(
+    at: Building, input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Any:
+    out, mean, deviation, backward = _by_last_dimensions(at, input, normalized_shape, weight, bias, eps)
+    last = len(normalized_shape)
+    shape = [*input.shape()[: input.rank() - last], *[1] * last]
+    results = (out, mean.reshape(shape), deviation.reshape(shape))
+    return results, _without_gradients_of_statistics(backward, "native_layer_norm")
 
 
 @lowers("aten.instance_norm.default", kind="InstanceNormalization", call=_GROUP_CALL, own_backward=True)
@@ -353,3 +405,37 @@ def rms_norm(at: Building, input: Tensor, normalized_shape: Any, weight: Tensor 
         return gradients
 
     return out.reshape(input.shape()), backward
+
+
+# Weight norm
+
+
+@lowers("aten._weight_norm.default", kind="WeightNorm", call="popops.reduce, map", own_backward=True)
+def weight_norm(at: Building, v: Tensor, g: Tensor, dim: int = 0) -> Any:
+    """g * v / |v|, where |v| is the length over all dimensions but one, or over all of them for -1."""
+    rows = (v.expand([0]) if dim == -1 else v.dimRoll(dim, 0)).flatten(1, v.rank() + (dim == -1))
+    lengths = g.reshape([rows.dim(0), 1])
+    power = reduced(at, rows, [1], True, popops.Operation.SQUARE_ADD)
+    out = popops.map(at.graph, e._1 * e._2 * e.Rsqrt(e._3), [rows, lengths, power], at.program, at.name("weightNorm"))
+
+    def shaped(one: Tensor) -> Tensor:
+        if dim == -1:
+            return one.reshape(v.shape())
+        return one.reshape([v.dim(dim), *v.shape()[:dim], *v.shape()[dim + 1 :]]).dimRoll(0, dim)
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        slope = (slopes[0].expand([0]) if dim == -1 else slopes[0].dimRoll(dim, 0)).reshape(rows.shape())
+        along = popops.mul(at.graph, slope, rows, at.program, at.name("along"))
+        total = reduced(at, along, [1], True, popops.Operation.ADD)
+        gradients = {}
+        if "g" in wanted:
+            name = at.name("lengthGradient")
+            by_length = popops.map(at.graph, e._1 * e.Rsqrt(e._2), [total, power], at.program, name)
+            gradients["g"] = by_length.reshape(g.shape())
+        if "v" in wanted:
+            terms = [slope, rows, total, power, lengths]
+            change: Any = (e._1 - e._2 * e._3 / e._4) * e._5 * e.Rsqrt(e._4)
+            gradients["v"] = shaped(popops.map(at.graph, change, terms, at.program, at.name("directionGradient")))
+        return gradients
+
+    return shaped(out), backward

@@ -154,7 +154,7 @@ def _create_second(at: Building, *, input: Value, mat1: Value, mat2: Value, **_:
 )
 def linear(at: Building, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
     rows, options = _rows(input), at.product_options()
-    out = poplin.matMul(at.graph, rows, weight.transpose(), at.program, at.name("matmul"), options)
+    out = poplin.matMul(at.graph, rows, weight.transpose(), at.program, at.name("matmulGrouped"), options)
     if bias is not None:
         popops.addInPlace(at.graph, out, bias.expand([0]).broadcast(out.dim(0), 0), at.program, at.name("addBias"))
 
@@ -180,7 +180,7 @@ def _product(at: Building, left: Tensor, right: Tensor, names: tuple[str, str]) 
     """The product of two tensors as torch.matmul defines it, and its gradients under the operands' names."""
     shapes = _matrix_shapes(left.shape(), right.shape())
     first, second = left.reshape(shapes[0]), right.reshape(shapes[1])
-    product = matrix_product(at, first, second, "matmul")
+    product = matrix_product(at, first, second, "matmulGrouped")
     vectors = [product.rank() - 2] * (left.rank() == 1) + [product.rank() - 1] * (right.rank() == 1)
 
     def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:

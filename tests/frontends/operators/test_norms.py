@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from simulator.base.errors import poplar_error
 from simulator.frontends.capture.modules import capture
 from simulator.frontends.lowering.lowered import Outputs, Settings
 from simulator.frontends.lowering.programs import ModuleLowering, sgd_without_state
@@ -80,6 +81,24 @@ def test_rms_norm(shape: tuple[int, ...], last: int, eps: float | None) -> None:
     size = shape[-last:]
     check_operator(lambda x, w: F.rms_norm(x, size, w, eps), torch.randn(*shape), torch.randn(size), length=12)
     check_operator(lambda x: F.rms_norm(x, size, eps=eps), torch.randn(*shape), length=12)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+def test_weight_norm(dim: int) -> None:
+    v = torch.randn(3, 2, 4)
+    lengths = torch.randn([size if one == dim else 1 for one, size in enumerate(v.shape)] if dim >= 0 else ())
+    check_operator(lambda v, g: torch._weight_norm(v, g, dim), v, lengths, length=12)
+
+
+def test_norms_with_their_statistics() -> None:
+    x, w, b = torch.randn(2, 4, 3), torch.randn(4), torch.randn(4)
+    check_operator(lambda x: torch.native_layer_norm(x, (4, 3), None, None, 1e-3), x, training=False, length=12)
+    check_operator(
+        lambda x, w, b: torch.native_group_norm(x, w, b, 2, 4, 3, 2, 1e-3), x, w, b, training=False, length=6
+    )
+    check_operator(lambda x, w, b: torch.native_group_norm(x, w, b, 2, 4, 3, 2, 1e-3)[0], x, w, b, length=6)
+    with pytest.raises(poplar_error, match="native_layer_norm has no gradient of its mean"):
+        check_operator(lambda x: torch.native_layer_norm(x, (4, 3), None, None, 1e-3), x)
 
 
 def run_step(layer: Any, batch: torch.Tensor, training: bool) -> tuple[list[Any], dict[str, Any]]:
