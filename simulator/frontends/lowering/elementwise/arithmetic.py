@@ -8,7 +8,7 @@ from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import common_type, is_floating
 from simulator.frontends.lowering.elementwise.expressions import Operand, in_floats, mapped
 from simulator.frontends.lowering.rules import lowers
-from simulator.poplar import BOOL, FLOAT, INT, SHORT, Tensor
+from simulator.poplar import BOOL, INT, Tensor
 from simulator.poplibs.popops import expr as e
 
 
@@ -188,15 +188,15 @@ def hypot(at: Building, input: Tensor, other: Tensor) -> Tensor:
     return mapped(at, length, input, other, name="hypot", type=in_floats(input, other))
 
 
-@lowers("aten.signbit.default", kind="Signbit", call="popops.lt")
+@lowers("aten.signbit.default", kind="Signbit", call="popops.map")
 def signbit(at: Building, input: Tensor) -> Tensor:
-    """The first bit, that of minus zero too."""
-    type_ = input.elementType()
-    bits = input.reinterpret(INT if type_ is FLOAT else SHORT) if is_floating(type_) else input
-    return mapped(at, lambda n: e.Lt(n, 0), at.cast(bits, INT), name="signbit", result=BOOL)
+    """Whether a number is negative, minus zero too: the angle of (x, -1) tells the zeros apart."""
+    if not is_floating(input.elementType()):
+        return mapped(at, e.Lt, input, 0, name="signbit", type=INT, result=BOOL)
+    return mapped(at, lambda x: e.Lt(e.Atan2(x, -1.0), 0), input, name="signbit", result=BOOL)
 
 
-@lowers("aten.copysign.Tensor", kind="Copysign", call="popops.lt, popops.map")
+@lowers("aten.copysign.Tensor", kind="Copysign", call="popops.map")
 def copysign(at: Building, input: Tensor, other: Tensor) -> Tensor:
     flags = (signbit(at, other),)
     return mapped(

@@ -47,71 +47,71 @@ def _atanh(x: Any) -> Any:
     return e.Signum(x) * e.Log1p(e.Abs(x) * 2 / (1 - e.Abs(x))) * 0.5
 
 
-#: results are floating-point numbers, of integers too: aten's name -> (PopART's kind, PopLibs' call, expression)
-_FLOATING: dict[str, tuple[str, str, Function]] = {
-    "reciprocal": ("Reciprocal", "popops.inv", e.Inv),
-    "sqrt": ("Sqrt", "popops.sqrt", e.Sqrt),
-    "rsqrt": ("Rsqrt", "popops.rsqrt", e.Rsqrt),
-    "exp": ("Exp", "popops.exp", e.Exp),
-    "exp2": ("Exp2", "popops.map", lambda x: e.Exp(x * math.log(2))),
-    "expm1": ("Expm1", "popops.expm1", e.Expm1),
-    "log": ("Log", "popops.log", e.Log),
-    "log2": ("Log2", "popops.map", lambda x: e.Log(x) * (1 / math.log(2))),
-    "log10": ("Log10", "popops.map", lambda x: e.Log(x) * (1 / math.log(10))),
-    "log1p": ("Log1p", "popops.log1p", e.Log1p),
-    "sin": ("Sin", "popops.sin", e.Sin),
-    "cos": ("Cos", "popops.cos", e.Cos),
-    "tan": ("Tan", "popops.tan", e.Tan),
-    "asin": ("Asin", "popops.asin", e.Asin),
-    "acos": ("Acos", "popops.map", lambda x: math.pi / 2 - e.Asin(x)),
-    "atan": ("Atan", "popops.atan2", lambda x: e.Atan2(x, 1.0)),
-    "sinh": ("Sinh", "popops.map", _sinh),
-    "cosh": ("Cosh", "popops.map", lambda x: (e.Exp(x) + e.Exp(-x)) * 0.5),
-    "asinh": ("Asinh", "popops.map", _asinh),
-    "acosh": ("Acosh", "popops.map", _acosh),
-    "atanh": ("Atanh", "popops.map", _atanh),
-    "tanh": ("Tanh", "popops.tanh", e.Tanh),
-    "erf": ("Erf", "popops.erf", e.Erf),
+#: results are floating-point numbers, of integers too: aten's name -> (PopART's kind, expression)
+_FLOATING: dict[str, tuple[str, Function]] = {
+    "reciprocal": ("Reciprocal", e.Inv),
+    "sqrt": ("Sqrt", e.Sqrt),
+    "rsqrt": ("Rsqrt", e.Rsqrt),
+    "exp": ("Exp", e.Exp),
+    "exp2": ("Exp2", lambda x: e.Exp(x * math.log(2))),
+    "expm1": ("Expm1", e.Expm1),
+    "log": ("Log", e.Log),
+    "log2": ("Log2", lambda x: e.Log(x) * (1 / math.log(2))),
+    "log10": ("Log10", lambda x: e.Log(x) * (1 / math.log(10))),
+    "log1p": ("Log1p", e.Log1p),
+    "sin": ("Sin", e.Sin),
+    "cos": ("Cos", e.Cos),
+    "tan": ("Tan", e.Tan),
+    "asin": ("Asin", e.Asin),
+    "acos": ("Acos", lambda x: math.pi / 2 - e.Asin(x)),
+    "atan": ("Atan", lambda x: e.Atan2(x, 1.0)),
+    "sinh": ("Sinh", _sinh),
+    "cosh": ("Cosh", lambda x: (e.Exp(x) + e.Exp(-x)) * 0.5),
+    "asinh": ("Asinh", _asinh),
+    "acosh": ("Acosh", _acosh),
+    "atanh": ("Atanh", _atanh),
+    "tanh": ("Tanh", e.Tanh),
+    "erf": ("Erf", e.Erf),
 }
 #: results have the operand's type; those of the second table leave integers as they are
-_SAME: dict[str, tuple[str, str, Function]] = {
-    "neg": ("Neg", "popops.neg", e.Neg),
-    "abs": ("Abs", "popops.abs", e.Abs),
-    "square": ("Square", "popops.square", e.Square),
-    "sign": ("Sign", "popops.signum", e.Signum),
-    "sgn": ("Sign", "popops.signum", e.Signum),
+_SAME: dict[str, tuple[str, Function]] = {
+    "neg": ("Neg", e.Neg),
+    "abs": ("Abs", e.Abs),
+    "square": ("Square", e.Square),
+    "sign": ("Sign", e.Signum),
+    "sgn": ("Sign", e.Signum),
 }
-_TO_WHOLE: dict[str, tuple[str, str, Function]] = {
-    "floor": ("Floor", "popops.floor", e.Floor),
-    "ceil": ("Ceil", "popops.ceil", e.Ceil),
-    "trunc": ("Trunc", "popops.trunc", e.Trunc),
-    "round": ("Round", "popops.map", _half_to_even),
-    "frac": ("Frac", "popops.map", lambda x: x - e.Trunc(x)),
+_TO_WHOLE: dict[str, tuple[str, Function]] = {
+    "floor": ("Floor", e.Floor),
+    "ceil": ("Ceil", e.Ceil),
+    "trunc": ("Trunc", e.Trunc),
+    "round": ("Round", _half_to_even),
+    "frac": ("Frac", lambda x: x - e.Trunc(x)),
 }
-#: results are bool: (kind, call, expression, result for every integer)
-_QUESTIONS: dict[str, tuple[str, str, Function, bool]] = {
-    "isnan": ("IsNaN", "popops.isNaN", e.IsNaN, False),
-    "isinf": ("IsInf", "popops.isInf", e.IsInf, False),
-    "isfinite": ("IsFinite", "popops.isFinite", e.IsFinite, True),
+#: results are bool: (kind, expression, result for every integer)
+_QUESTIONS: dict[str, tuple[str, Function, bool]] = {
+    "isnan": ("IsNaN", e.IsNaN, False),
+    "isinf": ("IsInf", e.IsInf, False),
+    "isfinite": ("IsFinite", e.IsFinite, True),
 }
 
 
-def _register_floating(name: str, kind: str, call: str, make: Function) -> None:
-    @lowers(f"aten.{name}.default", kind=kind, call=call)
+def _register_floating(name: str, kind: str, make: Function) -> None:
+    @lowers(f"aten.{name}.default", kind=kind, call="popops.map")
     def build(at: Building, input: Tensor) -> Tensor:
         return mapped(at, make, input, name=name, type=in_floats(input))
 
 
-def _register_same(name: str, kind: str, call: str, make: Function, only_floats: bool) -> None:
-    @lowers(f"aten.{name}.default", kind=kind, call=call)
+def _register_same(name: str, kind: str, make: Function, only_floats: bool) -> None:
+    @lowers(f"aten.{name}.default", kind=kind, call="popops.map")
     def build(at: Building, input: Tensor) -> Tensor:
         if input.elementType() is BOOL or (only_floats and not is_floating(input.elementType())):
             return input
         return mapped(at, make, input, name=name)
 
 
-def _register_question(name: str, kind: str, call: str, make: Function, of_integers: bool) -> None:
-    @lowers(f"aten.{name}.default", kind=kind, call=call)
+def _register_question(name: str, kind: str, make: Function, of_integers: bool) -> None:
+    @lowers(f"aten.{name}.default", kind=kind, call="popops.map")
     def build(at: Building, input: Tensor) -> Tensor:
         if not is_floating(input.elementType()):
             return at.constant(BOOL, input.shape(), of_integers, name)

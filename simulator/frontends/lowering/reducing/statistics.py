@@ -15,7 +15,7 @@ from simulator.poplibs import popops
 from simulator.poplibs.popops import expr as e
 
 _OP = popops.Operation
-_VARIANCE = "popops.reduce, popops.sub"
+_VARIANCE = "popops.map, reduce"
 
 
 def _moments(at: Building, input: Tensor, dim: Dims, correction: float | None, keepdim: bool) -> tuple[Tensor, Tensor]:
@@ -40,7 +40,7 @@ def var(
     return _moments(at, input, dim, correction, keepdim)[0]
 
 
-@lowers("aten.std.correction", kind="ReduceStd", call=f"{_VARIANCE}, popops.sqrt")
+@lowers("aten.std.correction", kind="ReduceStd", call=_VARIANCE)
 def std(
     at: Building, input: Tensor, dim: Dims = None, correction: float | None = None, keepdim: bool = False
 ) -> Tensor:
@@ -54,7 +54,7 @@ def var_mean(
     return _moments(at, input, dim, correction, keepdim)
 
 
-@lowers("aten.std_mean.correction", kind="ReduceStd", call=f"{_VARIANCE}, popops.sqrt")
+@lowers("aten.std_mean.correction", kind="ReduceStd", call=_VARIANCE)
 def std_mean(
     at: Building, input: Tensor, dim: Dims = None, correction: float | None = None, keepdim: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -69,7 +69,7 @@ def std_mean(
     "aten.norm.ScalarOpt_dtype",
     "aten.norm.ScalarOpt_dim_dtype",
     kind="ReduceNorm",
-    call="popops.reduce, popops.map",
+    call="popops.map, reduce",
 )
 def vector_norm(
     at: Building,
@@ -101,7 +101,7 @@ def vector_norm(
     return mapped(at, lambda a: e.Pow(a, 1 / power), total, name="pow", result=x.elementType())
 
 
-@lowers("aten.dist.default", kind="ReduceNorm", call="popops.sub, popops.reduce, popops.map")
+@lowers("aten.dist.default", kind="ReduceNorm", call="popops.map, reduce")
 def dist(at: Building, input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return vector_norm(at, mapped(at, e.Sub, input, other, name="sub"), p)
 

@@ -233,7 +233,7 @@ def index(at: Building, input: Tensor, indices: Sequence[Tensor | None]) -> Tens
     return out.dimShuffle([*range(n, n + first), *range(n), *range(n + first, out.rank())])
 
 
-@lowers("aten.index_put.default", kind="ScatterND", call="popops.map, multiUpdate, multiUpdateAdd; popops.select")
+@lowers("aten.index_put.default", kind="ScatterND", call="popops.map, multiUpdate, multiUpdateAdd")
 def index_put(
     at: Building, input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
