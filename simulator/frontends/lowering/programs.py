@@ -8,7 +8,7 @@ Weights and inputs get their places when the first operator reads them, so that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simulator.frontends.captured import Input, Program, Value, Weight, values_with_gradient
 from simulator.frontends.lowering.building import Building
@@ -25,6 +25,7 @@ from simulator.frontends.lowering.lowered import (
     Stream,
     StreamPair,
 )
+from simulator.frontends.lowering.pipeline import Pipeline, check_loss, stages_in_order, stages_of
 from simulator.frontends.lowering.shards import Execution, Shards, Spot, ipus_of, placed
 from simulator.poplar import (
     FLOAT,
@@ -62,15 +63,31 @@ class ModuleLowering:
         self.captured, self.settings, self.update = placed(program), settings, update
         self.graph = Graph(target, replication_factor(settings.replicas))
         self.seed = self._seed()
-        self.execution: Execution = Shards(self.graph, ipus_of(program), self.seed, lambda: self.at.draws > 0)
+        self.execution = self._execution()
         self.at = Building(self.graph, self.execution, update is not None, settings.precision)
         self._weights: dict[int, Weight] = {weight.value.number: weight for weight in program.weights}
         self._inputs: dict[int, Input] = {one.value.number: one for one in program.inputs}
         self.tape = Tape(self.at, self._place_value, values_with_gradient(program) if update else set())
         self.output_copies: dict[int, Tensor] = {}  #: outputs that are views of what the step writes, by number
 
+    def _execution(self) -> Execution:
+        """How the operators share IPUs and time. A pipeline takes them in the order of its stages."""
+        program = self.captured
+
+        def has_draws() -> bool:
+            return self.at.draws > 0
+
+        stages = stages_of(program) if self.settings.pipelined else ()
+        if len(stages) < 2:
+            return Shards(self.graph, ipus_of(program), self.seed, has_draws)
+        self.captured = replace(program, operators=stages_in_order(program.operators))
+        check_loss(self.captured, len(stages))
+        changing = {name for name, _ in program.updates}
+        fixed = {one.value.number for one in program.weights if not changing & {one.name, *one.aliases}}
+        return Pipeline(self.graph, stages, self.update is not None, fixed, self.seed, has_draws)
+
     def lower(self) -> Lowered:
-        """The graph and its programs. Raises UnknownOperatorError."""
+        """The graph and its programs. Raises UnknownOperatorError, PlacementError."""
         self.tape.forward(self.captured.operators)
         for weight in self.captured.weights:
             self.tape.tensor(weight.value)
@@ -264,7 +281,8 @@ class ModuleLowering:
         """Nest the loops: accumulation inside iterations."""
         step = programs.Sequence(debugContext="step")
         step.add(self.before)
-        step.add(self.execution.step(self.settings.accumulation))
+        lasting = [self.tape.tensor(weight.value) for weight in self.captured.weights]
+        step.add(self.execution.step(self._micro_batches(), lasting))
         step.add(self.after)
         main = programs.Sequence(debugContext="outer")
         self._set_arithmetic(main)
@@ -273,12 +291,21 @@ class ModuleLowering:
         main.add(last)
         return main
 
+    def _micro_batches(self) -> int:
+        """Those of one step: a pipeline for inference takes all that it can at once."""
+        chosen = self.settings
+        if self.update is not None or not isinstance(self.execution, Pipeline):
+            return chosen.accumulation
+        return chosen.accumulation * (chosen.period if chosen.outputs is Outputs.EVERY_N else chosen.iterations)
+
     def _repeated(self, step: programs.Sequence, period: programs.Sequence) -> programs.Program:
         chosen = self.settings
+        iterations = chosen.iterations * chosen.accumulation // self._micro_batches()
         if chosen.outputs is not Outputs.EVERY_N:
-            return programs.Repeat(chosen.iterations, step, "batchesPerStep")
+            return programs.Repeat(iterations, step, "batchesPerStep")
+        steps = iterations * chosen.period // chosen.iterations
         several = programs.Sequence(debugContext="everyN")
-        several.add(programs.Repeat(chosen.period, step, "batchesPerStep"))
+        several.add(programs.Repeat(steps, step, "batchesPerStep"))
         several.add(period)
         return programs.Repeat(chosen.iterations // chosen.period, several, "everyNBatches")
 

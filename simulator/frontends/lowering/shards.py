@@ -69,8 +69,9 @@ class Execution(Protocol):
     def advance_seed(self) -> None:
         """Give the next micro-batch a seed of its own. Called when all operators are built."""
 
-    def step(self, micro_batches: int) -> programs.Program:
-        """The program of some micro-batches, one after the other or overlapping."""
+    def step(self, micro_batches: int, lasting: Iterable[Tensor]) -> programs.Program:
+        """The program of some micro-batches, one after the other or overlapping. `lasting`: weights, which stay as
+        they are. Called last."""
 
 
 def ipus_of(program: Program) -> int:
@@ -190,24 +191,7 @@ class Shards:
         if self._has_draws():
             add_one(self._graphs[0], self._seed[0].reshape([1]), self._body, "randomSeed")
 
-    def step(self, micro_batches: int) -> programs.Program:
+    def step(self, micro_batches: int, lasting: Iterable[Tensor]) -> programs.Program:
         self._inputs.add(self._body)
         micro = programs.Sequence(self._inputs, self._outputs, debugContext="microBatches")
         return programs.Repeat(micro_batches, micro, "accumulationLoop") if micro_batches > 1 else micro
-
-
-def stages_in_order(operators: Iterable[Operator]) -> tuple[Operator, ...]:
-    """Operators sorted by stage, in their own order within each. Raises PlacementError for an operator that needs the
-    result of a later stage."""
-    made: dict[int, int] = {}
-    for operator in (given := list(operators)):
-        stage = operator.place.annotations[STAGE]
-        later = max((made.get(operand.number, 0) for operand in operator.operands()), default=0)
-        if later > stage:
-            module = operator.place.module or "the outermost module"
-            raise PlacementError(
-                f"The operator {operator.name} of {module} is in stage {stage} of the pipeline and needs a result of "
-                f"stage {later}; order the blocks so that data flows to later stages only."
-            )
-        made.update((result.number, stage) for result in operator.results)
-    return tuple(sorted(given, key=lambda operator: operator.place.annotations[STAGE]))

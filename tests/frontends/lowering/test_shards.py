@@ -10,8 +10,8 @@ from simulator.poplar import IPUModel
 from tests.frontends.lowering.written_programs import (
     TILES,
     Blocks,
-    Result,
     Writer,
+    assert_equal,
     ipus_of_tensor,
     perceptron,
     run,
@@ -24,31 +24,24 @@ FOUR: Blocks = ((0, 3), (1, 1), (2, 2))
 BACK_AND_FORTH: Blocks = (None, (1, 1), (2, 0))
 
 
-def _assert_equal(one: Result, other: Result) -> None:
-    for given, expected in ((one.outputs, other.outputs), (one.weights, other.weights)):
-        assert set(given) == set(expected)
-        for name, values in expected.items():
-            np.testing.assert_array_equal(given[name], values, err_msg=name)
-
-
 @pytest.mark.parametrize(("blocks", "ipus"), [(TWO, 2), (BACK_AND_FORTH, 2), (FOUR, 4)])
 @pytest.mark.parametrize("network", [perceptron, tied_network])
 def test_several_ipus_compute_what_one_computes(network, blocks, ipus):
     one = run(network(), STEPS)
     assert np.isfinite(one.outputs["d2h_loss"]).all()
-    _assert_equal(run(network(blocks), STEPS, ipus), one)
+    assert_equal(run(network(blocks), STEPS, ipus), one)
 
 
 def test_several_ipus_draw_the_same_random_numbers_as_one():
     one = run(perceptron(drop=0.5), STEPS)
     assert len(np.unique(one.outputs["d2h_loss"])) == len(one.outputs["d2h_loss"])
-    _assert_equal(run(perceptron(TWO, drop=0.5), STEPS, 2), one)
+    assert_equal(run(perceptron(TWO, drop=0.5), STEPS, 2), one)
 
 
 def test_inference_on_two_ipus():
     settings = Settings(iterations=4)
     one = run(perceptron(training=False), settings, training=False)
-    _assert_equal(run(perceptron(TWO, training=False), settings, 2, training=False), one)
+    assert_equal(run(perceptron(TWO, training=False), settings, 2, training=False), one)
 
 
 def _lowered(program, ipus):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import simulator.frontends.lowering  # noqa: F401  # registers the rules
+from popvision.pva.report import Report
 from simulator.arrays import AnyArray
 from simulator.frontends.captured import Input, Operator, Place, Program, Recorded, Value, Weight, WeightKind
 from simulator.frontends.lowering.lowered import Lowered, Settings
@@ -152,6 +153,7 @@ class Result:
     weights: dict[str, AnyArray]
     cycles: int
     lowered: Lowered
+    report: Report | None = None  #: where the options ask for one
 
 
 def lower(program: Program, settings: Settings, ipus: int = 1, training: bool = True) -> tuple[Lowered, Device]:
@@ -162,10 +164,19 @@ def lower(program: Program, settings: Settings, ipus: int = 1, training: bool = 
     return ModuleLowering(device.getTarget(), program, settings, update).lower(), device
 
 
-def run(program: Program, settings: Settings, ipus: int = 1, training: bool = True, runs: int = 1) -> Result:
-    """Run with weights and inputs that depend on their names and places only."""
+def run(
+    program: Program,
+    settings: Settings,
+    ipus: int = 1,
+    training: bool = True,
+    options: Mapping[str, str] | None = None,
+) -> Result:
+    """Run twice, with weights and inputs that depend on their names and places only. Replicas take micro-batches in
+    turns."""
     lowered, device = lower(program, settings, ipus, training)
-    session = DeviceProgram(compileGraph(lowered.graph, list(lowered.programs)), lowered.interface, {})
+    options = options or {}
+    executable = compileGraph(lowered.graph, list(lowered.programs), options)
+    session = DeviceProgram(executable, lowered.interface, options)
     session.load(device)
     rng = np.random.default_rng(3)
     session.send_weights(
@@ -174,7 +185,7 @@ def run(program: Program, settings: Settings, ipus: int = 1, training: bool = Tr
     session.send_seed(11)
     outputs: dict[str, list[AnyArray]] = {}
     cycles = 0
-    for _ in range(runs):
+    for _ in range(2):
         for name in lowered.interface.inputs:
             buffer = session.input(name)
             buffer[...] = rng.normal(0, 1, buffer.size).reshape(buffer.shape)
@@ -183,9 +194,22 @@ def run(program: Program, settings: Settings, ipus: int = 1, training: bool = Tr
         cycles = session.engine.getTimeStamp().device_cycles - before.device_cycles
         for one, values in zip(lowered.interface.outputs, results, strict=True):
             outputs.setdefault(one.stream.handle, []).append(values.copy())
+        for name in lowered.interface.observed:
+            outputs.setdefault(name, []).append(session.observed(name).copy())
     weights = {name: values.copy() for name, values in session.fetch_weights().items()}
+    weights["randomSeed"] = np.array(session.fetch_seed())
+    report = session.engine.getReport() if "autoReport.all" in options else None
+    joined = {name: np.concatenate(parts) for name, parts in outputs.items()}
     session.close()
-    return Result({name: np.concatenate(parts) for name, parts in outputs.items()}, weights, cycles, lowered)
+    return Result(joined, weights, cycles, lowered, report)
+
+
+def assert_equal(one: Result, other: Result) -> None:
+    """Outputs and weights, to the last bit."""
+    for given, expected in ((one.outputs, other.outputs), (one.weights, other.weights)):
+        assert set(given) == set(expected)
+        for name, values in expected.items():
+            np.testing.assert_array_equal(given[name], values, err_msg=name)
 
 
 def ipus_of_tensor(lowered: Lowered, tensor: Tensor) -> set[int]:
