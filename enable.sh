@@ -1,4 +1,4 @@
-# Source me: puts the names of existing scripts (pva, libpvti) on PYTHONPATH, so that their commands work literally.
+# Source me: puts the names of existing scripts (pva, libpvti, poptorch) on PYTHONPATH: their commands work literally.
 #
 #   source enable.sh
 #   POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true"}' python prog.py
@@ -13,8 +13,8 @@ _popvision_enable() {
     fi
     local entry IFS=:
     for entry in ${PYTHONPATH:-}; do
-        if [ "$entry" != "$here/compat" ] && { [ -e "$entry/pva" ] || [ -e "$entry/libpvti" ] || [ -e "$entry/poplar" ]; }; then
-            echo "enable.sh: $entry on PYTHONPATH holds an SDK's own pva, libpvti or poplar; remove it first." >&2
+        if [ "$entry" != "$here/compat" ] && { [ -e "$entry/pva" ] || [ -e "$entry/libpvti" ] || [ -e "$entry/poplar" ] || [ -e "$entry/poptorch" ]; }; then
+            echo "enable.sh: $entry on PYTHONPATH holds an SDK's own pva, libpvti, poplar or poptorch; remove it first." >&2
             return 1
         fi
     done

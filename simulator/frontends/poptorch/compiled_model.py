@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simulator.base.errors import poplar_error
@@ -45,6 +45,7 @@ class ModelRequest:
     strategy: ExecutionStrategy
     excluded_sources: tuple[str, ...] = ()
     names_modules: bool = True  #: operators are named after their modules
+    recorded_options: Mapping[str, str] = field(default_factory=dict)  #: without effect here, for the report
     input_groups: int | None = None  #: groups of replicas that get different inputs; None: each replica
 
     def micro_batches(self) -> int:
@@ -101,6 +102,8 @@ def compile_model(
         update = None if request.optimizer is None else update_rule(request.optimizer)
         lowered = ModuleLowering(target, captured.program, request.settings, update).lower()
         interfaces.append(lowered.interface)
+        if request.recorded_options:
+            lowered.graph.addDebugInfo("optionsWithoutEffect", "poptorch", **request.recorded_options)
         progress(40, 100)
         return compileGraph(
             lowered.graph,

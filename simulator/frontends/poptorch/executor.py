@@ -156,6 +156,9 @@ class PoplarExecutor:
         if self._training:
             self._watch.check(self._optimizer)
             self._described = describe_optimizer(self._optimizer, self._user_model.named_parameters())
+        recorded = self._options.recorded_only()
+        if recorded:
+            logger.warning("Options without effect on the simulated IPU (docs/poptorch.md): %s", ", ".join(recorded))
         return ModelRequest(
             self._user_model,
             arguments,
@@ -167,6 +170,7 @@ class PoplarExecutor:
             self._options.execution_strategy,
             tuple(self._options.source_location_excludes),
             self._options.module_namescope_enabled,
+            recorded,
             max(self._input_groups) + 1,
         )
 

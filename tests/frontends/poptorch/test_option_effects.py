@@ -87,6 +87,18 @@ def test_reports_lie_in_the_models_folder(tmp_path):
     assert report.execution.runs
 
 
+def test_options_without_effect_are_told_and_are_in_the_report(tmp_path, capsys):
+    options = quiet().enableProfiling(tmp_path).syncPattern(poptorch.SyncPattern.SinglePipeline)
+    options.TensorLocations.numIOTiles(32)
+    inferred(options)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "[warning] Options without effect on the simulated IPU (docs/poptorch.md): " in line
+    assert line.endswith(": syncPattern, TensorLocations.numIOTiles")
+    debug = (tmp_path / "debug.cbor").read_bytes()
+    assert b"optionsWithoutEffect" in debug
+    assert b"TensorLocations.numIOTiles" in debug
+
+
 def test_unknown_attributes_of_an_optimizer(capsys):
     for relaxed, lines in ((False, 1), (True, 0)):
         net = Net()

@@ -221,6 +221,11 @@ def test_names_of_existing_scripts():
     assert done.stdout == ""
 
 
+def test_popdist_is_refused():
+    done = run("import popdist.poptorch")
+    assert done.stderr.splitlines()[-1].startswith("ImportError: popdist is not simulated; several processes")
+
+
 def test_what_the_stand_in_lacks_is_told():
     done = run("import torchvision; torchvision.models")
     assert done.stderr.splitlines()[-1].startswith("AttributeError: torchvision's stand-in has no 'models'")
