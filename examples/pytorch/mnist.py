@@ -1,0 +1,119 @@
+"""Train a small convolutional network on MNIST with PopTorch, then measure its accuracy on the test images.
+
+    source enable.sh
+    python examples/pytorch/mnist.py                                          one epoch
+    python examples/pytorch/mnist.py --images 2000 --test-images 400          a quick look
+
+Data come from torchvision; without it, and without files of MNIST, images are synthetic, which is said once. The model
+returns predictions and loss from one call, so that the device computes both; the optimiser runs on the device too.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import poptorch
+import torch
+from torch import nn
+from torch.utils.data import Subset
+from torchvision import datasets, transforms
+
+
+class Block(nn.Module):
+    """Convolution, pooling, ReLU."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, pool: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, outputs, kernel)
+        self.pool = nn.MaxPool2d(pool)
+        self.relu = nn.ReLU()
+
+    def forward(self, x: Any) -> Any:
+        return self.relu(self.pool(self.conv(x)))
+
+
+class Network(nn.Module):
+    def __init__(self, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.layer1 = Block(1, 32, 3, 2)
+        self.layer2 = Block(32, 64, 3, 2)
+        self.layer3 = nn.Linear(1600, 128)
+        self.layer3_act = nn.ReLU()
+        self.layer3_dropout = nn.Dropout(dropout)
+        self.layer4 = nn.Linear(128, 10)
+        self.softmax = nn.Softmax(1)
+
+    def forward(self, x: Any) -> Any:
+        x = self.layer2(self.layer1(x)).view(-1, 1600)
+        x = self.layer3_dropout(self.layer3_act(self.layer3(x)))
+        return self.softmax(self.layer4(x))
+
+
+class WithLoss(nn.Module):
+    """A model with its loss: what trains on the device."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        self.loss = nn.CrossEntropyLoss()
+
+    def forward(self, images: Any, labels: Any = None) -> Any:
+        output = self.model(images)
+        return output if labels is None else (output, self.loss(output, labels))
+
+
+def accuracy(predictions: Any, labels: Any) -> float:
+    """Percent of images whose largest output is that of their label."""
+    return 100 * float((predictions.argmax(1) == labels).float().mean())
+
+
+def images(train: bool, count: int) -> Any:
+    scale = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))])
+    whole = datasets.MNIST("~/.torch/datasets", train=train, download=True, transform=scale)
+    return Subset(whole, range(min(count, len(whole))))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--device-iterations", type=int, default=50)
+    parser.add_argument("--test-batch-size", type=int, default=80)
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--rate", type=float, default=0.05)
+    parser.add_argument("--dropout", type=float, default=0.5)
+    parser.add_argument("--images", type=int, default=60_000)
+    parser.add_argument("--test-images", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    torch.manual_seed(arguments.seed)
+
+    options = poptorch.Options().deviceIterations(arguments.device_iterations).randomSeed(arguments.seed)
+    training_data = poptorch.DataLoader(
+        options, images(True, arguments.images), batch_size=arguments.batch_size, shuffle=True, drop_last=True
+    )
+    test_data = poptorch.DataLoader(
+        poptorch.Options(), images(False, arguments.test_images), batch_size=arguments.test_batch_size
+    )
+    model = Network(arguments.dropout)
+    model_with_loss = WithLoss(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=arguments.rate)
+    all_outputs = options.clone().outputMode(poptorch.OutputMode.All)
+    training_model = poptorch.trainingModel(model_with_loss, all_outputs, optimizer=optimizer)
+    for epoch in range(1, arguments.epochs + 1):
+        losses, right = [], []
+        for batch, labels in training_data:
+            predictions, loss = training_model(batch, labels)
+            losses.append(float(loss.mean()))
+            right.append(accuracy(predictions, labels))
+        print(f"Epoch {epoch}: loss {sum(losses) / len(losses):.4f}, accuracy {sum(right) / len(right):.1f} %")
+    training_model.detachFromDevice()
+
+    inference_model = poptorch.inferenceModel(model)
+    right = [accuracy(inference_model(batch), labels) for batch, labels in test_data]
+    inference_model.detachFromDevice()
+    print(f"Accuracy on test set: {sum(right) / len(right):.2f}%")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Train a transformer encoder to tell which of two halves of a sequence has the larger sum.
+
+    python examples/pytorch/transformer.py                      4 layers of width 256, 4 heads, 128 steps
+    python examples/pytorch/transformer.py --small              1 layer of width 32, 16 steps
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import poptorch
+import torch
+from torch import nn
+
+
+class Encoder(nn.Module):
+    def __init__(self, layers: int, width: int, heads: int) -> None:
+        super().__init__()
+        self.embed = nn.Linear(1, width)
+        layer = nn.TransformerEncoderLayer(width, heads, 2 * width, dropout=0.0, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, layers)
+        self.head = nn.Linear(width, 2)
+        self.loss = nn.CrossEntropyLoss()
+
+    def forward(self, sequence: Any, labels: Any) -> Any:
+        hidden = self.encoder(self.embed(sequence.unsqueeze(-1)))
+        scores = self.head(hidden.mean(1))
+        return scores, self.loss(scores, labels)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--steps", type=int, default=10)
+    arguments = parser.parse_args()
+    layers, width, heads, length, batch = (1, 32, 2, 16, 8) if arguments.small else (4, 256, 4, 128, 2)
+    torch.manual_seed(0)
+    model = Encoder(layers, width, heads)
+    optimizer = poptorch.optim.AdamW(model.parameters(), lr=1e-3)
+    training = poptorch.trainingModel(model, poptorch.Options(), optimizer)
+    for step in range(1, arguments.steps + 1):
+        sequence = torch.randn(batch, length)
+        first, second = sequence.chunk(2, dim=1)
+        _, loss = training(sequence, (first.sum(1) > second.sum(1)).long())
+        print(f"Step {step}: loss {float(loss):.4f}")
+
+
+if __name__ == "__main__":
+    main()
