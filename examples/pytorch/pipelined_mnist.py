@@ -13,7 +13,7 @@ import argparse
 
 import poptorch
 import torch
-from mnist import Network, WithLoss
+from mnist_network import Network, WithLoss
 
 
 def main() -> None:
