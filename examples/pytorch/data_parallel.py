@@ -1,7 +1,7 @@
 """Train one network on two replicas: each has half of the batch, gradients are averaged over links between IPUs.
 
-    python examples/pytorch/data_parallel.py
-    python examples/pytorch/data_parallel.py --replicas 1      one replica with the whole batch: the same losses
+python examples/pytorch/data_parallel.py
+python examples/pytorch/data_parallel.py --replicas 1      one replica with the whole batch: the same losses
 """
 
 from __future__ import annotations

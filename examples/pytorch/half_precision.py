@@ -34,7 +34,9 @@ def main() -> None:
     x = torch.randn(32, 8).half()
     y = x[:, :4].sum(1, keepdim=True)
     losses = [float(training(x, y)) for _ in range(60)]
-    print(f"Loss {losses[0]:.3f} at first, {losses[-1]:.3f} after {len(losses)} steps, in {model.layers[0].weight.dtype}")
+    print(
+        f"Loss {losses[0]:.3f} at first, {losses[-1]:.3f} after {len(losses)} steps, in {model.layers[0].weight.dtype}"
+    )
 
 
 if __name__ == "__main__":

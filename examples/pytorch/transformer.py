@@ -1,7 +1,7 @@
 """Train a transformer encoder to tell which of two halves of a sequence has the larger sum.
 
-    python examples/pytorch/transformer.py                      4 layers of width 256, 4 heads, 128 steps
-    python examples/pytorch/transformer.py --small              1 layer of width 32, 16 steps
+python examples/pytorch/transformer.py                      4 layers of width 256, 4 heads, 128 steps
+python examples/pytorch/transformer.py --small              1 layer of width 32, 16 steps
 """
 
 from __future__ import annotations

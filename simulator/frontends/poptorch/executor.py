@@ -200,6 +200,7 @@ class PoplarExecutor:
                 for name, one in options.anchored_tensors.items()
             ),
             synthetic_data=options.synthetic_data,
+            pipelined=options.execution_strategy.is_pipelined,
         )
 
     def _result(self, buffers: list[Any]) -> Any:
