@@ -9,6 +9,7 @@ _MODELS = "test_models.py::"
 _EFFECTS = "test_option_effects.py::"
 _NAMES = "test_poptorch_names.py::"
 _BLOCKS = "test_blocks.py::"
+_STRATEGIES = "test_strategies.py::"
 _OPERATORS = "test_own_operators.py::"
 _OPTIMIZERS = "test_poptorch_optimizers.py::"
 _LOADER = "test_poptorch_data_loader.py::"
@@ -56,6 +57,10 @@ _WORKS = {
     "removeBlocks": ("takes the marks of BeginBlock off", _BLOCKS + "test_begin_block_lasts_until_the_next"),
     "Stage": ("blocks on one IPU", _BLOCKS + "test_a_strategy_with_stages_chooses_the_ipu"),
     "AutoStage": ("stages of blocks that no strategy names", _BLOCKS + "test_the_next_stage_where_stages_count_up"),
+    "PipelinedExecution": (
+        "stages at the same time, each with another micro-batch; what backward passes read is stashed",
+        _STRATEGIES + "test_a_pipeline_trains_as_pytorch_does",
+    ),
     "ShardedExecution": ("stages one after the other", _EFFECTS + "test_blocks_take_ipus"),
     "NameScope": ("prefix of operators' names", _EFFECTS + "test_operators_are_named_after_modules_and_scopes"),
     "identity_loss": ("marks the loss", _OPERATORS + "test_identity_loss_reduces_as_it_is_told"),
@@ -94,8 +99,6 @@ _WORKS = {
 }
 
 _RECORDED = {
-    "PipelinedExecution": "blocks lie on their IPUs; stages run one after the other, as ShardedExecution's, so that "
-    "times are not those of a pipeline",
     "recomputationCheckpoint": "an identity: every activation is stored",
     "set_overlap_for_input": "an identity: host transfers do not overlap computation",
     "set_overlap_for_output": "an identity: host transfers do not overlap computation",

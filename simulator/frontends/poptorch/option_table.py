@@ -41,7 +41,7 @@ _WORKS = {
     "outputMode": ("which iterations stream their outputs to the host", _MODELS + "test_output_modes"),
     "anchorTensor": ("streams a tensor of the program to the host", _EFFECTS + "test_an_anchored_tensor_comes_back"),
     "setExecutionStrategy": (
-        "IPUs of blocks",
+        "IPUs and stages of blocks",
         _EFFECTS + "test_blocks_take_ipus",
     ),
     "updatableNamedBuffers": (
