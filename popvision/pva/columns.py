@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.arrays import Int64Array, IntegerArray
 from popvision.formats.errors import FormatError
 from popvision.formats.profile import ProfileReader, model
@@ -177,8 +178,16 @@ class Columns:
         _ = self.runs
         return [ListColumns(self.reader.steps_on_ipu(ipu)) for ipu in range(self.shape.num_ipus)]
 
+    @cached_property
+    def compute_of_tiles_unknown(self) -> str:
+        """Why the cycles of compute sets on single tiles are unknown, "" where they are known."""
+        return tiles_unknown(self.source) if "computeInstrumentation" in self.reader.meta else ""
+
     def cycles_by_tile(self, step: int) -> list[int]:
-        """Cycles of a step on every tile of the target; empty where no IPU's are known."""
+        """Cycles of a step on every tile of the target; empty where no IPU's are known, and for compute on hardware at
+        a level of instrumentation that counts on one tile (`tiles_unknown`)."""
+        if self.compute_of_tiles_unknown and self.step_compute_sets[step] >= 0:
+            return NotKnown(self.compute_of_tiles_unknown)
         by_ipu = [self.arrays.get(each.arrays.cycles_array, step) for each in self.steps_on_ipu]
         if all(cycles is None for cycles in by_ipu):
             return []

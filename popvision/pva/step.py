@@ -121,7 +121,8 @@ class ExecutionStep:
 
     @property
     def cyclesByTile(self) -> list[int]:
-        """Cycles that each tile spent in the step; a sync's include waiting."""
+        """Cycles that each tile spent in the step; a sync's include waiting. Empty for a compute set on hardware that
+        was counted on one tile per IPU or device."""
         return self._columns.cycles_by_tile(self._step)
 
     @property

@@ -85,7 +85,7 @@ class ComputeSet:
     @property
     def cyclesByTile(self) -> list[int]:
         """Cycles of the step on each tile of the target; empty for a member of `compilation.computeSets`, which has not
-        run."""
+        run, and on hardware that counted on one tile per IPU or device."""
         if self._step < 0:
             return NotKnown("a compute set of the compilation has not run; take those of an execution step")
         return self._columns.cycles_by_tile(self._step)

@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 from popvision import pva
+from simulator.poplar import FLOAT, Device, Engine, Graph
+from simulator.poplar.program import Sequence
+from simulator.poplibs import popops, poputil
+from tests.compiler.tiny_graphs import hardware
 from tests.pva.made import make
 from tests.samples import SAMPLES
 
@@ -53,3 +57,30 @@ def test_a_damaged_report_is_refused_in_a_sentence() -> None:
     with pytest.raises(pva.FormatError, match=r"profile\.pop cannot be read") as refused:
         pva.openReport(SAMPLES / "damaged" / "profile.pop")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("level", "known"), [("tile", True), ("vertex", True), ("ipu", False), ("device", False)])
+def test_counting_on_one_tile_loses_the_cycles_of_single_tiles(level: str, known: bool) -> None:
+    target = hardware()
+    graph = Graph(target)
+    x = graph.addVariable(FLOAT, [64], "x")
+    poputil.mapTensorLinearly(graph, x)
+    graph.createHostWrite("x", x)
+    program = Sequence()
+    popops.addInPlace(graph, x, x, program, "twice")
+    options = {"debug.instrument": "true", "debug.retainDebugInformation": "true"}
+    with Engine(graph, program, options | {"debug.computeInstrumentationLevel": level}) as engine:
+        device = Device(target)
+        device.attach()
+        engine.load(device)
+        engine.run()
+        steps = engine.getReport().execution.steps
+        device.detach()
+    (compute,) = [step for step in steps if step.computeSets and step.computeSets[0].vertices]
+    lists = [compute.cyclesByTile, compute.computeSets[0].cyclesByTile]
+    assert compute.ipus[0].cycles > 0
+    assert [len(each) for each in lists] == [len(steps[0].cyclesByTile) if known else 0] * 2
+    assert len(steps[0].cyclesByTile) == target.getNumTiles()  # a stream copy: its tiles count for themselves
+    if not known:
+        with pytest.raises(IndexError, match="computeInstrumentationLevel=tile"):
+            _ = lists[0][0]

@@ -167,7 +167,8 @@ class CompileSettings:
         one_of("vertex", "tile", "ipu", "device"),
         "tile",
         "Grain of the cycle counters: each vertex, each compute set on every tile, or on one tile per IPU or device.",
-        changes="Memory of the counters, cycles on hardware, syncs at level ipu, vertices one by one at level vertex.",
+        changes="Memory of the counters, cycles on hardware, syncs at level ipu, vertices one by one at level vertex. "
+        "Levels ipu and device lose the cycles of single tiles: the viewer and pva's cyclesByTile do not show them.",
         effects=Effects("bytes", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_level_and_profiling_tile_say_where_counters_lie",
         settle=lambda level, values: level if values.on("debug.instrumentCompute") else "",
