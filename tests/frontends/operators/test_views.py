@@ -1,5 +1,8 @@
 """Views, slices and joins on the device beside float64 torch."""
 
+import itertools
+
+import pytest
 import torch
 
 from tests.frontends.operators.operator_twin import check_operator
@@ -127,3 +130,28 @@ def test_grids_and_stacks() -> None:
         torch.randn(3),
         torch.randn(4),
     )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("start", [None, 0, 2, -3, 9])
+@pytest.mark.parametrize("end", [None, 1, 7, -1, 100])
+def test_all_slices(start: int | None, end: int | None) -> None:
+    steps = [step for step in (1, 2, 3, 11) if torch.arange(7)[start:end:step].numel()]
+    if steps:
+        check_operator(lambda x: [x[:, start:end:step] for step in steps], torch.randn(2, 7))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("size", "step"), list(itertools.product((1, 2, 4, 7), (1, 2, 3, 7))))
+def test_all_windows(size: int, step: int) -> None:
+    check_operator(lambda x: (x.unfold(0, size, step), x.unfold(1, min(size, 3), step)), torch.randn(7, 3))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular", "constant"])
+@pytest.mark.parametrize("amounts", [(0, 0), (3, 0), (0, 3), (-1, 2), (2, -1), (1, 1, 3, 2), (0, 2, -1, 0)])
+def test_all_paddings(mode: str, amounts: tuple[int, ...]) -> None:
+    if mode == "circular" and min(amounts) < 0:
+        amounts = tuple(max(amount, 0) for amount in amounts)
+    pad = torch.nn.functional.pad
+    check_operator(lambda x: pad(x, amounts, mode), torch.randn(*([2, 3, 4] if len(amounts) == 2 else [2, 3, 4, 5])))
