@@ -125,10 +125,12 @@ class IndexedFields:
 
     def check(self) -> None:
         """Raises `no_size_specified` for fields without a size, `graph_connection_error` for elements that are not
-        connected; state vectors of a known size without values are zeros."""
+        connected; state vectors of a known size without values are zeros. A vector of edges that was connected as a
+        whole has the size of its tensors, whatever it was given before."""
         for (row, name), waiting in list(self._waiting.items()):
             if name in self._fields.edges and not waiting.given:
-                self._check_size(row, name, waiting.size)
+                if self._fields.edges[name].spec.kind == "vector":
+                    self._check_size(row, name, waiting.size)
                 continue
             where = f"{self._fields.vertex(row)}: field '{name}'"
             if waiting.size is None:

@@ -199,6 +199,27 @@ def test_elements_of_fields_before_and_after_their_size() -> None:
     assert not v["rows"].isIndexed()
 
 
+def test_connecting_a_whole_tensor_sets_the_size_of_a_vector_of_edges() -> None:
+    graph = new_graph()
+    t = graph.addVariable(FLOAT, [3, 4])
+    v = graph.addVertex(graph.addComputeSet("cs"), "All", {"one": t[0, 0], "out": t[2, 3], "small": 0, "lists": []})
+    for name, tensors in (("picks", t[0]), ("rows", [t[0], t[1], t[2, :2]])):
+        graph.setFieldSize(v[name], 2)
+        graph.connect(v[name], tensors)
+    graph.setFieldSize(v["row"], 2)
+    graph.connect(v["row"], t[0, :2])
+    graph.setInitialValue(v["table"], [1])
+    check_graph(graph.store)
+    assert [graph.getFieldSize(v[name]) for name in ("picks", "rows", "row")] == [4, 3, 2]
+    assert [len(e) for e in edges(graph, "rows")] == [4, 4, 2]
+
+    w = graph.addVertex(graph.addComputeSet("other"), "All", {"one": t[0, 0], "out": t[1, 3], "small": 0, "lists": []})
+    graph.setFieldSize(w["row"], 3)
+    graph.connect(w["row"], t[0])  # one edge, whose size nothing sets anew
+    with pytest.raises(graph_connection_error, match="field 'row' was given 3 elements, but 4 are connected"):
+        check_graph(graph.store)
+
+
 def test_wrong_sizes_and_elements() -> None:
     graph = new_graph()
     t = graph.addVariable(FLOAT, [3, 4])
