@@ -100,6 +100,7 @@ class ModuleLowering:
         seed_from_host, seed_to_host = self._transfers(
             {"randomSeed": self.seed}, "randomSeedFromHost", "randomSeedToHost"
         )
+        self._separate_seeds(seed_from_host)
         entries = {
             Entry.WEIGHTS_FROM_HOST: from_host,
             Entry.OPTIMIZER_FROM_HOST: rates_from_host,
@@ -138,10 +139,20 @@ class ModuleLowering:
         return tensor
 
     def _seed(self) -> Tensor:
-        """The seed of random draws: each micro-batch of each replica has its own."""
+        """The seed of random draws. Its first word counts micro-batches, so that each has its own."""
         seed = self.graph.addVariable(UNSIGNED_INT, [2], "randomSeed")
         self.graph.setTileMapping(seed, 0)
         return seed
+
+    def _separate_seeds(self, seed_from_host: programs.Sequence) -> None:
+        """Add a replica's number to the second word of its seed, so that replicas draw different numbers. That of
+        replica 0, which the host reads back, stays as it is."""
+        if self.settings.replicas == 1:
+            return
+        index = self.graph.addReplicationIndexConstant("randomSeed/replica")
+        self.graph.setTileMapping(index, 0)
+        high = self.seed[1].reshape([1])
+        popops.addInPlace(self.graph, high, index.reshape([1]), seed_from_host, "randomSeed/replica/add")
 
     # The step
 
@@ -341,7 +352,7 @@ class ModuleLowering:
 
     def _transfers(
         self, tensors: Mapping[str, Tensor], from_host: str, to_host: str
-    ) -> tuple[programs.Program, programs.Program]:
+    ) -> tuple[programs.Sequence, programs.Sequence]:
         """Programs that fill tensors from the host, and that send them back (if `to_host` has a name)."""
         inwards, outwards = programs.Sequence(debugContext=from_host), programs.Sequence(debugContext=to_host)
         for name, tensor in tensors.items():
