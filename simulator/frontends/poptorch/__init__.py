@@ -20,8 +20,8 @@ from simulator.frontends.poptorch.blocks import (
     isRunningOnIpu,
     removeBlocks,
 )
-from simulator.frontends.poptorch.data_accessor import AsynchronousDataAccessor
-from simulator.frontends.poptorch.data_loader import DataLoader
+from simulator.frontends.poptorch.data.data_accessor import AsynchronousDataAccessor
+from simulator.frontends.poptorch.data.data_loader import DataLoader
 from simulator.frontends.poptorch.enums import (
     AutoStage,
     CommGroupType,

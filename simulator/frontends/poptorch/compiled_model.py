@@ -18,10 +18,10 @@ from simulator.frontends.lowering.optimizers import update_rule
 from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.frontends.optimizer import Optimizer
 from simulator.frontends.poptorch.blocks import capturing
+from simulator.frontends.poptorch.documents.operator_names import name_operators
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_weights import plain_tensors
 from simulator.frontends.poptorch.micro_batches import BoundArguments
-from simulator.frontends.poptorch.operator_names import name_operators
 from simulator.frontends.poptorch.strategies import ExecutionStrategy
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache, executable_key

@@ -23,7 +23,7 @@ class Entry:
 
 
 _MODELS = "test_models.py::"
-_EFFECTS = "test_option_effects.py::"
+_EFFECTS = "test_poptorch_option_effects.py::"
 _OPTIONS = "test_poptorch_options.py::"
 _LOADER = "test_poptorch_data_loader.py::"
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from simulator.frontends import poptorch
-from simulator.frontends.poptorch.data_loader import Share
+from simulator.frontends.poptorch.data.data_loader import Share
 
 FORK = {"sharing_strategy": poptorch.SharingStrategy.Fork}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from simulator.frontends import poptorch
 from simulator.frontends.lowering.rules import TABLE
-from simulator.frontends.poptorch.document import OPERATORS, render
-from simulator.frontends.poptorch.name_table import NAMES
+from simulator.frontends.poptorch.documents.document import OPERATORS, render
+from simulator.frontends.poptorch.documents.name_table import NAMES
 from simulator.frontends.poptorch.option_table import OPTIONS, Effect
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "poptorch.md").read_text()
 
 def test_the_page_is_written_from_the_tables():
     assert PAGE.split(OPERATORS)[0] == render().split(OPERATORS)[0], (
-        "python -m simulator.frontends.poptorch.document > docs/poptorch.md"
+        "python -m simulator.frontends.poptorch.documents.document > docs/poptorch.md"
     )
 
 

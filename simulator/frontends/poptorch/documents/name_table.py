@@ -6,9 +6,9 @@ from simulator.frontends.poptorch.option_table import Effect, Entry
 from simulator.frontends.poptorch.refused import WAYS_AROUND
 
 _MODELS = "test_models.py::"
-_EFFECTS = "test_option_effects.py::"
+_EFFECTS = "test_poptorch_option_effects.py::"
 _NAMES = "test_poptorch_names.py::"
-_BLOCKS = "test_blocks.py::"
+_BLOCKS = "test_poptorch_blocks.py::"
 _STRATEGIES = "test_strategies.py::"
 _OPERATORS = "test_own_operators.py::"
 _OPTIMIZERS = "test_poptorch_optimizers.py::"

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import torch.utils.data
 
-from simulator.frontends.poptorch.data_accessor import AsynchronousDataAccessor
+from simulator.frontends.poptorch.data.data_accessor import AsynchronousDataAccessor
 from simulator.frontends.poptorch.enums import DataLoaderMode
 from simulator.frontends.poptorch.errors import OptionError
 from simulator.frontends.poptorch.logging import logger

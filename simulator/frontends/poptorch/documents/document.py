@@ -1,4 +1,4 @@
-"""Write docs/poptorch.md from the tables: python -m simulator.frontends.poptorch.document > docs/poptorch.md"""
+"""Writes docs/poptorch.md from its tables: python -m simulator.frontends.poptorch.documents.document > (that file)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from simulator.frontends import lowering
 from simulator.frontends.lowering.rules import TABLE
+from simulator.frontends.poptorch.documents.name_table import NAMES
 from simulator.frontends.poptorch.environment import VARIABLES
-from simulator.frontends.poptorch.name_table import NAMES
 from simulator.frontends.poptorch.option_table import OPTIONS, Entry
 
 #: begins the part that lists operators
@@ -16,7 +16,7 @@ OPERATORS = "## Operators"
 
 _HEAD = """# PyTorch programs
 
-Written from tables in `simulator/frontends/poptorch/` by `python -m simulator.frontends.poptorch.document >
+Written from tables in `simulator/frontends/poptorch/` by `python -m simulator.frontends.poptorch.documents.document >
 docs/poptorch.md`.
 
 Programs for PopTorch 3.4 run unchanged on the simulated IPU with PyTorch 2.13.0 (the extra `[torch]`; without it the
