@@ -15,7 +15,7 @@ from simulator.base.errors import poplar_error
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.reducing.reductions import reduced
 from simulator.frontends.lowering.rules import lowers
-from simulator.poplar import HALF, Tensor
+from simulator.poplar import FLOAT, HALF, Tensor
 from simulator.poplar.program import Copy
 from simulator.poplibs import poplin, popops
 from simulator.poplibs.popnn import bn, gn
@@ -381,8 +381,10 @@ def rms_norm(at: Building, input: Tensor, normalized_shape: Any, weight: Tensor 
     rows = input.reshape([input.numElements() // size, size])
     if eps is None:
         eps = _MACHINE_EPSILON[2 if rows.elementType() is HALF else 4]
-    power = reduced(at, rows, [1], True, popops.Operation.SQUARE_ADD, 1.0 / size)
-    inverse = popops.map(at.graph, e.Rsqrt(e._1 + eps), [power], at.program, at.name("invRms"))
+    square = popops.Operation.SQUARE_ADD
+    total = popops.reduce(at.graph, rows, FLOAT, [1], square, at.program, at.name("reduce")).expand([1])
+    root = popops.map(at.graph, e.Rsqrt(e._1 * (1.0 / size) + eps), [total], at.program, at.name("invRms"))
+    inverse = at.cast(root, rows.elementType())  # squares of halves are summed as floats
     whitened = popops.mul(at.graph, rows, inverse, at.program, at.name("whiten"))
     factor = None if weight is None else weight.reshape([1, size])
     out = whitened if factor is None else popops.mul(at.graph, whitened, factor, at.program, at.name("scale"))

@@ -42,7 +42,7 @@ def test_batch_norm_by_fixed_statistics(given: tuple[str, ...]) -> None:
     )
 
 
-@pytest.mark.parametrize(("shape", "groups"), [((2, 6, 3, 2), 3), ((1, 4, 5), 1), ((3, 4), 2), ((2, 3, 2, 2), 3)])
+@pytest.mark.parametrize(("shape", "groups"), [((2, 6, 3, 2), 3), ((1, 4, 5), 1), ((3, 8), 2), ((2, 3, 2, 2), 3)])
 @pytest.mark.parametrize("affine", [True, False])
 def test_group_norm(shape: tuple[int, ...], groups: int, affine: bool) -> None:
     check_operator(
@@ -81,6 +81,12 @@ def test_rms_norm(shape: tuple[int, ...], last: int, eps: float | None) -> None:
     size = shape[-last:]
     check_operator(lambda x, w: F.rms_norm(x, size, w, eps), torch.randn(*shape), torch.randn(size), length=12)
     check_operator(lambda x: F.rms_norm(x, size, eps=eps), torch.randn(*shape), length=12)
+
+
+def test_squares_of_large_halves_do_not_overflow() -> None:
+    operands = ((torch.randn(3, 8) * 500).half(), torch.randn(8).half())
+    check_operator(lambda x, w: F.rms_norm(x, (8,), w), *operands, rtol=2e-2)
+    check_operator(lambda x: F.layer_norm(x, (8,)), operands[0], rtol=2e-2)
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2, -1])
