@@ -26,6 +26,7 @@ class Precision:
     memory_proportion: dict[int, float] = field(default_factory=dict)  #: by IPU: of a tile, for products
     stochastic_rounding: bool = False  #: of halves
     floating_point_exceptions: bool = False  #: stop where a NaN or an infinity is made
+    stable_norms: bool = False  #: variances from differences to the mean, not from the mean of squares
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """Normalisations, lowered whole with their own gradients: popnn's batch, group, layer and instance norm; RMS norm from
 reductions and expressions.
 
-Statistics of a batch are computed as PopART does by default, from the mean of squares in one pass. A module that infers
-normalises by its running statistics, whatever its own flag says.
+Variances come from the mean of squares, as PopART's do by default, or from differences to the mean (`stable_norms`). A
+module that infers normalises by its running statistics, whatever its own flag says.
 """
 
 from __future__ import annotations
@@ -75,9 +75,8 @@ def _by_batch(
     at: Building, input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor, Backward]:
     """Normalised by the statistics of the batch: (result, mean, 1 / standard deviation, gradients)."""
-    mean, deviation = bn.batchNormStatistics(
-        at.graph, input, eps, at.program, False, debugContext=at.name("statistics")
-    )
+    stable, name = at.precision.stable_norms, at.name("statistics")
+    mean, deviation = bn.batchNormStatistics(at.graph, input, eps, at.program, False, stable, debugContext=name)
     whitened = bn.batchNormWhiten(at.graph, input, mean, deviation, at.program, at.name("whiten"))
 
     def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
@@ -217,9 +216,8 @@ def _by_group(
 ) -> tuple[Tensor, Tensor, Tensor, Backward]:
     """[batch, channels, field] normalised over each group of channels and the field: (result, mean, 1 / standard
     deviation, gradients under the names "input", "weight", "bias")."""
-    mean, deviation = gn.groupNormStatistics(
-        at.graph, acts, eps, at.program, groups, False, debugContext=at.name("statistics")
-    )
+    stable, name = at.precision.stable_norms, at.name("statistics")
+    mean, deviation = gn.groupNormStatistics(at.graph, acts, eps, at.program, groups, False, stable, debugContext=name)
     whitened = gn.groupNormWhiten(at.graph, acts, mean, deviation, at.program, at.name("whiten"))
 
     def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:

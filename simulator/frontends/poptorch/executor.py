@@ -183,6 +183,7 @@ class PoplarExecutor:
             dict(options.available_memory_proportion),
             options.Precision.stochastic_rounding,
             options.Precision.floating_point_exceptions,
+            options.stable_norm,
         )
         means = options.Training.accumulation_and_replication_reduction_type is ReductionType.Mean
         return Settings(

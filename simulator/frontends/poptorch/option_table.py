@@ -108,6 +108,10 @@ _WORKS = {
         "rounding to float16",
         _EFFECTS + "test_stochastic_rounding_rounds_up_and_down",
     ),
+    "enableStableNorm": (
+        "variances of norms from differences to the mean, without cancellation",
+        _EFFECTS + "test_stable_norms_of_numbers_far_from_zero",
+    ),
     "Precision.setPartialsType": (
         "type in which products and convolutions sum",
         _EFFECTS + "test_partials_may_be_halves",
@@ -133,7 +137,6 @@ _ON_CHIP = "every tensor of the simulated model lies in tile memory"
 _RECORDED = {
     "broadcastBuffers": "each replica has buffers of its own; the host gets those of the first",
     "syncPattern": "the model lets only those IPUs wait that exchange data",
-    "enableStableNorm": "norms are computed from differences to the mean always",
     "logDir": "PopTorch's log files tell of its compiler, which is another here",
     "maxRepeatLogs": "no log line is repeated",
     "Jit.traceModel": "modules are captured by torch.export always",

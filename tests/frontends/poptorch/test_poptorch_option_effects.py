@@ -1,5 +1,6 @@
 """What options do to a model that runs: each option of the table that works has its test here or in test_models."""
 
+import copy
 import os
 import subprocess
 import sys
@@ -221,6 +222,19 @@ def test_partials_may_be_halves():
 
     in_half, in_float = product(torch.half), product(torch.float)
     assert in_float < in_half < 50 * in_float
+
+
+@pytest.mark.parametrize("layer", [torch.nn.GroupNorm(1, 4), torch.nn.BatchNorm1d(4, track_running_stats=False)])
+def test_stable_norms_of_numbers_far_from_zero(layer):
+    def error(stable):
+        x = torch.randn(8, 4, generator=torch.Generator().manual_seed(2)) + 300
+        expected = copy.deepcopy(layer).double()(x.double())
+        model = poptorch.inferenceModel(layer, quiet().enableStableNorm(stable))
+        worst = (model(x).double() - expected).abs().max()
+        model.destroy()
+        return worst.item()
+
+    assert 100 * error(True) < error(False)
 
 
 def test_the_engine_takes_options(tmp_path):
