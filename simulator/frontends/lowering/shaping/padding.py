@@ -114,6 +114,8 @@ _CALL = "tensor views; popops.map, popops.reduce"
 
 @lowers("aten.pad.default", kind="Pad", call=_CALL, own_backward=True)
 def pad(at: Building, input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
+    if mode == "circular" and min(pad, default=0) < 0:
+        return _cut_and_wrapped(at, input, pad)
     if mode != "constant":
         return _pad(at, input, pad, _MODES[mode])
 
@@ -121,6 +123,18 @@ def pad(at: Building, input: Tensor, pad: Sequence[int], mode: str = "constant",
         return {"input": constant_pad_nd(at, slopes[0], [-one for one in pad])}
 
     return constant_pad_nd(at, input, pad, value or 0), backward
+
+
+def _cut_and_wrapped(at: Building, input: Tensor, padding: Sequence[int]) -> Any:
+    """Circular padding of what negative amounts leave of the tensor; other modes repeat elements that were cut off."""
+    cut = [min(amount, 0) for amount in padding]
+    wrapped = [max(amount, 0) for amount in padding]
+    out, inner = _pad(at, constant_pad_nd(at, input, cut), wrapped, _MODES["circular"])
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        return {"input": constant_pad_nd(at, inner(at, slopes, wanted)["input"], [-one for one in cut])}
+
+    return out, backward
 
 
 def _register(name: str, mode: Mode) -> None:
