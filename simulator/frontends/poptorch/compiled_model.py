@@ -79,11 +79,6 @@ def capture_model(request: ModelRequest) -> CapturedModule:
         raise Error(str(error)) from error
 
 
-def ipus_of(captured: CapturedModule) -> int:
-    """IPUs of one replica: one more than the largest number of a block's."""
-    return 1 + max((operator.place.annotations.get("ipu", 0) for operator in captured.program.operators), default=0)
-
-
 def compile_model(
     request: ModelRequest,
     captured: CapturedModule,

@@ -16,6 +16,7 @@ import torch
 from simulator.base.errors import poplar_error
 from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.lowered import Observed, Outputs, Settings
+from simulator.frontends.lowering.shards import ipus_of
 from simulator.frontends.optimizer import Optimizer, refused_replacements
 from simulator.frontends.poptorch import performance
 from simulator.frontends.poptorch.compiled_model import (
@@ -23,7 +24,6 @@ from simulator.frontends.poptorch.compiled_model import (
     ModelRequest,
     capture_model,
     compile_model,
-    ipus_of,
 )
 from simulator.frontends.poptorch.devices import Connection, connection_for, ipus_to_reserve
 from simulator.frontends.poptorch.enums import ConnectionType, OutputMode, ReductionType
@@ -138,7 +138,7 @@ class PoplarExecutor:
             progress(3, 100)
             with self.channel.tracepoint("graphPreprocessing"):
                 captured = capture_model(request)
-            connection = self._connect(ipus_of(captured))
+            connection = self._connect(ipus_of(captured.program))
             self._compiled = compile_model(request, captured, connection.target, progress, self._cache())
         self._signature = arguments.signature()
         self._weights = HostWeights(self._compiled.captured.data, self._fetch_weights)

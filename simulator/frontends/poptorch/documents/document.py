@@ -35,6 +35,23 @@ many.
 A name *works*; or is *recorded only*: checked, without effect for the reason beside it; or is *refused*: its use raises
 one sentence that names it and the way around.
 
+## Several IPUs
+
+Weights, activations and gradients of a block lie on its IPU. An operator outside any block goes with the operator
+before it. A value that other IPUs read is copied once to each ([tests](../tests/frontends/lowering/test_shards.py)).
+
+*Sharded* stages run one after the other on each micro-batch. *Pipelined* stages (the default strategy) work at the
+same time on successive micro-batches. S stages make a pipeline of P = 2 S - 1 stages in training, since each runs
+forward and backward and the last does both at once, and of P = S for inference. A step of G micro-batches has G + P -
+1 cycles: the program tree names them `pipelineFill`, `pipelineMain` and `pipelineDrain`. G is the gradient
+accumulation; for inference it is deviceIterations, or the period of OutputMode.EveryN. Refused are a G below P, a loss
+before the last stage, data that flows to an earlier stage, and a stage on two IPUs. What a backward pass reads waits
+in a stash, a ring buffer in tile memory with a slot for each cycle between both passes. Weights change once a step, so
+results are those of one IPU ([tests](../tests/frontends/lowering/test_pipeline.py)).
+
+*Replicas* take micro-batches in turns, add their gradients over all replicas (`ReplicatedAllReduce`) and draw random
+numbers of their own ([tests](../tests/frontends/lowering/test_replicas.py)).
+
 ## Variables
 
 | variable | meaning |
