@@ -7,26 +7,10 @@ python examples/pytorch/transformer.py --small              1 layer of width 32,
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 import poptorch
 import torch
-from torch import nn
-
-
-class Encoder(nn.Module):
-    def __init__(self, layers: int, width: int, heads: int) -> None:
-        super().__init__()
-        self.embed = nn.Linear(1, width)
-        layer = nn.TransformerEncoderLayer(width, heads, 2 * width, dropout=0.0, batch_first=True)
-        self.encoder = nn.TransformerEncoder(layer, layers)
-        self.head = nn.Linear(width, 2)
-        self.loss = nn.CrossEntropyLoss()
-
-    def forward(self, sequence: Any, labels: Any) -> Any:
-        hidden = self.encoder(self.embed(sequence.unsqueeze(-1)))
-        scores = self.head(hidden.mean(1))
-        return scores, self.loss(scores, labels)
+from transformer_network import Encoder
 
 
 def main() -> None:
