@@ -75,7 +75,7 @@ class Tape:
     def _local(self, value: Value) -> Tensor:
         """The tensor of a value, or its copy on the IPU of the operator at hand."""
         tensor = self.tensor(value)
-        return self.at.execution.moved(value.number, tensor, self.homes[value.number], self.at.spot)
+        return self.at.execution.moved(value.number, tensor, self.homes[value.number], self.at.spot, self.at.info)
 
     def _placed(self, value: Value, layout: Tensor | None) -> Tensor:
         tensor = self.place_value(value, layout)
@@ -189,7 +189,9 @@ class Tape:
         assert tuple(slope.shape()) == value.shape, f"{operator.name}: gradient {slope.shape()} of {value}"
         self.tensor(value)  # an operand that nothing read gets its place
         before, home = self.slopes.get(value.number), self.at.execution.slope_spot(self.homes[value.number])
-        slope = self.at.execution.moved_slope(slope, self.at.spot_of(operator.place), home)
+        if (spot := self.at.spot_of(operator.place)) != home:
+            with self.at.operator(operator.name, "IpuCopy", operator.place):
+                slope = self.at.execution.moved_slope(slope, spot, home, self.at.info)
         if before is not None:
             with self.at.operator(operator.name, "GradSum", operator.place, home):
                 slope = popops.add(self.at.graph, before, slope, self.at.program, self.at.name("add"))

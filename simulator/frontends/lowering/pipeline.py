@@ -24,7 +24,8 @@ from simulator.frontends.captured import Operator, Place, Program
 from simulator.frontends.lowering.accesses import Accesses, accesses_of, variables_of
 from simulator.frontends.lowering.shards import IPU, STAGE, PlacementError, Spot, add_one, graphs_by_ipu
 from simulator.frontends.lowering.stash import Stash
-from simulator.poplar import UNSIGNED_INT, Function, Graph, Tensor
+from simulator.graph.debug_context import DebugInfo
+from simulator.poplar import UNSIGNED_INT, DebugContext, Function, Graph, Tensor
 from simulator.poplar import program as programs
 from simulator.poplibs import poputil
 
@@ -34,9 +35,13 @@ class _Crossing:
     """A tensor on its way to later turns, and what the operators of its destinations read."""
 
     name: str
+    info: DebugInfo | None  #: of the first operator that reads it
     tensor: Tensor
     source: Spot
     arrivals: dict[Spot, Tensor]
+
+    def context(self, suffix: str = "") -> DebugContext:
+        return DebugContext(f"{self.name}{suffix}", self.info)
 
 
 class _Part:
@@ -156,35 +161,34 @@ class Pipeline:
 
     # What crosses between stages
 
-    def moved(self, number: int, tensor: Tensor, source: Spot, target: Spot) -> Tensor:
+    def moved(self, number: int, tensor: Tensor, source: Spot, target: Spot, info: DebugInfo | None) -> Tensor:
         if source.stage == target.stage or not tensor.numElements():
             return tensor
         assert not source.is_backward, f"value {number} of a backward pass is read in stage {target.stage}"
         assert source.stage < target.stage, f"value {number} goes from stage {source.stage} to stage {target.stage}"
         if number in self._fixed:
-            return self._copied_once(number, tensor, target)
+            return self._copied_once(number, tensor, target, DebugContext("IpuCopy", info))
         if number not in self._values:
-            self._values[number] = _Crossing(f"value{number}", tensor, source, {})
+            self._values[number] = _Crossing("IpuCopy", info, tensor, source, {})
         return self._arrival(self._values[number], self.source_spot(target))
 
-    def moved_slope(self, tensor: Tensor, source: Spot, target: Spot) -> Tensor:
+    def moved_slope(self, tensor: Tensor, source: Spot, target: Spot, info: DebugInfo | None) -> Tensor:
         if source.stage == target.stage or not tensor.numElements():
             return tensor
-        self._slopes.append(_Crossing(f"gradient{len(self._slopes)}", tensor, source, {}))
+        self._slopes.append(_Crossing("gradient", info, tensor, source, {}))
         return self._arrival(self._slopes[-1], target)
 
     def _arrival(self, crossing: _Crossing, target: Spot) -> Tensor:
         if target not in crossing.arrivals:
-            name = f"IpuCopy/{crossing.name}/stage{target.stage}"
-            crossing.arrivals[target] = poputil.cloneToIpu(self._top, crossing.tensor, target.ipu, name)
+            context = crossing.context(f"/stage{target.stage}")
+            crossing.arrivals[target] = poputil.cloneToIpu(self._top, crossing.tensor, target.ipu, context)
         return crossing.arrivals[target]
 
-    def _copied_once(self, number: int, tensor: Tensor, target: Spot) -> Tensor:
+    def _copied_once(self, number: int, tensor: Tensor, target: Spot, context: DebugContext) -> Tensor:
         """A copy on another IPU that lasts for a step."""
         key = number, target.ipu
         if key not in self._copies:
-            name = f"IpuCopy/value{number}"
-            self._copies[key] = poputil.copyToIpu(self._top, tensor, self._first, target.ipu, name)
+            self._copies[key] = poputil.copyToIpu(self._top, tensor, self._first, target.ipu, context)
         return self._copies[key]
 
     # Random draws: each stage counts its own seeds, as it is ahead of later ones
@@ -265,21 +269,21 @@ class Pipeline:
         source, tensor = crossing.source, crossing.tensor
         if source.is_backward and variables_of(tensor) & forward[source.stage].written:
             # the forward pass of the same cycle overwrites it
-            tensor = poputil.duplicate(self.graph(source), tensor, self.end(source), f"{crossing.name}/copy")
+            tensor = poputil.duplicate(self.graph(source), tensor, self.end(source), crossing.context("/copy"))
         arrivals = {self._turn(spot): (spot, arrival) for spot, arrival in crossing.arrivals.items()}
         for turn in range(self._turn(source) + 1, max(arrivals) + 1):
-            name = f"IpuCopy/{crossing.name}/turn{turn}"
+            context = crossing.context(f"/turn{turn}")
             buffer = None
             if turn in arrivals:
                 spot, arrival = arrivals[turn]
                 if spot.is_backward or not variables_of(arrival) & stashed[spot.stage]:
                     buffer = arrival
             if buffer is None:
-                buffer = poputil.cloneToIpu(self._top, crossing.tensor, self._ipu_of_turn(turn), name)
+                buffer = poputil.cloneToIpu(self._top, crossing.tensor, self._ipu_of_turn(turn), context)
                 if turn in arrivals:
                     spot, arrival = arrivals[turn]
-                    self.begin(spot).add(programs.Copy(buffer, arrival, False, f"{name}/arrive"))
-            hops[turn].append(programs.Copy(tensor, buffer, False, name))
+                    self.begin(spot).add(programs.Copy(buffer, arrival, False, crossing.context("/arrive")))
+            hops[turn].append(programs.Copy(tensor, buffer, False, context))
             tensor = buffer
 
 

@@ -12,7 +12,8 @@ from typing import Protocol
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.captured import Operator, Place, Program
-from simulator.poplar import UNSIGNED_INT, Graph, Tensor
+from simulator.graph.debug_context import DebugInfo
+from simulator.poplar import UNSIGNED_INT, DebugContext, Graph, Tensor
 from simulator.poplar import program as programs
 from simulator.poplibs import popops, poputil
 
@@ -57,10 +58,10 @@ class Execution(Protocol):
     def end(self, spot: Spot) -> programs.Sequence:
         """What follows the operators of a spot: outputs stream out."""
 
-    def moved(self, number: int, tensor: Tensor, source: Spot, target: Spot) -> Tensor:
-        """The tensor of value `number`, made at `source`, for operators at `target`."""
+    def moved(self, number: int, tensor: Tensor, source: Spot, target: Spot, info: DebugInfo | None) -> Tensor:
+        """The tensor of value `number`, made at `source`, for operators at `target`. `info`: of the one at hand."""
 
-    def moved_slope(self, tensor: Tensor, source: Spot, target: Spot) -> Tensor:
+    def moved_slope(self, tensor: Tensor, source: Spot, target: Spot, info: DebugInfo | None) -> Tensor:
         """A gradient that was made at `source`, for `target`."""
 
     def seed(self, spot: Spot) -> Tensor:
@@ -166,25 +167,25 @@ class Shards:
     def end(self, spot: Spot) -> programs.Sequence:
         return self._outputs
 
-    def moved(self, number: int, tensor: Tensor, source: Spot, target: Spot) -> Tensor:
+    def moved(self, number: int, tensor: Tensor, source: Spot, target: Spot, info: DebugInfo | None) -> Tensor:
         if source.ipu == target.ipu:
             return tensor
         key = number, target.ipu
         if key not in self._copies:
-            self._copies[key] = self._copied(tensor, target, f"value{number}")
+            self._copies[key] = self._copied(tensor, target, DebugContext("IpuCopy", info))
         return self._copies[key]
 
-    def moved_slope(self, tensor: Tensor, source: Spot, target: Spot) -> Tensor:
-        return tensor if source.ipu == target.ipu else self._copied(tensor, target, "gradient")
+    def moved_slope(self, tensor: Tensor, source: Spot, target: Spot, info: DebugInfo | None) -> Tensor:
+        return tensor if source.ipu == target.ipu else self._copied(tensor, target, DebugContext("", info))
 
-    def _copied(self, tensor: Tensor, target: Spot, name: str) -> Tensor:
+    def _copied(self, tensor: Tensor, target: Spot, context: DebugContext) -> Tensor:
         if not tensor.numElements():
             return tensor
-        return poputil.copyToIpu(self._top, tensor, self._body, target.ipu, f"IpuCopy/{name}")
+        return poputil.copyToIpu(self._top, tensor, self._body, target.ipu, context)
 
     def seed(self, spot: Spot) -> Tensor:
         if spot.ipu not in self._seeds:
-            self._seeds[spot.ipu] = self._copied(self._seed, spot, "randomSeed")
+            self._seeds[spot.ipu] = self._copied(self._seed, spot, DebugContext("randomSeed/IpuCopy"))
         return self._seeds[spot.ipu]
 
     def advance_seed(self) -> None:
