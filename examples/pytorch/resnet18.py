@@ -1,7 +1,7 @@
 """ResNet-18 in training on small images, or in inference on large ones.
 
 python examples/pytorch/resnet18.py               training at 3x32x32, batch 1
-python examples/pytorch/resnet18.py --inference   inference at 3x224x224 on one IPU
+python examples/pytorch/resnet18.py --inference     inference at 3x224x224 on one IPU
 """
 
 from __future__ import annotations
