@@ -108,7 +108,12 @@ def device_array(
     Raises `type_error` when the number of values is neither 1 nor `count`, or when they are no numbers, and
     `overflow_error` for numbers that an integer type cannot hold."""
     wide = type_.size == 8 and not isinstance(values, np.ndarray)  # Python's integers, which NumPy may make floats
-    flat = np.array(values, object if wide else None).reshape(-1)
+    try:
+        flat = np.array(values, object if wide else None).reshape(-1)
+    except ValueError:
+        raise type_error("The values are lists of different lengths; give one value for each element.") from None
+    if flat.dtype.kind == "c" or (wide and any(isinstance(value, complex) for value in flat)):
+        raise type_error(f"{flat[0]!s:.40} is a complex number, which type {type_} cannot hold; give real numbers.")
     if flat.size not in (1, count):
         raise type_error(f"{flat.size} values were given for {count} elements; give one value or {count}.")
     if flat.dtype.kind == "O" and any(value is None for value in flat):
@@ -119,8 +124,18 @@ def device_array(
         try:
             converted = flat.astype(numpy_type(type_)) if encode is None else encode(flat.astype(np.float64))
         except (TypeError, ValueError):
-            raise type_error(f"{flat[0]!s:.40} is not a value of type {type_}; give numbers.") from None
+            wrong = next((value for value in flat if not is_number(value)), flat[0])
+            raise type_error(f"{wrong!s:.40} is not a value of type {type_}; give numbers.") from None
     return np.full(count, converted[0]) if flat.size == 1 else converted
+
+
+def is_number(value: Any) -> bool:
+    """Whether NumPy reads a value as a real number."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def check_range(type_: Type, values: AnyArray, of: str = "") -> None:

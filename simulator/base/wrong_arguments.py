@@ -250,7 +250,9 @@ def _is_tuple(value: Any, inner: tuple[Any, ...]) -> bool:
 
 
 def _is_list_of(value: Any, element: Any) -> bool:
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes | Mapping | IOBase) or not isinstance(value, Iterable):
+        return False
+    if isinstance(value, np.ndarray) and value.ndim == 0:
         return False
     return isinstance(value, Iterator) or all(fits(each, element) for each in islice(value, _LOOKED_AT))
 

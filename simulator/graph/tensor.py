@@ -147,8 +147,11 @@ class Tensor:
 
     def expand(self, indices: Sequence[int]) -> Tensor:
         """Insert a dimension of size 1 before each of the named dimensions (rank() = at the end)."""
-        shape = self.shape()
-        for index in sorted(indices, reverse=True):
+        shape, places = self.shape(), list(indices)
+        for index in places:
+            if not isinstance(index, int | np.integer):
+                raise index_error(f"expand: {index!r:.60} is not a place in a tensor of rank {self.rank()}.")
+        for index in sorted(places, reverse=True):
             if not 0 <= index <= self.rank():
                 raise index_error(f"expand: there is no place {index} in a tensor of rank {self.rank()}.")
             shape.insert(index, 1)

@@ -61,6 +61,10 @@ def clone(state: GraphState, arguments: Sequence[Any], names: Mapping[str, Any])
     return _laid_out(state, layout, t.shape(), type_, metadata, context)
 
 
+#: of all copies together: as many as 32 bits count, far beyond the memory of any system
+_MOST_ELEMENTS = 2**32 - 1
+
+
 def clone_n(state: GraphState, arguments: Sequence[Any], names: Mapping[str, Any]) -> Tensor:
     """`Graph.cloneN`."""
     _, given = _CLONE_N.choose(arguments, names)
@@ -68,6 +72,10 @@ def clone_n(state: GraphState, arguments: Sequence[Any], names: Mapping[str, Any
     n, how = given["N"], given["duplicationMethod"]
     if not isinstance(n, int | np.integer) or n < 1:
         raise tensor_creation_error(f"cloneN: {n!r} copies cannot be made; give at least 1.")
+    if int(n) * t.numElements() > _MOST_ELEMENTS:
+        raise tensor_creation_error(
+            f"cloneN: {n} copies of {t.numElements()} elements are more than {_MOST_ELEMENTS} elements; give fewer."
+        )
     if not isinstance(how, TensorCloneDuplicationMethod):
         raise tensor_creation_error(f"cloneN: {how!r} is not a TensorCloneDuplicationMethod.")
     layout = _layout_of(state, t, _method(given["method"]))

@@ -13,6 +13,7 @@ from simulator.base import regions
 from simulator.graph import program as host
 from simulator.graph.objects import DataStream, RemoteBuffer
 from simulator.graph.program import programs_within
+from simulator.graph.programs.base import checked
 from simulator.graph.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class _Links:
 
 def compute_graph(store: GraphStore, programs: Sequence[host.Program]) -> Iterator[str]:
     """The lines of the compute graph: all compute sets, or with programs those that they execute, and their copies."""
+    programs = [checked(each) for each in programs]
     links = _Links()
     shown = _compute_sets(store, programs)
     counts = Counter[int]()
@@ -62,6 +64,7 @@ def compute_graph(store: GraphStore, programs: Sequence[host.Program]) -> Iterat
 def vertex_graph(store: GraphStore, programs: Sequence[host.Program]) -> Iterator[str]:
     """The lines of the vertex graph: every vertex (with programs, of the compute sets that they execute), the variables
     that its fields are connected to, and copies between variables."""
+    programs = [checked(each) for each in programs]
     links = _Links()
     shown = _compute_sets(store, programs)
     edges: list[str] = []

@@ -54,7 +54,8 @@ def set_tile_mapping(state: GraphState, what: Any, where: Any, names: Mapping[st
         begins, ends, tiles = np.array(rows, np.int64).reshape(-1, 3).T
     except (TypeError, IndexError, ValueError):
         raise invalid_tile_mapping(
-            f"{where!r:.60} is neither a tile number nor a list of (begin, end) intervals for each tile."
+            f"{' '.join(repr(where).split()):.60} is neither a tile number nor a list of (begin, end) intervals for "
+            "each tile."
         ) from None
     set_intervals(state, what, begins, ends, tiles)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 import numpy as np
@@ -71,12 +71,24 @@ def _moved(intervals: Sequence[tuple[int, int]], begins: Int64Array, ends: Int64
     return [Interval(b, b + n) for b, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
 
 
+def _rows_of(intervals: Iterable[tuple[int, int]]) -> Int64Array:
+    """Intervals as rows, [n, 2]. Raises `index_error` for what is no pair of whole numbers."""
+    given = list(intervals)
+    for each in given:
+        is_pair = isinstance(each, Sequence | np.ndarray) and not isinstance(each, str | bytes) and len(each) == 2
+        if not is_pair or not all(isinstance(end, int | np.integer) for end in each):
+            if not isinstance(intervals, Iterator):
+                raise TypeError(each)  # the sentence comes from the annotation
+            raise index_error(f"getSortedContiguousRegions: {each!r:.60} is not an interval; give pairs (begin, end).")
+    return np.array([(int(begin), int(end)) for begin, end in given], np.int64).reshape(-1, 2)
+
+
 def sorted_regions(
     state: GraphState, t: Tensor, intervals: Sequence[tuple[int, int]], remove_aliases: bool, aliases: bool | None
 ) -> list[list[Interval]] | tuple[list[list[Interval]], list[int]]:
     """`Graph.getSortedContiguousRegions`."""
     state.require_tensor(t, "getSortedContiguousRegions")
-    given = np.array(list(intervals), np.int64).reshape(-1, 2)
+    given = _rows_of(intervals)
     if len(given) and (given.min() < 0 or given.max() > t.numElements() or (given[:, 0] > given[:, 1]).any()):
         bad = next(tuple(r) for r in given.tolist() if r[0] < 0 or r[1] > t.numElements() or r[0] > r[1])
         raise index_error(f"getSortedContiguousRegions: interval {bad} reaches outside the {t.numElements()} elements.")
@@ -138,6 +150,7 @@ def reordered(
     """`Graph.reorderToSimplify`."""
     ts = list(ts)
     for each in (t, *ts):
+        state.require_tensor(each, "reorderToSimplify")
         if each.rank() != 1 or each.numElements() != t.numElements():
             raise index_error(
                 f"reorderToSimplify: {each!r} is not a vector of {t.numElements()} elements; flatten it first."

@@ -222,7 +222,12 @@ def variable_row(store: GraphStore, v: VariableRef, what: str) -> int:
 
 def half_words(values: Any) -> Any:
     """Raw 16-bit words as numbers; `tensor_creation_error` for values that are no such words."""
-    words = np.asarray(values)
+    try:
+        words = np.asarray(values)
+    except ValueError:
+        raise tensor_creation_error(
+            "The values are lists of different lengths; give one word for each element."
+        ) from None
     if words.dtype.kind not in "iu" or (words.size and (words.min() < 0 or words.max() > 0xFFFF)):
         raise tensor_creation_error(
             f"{values!r:.60} are not raw 16-bit words (whole numbers, 0 to 65535) of type half."
@@ -234,7 +239,9 @@ def _dims(shape: Any) -> tuple[int, ...]:
     try:
         dims = tuple([whole(n) for n in shape])
     except TypeError:
-        raise tensor_creation_error(f"{shape!r} is not a shape; give a list of sizes, [] for a scalar.") from None
+        raise tensor_creation_error(
+            f"{' '.join(repr(shape).split())} is not a shape; give a list of sizes, [] for a scalar."
+        ) from None
     if any(n < 0 for n in dims):
         raise tensor_creation_error(f"Shape {list(dims)} has a negative size.")
     return dims

@@ -75,7 +75,7 @@ def physical_tile(state: GraphState, top: GraphState, tile: int) -> int:
 def tile_of_physical(state: GraphState, top: GraphState, arguments: Sequence[Any], names: Mapping[str, Any]) -> int:
     """`Graph.convertPhysicalTileToVirtualTile`."""
     _, given = _PHYSICAL.choose(arguments, names)
-    ipu, physical, target = given.get("ipuId", 0), given["physicalTileId"], top.target
+    ipu, physical, target = index(given.get("ipuId", 0)), index(given["physicalTileId"]), top.target
     logical = physical_tiles.logical_tile_table(target.chip)
     if not 0 <= physical < len(logical) or not 0 <= logical[physical] < target.getTilesPerIPU():
         raise invalid_tile_mapping(f"Physical tile {physical} is not in use on a {target.chip.title}.")

@@ -58,6 +58,7 @@ from simulator.poplar.program import (
     Switch,
     WriteUndef,
 )
+from simulator.poplibs import popops
 from tests.poplar.graph_state import state_of
 
 
@@ -466,6 +467,43 @@ def test_the_sentence_names_the_parameter_and_what_it_takes(
         call(World())
     assert message in str(caught.value)
     assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda w: w.tensor.slices(np.array(3)), "array(3)"),
+        (lambda w: w.tensor.expand(iter(["x"])), "'x' is not a place"),
+        (lambda w: w.graph.reorderToSimplify(w.tensor.flatten(), iter([3])), "3"),
+        (lambda w: w.graph.outputComputeGraph(io.StringIO(), iter([3])), "3 is not a program"),
+        (lambda w: w.graph.outputVertexGraph(io.StringIO(), iter([3])), "3 is not a program"),
+        (lambda w: w.graph.getSortedContiguousRegions(w.tensor, iter([3])), "3 is not an interval"),
+        (lambda w: w.graph.cloneN(w.tensor, 2**40), "copies of"),
+        (lambda w: w.graph.setInitialValue(w.tensor, 1 + 2j), "(1+2j) is a complex number"),
+        (lambda w: w.graph.addConstant(poplar.FLOAT, [2], [1j, 2]), "complex number"),
+        (lambda w: w.graph.setInitialValue(w.tensor, [[1, 2], [3]]), "lists of different lengths"),
+        (lambda w: w.graph.addConstantHalf(poplar.HALF, [2], [[1, 2], [3]]), "lists of different lengths"),
+        (lambda w: w.graph.addConstant(poplar.FLOAT, [4], [1, 2, 3, "x"]), "x is not a value of type float"),
+        (lambda w: w.graph.setTileMapping(w.tensor, np.zeros((3, 3))), "is neither a tile number"),
+        (lambda w: w.graph.addVariable(poplar.FLOAT, np.zeros((2, 2))), "is not a shape"),
+        (lambda w: popops.reduce(w.graph, w.tensor, np.array(0), popops.Operation.ADD, Sequence()), "array(0)"),
+    ],
+)
+def test_iterators_arrays_and_lists_of_another_kind_are_one_sentence(
+    call: Callable[[World], object], message: str
+) -> None:
+    with pytest.raises(poplar_error) as caught:
+        call(World())
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_graph_of_programs_takes_an_iterator() -> None:
+    w = World()
+    listed, iterated = io.StringIO(), io.StringIO()
+    w.graph.outputComputeGraph(listed, [Sequence()])
+    w.graph.outputComputeGraph(iterated, iter([Sequence()]))
+    assert listed.getvalue() == iterated.getvalue()
 
 
 def test_a_mistake_of_our_own_is_not_put_on_the_arguments(monkeypatch: pytest.MonkeyPatch) -> None:

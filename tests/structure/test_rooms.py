@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -240,3 +241,9 @@ def test_a_crowded_folder_is_found(tmp_path: Path) -> None:
     files = {f"webapp/assets/part_{number}.js": "" for number in range(MOST_MODULES)}
     assert crowded_folders(plant(tmp_path, files), ("webapp",)) == {}
     assert crowded_folders(plant(tmp_path, {"webapp/assets/more.js": ""}), ("webapp",)) == {"webapp/assets": 31}
+
+
+def test_no_two_modules_of_tests_share_a_name() -> None:
+    """pytest imports them by their name alone, so that two of one name cannot run together."""
+    names = sorted(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, other in pairwise(names) if name == other] == []

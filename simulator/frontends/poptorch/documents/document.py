@@ -50,7 +50,7 @@ in a stash, a ring buffer in tile memory with a slot for each cycle between both
 results are those of one IPU ([tests](../tests/frontends/lowering/test_pipeline.py)).
 
 *Replicas* take micro-batches in turns, add their gradients over all replicas (`ReplicatedAllReduce`) and draw random
-numbers of their own ([tests](../tests/frontends/lowering/test_replicas.py)).
+numbers of their own ([tests](../tests/frontends/lowering/test_lowered_replicas.py)).
 
 ## Variables
 

@@ -147,10 +147,18 @@ def reduceMany(
         outputs += made
 
 
+def _checked_dims(dims: Any) -> tuple[int, ...]:
+    """Dimensions as a tuple. Raises `poplibs_error` for what is no list of whole numbers."""
+    is_list = isinstance(dims, SequenceOf | np.ndarray | set | range) and not isinstance(dims, str | bytes)
+    if not is_list or getattr(dims, "ndim", 1) != 1 or not all(isinstance(one, int | np.integer) for one in dims):
+        raise poplibs_error(f"reduce: {' '.join(repr(dims).split()):.60} is not a list of dimensions.")
+    return tuple(int(one) for one in dims)
+
+
 def _reduce(
     graph: Graph, tensor: Tensor, out_type: Type, out: Tensor | None, params: ReduceParams, given: dict[str, Any]
 ) -> Tensor:
-    dims, prog = tuple(given["dims"]), given["prog"]
+    dims, prog = _checked_dims(given["dims"]), given["prog"]
     accumulation = chosen_accumulation(given.get("options"))
     work = _Work(graph, tensor, out_type, dims, params, accumulation)
     context = given.get("debugContext", "")
