@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,12 +57,31 @@ _DATA_DEPENDENT = (
 
 
 @dataclass(frozen=True)
+class _Plain:
+    """An output that is no tensor."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Restorer:
+    """Puts the tensors of a program's outputs where the module's result has them."""
+
+    parts: tuple[Any, ...]  #: numbers of tensors, and plain values
+    structure: Any
+
+    def __call__(self, tensors: Sequence[Any]) -> Any:
+        leaves = [part.value if isinstance(part, _Plain) else tensors[part] for part in self.parts]
+        return torch.utils._pytree.tree_unflatten(leaves, self.structure)
+
+
+@dataclass(frozen=True)
 class CapturedModule:
     """A program and how its outputs make up the module's result. `data` are the tensors of weights by name."""
 
     program: Program
     data: Mapping[str, Any]
-    restore: Callable[[Sequence[Any]], Any]  #: tensors of the outputs -> the module's result
+    restore: Restorer
 
 
 def capture(
@@ -194,7 +213,7 @@ class _Reading:
 
     def _read_outputs(
         self,
-    ) -> tuple[list[Value], list[str], list[tuple[str, Value]], Callable[[Sequence[Any]], Any]]:
+    ) -> tuple[list[Value], list[str], list[tuple[str, Value]], Restorer]:
         outputs: list[Value] = []
         names: list[str] = []
         updates: list[tuple[str, Value]] = []
@@ -211,20 +230,8 @@ class _Reading:
                 names.append(str(node.name))
             else:
                 parts.append(_Plain(node if not isinstance(node, torch.fx.Node) else self.reader.values[node]))
-        spec = self.exported.call_spec.out_spec
-
-        def restore(tensors: Sequence[Any]) -> Any:
-            leaves = [part.value if isinstance(part, _Plain) else tensors[part] for part in parts]
-            return torch.utils._pytree.tree_unflatten(leaves, spec)
-
+        restore = Restorer(tuple(parts), self.exported.call_spec.out_spec)
         return outputs, _distinct(names), updates, restore
-
-
-@dataclass(frozen=True)
-class _Plain:
-    """An output that is no tensor."""
-
-    value: Any
 
 
 def _with_available_memory(operators: list[Operator]) -> list[Operator]:

@@ -43,7 +43,7 @@ from simulator.frontends.poptorch.errors import ConfigFileError, Error, Recovera
 from simulator.frontends.poptorch.executor import PoplarExecutor
 from simulator.frontends.poptorch.hardware import ipuHardwareIsAvailable, ipuHardwareVersion
 from simulator.frontends.poptorch.logging import logger, setLogLevel
-from simulator.frontends.poptorch.models import inferenceModel, trainingModel
+from simulator.frontends.poptorch.models import inferenceModel, load, trainingModel
 from simulator.frontends.poptorch.operators import (
     identity_loss,
     ipu_print_tensor,
@@ -134,6 +134,7 @@ __all__ = [
     "ipuHardwareVersion",
     "ipu_print_tensor",
     "isRunningOnIpu",
+    "load",
     "logger",
     "nearest",
     "nop",

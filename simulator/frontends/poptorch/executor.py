@@ -7,6 +7,7 @@ Weights stay on the device between calls; the module's own tensors fetch them wh
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.lowered import Observed, Outputs, Settings
 from simulator.frontends.lowering.shards import ipus_of
 from simulator.frontends.optimizer import Optimizer, refused_replacements
-from simulator.frontends.poptorch import performance
+from simulator.frontends.poptorch import exported, performance
 from simulator.frontends.poptorch.compiled_model import (
     CompiledModel,
     ModelRequest,
@@ -122,6 +123,42 @@ class PoplarExecutor:
         self._compile(bind(self._user_model.forward, args, kwargs))
         if self._options.connection_type == ConnectionType.Always:
             self._attach()
+
+    @traced
+    def compileAndExport(
+        self, filename: str | os.PathLike[str], *args: Any, export_model: bool = True, **kwargs: Any
+    ) -> None:
+        """Compile for these arguments and write the executable, with the model unless `export_model` says no, to a
+        file. Needs no device."""
+        self._compile(bind(self._user_model.forward, args, kwargs))
+        self.save(filename, export_model)
+
+    def save(self, filename: str | os.PathLike[str], export_model: bool = True) -> None:
+        """Write the compiled model to a file. Raises Error before compilation, and where it cannot be written."""
+        if self._compiled is None:
+            raise Error(_NOT_COMPILED)
+        model = self._user_model if export_model else None
+        rest = (self._options, self._optimizer) if export_model else (None, None)
+        exported.write(exported.Exported(self._compiled, self._signature, self._training, model, *rest), filename)
+
+    @traced
+    def loadExecutable(self, filename: str | os.PathLike[str]) -> None:
+        """Take the executable from a file in place of a compilation. Raises Error where the model is compiled already,
+        and for a file of another model or kind."""
+        if self._compiled is not None:
+            raise Error("The model is compiled already; load an executable before its first call.")
+        found = exported.read(filename, self._user_model)
+        if found.training is not self._training:
+            kinds = {True: "training", False: "inference"}
+            raise Error(
+                f"{filename} holds a model for {kinds[found.training]}, this one is for {kinds[self._training]}."
+            )
+        if self._training:
+            self._described = describe_optimizer(self._optimizer, self._user_model.named_parameters())
+        self._options.freeze()
+        self._compiled, self._signature = found.compiled, found.signature
+        self._connect(ipus_of(found.compiled.captured.program))
+        self._weights = HostWeights(found.compiled.captured.data, self._fetch_weights)
 
     def _compile(self, arguments: BoundArguments) -> None:
         if self._compiled is not None:

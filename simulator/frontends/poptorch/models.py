@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from simulator.frontends.poptorch import optim
+from simulator.frontends.poptorch import exported, optim
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.executor import PoplarExecutor
 from simulator.frontends.poptorch.options import Options
@@ -48,6 +50,24 @@ def inferenceModel(model: Any, options: Options | None = None) -> PoplarExecutor
             f"it is {chosen.Training.gradient_accumulation}."
         )
     return PoplarExecutor(_module_of(model), chosen, False)
+
+
+def load(filename: str | os.PathLike[str], edit_opts_fn: Callable[[Options], Any] | None = None) -> PoplarExecutor:
+    """The model of a file that compileAndExport or save wrote, compiled. `edit_opts_fn` may change its options first.
+
+    The file is a pickle of PyTorch's: load only what you trust. Raises Error for a file that cannot be loaded, or that
+    holds no model."""
+    found = exported.read(filename)
+    if found.options is None:
+        raise Error(f"{filename} was exported without its model; wrap the model and call loadExecutable.")
+    options = found.options.clone()
+    if edit_opts_fn is not None:
+        edit_opts_fn(options)
+    model = (
+        trainingModel(found.model, options, found.optimizer) if found.training else inferenceModel(found.model, options)
+    )
+    model.loadExecutable(filename)
+    return model
 
 
 def _module_of(model: Any) -> Any:

@@ -245,3 +245,25 @@ def test_counters_share_the_cycles_of_a_run(pair: Any) -> None:
     assert counters["input"][0] == [0.0, counters["output"][0][0]]
     assert model.getLatency()[2] == pytest.approx(cycles / clock / 2)
     model.destroy()
+
+
+def test_an_exported_model_runs_without_compilation(pair: Any, tmp_path: Any) -> None:
+    net, twin, x, y = pair
+    file = tmp_path / "net.poptorch"
+    model = training(net)
+    model.compileAndExport(file, x, y)
+    model.destroy()
+    loaded = poptorch.load(file, lambda chosen: chosen.showCompilationProgressBar(False))
+    assert loaded.isCompiled()
+    _, loss = loaded(x, y)
+    assert loss.item() == pytest.approx(train_twin(twin, x, y, 1)[0], rel=1e-5)
+    torch.testing.assert_close(
+        loaded.state_dict()["first.weight"], twin.state_dict()["first.weight"], rtol=1e-5, atol=1e-6
+    )
+    loaded.destroy()
+    infers = poptorch.inferenceModel(net, options())
+    with pytest.raises(poptorch.Error, match="holds a model for training, this one is for inference"):
+        infers.loadExecutable(file)
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(poptorch.Error, match="cannot be loaded: The file holds no executable"):
+        poptorch.load(file)

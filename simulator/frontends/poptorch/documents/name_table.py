@@ -17,6 +17,11 @@ _LOADER = "test_poptorch_data_loader.py::"
 _WORKS = {
     "trainingModel": ("trains a module on the device", _MODELS + "test_losses_and_weights_are_those_of_torch"),
     "inferenceModel": ("runs a module on the device", _MODELS + "test_inference_sees_what_training_learnt"),
+    "load": ("the model of a file, compiled", _MODELS + "test_an_exported_model_runs_without_compilation"),
+    "PoplarExecutor.compileAndExport": (
+        "writes the compiled model to a file; so does save, and loadExecutable reads it",
+        _MODELS + "test_an_exported_model_runs_without_compilation",
+    ),
     "PoplarExecutor": ("what both return", _MODELS + "test_a_model_detaches_and_attaches_again"),
     "PoplarExecutor.setOptimizer": (
         "other values of variables, without a compilation",
