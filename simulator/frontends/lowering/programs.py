@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from simulator.base.errors import poplar_error
 from simulator.frontends.captured import Input, Program, Value, Weight, values_with_gradient
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.differentiation import Tape
@@ -56,10 +57,19 @@ class Updated:
 Update = Callable[[Building, Mapping[str, tuple[Tensor, Tensor]]], Updated]
 
 
+class ObservationError(poplar_error):
+    """A tensor or a period that a program cannot observe."""
+
+
 class ModuleLowering:
     """Builds the graph of one captured program. `update` adds the optimizer's step; without it the program infers."""
 
     def __init__(self, target: Target, program: Program, settings: Settings, update: Update | None = None) -> None:
+        if settings.outputs is Outputs.EVERY_N and settings.iterations % settings.period:
+            raise ObservationError(
+                f"Outputs every {settings.period} iterations do not divide the {settings.iterations} iterations of a "
+                "run; choose a period that does."
+            )
         self.captured, self.settings, self.update = placed(program), settings, update
         self.graph = Graph(target, replication_factor(settings.replicas))
         self.seed = self._seed()
@@ -272,6 +282,11 @@ class ModuleLowering:
             sent.append(self._send(name, tensor, value, chosen.outputs, chosen.period, how))
         observed = {}
         for one in chosen.observed:
+            if one.outputs is Outputs.EVERY_N and (chosen.outputs, chosen.period) != (Outputs.EVERY_N, one.period):
+                raise ObservationError(
+                    f"The tensor {one.tensor} is observed every {one.period} iterations, which the outputs are not; "
+                    f"give the outputs the mode EveryN with the period {one.period} too."
+                )
             tensor, value, home = self._observed_tensor(one)
             how = (self.execution.end(home), period, last, start)
             observed[one.handle] = self._send(one.handle, tensor, value, one.outputs, one.period, how)
@@ -384,7 +399,9 @@ class ModuleLowering:
                 if one.tensor.startswith(prefix):
                     return self.tape.slopes[weight.value.number], weight.value, self.execution.slope_spot(home)
                 return tensor, weight.value, home
-        raise KeyError(one.tensor)
+        names = self._observable()
+        listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise ObservationError(f"The program has no tensor {one.tensor!r} to observe; it has {listed}.")
 
 
 def _variables(tensor: Tensor) -> set[int]:

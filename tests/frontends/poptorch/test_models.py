@@ -196,6 +196,27 @@ class TestRefusals:
             model(x[:4], y[:4])
         model.destroy()
 
+    def test_a_tensor_that_is_not_there(self, pair: Any) -> None:
+        net, _, x, y = pair
+        chosen = options()
+        chosen.anchorTensor("w", "third.weight")
+        model = poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))
+        with pytest.raises(poptorch.Error, match=r"no tensor 'third\.weight' to observe; it has first\.weight"):
+            model(x, y)
+
+    def test_a_period_that_does_not_divide_the_iterations(self, pair: Any) -> None:
+        net, _, x, y = pair
+        chosen = options(deviceIterations=4).outputMode(OutputMode.EveryN, 3)
+        with pytest.raises(poptorch.Error, match="every 3 iterations do not divide the 4 iterations"):
+            poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))(x, y)
+
+    def test_a_period_of_its_own(self, pair: Any) -> None:
+        net, _, x, y = pair
+        chosen = options(deviceIterations=4)
+        chosen.anchorTensor("w", "first.weight", OutputMode.EveryN, 2)
+        with pytest.raises(poptorch.Error, match="is observed every 2 iterations, which the outputs are not"):
+            poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))(x, y)
+
     def test_unknown_operator(self) -> None:
         class Odd(torch.nn.Module):
             def forward(self, x: Any) -> Any:
