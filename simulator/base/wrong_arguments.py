@@ -102,7 +102,7 @@ def check_flags(function: str, **flags: object) -> None:
     """Raise `type_error` for a flag that is neither True nor False, where a call is too frequent for more."""
     for name, value in flags.items():
         if not isinstance(value, bool | np.bool_):
-            raise type_error(f"{function}: {name} must be True or False, not {value!r:.60}.")
+            raise type_error(f"{function}: {name} must be True or False, not {shown(value)}.")
 
 
 def refuse(
@@ -138,7 +138,7 @@ def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], names: Mapp
         if wrong[0] > place:
             place, name, value = wrong
             wanted = described(form.parameters[name].annotation)
-            best = f"{_name(function)}: {name} must be {wanted}, not {value!r:.60}."
+            best = f"{_name(function)}: {name} must be {wanted}, not {shown(value)}."
     return best
 
 
@@ -255,6 +255,11 @@ def _is_list_of(value: Any, element: Any) -> bool:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return False
     return isinstance(value, Iterator) or all(fits(each, element) for each in islice(value, _LOOKED_AT))
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence: the beginning of its repr, on one line."""
+    return f"{' '.join(repr(value).split()):.60}"
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------

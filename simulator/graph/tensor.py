@@ -31,6 +31,9 @@ from simulator.graph.view import View, joined
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
 
+#: of a tensor with repeated elements: as many as 32 bits count
+_MOST_ELEMENTS = 2**32 - 1
+
 
 @methods_refuse_wrong_arguments(but=["slice"])
 class Tensor:
@@ -188,6 +191,7 @@ class Tensor:
     def broadcast(self, N: int, dimension: int) -> Tensor:
         """The tensor N times along a dimension: the copies are the same elements, so the result has aliases."""
         axis = checked_dimension(self.rank(), dimension, "broadcast")
+        self._check_copies("broadcast", N)
         return tensor_of(self.element_type, self.view.repeated(N, axis, axis))
 
     def upsample(self, scale: int, dimension: int, method: UpsampleMethod = UpsampleMethod.REPEAT) -> Tensor:
@@ -195,7 +199,15 @@ class Tensor:
         if method is not UpsampleMethod.REPEAT:
             raise index_error(f"upsample: {method!r} is not an upsampling method; use UpsampleMethod.REPEAT.")
         axis = checked_dimension(self.rank(), dimension, "upsample")
+        self._check_copies("upsample", scale)
         return tensor_of(self.element_type, self.view.repeated(scale, axis, axis + 1))
+
+    def _check_copies(self, what: str, count: int) -> None:
+        """Raise `index_error` for so many copies that 32 bits cannot count their elements."""
+        if isinstance(count, int | np.integer) and int(count) * self.numElements() > _MOST_ELEMENTS:
+            raise index_error(
+                f"{what}: {count} times {self.numElements()} elements are more than {_MOST_ELEMENTS}; give fewer."
+            )
 
     def reinterpret(self, type_: Type) -> Tensor:
         """The same bits as elements of another type of the same size, else `type_error`. QUARTER and its metadata can
