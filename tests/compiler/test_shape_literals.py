@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from syntax_trees import syntax_tree
 
 import simulator
 
@@ -24,7 +25,7 @@ def literals(path: Path) -> list[tuple[int, int]]:
     """(number, line) of every integer in the code; docstrings and comments are no numbers."""
     return [
         (node.value, node.lineno)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(syntax_tree(path))
         if isinstance(node, ast.Constant) and type(node.value) in (int, float)
     ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syntax_trees import syntax_tree
 
 import simulator
 from simulator.machine.unsourced import UNSOURCED
@@ -33,7 +34,7 @@ def constants() -> list[tuple[str, str, str, str]]:
     found = []
     for path in sorted(ROOM.rglob("*.py")):
         module = ".".join(path.relative_to(ROOM).with_suffix("").parts)
-        lines, tree = path.read_text().splitlines(), ast.parse(path.read_text())
+        lines, tree = path.read_text().splitlines(), syntax_tree(path)
         for node in tree.body:
             if isinstance(node, ast.Assign) and is_number(node.value):
                 text, about = comment(lines, node), ast.get_docstring(tree) or ""

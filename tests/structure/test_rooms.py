@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from syntax_trees import syntax_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("popvision", "simulator", "webapp")
@@ -59,7 +60,7 @@ def imports(root: Path, package: str) -> Iterator[Import]:
     for path in sorted((root / package).rglob("*.py")):
         module = module_name(root, path)
         base = module if path.name == "__init__.py" else module.rpartition(".")[0]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+        for node in ast.walk(syntax_tree(path)):
             for target in targets(node, base):
                 if target.split(".")[0] in PACKAGES:
                     yield Import(module, target, node.lineno)  # type: ignore[attr-defined]

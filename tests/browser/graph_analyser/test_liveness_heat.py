@@ -117,20 +117,26 @@ def test_keys_move_a_cursor_that_is_announced_and_stands_in_the_table(viewer: Op
     assert [each["Total"] for each in rows] == [_bytes(1, index) for index in range(INDICES)]
 
 
-def test_a_click_selects_the_place_and_the_url_brings_it_back(viewer: Opened) -> None:
-    _open(viewer)
-    box = viewer.page.evaluate(
+def _centre(viewer: Opened, tile: int, index: int) -> tuple[float, float]:
+    """The point of the page in the middle of one cell, once the picture is drawn."""
+    viewer.page.locator("#live-heat[data-drawn]").wait_for(timeout=30_000)
+    x, y, width, height = viewer.page.evaluate(
         "() => { const host = document.querySelector('#live-heat'), b = host.getBoundingClientRect();"
         "const a = host.heatMap.area;"
         "return [b.x + a.x, b.y + a.y, a.width, a.height]; }"
     )
-    viewer.page.mouse.click(box[0] + 7.5 * box[2] / INDICES, box[1] + 4.5 * box[3] / TILES)
+    return x + (index + 0.5) * width / INDICES, y + (tile + 0.5) * height / TILES
+
+
+def test_a_click_selects_the_place_and_the_url_brings_it_back(viewer: Opened) -> None:
+    _open(viewer)
+    viewer.page.mouse.click(*_centre(viewer, 4, 7))
     _reading(viewer, 4, 7)
     assert "tiles=4" in viewer.page.url
     assert "liveness=7" in viewer.page.url
     viewer.page.reload()
     _reading(viewer, 4, 7)
-    viewer.page.mouse.move(box[0] + 5.5 * box[2] / INDICES, box[1] + 2.5 * box[3] / TILES)
+    viewer.page.mouse.move(*_centre(viewer, 2, 5))
     viewer.wait_for_text(".heat-tip", f"({_bytes(2, 5):,} B)")
 
 
