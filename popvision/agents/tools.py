@@ -9,6 +9,7 @@ from popvision.agents.tool import Argument, Tool
 from popvision.answers.liveness import SHOWN, liveness_answer
 from popvision.answers.operations import operations_answer
 from popvision.answers.page import Page, page_of, with_name
+from popvision.answers.trace import trace_statistics_answer
 from popvision.answers.tree import ORDERS, tree_answer
 from popvision.formats.errors import FormatError
 from popvision.opened.operation_questions import OPERATION_ORDERS
@@ -115,9 +116,7 @@ def _query(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str,
 
 
 def _trace(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    trace = catalogue.trace(given["report"])
-    table = with_name(_largest_first(trace.statistics(), "self_us"), given["name"], ("label", "channel"))
-    return _rows(table, page, duration_us=trace.duration_us)
+    return trace_statistics_answer(catalogue.trace(given["report"]), page, name=given["name"])
 
 
 _TILE_ORDERS = (

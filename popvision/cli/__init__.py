@@ -38,6 +38,7 @@ COMMANDS = (
     CommandEntry("mcp", "Serve reports as tools for agents, over stdio."),
     CommandEntry("diff", "Compare two reports; fail a CI job when limits are broken."),
     CommandEntry("export", "Write intervals, tiles, steps or liveness as CSV or JSON."),
+    CommandEntry("trace", "Inspect a host trace; export it for other viewers."),
     CommandEntry("run", "Run a program with profiling on."),
     CommandEntry("popc", "Compile codelets in C and C++ into an object."),
     CommandEntry("html", "Write a view as one HTML file that needs no server."),

@@ -56,7 +56,7 @@ class OpenedTrace(Opened[TraceSource]):
         rows = self.source.reader.processes()
         parents = pd.array([parent for _, parent, _ in rows], dtype="Int64")
         columns = {"pid": [pid for pid, _, _ in rows], "parent_pid": parents, "name": [name for *_, name in rows]}
-        return frame(columns, self._provenance())
+        return frame(columns, self.provenance)
 
     def threads(self) -> pd.DataFrame:
         """A row per thread: thread (its number), tid, pid, name, events (with a duration), instants, depth (of nested
@@ -72,13 +72,13 @@ class OpenedTrace(Opened[TraceSource]):
                 "instants": [len(each.instant_time) for each in threads],
                 "depth": [len(each.lanes) for each in threads],
             },
-            self._provenance(),
+            self.provenance,
         )
 
     def channels(self) -> pd.DataFrame:
         """A row per channel: name, enabled."""
         rows = self.source.reader.channels()
-        return frame({"name": [a for a, _ in rows], "enabled": [b for _, b in rows]}, self._provenance())
+        return frame({"name": [a for a, _ in rows], "enabled": [b for _, b in rows]}, self.provenance)
 
     def events(self, thread: int | None = None) -> pd.DataFrame:
         """A row per event with a duration, of one thread or of all, by begin: thread, depth, begin_us (since
@@ -89,7 +89,7 @@ class OpenedTrace(Opened[TraceSource]):
         table = pd.concat(
             [pd.DataFrame(part) for each in parts for part in each] or [pd.DataFrame(columns=list(_EVENT_COLUMNS))]
         )
-        return labelled(table.sort_values(["begin_us", "depth"], ignore_index=True), self._provenance())
+        return labelled(table.sort_values(["begin_us", "depth"], ignore_index=True), self.provenance)
 
     def instants(self, thread: int | None = None) -> pd.DataFrame:
         """A row per event without a duration, of one thread or of all, by time: thread, time_us, channel, label."""
@@ -109,12 +109,16 @@ class OpenedTrace(Opened[TraceSource]):
         ]
         empty = pd.DataFrame({name: [] for name in ("thread", "time_us", "channel", "label")})
         table = pd.concat(parts) if parts else empty
-        return labelled(table.sort_values("time_us", ignore_index=True, kind="stable"), self._provenance())
+        return labelled(table.sort_values("time_us", ignore_index=True, kind="stable"), self.provenance)
 
-    def statistics(self) -> pd.DataFrame:
+    def statistics(self, begin_us: float | None = None, end_us: float | None = None) -> pd.DataFrame:
         """A row per channel and label: label, channel, count, total_us, self_us (without nested events), mean_us,
-        min_us, p50_us, p95_us, p99_us, max_us."""
-        return labelled(label_statistics(self.source), self._provenance())
+        min_us, p50_us, p95_us, p99_us, max_us. Of the events that overlap [begin_us, end_us), counted from `begin_ns`,
+        by default of all; each counts in full."""
+        begin, end = (None if at is None else self.begin_ns + round(at * _US) for at in (begin_us, end_us))
+        if begin is not None and end is not None and end <= begin:
+            raise NoSuchError(f"{self.path.name}: the window from {begin_us} to {end_us} microseconds is empty.")
+        return labelled(label_statistics(self.source, begin, end), self.provenance)
 
     def series(self) -> pd.DataFrame:
         """A row per sample of a line graph: graph, series, unit, time_us, value."""
@@ -133,7 +137,7 @@ class OpenedTrace(Opened[TraceSource]):
             for row, times, values in self.source.series
         ]
         empty = pd.DataFrame({name: [] for name in ("graph", "series", "unit", "time_us", "value")})
-        return labelled(pd.concat(parts, ignore_index=True) if parts else empty, self._provenance())
+        return labelled(pd.concat(parts, ignore_index=True) if parts else empty, self.provenance)
 
     def heatmaps(self) -> pd.DataFrame:
         """A row per heat map: heatmap (its number), name, unit, bins, columns (recorded histograms)."""
@@ -146,7 +150,7 @@ class OpenedTrace(Opened[TraceSource]):
                 "bins": [len(row.edges) - 1 for row, *_ in heatmaps],
                 "columns": [len(times) for _, times, _ in heatmaps],
             },
-            self._provenance(),
+            self.provenance,
         )
 
     def heatmap(self, number: int) -> tuple[Float64Array, Float64Array, UInt32Array]:
@@ -184,5 +188,7 @@ class OpenedTrace(Opened[TraceSource]):
             if len(lane)
         ]
 
-    def _provenance(self) -> str:
+    @property
+    def provenance(self) -> str:
+        """Who wrote the trace, and which clock it counts."""
         return f"Host trace: {self.source.meta.get('producer', 'unknown producer')}; host clock"

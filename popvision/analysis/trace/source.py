@@ -50,6 +50,11 @@ class Lane:
         return len(self.start)
 
     @property
+    def end(self) -> Int64Array:
+        """Exclusive end of each event."""
+        return np.asarray(self.start + self.duration.astype(np.int64))
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the columns."""
         columns = (self.start, self.duration, self.site, self.name, self.parent, self.positions)

@@ -78,3 +78,37 @@ def nested_spans(draw: st.DrawFn) -> list[Span]:
     for thread in range(draw(st.integers(1, 3))):
         fill(thread, 0, 200, 0)
     return spans or [(0, 0, 1, "a/x")]
+
+
+#: (thread, step in ns since the row before, kind: 0 begin, 1 end, 2 instant, label)
+JournalRow = tuple[int, int, int, str]
+
+
+def journal_rows() -> st.SearchStrategy[list[JournalRow]]:
+    """Begins and ends in any order, so that events overlap without nesting, are never ended or never begun."""
+    row = st.tuples(st.integers(0, 1), st.integers(0, 3), st.sampled_from([0, 0, 1, 1, 2]), st.sampled_from("xyz"))
+    return st.lists(row, max_size=40)
+
+
+def journal_trace(path: Path, rows: Sequence[JournalRow]) -> TraceSource:
+    """A finalised trace of these rows on one channel; label x carries metadata."""
+    path.unlink(missing_ok=True)
+    writer = TraceWriter(path, {}, clock_offset_ns=0)
+    with writer.transaction():
+        writer.add_process(1, 7, None, "p")
+        writer.set_channel(1, "work", True)
+        for site, label in enumerate("xyz", start=1):
+            writer.add_string(site, label)
+            writer.add_string(10 + site, '{"batch": 3}')
+            writer.add_site(site, 1, site, 11 if label == "x" else None)
+        for thread in sorted({row[0] for row in rows}):
+            writer.set_thread(thread + 1, 1, 100 + thread, "")
+            time, codes, times = 5, [], []
+            for _, step, kind, label in (row for row in rows if row[0] == thread):
+                time += step
+                codes.append(("xyz".index(label) + 1) << 2 | kind)
+                times.append(time)
+            writer.add_events(thread + 1, codes, times)
+    writer.close()
+    finalise(path)
+    return TraceSource(path)

@@ -1,0 +1,153 @@
+"""`popvision trace`: contents, statistics and export of a host trace."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from popvision.cli.console import echo, make_table, progress
+from popvision.cli.paging import page_options, show
+from popvision.formats.errors import FormatError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from popvision.opened.trace import OpenedTrace
+
+_PATH = click.argument("path", type=click.Path(path_type=Path))
+
+#: Key of a row -> title of its column.
+_COLUMNS = {
+    "label": "label",
+    "channel": "channel",
+    "count": "count",
+    "total_us": "total us",
+    "self_us": "self us",
+    "mean_us": "mean us",
+    "min_us": "min us",
+    "p50_us": "p50 us",
+    "p95_us": "p95 us",
+    "p99_us": "p99 us",
+    "max_us": "max us",
+}
+
+
+@click.group(name="trace")
+def command() -> None:
+    """Inspect and export a host trace, a .pvti or a folder that holds one. Times are microseconds of the host clock."""
+
+
+@command.command()
+@_PATH
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(path: Path, as_json: bool) -> None:
+    """List what the trace holds: its facts, threads, channels, line graphs and heat maps."""
+    from popvision.answers.page import records
+
+    trace = _open(path)
+    tables = {
+        "threads": trace.threads(),
+        "channels": trace.channels(),
+        "line graphs": trace.series()
+        .groupby(["graph", "series", "unit"], sort=False)
+        .size()
+        .reset_index(name="samples"),
+        "heat maps": trace.heatmaps(),
+    }
+    facts = {"begin_ns": trace.begin_ns, "duration_us": trace.duration_us, **trace.facts}
+    if as_json:
+        rows = {name.replace(" ", "_"): records(table) for name, table in tables.items()}
+        click.echo(json.dumps({"path": str(trace.path), **facts, **rows}, indent=1))
+        return
+    echo(str(trace.path), make_table(("fact", "value"), list(facts.items()), header=False))
+    for name, table in tables.items():
+        if len(table):
+            echo("", name.capitalize(), make_table(list(table.columns), [list(row.values()) for row in records(table)]))
+
+
+@command.command()
+@_PATH
+@click.option("--by", default="self_us", show_default=True, help="Column to sort by.")
+@click.option("--name", default="", help="Show only rows whose label or channel contains this text (any case).")
+@click.option("--begin", type=float, help="Begin of the window, microseconds since the first event.")
+@click.option("--end", type=float, help="End of the window, microseconds since the first event.")
+@page_options()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def stats(
+    path: Path, by: str, name: str, begin: float | None, end: float | None, limit: int, offset: int, as_json: bool
+) -> None:
+    """Count, total, self time and percentiles of each label. Events that overlap the window count in full; percentiles
+    are by nearest rank."""
+    from popvision.answers.page import Page
+    from popvision.answers.trace import trace_statistics_answer
+
+    trace = _open(path)
+    with progress(f"Reading {trace.path}"):
+        answer = trace_statistics_answer(trace, Page(offset, limit), name=name, by=by, begin_us=begin, end_us=end)
+    show(answer, as_json, _items)
+
+
+@command.command()
+@_PATH
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["csv", "json", "chrome", "speedscope"]),
+    required=True,
+    help="csv and json: a row per event; chrome: for Perfetto and chrome://tracing; speedscope: its evented profiles.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; stdout by default.")
+def export(path: Path, format_: str, output: Path | None) -> None:
+    """Write the events in another format."""
+    from popvision.export.writing import write_file
+
+    trace = _open(path)
+    write = _writer(trace, format_)
+    with progress(f"Writing {trace.path}"):
+        if output is None:
+            write(sys.stdout)
+        else:
+            write_file(output, write)
+            click.echo(f"Wrote {output}", err=True)
+
+
+def _writer(trace: OpenedTrace, format_: str) -> Callable[[IO[str]], None]:
+    """The function that writes the trace to a stream."""
+    from popvision.export.traces.chrome import write_chrome
+    from popvision.export.traces.events import event_columns
+    from popvision.export.traces.speedscope import write_speedscope
+    from popvision.export.writing import WRITERS
+
+    source, provenance = trace.source, trace.provenance
+    if format_ == "chrome":
+        return lambda stream: write_chrome(source, provenance, stream)
+    if format_ == "speedscope":
+        return lambda stream: write_speedscope(source, provenance, stream)
+    return lambda stream: WRITERS[format_](event_columns(source), provenance, stream)
+
+
+def _open(path: Path) -> OpenedTrace:
+    """The trace at a path; of a folder its only one."""
+    from popvision.opened.trace import OpenedTrace
+
+    if path.is_dir():
+        traces = sorted(path.rglob("*.pvti"))
+        if len(traces) != 1:
+            held = ", ".join(str(each.relative_to(path)) for each in traces[:5]) or "none"
+            raise FormatError(f"{path} holds {len(traces)} host traces ({held}); name one .pvti.")
+        path = traces[0]
+    return OpenedTrace(path)
+
+
+def _items(answer: dict[str, Any]) -> Sequence[str | Table]:
+    rows = [[each[key] for key in _COLUMNS] for each in answer["rows"]]
+    return [
+        f"Trace of {answer['duration_us']:,.1f} us, by {answer['by']}",
+        "",
+        make_table(list(_COLUMNS.values()), rows),
+    ]

@@ -1,0 +1,1 @@
+"""Host traces in the formats of other viewers."""

@@ -1,0 +1,133 @@
+"""Chrome trace events: the JSON that Perfetto, chrome://tracing and viztracer's viewer open, as a stream.
+
+Format: "Trace Event Format" (Google, 2016). `ts` and `dur` are microseconds since the first event of the trace, with
+three decimals; `otherData.begin_ns` is that event's time since the epoch. Nested events are complete events ("X").
+A viewer drops complete events that overlap without nesting, so these and what lies inside them are asynchronous
+("b", "e"), one id per outermost. Samples are counters ("C"). Histograms have no form there; `otherData` counts them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+
+from popvision.analysis.trace.call_order import nested_events
+from popvision.analysis.trace.source import Lane, TraceSource, TraceThread
+from popvision.arrays import BoolArray, Int64Array
+from popvision.export.traces.texts import channel_texts, label_texts, thread_name
+
+_CHUNK = 1 << 16
+
+
+def write_chrome(source: TraceSource, provenance: str, stream: IO[str]) -> None:
+    """Write the whole trace as one JSON object with `traceEvents` and `otherData`."""
+    other = {
+        "producer": provenance,
+        "begin_ns": str(source.begin),
+        "heatmaps_left_out": len(source.heatmaps),
+        **{key: value for key, value in source.meta.items() if key in ("run_id", "command")},
+    }
+    stream.write(f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(other)}, "traceEvents": [')
+    separator = "\n"
+    for text in _Events(source).all():
+        stream.write(separator + text)
+        separator = ",\n"
+    stream.write("\n]}\n")
+
+
+class _Events:
+    """The events of a trace as JSON texts, some 65,536 in a text."""
+
+    def __init__(self, source: TraceSource) -> None:
+        self.source = source
+        self.labels, self.channels = label_texts(source), channel_texts(source)
+        self.arguments: dict[int, str] = {}
+        self.next_id = 1
+
+    def all(self) -> Iterator[str]:
+        """Metadata, then the events thread by thread and lane by lane, then counters."""
+        for pid, _, name in self.source.reader.processes():
+            yield json.dumps({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name or f"{pid}"}})
+        for number, thread in enumerate(self.source.threads):
+            place = {"pid": thread.row.pid, "tid": thread.row.tid}
+            yield json.dumps({"ph": "M", **place, "name": "thread_name", "args": {"name": thread_name(thread)}})
+            yield json.dumps({"ph": "M", **place, "name": "thread_sort_index", "args": {"sort_index": number}})
+            yield from self._thread(thread)
+        yield from self._counters()
+
+    def _thread(self, thread: TraceThread) -> Iterator[str]:
+        place = f'"pid": {thread.row.pid}, "tid": {thread.row.tid}'
+        ids = np.zeros(0, np.int64)
+        for depth, (lane, nested) in enumerate(zip(thread.lanes, nested_events(thread), strict=True)):
+            ids = self._asynchronous_ids(thread, depth, nested, ids)
+            for first in range(0, len(lane), _CHUNK):
+                rows = np.arange(first, min(first + _CHUNK, len(lane)))
+                texts = list(self._complete(lane, rows[nested[rows]], place))
+                texts += self._asynchronous(lane, rows[~nested[rows]], ids, place)
+                yield ",\n".join(texts)
+        columns = (thread.instant_time, thread.instant_name, thread.instant_site)
+        for time, name, site in zip(*(column.tolist() for column in columns), strict=True):
+            yield f'{{"ph": "i", "s": "t", "ts": {self._us(time)}, {self._what(name, site)}, {place}}}'
+
+    def _asynchronous_ids(self, thread: TraceThread, depth: int, nested: BoolArray, above: Int64Array) -> Int64Array:
+        """The id of each event that is not nested, 0 of the others: the id of what encloses it, or a new one where it
+        outlives that or stands in a nested event."""
+        lane = thread.lanes[depth]
+        ids = np.zeros(len(lane), np.int64)
+        if depth:
+            outer, parent = thread.lanes[depth - 1], lane.parent.astype(np.int64)
+            inside = lane.end <= outer.end[parent]
+            ids[inside] = above[parent[inside]]
+        new = np.flatnonzero(~nested & (ids == 0))
+        ids[new] = np.arange(self.next_id, self.next_id + len(new))
+        self.next_id += len(new)
+        return ids
+
+    def _complete(self, lane: Lane, rows: Int64Array, place: str) -> Iterator[str]:
+        columns = (lane.start[rows], lane.duration[rows], lane.name[rows], lane.site[rows])
+        for start, duration, name, site in zip(*(column.tolist() for column in columns), strict=True):
+            length = f"{duration // 1000}.{duration % 1000:03d}"
+            yield f'{{"ph": "X", "ts": {self._us(start)}, "dur": {length}, {self._what(name, site)}, {place}}}'
+
+    def _asynchronous(self, lane: Lane, rows: Int64Array, ids: Int64Array, place: str) -> Iterator[str]:
+        columns = (lane.start[rows], lane.duration[rows], lane.name[rows], lane.site[rows], ids[rows])
+        for start, duration, name, site, id in zip(*(column.tolist() for column in columns), strict=True):
+            what = f'"id": {id}, {self._what(name, site)}, {place}}}'
+            yield f'{{"ph": "b", "ts": {self._us(start)}, {what}'
+            yield f'{{"ph": "e", "ts": {self._us(start + duration)}, {what}'
+
+    def _counters(self) -> Iterator[str]:
+        pid = next((pid for pid, *_ in self.source.reader.processes()), 0)
+        for row, times, values in self.source.series:
+            name = json.dumps(f"{row.graph} ({row.unit})" if row.unit else row.graph)
+            series = json.dumps(row.name)
+            for time, value in zip(times.tolist(), values.tolist(), strict=True):
+                if np.isfinite(value):
+                    counter = f'"name": {name}, "args": {{{series}: {value!r}}}'
+                    yield f'{{"ph": "C", "ts": {self._us(time)}, "pid": {pid}, {counter}}}'
+
+    def _us(self, time: int) -> str:
+        microseconds, nanoseconds = divmod(time - self.source.begin, 1000)
+        return f"{microseconds}.{nanoseconds:03d}"
+
+    def _what(self, name: int, site: int) -> str:
+        """Label, channel and metadata of an event."""
+        return f'"name": {self.labels[name]}, "cat": {self.channels[name]}{self._arguments(site)}'
+
+    def _arguments(self, site: int) -> str:
+        text = self.arguments.get(site)
+        if text is None:
+            metadata = self.source.reader.metadata(site)
+            text = self.arguments[site] = "" if metadata is None else f', "args": {_as_object(metadata)}'
+        return text
+
+
+def _as_object(metadata: str) -> str:
+    """The metadata as a JSON object: `args` may be nothing else. Text that is not JSON stays text."""
+    try:
+        value = json.loads(metadata)
+    except ValueError:
+        value = metadata
+    return json.dumps(value if isinstance(value, dict) else {"metadata": value})

@@ -1,0 +1,90 @@
+"""`popvision trace`: its text, its JSON, its files and its sentences."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.trace.trace_case import make_trace
+from tests.cli.called import popvision
+
+SPANS = [(0, 0, 100_000, "a/step"), (0, 10_000, 40_000, "b/load"), (0, 50_000, 60_000, "b/load")]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "t.pvti"
+    make_trace(path, SPANS, [(0, 70_000, "a/mark")])
+    return path
+
+
+def test_statistics_count_total_and_self_time(trace: Path) -> None:
+    rows = json.loads(popvision("trace", "stats", trace, "--json").stdout)["rows"]
+    assert [(row["label"], row["count"], row["total_us"], row["self_us"]) for row in rows] == [
+        ("step", 1, 100.0, 60.0),
+        ("load", 2, 40.0, 40.0),
+    ]
+    assert rows[1] | {"p50_us": 10.0, "p99_us": 30.0, "min_us": 10.0, "max_us": 30.0} == rows[1]
+
+
+def test_a_window_keeps_the_events_that_overlap_it(trace: Path) -> None:
+    rows = json.loads(popvision("trace", "stats", trace, "--json", "--begin", 45, "--end", 55, "--by", "count").stdout)
+    assert {row["label"]: row["total_us"] for row in rows["rows"]} == {"step": 100.0, "load": 10.0}
+
+
+def test_text_names_the_columns(trace: Path) -> None:
+    out = popvision("trace", "stats", trace.parent).stdout
+    assert "self us" in out
+    assert "Rows 1 to 2 of 2." in out
+    info = popvision("trace", "info", trace).stdout
+    assert "thread 0" in info
+    assert "duration_us" in info
+
+
+def test_info_as_json(trace: Path) -> None:
+    facts = json.loads(popvision("trace", "info", trace, "--json").stdout)
+    assert (facts["duration_us"], facts["begin_ns"]) == (100.0, 0)
+    assert facts["threads"][0] | {"tid": 100, "events": 3, "instants": 1, "depth": 2} == facts["threads"][0]
+    assert [each["name"] for each in facts["channels"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("format_", ["csv", "json", "chrome", "speedscope"])
+def test_export_writes_the_file_or_stdout(trace: Path, format_: str) -> None:
+    out = trace.with_suffix(".out")
+    done = popvision("trace", "export", trace, "--format", format_, "-o", out)
+    assert (done.returncode, done.stderr) == (0, f"Wrote {out}\n")
+    text = popvision("trace", "export", trace, "--format", format_).stdout
+    assert out.read_text() == text
+    if format_ == "csv":
+        rows = list(csv.DictReader(io.StringIO(text.partition("\n")[2])))
+        assert [(row["label"], row["duration_ns"]) for row in rows if row["kind"] == "span"] == [
+            ("step", "100000"),
+            ("load", "30000"),
+            ("load", "10000"),
+        ]
+    else:
+        json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("stats", "t.pvti", "--by", "label"), "there is no column 'label' to sort by"),
+        (("stats", "t.pvti", "--begin", "5", "--end", "5"), "is empty"),
+        (("info", "nothing.pvti"), "nothing.pvti"),
+        (("stats", "two"), "two holds 2 host traces (a.pvti, b.pvti); name one .pvti."),
+        (("export", "t.pvti", "--format", "csv", "-o", "no/folder/x.csv"), "cannot write no/folder/x.csv"),
+    ],
+)
+def test_bad_input_is_one_sentence(trace: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    (trace.parent / "two").mkdir()
+    for name in ("a.pvti", "b.pvti"):
+        (trace.parent / "two" / name).write_bytes(trace.read_bytes())
+    done = popvision("trace", *arguments, cwd=trace.parent)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
