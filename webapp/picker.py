@@ -25,12 +25,14 @@ _STATES = {
     "not closed": "badge-warn",
     "truncated": "badge-warn",
     "damaged": "badge-bad",
+    "another tool's": "",
 }
 
 _STATE_HELP = {
     "running": "A run was recorded within the last minute; reload to see more",
     "not closed": "The program ended without closing this report; the recorded part is shown",
     "truncated": "The limit of recorded steps was reached; later steps are missing",
+    "another tool's": "Opening imports this trace; nothing of it was read yet",
 }
 
 

@@ -116,6 +116,24 @@ def export(path: Path, format_: str, output: Path | None) -> None:
             click.echo(f"Wrote {output}", err=True)
 
 
+@command.command(name="import")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; SOURCE.pvti by default.")
+def import_(source: Path, output: Path | None) -> None:
+    """Write the trace of another tool as a .pvti: Chrome trace events as JSON (plain or .gz; viztracer, PyTorch's
+    profiler) or a Perfetto trace."""
+    from popvision.formats.foreign_traces.importing import import_trace
+
+    target = output or source.with_name(source.name + ".pvti")
+    if target.exists():
+        raise FormatError(f"{target} exists already; give another --output.")
+    with progress(f"Reading {source}"):
+        left_out = import_trace(source, target)
+    click.echo(f"Wrote {target}", err=True)
+    for what, number in sorted(left_out.items()):
+        click.echo(f"Left out: {what}: {number:,}", err=True)
+
+
 def _writer(trace: OpenedTrace, format_: str) -> Callable[[IO[str]], None]:
     """The function that writes the trace to a stream."""
     from popvision.export.traces.chrome import write_chrome

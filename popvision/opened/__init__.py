@@ -25,16 +25,17 @@ def open_path(
 ) -> OpenedReport | OpenedTrace:
     """Open a report or a trace, for `popvision.open`.
 
-    `path` is a report folder, a profile.pop (or another file of a report, such as debug.cbor) or a .pvti file; a folder
-    with one .pvti and no profile.pop opens that trace. `debug` names debug information to use instead of the file
-    beside the profile. With `salvage` a damaged report opens too: questions about damaged parts raise, `lost` lists
-    them.
+    `path` is a report folder, a profile.pop (or another file of a report, such as debug.cbor), a .pvti or the trace of
+    another tool (docs/pvti.md); a folder with one .pvti and no profile.pop opens that trace. `debug` names debug
+    information to use instead of the file beside the profile. With `salvage` a damaged report opens too: questions
+    about damaged parts raise, `lost` lists them.
 
     Raises FormatError, one sentence, when `path` holds nothing readable."""
     from popvision.formats.folder import PROFILE_NAME
+    from popvision.formats.foreign_traces.importing import is_foreign_trace
 
     path = Path(path)
-    if path.suffix == ".pvti" and not path.is_dir():
+    if not path.is_dir() and (path.suffix == ".pvti" or is_foreign_trace(path)):
         return _trace(path, debug)
     if path.is_dir() and not (path / PROFILE_NAME).is_file():
         traces = sorted(path.glob("*.pvti"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.importing import SUFFIXES, is_foreign_trace
 from popvision.package_data import package_folder
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ class ReportPath:
 class Card:
     """One line about a report or trace. `state` is "complete", "running" (a run was committed within the last minute
     and the file is still being written), "not closed" (its writer ended without closing it), "truncated" (the cap on
-    recorded steps was reached) or "damaged"; `problem` is the sentence for the last. Cycles are device cycles over all
-    recorded runs, bytes are device memory; None = not in the file."""
+    recorded steps was reached), "another tool's" (a trace that opening will import; nothing of it was read yet) or
+    "damaged"; `problem` is the sentence for the last. Cycles are device cycles over all recorded runs, bytes are device
+    memory; None = not in the file."""
 
     label: str
     state: str
@@ -78,15 +80,20 @@ def find(root: Path) -> tuple[list[ReportPath], str]:
         folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
         if "profile.pop" in files:
             entries.append(ReportPath("report", Path(parent)))
-        entries += [ReportPath("trace", Path(parent, name)) for name in sorted(files) if name.endswith(".pvti")]
+        entries += [ReportPath("trace", Path(parent, name)) for name in sorted(files) if _is_trace(Path(parent, name))]
     if not entries:
         options = """POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true", "autoReport.directory":"FOLDER"}'"""
         return [], f"{root} holds no report: run the program with {options} and open that folder."
     return entries, ""
 
 
+def _is_trace(path: Path) -> bool:
+    """A .pvti by its name; a trace of another tool by its name and its first bytes."""
+    return path.name.endswith(".pvti") or (path.name.endswith(SUFFIXES) and is_foreign_trace(path))
+
+
 def _find_file(path: Path) -> tuple[list[ReportPath], str]:
-    if path.suffix == ".pvti":
+    if path.suffix == ".pvti" or is_foreign_trace(path):
         return [ReportPath("trace", path)], ""
     if (path.parent / "profile.pop").is_file():
         return [ReportPath("report", path.parent)], ""
@@ -165,8 +172,10 @@ def _problem(lost: list[str]) -> str:
 
 
 def _describe_trace(path: Path) -> Card:
-    source = open_trace(path)
     size, modified = _size_and_time(path)
+    if is_foreign_trace(path):
+        return Card(path.name, "another tool's", size_bytes=size, modified=modified)
+    source = open_trace(path)
     label = getattr(source, "label", "") or path.name
     return Card(label=label, state="complete", size_bytes=size, modified=modified)
 

@@ -14,6 +14,7 @@ import numpy as np
 from popvision.analysis.trace.mipmap import FEW, Mipmap, build_mipmap
 from popvision.arrays import BoolArray, Float64Array, Int64Array, UInt32Array, UnsignedArray
 from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.importing import is_foreign_trace, temporary_import
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
 from popvision.kept import MOST_BYTES, Kept
@@ -94,11 +95,13 @@ class TraceThread:
 
 
 class TraceSource:
-    """An opened .pvti file. Raises FormatError with one sentence when it cannot be read."""
+    """An opened host trace: a .pvti, or the trace of another tool, which is imported into a temporary .pvti first.
+    Raises FormatError with one sentence when it cannot be read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.reader = TraceReader(path)
+        self._imported = temporary_import(self.path) if is_foreign_trace(self.path) else None
+        self.reader = TraceReader(self.path if self._imported is None else Path(self._imported.name, "trace.pvti"))
         self.label = self.path.name
         self.names: Names = self.reader.names
         self.threads = [self._thread(row) for row in self.reader.threads()]

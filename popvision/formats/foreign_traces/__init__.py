@@ -1,0 +1,1 @@
+"""Host traces that other tools wrote, read into our own format."""

@@ -1,0 +1,210 @@
+"""Chrome trace events, as viztracer, PyTorch's profiler, TensorFlow and many others write them.
+
+Format: "Trace Event Format" (Google, 2016). Taken: complete events (X), begins and ends (B, E), instants (i, I, R),
+asynchronous events (b, e, n; S, F, T) on a track per category, id and process, counters (C), names of processes and
+threads (M). Flows (s, t, f), object snapshots (N, O, D), samples (P) and marks of clocks are counted and left out.
+`baseTimeNanoseconds` (PyTorch) and `otherData.begin_ns` (ours) give the zero of the trace's clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.json_stream import JsonTraceStream
+from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
+
+#: Times beyond this are no times: 2^62 ns are 146 years.
+_LATEST_NS = 1 << 62
+
+_LEFT_OUT = {
+    "s": "flows", "t": "flows", "f": "flows", "N": "objects", "O": "objects", "D": "objects", "P": "samples",
+    "v": "memory dumps", "V": "memory dumps", "c": "clock marks", "(": "contexts", ")": "contexts", "R": "marks",
+}  # fmt: skip
+
+
+def read_chrome_json(path: Path) -> Recording:
+    """Read a trace. Raises FormatError when it is no JSON trace or has more than MOST_EVENTS events."""
+    reader = _Reader(path)
+    stream = JsonTraceStream(path)
+    for event in stream:
+        reader.take(event)
+    recording = reader.recording
+    if not reader.taken:
+        raise FormatError(f"{path} holds no trace events (objects with a phase `ph`).")
+    recording.epoch_ns = _epoch(stream.facts)
+    recording.problem = stream.problem
+    return recording
+
+
+def _epoch(facts: dict[str, Any]) -> int:
+    other = facts.get("otherData")
+    value = other.get("begin_ns") if isinstance(other, dict) else None
+    for each in (facts.get("baseTimeNanoseconds"), value):
+        if isinstance(each, (int, str)) and str(each).isdigit() and int(each) < _LATEST_NS:
+            return int(each)
+    return 0
+
+
+class _Reader:
+    """Takes events one at a time. `ph` chooses the method."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.recording = Recording("Chrome trace events")
+        self.taken = 0
+        self._take: dict[str, Callable[[dict[str, Any], int], None]] = {
+            "X": self._complete,
+            "B": self._begin,
+            "E": self._end,
+            "i": self._instant,
+            "I": self._instant,
+            "C": self._counter,
+            **dict.fromkeys("bS", self._asynchronous_begin),
+            **dict.fromkeys("eF", self._asynchronous_end),
+            **dict.fromkeys("nTp", self._asynchronous_instant),
+        }
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Add an event to the recording, or count it as left out."""
+        phase = event.get("ph")
+        if not isinstance(phase, str):
+            self.recording.left_out["objects without a phase"] += 1
+            return
+        self.taken += 1
+        if phase == "M":
+            self._metadata(event)
+            return
+        method, time = self._take.get(phase), nanoseconds(event.get("ts"))
+        if method is None:
+            self.recording.left_out[_LEFT_OUT.get(phase, f"events of phase {phase[:8]!r}")] += 1
+        elif time is None:
+            self.recording.left_out["events without a time"] += 1
+        else:
+            self._count()
+            method(event, time)
+
+    def _count(self) -> None:
+        self.recording.events += 1
+        if self.recording.events > MOST_EVENTS:
+            raise FormatError(f"{self.path} holds more than {MOST_EVENTS:,} events; cut it into shorter traces.")
+
+    def _complete(self, event: dict[str, Any], time: int) -> None:
+        duration = nanoseconds(event.get("dur", 0))
+        if duration is None or duration < 0:
+            self.recording.left_out["spans that end before they begin"] += 1
+            return
+        self._thread(event).add_span(time, time + duration, self._site(event))
+
+    def _begin(self, event: dict[str, Any], time: int) -> None:
+        self._thread(event).add_begin(time, self._site(event))
+
+    def _end(self, event: dict[str, Any], time: int) -> None:
+        if not self._thread(event).add_end(time):
+            self.recording.left_out["ends without a begin"] += 1
+
+    def _instant(self, event: dict[str, Any], time: int) -> None:
+        self._thread(event).add_instant(time, self._site(event))
+
+    def _counter(self, event: dict[str, Any], time: int) -> None:
+        values = event.get("args")
+        name, process = _text(event.get("name")), self._process(event)
+        for series, value in values.items() if isinstance(values, dict) else ():
+            number = _number(value)
+            if number is not None:
+                key = (process, name, str(event.get("id", "")), series)
+                self.recording.sample(key, name, str(series), time, number)
+
+    def _asynchronous_begin(self, event: dict[str, Any], time: int) -> None:
+        self._asynchronous(event).add_begin(time, self._site(event))
+
+    def _asynchronous_end(self, event: dict[str, Any], time: int) -> None:
+        if not self._asynchronous(event).add_end(time):
+            self.recording.left_out["ends without a begin"] += 1
+
+    def _asynchronous_instant(self, event: dict[str, Any], time: int) -> None:
+        self._asynchronous(event).add_instant(time, self._site(event))
+
+    def _metadata(self, event: dict[str, Any]) -> None:
+        given = event.get("args")
+        arguments = given if isinstance(given, dict) else {}
+        match event.get("name"):
+            case "process_name":
+                self.recording.processes[self._process(event)] = _text(arguments.get("name"))
+            case "thread_name":
+                self._thread(event).name = _text(arguments.get("name"))
+            case "thread_sort_index":
+                self._thread(event).order = _number(arguments.get("sort_index")) or 0.0
+
+    def _thread(self, event: dict[str, Any]) -> Track:
+        process, tid = self._process(event), event.get("tid", 0)
+        track = self.recording.track((process, "thread", str(tid)), process, _id(tid))
+        if not track.name and isinstance(tid, str) and not tid.isdigit():
+            track.name = tid
+        return track
+
+    def _asynchronous(self, event: dict[str, Any]) -> Track:
+        """The track of an asynchronous event. Events of one category and id nest, whatever thread they come from."""
+        process, id = self._process(event), event.get("id", event.get("id2", ""))
+        key = (process, "asynchronous", str(event.get("cat", "")), json.dumps(id, default=str))
+        track = self.recording.track(key, process, _id(event.get("tid", 0)))
+        if not track.name:
+            track.name = f"{_text(event.get('name'))} (asynchronous)"
+            track.order = float("inf")
+        return track
+
+    def _process(self, event: dict[str, Any]) -> int:
+        pid = event.get("pid", 0)
+        number = _id(pid)
+        self.recording.processes.setdefault(number, "")
+        if isinstance(pid, str) and not pid.isdigit():
+            self.recording.processes[number] = self.recording.processes[number] or pid
+        return number
+
+    def _site(self, event: dict[str, Any]) -> int:
+        arguments = event.get("args")
+        text = json.dumps(arguments, default=str) if isinstance(arguments, dict) and arguments else None
+        return self.recording.site(_text(event.get("cat")), _text(event.get("name")), text)
+
+
+def nanoseconds(microseconds: Any) -> int | None:
+    """A time in whole nanoseconds; None when it is no number of a reasonable size."""
+    if isinstance(microseconds, int) and not isinstance(microseconds, bool):
+        value = microseconds * 1000
+    elif isinstance(microseconds, str):
+        try:
+            number = Decimal(microseconds)
+        except InvalidOperation:
+            return None
+        if not number.is_finite() or abs(number.adjusted()) > 18:
+            return 0 if number == 0 or number.adjusted() < -18 else None
+        value = int((number * 1000).to_integral_value())
+    else:
+        return None
+    return value if abs(value) < _LATEST_NS else None
+
+
+def _number(value: Any) -> float | None:
+    """The float of a JSON number; fractions come as text."""
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _id(value: Any) -> int:
+    """The number of a process or thread; names get one from their text."""
+    if isinstance(value, bool) or value is None:
+        return 0
+    if isinstance(value, int):
+        return value if abs(value) < _LATEST_NS else value % _LATEST_NS
+    text = str(value)
+    return int(text) if text.isdecimal() and len(text) < 18 else crc32(text.encode("utf-8", "replace"))

@@ -1,0 +1,194 @@
+"""Foreign traces -> .pvti files, which everything else reads."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import tempfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.chrome_json import read_chrome_json
+from popvision.formats.foreign_traces.lanes import lay_out
+from popvision.formats.foreign_traces.perfetto import read_perfetto
+from popvision.formats.foreign_traces.recording import Recording, Track
+from popvision.formats.pvti.columns import Instants, Slices
+from popvision.formats.pvti.finalise import finalise, write_instants, write_slices
+from popvision.formats.pvti.writer import TraceWriter
+
+#: Perfetto's files have no mark of their own at the beginning.
+PERFETTO_SUFFIXES = (".pftrace", ".perfetto-trace")
+
+#: Names of files that may hold a foreign trace.
+SUFFIXES = (".json", ".json.gz", *PERFETTO_SUFFIXES)
+
+#: Bytes looked at to recognise a file.
+_HEAD = 1 << 16
+
+_BLANKS = b"\xef\xbb\xbf \t\r\n"
+
+#: Events of a lane in one row.
+_RUN = 1 << 18
+
+Ints = NDArray[np.int64]
+
+
+def is_foreign_trace(path: Path) -> bool:
+    """Whether the first bytes of a file are those of a foreign trace. Any other JSON is none."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        if head.startswith(b"\x1f\x8b"):
+            with gzip.open(path) as packed:
+                head = packed.read(_HEAD)
+    except (OSError, EOFError, zlib.error):
+        return False
+    if head.lstrip(_BLANKS)[:1] in (b"{", b"["):
+        return b'"traceEvents"' in head or b'"ph"' in head
+    return path.suffix in PERFETTO_SUFFIXES and head.startswith(b"\n")
+
+
+def import_trace(source: Path, target: Path) -> dict[str, int]:
+    """Write the trace of another tool to `target`, a new .pvti; what could not be taken, with its number.
+
+    Raises FormatError, one sentence, for a file that is no trace this version knows; no file is left then. Raises
+    FileExistsError when the target is taken."""
+    recording = reader_of(source)(source)
+    try:
+        write_recording(recording, target, str(source))
+    except (sqlite3.Error, OSError) as problem:
+        if not isinstance(problem, FileExistsError):
+            target.unlink(missing_ok=True)
+            raise FormatError(f"cannot write {target}: {problem}; give another path or free space.") from None
+        raise
+    return dict(recording.left_out)
+
+
+def temporary_import(source: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder with the imported trace as `trace.pvti`; it goes with the returned object. Raises FormatError."""
+    folder = tempfile.TemporaryDirectory(prefix="popvision-trace-")
+    try:
+        import_trace(source, Path(folder.name, "trace.pvti"))
+    except BaseException:
+        folder.cleanup()
+        raise
+    return folder
+
+
+def reader_of(path: Path) -> Callable[[Path], Recording]:
+    """The reader of a file, by its first bytes. Raises FormatError for an unknown one."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError as problem:
+        raise FormatError(f"{path} cannot be read: {problem.strerror or problem}.") from None
+    if head.startswith(b"\x1f\x8b") or head.lstrip(_BLANKS)[:1] in (b"{", b"["):
+        return read_chrome_json
+    if head.startswith(b"\n"):
+        return read_perfetto
+    raise FormatError(
+        f"{path} is no trace of a known format: give Chrome trace events as JSON (.gz too) or a Perfetto trace."
+    )
+
+
+def write_recording(recording: Recording, target: Path, origin: str) -> None:
+    """Write a finalised .pvti. Spans without an end are cut at the last event of their track and marked."""
+    meta = {"producer": recording.producer, "imported_from": origin}
+    if recording.problem:
+        meta["problem"] = recording.problem
+    writer = TraceWriter(target, meta, clock_offset_ns=0)
+    try:
+        with writer.transaction():
+            _write_names(writer, recording)
+            tracks = [each for each in recording.tracks.values() if len(each.begin) or len(each.instant_time)]
+            tracks.sort(key=lambda each: (each.process, each.order))
+            for id, track in enumerate(tracks, start=1):
+                writer.set_thread(id, track.process, track.tid, track.name)
+                _write_track(writer, id, track, recording)
+            _write_counters(writer, recording)
+            if recording.left_out:
+                text = "; ".join(f"{what}: {number:,}" for what, number in sorted(recording.left_out.items()))
+                writer.set_meta("left_out", text)
+        writer.close()
+        finalise(target)
+    except BaseException:
+        writer.release()
+        target.unlink(missing_ok=True)
+        raise
+
+
+def _write_names(writer: TraceWriter, recording: Recording) -> None:
+    for pid, name in recording.processes.items():
+        writer.add_process(pid, pid, None, name)
+    texts: dict[str, int] = {}
+    channels: dict[str, int] = {}
+    for (channel, label, metadata), site in recording.sites.items():
+        if channel not in channels:
+            channels[channel] = len(channels) + 1
+            writer.set_channel(channels[channel], channel or "events", True)
+        ids = []
+        for text in (label, metadata):
+            if text is not None and text not in texts:
+                texts[text] = len(texts) + 1
+                writer.add_string(texts[text], text)
+            ids.append(None if text is None else texts[text])
+        assert ids[0] is not None
+        writer.add_site(site, channels[channel], ids[0], ids[1])
+
+
+def _write_track(writer: TraceWriter, id: int, track: Track, recording: Recording) -> None:
+    begin, end, site = (_ints(column) for column in (track.begin, track.end, track.site))
+    instant_time, instant_site = _ints(track.instant_time), _ints(track.instant_site)
+    unfinished = np.array(track.open_spans, np.int64)
+    end = end.copy()
+    end[unfinished] = begin[unfinished]
+    end[unfinished] = max(int(column.max(initial=np.iinfo(np.int64).min)) for column in (end, instant_time))
+    layout = lay_out(begin + recording.epoch_ns, end + recording.epoch_ns, site, unfinished)
+    if layout.too_deep:
+        recording.left_out["spans nested too deep"] += layout.too_deep
+    for depth, lane in enumerate(layout.lanes):
+        for first in range(0, len(lane), _RUN):
+            run = slice(first, first + _RUN)
+            part = Slices(lane.start[run], lane.duration[run], lane.site[run], lane.parent[run])
+            write_slices(writer.connection, id, depth, part)
+    rows = [(id, depth, position) for depth, position in layout.unfinished]
+    writer.connection.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows)
+    if len(instant_time):
+        order = np.argsort(instant_time, kind="stable")
+        time = instant_time[order] + recording.epoch_ns
+        around, parent = _around(layout.lanes, time)
+        sites = np.ascontiguousarray(instant_site[order])
+        columns = (column.view(np.uint64) for column in (sites, around, parent))
+        write_instants(writer.connection, id, Instants(time, *columns))
+
+
+def _around(lanes: list[Slices], time: Ints) -> tuple[Ints, Ints]:
+    """Of each instant: one more than the deepest lane with a span around it, and that span's position."""
+    depth, parent = np.zeros(len(time), np.int64), np.zeros(len(time), np.int64)
+    for level, lane in enumerate(lanes):
+        position = np.searchsorted(lane.start, time, "right") - 1
+        inside = (position >= 0) & (time < lane.end[np.maximum(position, 0)])
+        depth[inside], parent[inside] = level + 1, position[inside]
+    return depth, parent
+
+
+def _write_counters(writer: TraceWriter, recording: Recording) -> None:
+    graphs: dict[object, int] = {}
+    for series, (key, counters) in enumerate(recording.counters.items(), start=1):
+        graph = key[:-1]
+        if graph not in graphs:
+            graphs[graph] = len(graphs) + 1
+            writer.add_graph(graphs[graph], counters.graph, "")
+        writer.add_series(series, graphs[graph], counters.name)
+        times, values = _ints(counters.times), np.frombuffer(counters.values, np.float64)
+        order = np.argsort(times, kind="stable")
+        writer.add_samples(series, (times[order] + recording.epoch_ns).tolist(), values[order].tolist())
+
+
+def _ints(column: object) -> Ints:
+    return np.frombuffer(column, np.int64) if len(column) else np.zeros(0, np.int64)  # type: ignore[call-overload, arg-type]

@@ -1,0 +1,262 @@
+"""Perfetto's binary traces: track events of any data source, a packet at a time, with the package `perfetto`.
+
+Taken: slices, instants and counters on threads, processes and custom tracks; names of these; debug annotations as
+metadata. Interned names and incremental clocks are kept per packet sequence, as the format says
+(https://perfetto.dev/docs/reference/synthetic-track-event). Packets of other data sources (ftrace, heap profiles ...)
+and flows are counted and left out. The wall clock comes from a clock snapshot, if the trace has one."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
+
+_PACKET_TAG = 0x0A  #: field 1 of Trace, length-delimited
+_CLEARED = 1  #: SEQ_INCREMENTAL_STATE_CLEARED
+_BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4
+_REALTIME, _BOOTTIME, _FIRST_OF_SEQUENCE = 1, 6, 64
+_KEY_BITS = 0x7  #: of a protobuf tag: the wire type
+
+
+def read_perfetto(path: Path) -> Recording:
+    """Read a trace. Raises FormatError when it is none, or where the package is missing."""
+    try:
+        from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket
+    except ImportError:
+        raise FormatError(
+            f"{path} is a Perfetto trace, which needs the package perfetto: pip install 'popvision[perfetto]'."
+        ) from None
+    from google.protobuf.message import DecodeError
+
+    reader = _Reader(path)
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for begin, end in _packets(data):
+                reader.take(TracePacket.FromString(data[begin:end]))
+    except (DecodeError, _CutError, ValueError, OSError) as problem:
+        if not reader.recording.events:
+            raise FormatError(f"{path} is no Perfetto trace: {str(problem).splitlines()[0]}.") from None
+        reader.recording.problem = f"{path} is damaged after {reader.recording.events:,} events: {problem}"
+    reader.place_tracks()
+    if not reader.recording.events:
+        raise FormatError(f"{path} holds no track events; other data sources of Perfetto are not read.")
+    return reader.recording
+
+
+class _CutError(Exception):
+    """The file ends within a packet, or something else stands where a packet should."""
+
+
+def _packets(data: mmap.mmap) -> Iterator[tuple[int, int]]:
+    """Begin and end of each packet; other fields of the trace are skipped."""
+    at, size = 0, len(data)
+    while at < size:
+        tag, at = _varint(data, at)
+        if tag & _KEY_BITS != 2:
+            raise _CutError(f"byte {at} begins no packet")
+        length, at = _varint(data, at)
+        if at + length > size:
+            raise _CutError(f"a packet of {length} bytes at byte {at} is cut off")
+        if tag == _PACKET_TAG:
+            yield at, at + length
+        at += length
+
+
+def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(data) and shift < 64:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise _CutError(f"a number at byte {at} is cut off")
+
+
+@dataclass
+class _Sequence:
+    """State of one packet sequence: interned texts by kind and id, defaults, clocks."""
+
+    texts: dict[tuple[str, int], str] = field(default_factory=dict)
+    track: int = 0
+    clock: int = 0
+    last: dict[int, int] = field(default_factory=dict)  #: ticks so far of each incremental clock
+    clocks: dict[int, tuple[int, int, bool]] = field(
+        default_factory=dict
+    )  #: id -> (offset ns, ns per tick, incremental)
+
+
+class _Reader:
+    """Takes packets in the order of the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.recording = Recording("Perfetto")
+        self.sequences: dict[int, _Sequence] = {}
+        self.tracks: dict[int, Any] = {}  #: uuid -> TrackDescriptor
+        self.clocks: dict[int, int] = {_BOOTTIME: 0}  #: clock of the machine -> its offset to the boot clock, ns
+        self.counted: dict[int, float] = {}  #: running sums of incremental counters
+
+    def take(self, packet: Any) -> None:
+        """Add what one packet holds."""
+        sequence = self.sequences.setdefault(packet.trusted_packet_sequence_id, _Sequence())
+        if packet.incremental_state_cleared or packet.sequence_flags & _CLEARED:
+            sequence.texts.clear()
+            sequence.last.clear()
+            sequence.track, sequence.clock = 0, 0
+        if packet.HasField("trace_packet_defaults"):
+            sequence.clock = packet.trace_packet_defaults.timestamp_clock_id
+            sequence.track = packet.trace_packet_defaults.track_event_defaults.track_uuid
+        if packet.HasField("interned_data"):
+            self._intern(sequence, packet.interned_data)
+        kind = packet.WhichOneof("data")
+        if kind == "clock_snapshot":
+            self._snapshot(sequence, packet.clock_snapshot)
+        elif kind == "track_descriptor":
+            self._describe(packet.track_descriptor)
+        elif kind == "track_event":
+            self._event(sequence, packet)
+        elif kind is not None and not kind.startswith(("trace_", "system_info", "service_event", "synchronization")):
+            self.recording.left_out[f"packets of {kind}"] += 1
+
+    def _intern(self, sequence: _Sequence, data: Any) -> None:
+        for kind in ("event_categories", "event_names", "debug_annotation_names"):
+            for entry in getattr(data, kind):
+                sequence.texts[kind, entry.iid] = entry.name
+        for entry in data.debug_annotation_string_values:
+            sequence.texts["values", entry.iid] = entry.str.decode("utf-8", "replace")
+
+    def _snapshot(self, sequence: _Sequence, snapshot: Any) -> None:
+        """Offsets of all clocks to the boot clock at one moment."""
+        boot = next((clock.timestamp for clock in snapshot.clocks if clock.clock_id == _BOOTTIME), None)
+        for clock in snapshot.clocks:
+            multiplier = clock.unit_multiplier_ns or 1
+            if clock.clock_id >= _FIRST_OF_SEQUENCE:
+                offset = 0 if boot is None else boot - clock.timestamp * multiplier
+                sequence.clocks[clock.clock_id] = (offset, multiplier, clock.is_incremental)
+                sequence.last[clock.clock_id] = clock.timestamp
+            elif boot is not None:
+                self.clocks[clock.clock_id] = boot - clock.timestamp
+                if clock.clock_id == _REALTIME and not self.recording.epoch_ns:
+                    self.recording.epoch_ns = clock.timestamp - boot
+
+    def _describe(self, descriptor: Any) -> None:
+        self.tracks[descriptor.uuid] = descriptor
+        if descriptor.HasField("process"):
+            name = descriptor.process.process_name or descriptor.name
+            self.recording.processes[descriptor.process.pid] = name
+        elif not descriptor.HasField("counter"):
+            track = self._track(descriptor.uuid)
+            track.name = descriptor.thread.thread_name or descriptor.name or descriptor.static_name or track.name
+
+    def _time(self, sequence: _Sequence, packet: Any) -> int:
+        clock = packet.timestamp_clock_id or sequence.clock or _BOOTTIME
+        if clock in sequence.clocks:
+            offset, multiplier, is_incremental = sequence.clocks[clock]
+            ticks = packet.timestamp
+            if is_incremental:
+                ticks = sequence.last[clock] = sequence.last.get(clock, 0) + packet.timestamp
+            return int(offset + ticks * multiplier)
+        return int(packet.timestamp + self.clocks.get(clock, 0))
+
+    def _event(self, sequence: _Sequence, packet: Any) -> None:
+        event, time = packet.track_event, self._time(sequence, packet)
+        self.recording.events += 1
+        if self.recording.events > MOST_EVENTS:
+            raise FormatError(f"{self.path} holds more than {MOST_EVENTS:,} events; cut it into shorter traces.")
+        if not 0 <= time < 1 << 62:
+            self.recording.left_out["events at impossible times"] += 1
+            return
+        uuid = event.track_uuid if event.HasField("track_uuid") else sequence.track
+        self.recording.left_out.update({"flows": len(event.flow_ids)} if event.flow_ids else {})
+        if event.type == _BEGIN:
+            self._track(uuid).add_begin(time, self._site(sequence, event))
+        elif event.type == _END:
+            if not self._track(uuid).add_end(time):
+                self.recording.left_out["ends without a begin"] += 1
+        elif event.type == _INSTANT:
+            self._track(uuid).add_instant(time, self._site(sequence, event))
+        elif event.type == _COUNTER:
+            self._count(uuid, time, event)
+        elif event.HasField("legacy_event"):
+            self._legacy(sequence, uuid, time, event)
+        else:
+            self.recording.left_out["events of unknown type"] += 1
+
+    def _legacy(self, sequence: _Sequence, uuid: int, time: int, event: Any) -> None:
+        """Events that Chrome's older macros made: their phase is that of Chrome's JSON."""
+        legacy, phase = event.legacy_event, chr(event.legacy_event.phase & 0x7F)
+        if legacy.name_iid and not event.name_iid:
+            event.name_iid = legacy.name_iid
+        if phase == "X":
+            self._track(uuid).add_span(time, time + legacy.duration_us * 1000, self._site(sequence, event))
+        elif phase == "B":
+            self._track(uuid).add_begin(time, self._site(sequence, event))
+        elif phase == "E":
+            self._track(uuid).add_end(time)
+        elif phase in "iI":
+            self._track(uuid).add_instant(time, self._site(sequence, event))
+        else:
+            self.recording.left_out[f"older events of phase {phase!r}"] += 1
+
+    def _count(self, uuid: int, time: int, event: Any) -> None:
+        descriptor = self.tracks.get(uuid)
+        value = event.double_counter_value if event.HasField("double_counter_value") else float(event.counter_value)
+        name = f"counter {uuid}" if descriptor is None else descriptor.name or descriptor.static_name
+        if descriptor is not None:
+            counter = descriptor.counter
+            value *= counter.unit_multiplier or 1
+            if counter.is_incremental:
+                value = self.counted[uuid] = self.counted.get(uuid, 0.0) + value
+            unit = counter.unit_name or {1: "ns", 3: "bytes"}.get(counter.unit, "")
+            name = f"{name} ({unit})" if unit else name
+        self.recording.sample((uuid, name), name, name, time, value)
+
+    def _track(self, uuid: int) -> Track:
+        return self.recording.track((uuid,), 0, 0)
+
+    def place_tracks(self) -> None:
+        """Give each track the process and thread that it, or one above it, describes: descriptors come in any order."""
+        for uuid, track in ((int(str(key[0])), track) for key, track in self.recording.tracks.items()):
+            above, seen = self.tracks.get(uuid), 0
+            while above is not None and not track.process and seen < 64:
+                if above.HasField("thread"):
+                    track.process, track.tid = above.thread.pid, above.thread.tid
+                elif above.HasField("process"):
+                    track.process = above.process.pid
+                above, seen = self.tracks.get(above.parent_uuid) if above.parent_uuid else None, seen + 1
+            self.recording.processes.setdefault(track.process, "")
+
+    def _site(self, sequence: _Sequence, event: Any) -> int:
+        label = event.name or sequence.texts.get(("event_names", event.name_iid), "")
+        categories = [*event.categories]
+        categories += [sequence.texts.get(("event_categories", iid), "") for iid in event.category_iids]
+        facts = {_annotation_name(sequence, each): _value(sequence, each) for each in event.debug_annotations}
+        metadata = json.dumps(facts, default=str) if facts else None
+        return self.recording.site(",".join(filter(None, categories)), label, metadata)
+
+
+def _annotation_name(sequence: _Sequence, annotation: Any) -> str:
+    return annotation.name or sequence.texts.get(("debug_annotation_names", annotation.name_iid), "") or "value"
+
+
+def _value(sequence: _Sequence, annotation: Any, depth: int = 0) -> Any:
+    """A debug annotation as a plain value; dictionaries and arrays to a depth of 8."""
+    if depth > 8:
+        return "..."
+    if annotation.dict_entries:
+        entries = annotation.dict_entries
+        return {_annotation_name(sequence, each): _value(sequence, each, depth + 1) for each in entries}
+    if annotation.array_values:
+        return [_value(sequence, each, depth + 1) for each in annotation.array_values]
+    kind = annotation.WhichOneof("value")
+    if kind == "string_value_iid":
+        return sequence.texts.get(("values", annotation.string_value_iid), "")
+    return None if kind is None else getattr(annotation, kind)

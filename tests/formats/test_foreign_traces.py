@@ -1,0 +1,239 @@
+"""Traces of other tools: each event against a slow reading of the same file, odd forms, damage."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from popvision.analysis.trace.source import TraceSource
+from popvision.export.traces.chrome import write_chrome
+from popvision.export.traces.events import event_columns
+from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.chrome_json import nanoseconds
+from popvision.formats.foreign_traces.importing import import_trace
+from tests.analysis.trace.trace_case import JournalRow, journal_rows, journal_trace
+
+#: (process, thread, begin ns, end ns, channel, label, metadata)
+Row = tuple[int, str, int, int, str, str, str]
+
+SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def write(path: Path, document: Any) -> Path:
+    path.write_text(json.dumps(document))
+    return path
+
+
+def rows_of(source: TraceSource, kind: str = "span") -> Counter[Row]:
+    columns = event_columns(source)
+    names = ("pid", "thread", "begin_ns", "duration_ns", "channel", "label", "metadata", "kind")
+    rows = zip(*(columns[name] for name in names), strict=True)
+    return Counter((p, t, b, b + d, c, label, m) for p, t, b, d, c, label, m, k in rows if k == kind)
+
+
+def check_lanes(source: TraceSource) -> None:
+    """No two events of a lane overlap, and each begins inside what encloses it."""
+    for thread in source.threads:
+        for depth, lane in enumerate(thread.lanes):
+            assert (lane.end[:-1] <= lane.start[1:]).all()
+            if depth:
+                outer = thread.lanes[depth - 1]
+                parent = lane.parent.astype(int)
+                assert (outer.start[parent] <= lane.start).all()
+                assert (outer.end[parent] >= lane.start).all()
+
+
+spans = st.lists(
+    st.tuples(st.integers(1, 2), st.integers(0, 1), st.integers(0, 60), st.integers(0, 30), st.sampled_from("abc")),
+    max_size=25,
+)
+
+
+@given(spans)
+@SLOW
+def test_complete_events_keep_both_ends(tmp_path: Path, rows: list[tuple[int, int, int, int, str]]) -> None:
+    events: list[dict[str, Any]] = [
+        {"ph": "X", "pid": pid, "tid": tid, "ts": ts / 8, "dur": dur / 8, "name": name, "cat": "c"}
+        for pid, tid, ts, dur, name in rows
+    ]
+    events.append({"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "main"}})
+    source = TraceSource(write(tmp_path / "t.json", {"traceEvents": events}))
+    expected = Counter(
+        (pid, f"Thread {tid}", ts * 125, (ts + dur) * 125, "c", name, "") for pid, tid, ts, dur, name in rows
+    )
+    assert rows_of(source) == expected
+    check_lanes(source)
+
+
+@given(journal_rows())
+@SLOW
+def test_our_own_export_comes_back(tmp_path: Path, rows: list[JournalRow]) -> None:
+    source = journal_trace(tmp_path / "j.pvti", rows)
+    with (tmp_path / "j.json").open("w") as stream:
+        write_chrome(source, "a test", stream)
+    back = TraceSource(tmp_path / "j.json")
+
+    def without_thread(each: Counter[Row]) -> Counter[tuple[Any, ...]]:
+        counted: Counter[tuple[Any, ...]] = Counter()
+        for row, number in each.items():
+            counted[row[:1] + row[2:]] += number
+        return counted
+
+    for kind in ("span", "instant"):
+        assert without_thread(rows_of(back, kind)) == without_thread(rows_of(source, kind))
+    check_lanes(back)
+
+
+def test_begins_ends_and_asynchronous_events(tmp_path: Path) -> None:
+    place = {"pid": 7, "tid": 3, "cat": "k"}
+    events = [
+        {"ph": "B", "ts": 1, "name": "outer", **place},
+        {"ph": "B", "ts": 2, "name": "inner", **place, "args": {"n": 1}},
+        {"ph": "E", "ts": 5, **place},
+        {"ph": "i", "ts": 6, "name": "mark", **place},
+        {"ph": "E", "ts": 9, **place},
+        {"ph": "E", "ts": 10, **place},
+        {"ph": "b", "ts": 3, "id": "0x1", "name": "load", **place},
+        {"ph": "b", "ts": 4, "id": "0x2", "name": "load", **place},
+        {"ph": "e", "ts": 7, "id": "0x1", "name": "load", **place},
+        {"ph": "e", "ts": 8, "id": "0x2", "name": "load", **place},
+        {"ph": "B", "ts": 11, "name": "never ended", **place},
+        {"ph": "i", "ts": 12, "name": "mark", **place},
+        {"ph": "s", "ts": 12, "id": 1, "name": "flow", **place},
+    ]
+    path = write(tmp_path / "t.json", events)
+    assert import_trace(path, tmp_path / "t.pvti") == {"ends without a begin": 1, "flows": 1}
+    source = TraceSource(tmp_path / "t.pvti")
+    load = "load (asynchronous)"
+    assert rows_of(source) == Counter(
+        [
+            (7, "Thread 3", 1000, 9000, "k", "outer", ""),
+            (7, "Thread 3", 2000, 5000, "k", "inner", '{"n": 1}'),
+            (7, load, 3000, 7000, "k", "load", ""),
+            (7, load, 4000, 8000, "k", "load", ""),
+            (7, "Thread 3", 11000, 12000, "k", "never ended", ""),
+        ]
+    )
+    assert sum(rows_of(source, "instant").values()) == 2
+    thread = next(each for each in source.threads if each.row.name == "")
+    assert thread.unfinished == {(0, 1)}
+    assert source.meta["left_out"] == "ends without a begin: 1; flows: 1"
+
+
+def test_names_counters_and_the_clock_of_pytorch(tmp_path: Path) -> None:
+    document = {
+        "schemaVersion": 1,
+        "baseTimeNanoseconds": 1_700_000_000_000_000_000,
+        "traceEvents": [
+            {"ph": "M", "name": "process_name", "pid": "Spans", "args": {"name": "python"}},
+            {"ph": "M", "name": "thread_name", "pid": 5, "tid": 9, "args": {"name": "worker"}},
+            {"ph": "X", "pid": 5, "tid": 9, "ts": 1234567.891, "dur": 0.001, "name": "aten::mm", "cat": "cpu_op"},
+            {"ph": "C", "pid": 5, "ts": 2, "name": "memory", "args": {"used": 4.5, "free": 3}},
+        ],
+    }
+    with gzip.open(tmp_path / "t.json.gz", "wt") as stream:
+        json.dump(document, stream)
+    source = TraceSource(tmp_path / "t.json.gz")
+    begin = 1_700_000_000_000_000_000 + 1_234_567_891
+    assert rows_of(source) == Counter([(5, "worker", begin, begin + 1, "cpu_op", "aten::mm", "")])
+    assert [(row.graph, row.name, values.tolist()) for row, _, values in source.series] == [
+        ("memory", "used", [4.5]),
+        ("memory", "free", [3.0]),
+    ]
+    assert source.label == "t.json.gz"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (3, 3000),
+        ("1700000000000000.125", 1_700_000_000_000_000_125),
+        ("1e3", 1_000_000),
+        ("-0.5", -500),
+        ("1e-400", 0),
+        ("1e400", None),
+        ("text", None),
+        (True, None),
+        (None, None),
+        (10**30, None),
+    ],
+)
+def test_times_are_exact_to_the_nanosecond(value: object, expected: int | None) -> None:
+    assert nanoseconds(value) == expected
+
+
+EVENT = '{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "a"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"[{EVENT}", "it ends within the list of events"),
+        (f"[{EVENT},", "it ends within the list of events"),
+        (f'[{EVENT}, {{"ph": "X", "na', 'in \'{"ph": "X", "na\''),
+        (f'{{"traceEvents": [{EVENT}], "x": ', "is no complete JSON trace"),
+        (f"[{EVENT}, }}]", "is no complete JSON trace"),
+        (f"[{EVENT}]", ""),
+        (f"[{EVENT}, {{}}, 3, [], null]", ""),
+    ],
+)
+def test_a_damaged_file_gives_the_events_before(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "t.json").write_text(text)
+    source = TraceSource(tmp_path / "t.json")
+    assert source.events == 1
+    assert problem in source.meta.get("problem", "")
+    assert bool(problem) == bool(source.meta.get("problem"))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b'{"traceEvents": []}', "holds no trace events"),
+        (b'{"traceEvents": 3}', "traceEvents is no array"),
+        (b'{"ph"', "no complete JSON trace"),
+        (b'["ph", "\xff"]', "is damaged"),
+        (b"plain text", "no trace of a known format"),
+        (b"", "no trace of a known format"),
+        (b"[" * 100_000 + b'"ph"', "is damaged"),
+        (b'[{"ph": "X", "ts": ' + b"9" * 5000 + b"}]", "is damaged"),
+    ],
+)
+def test_other_files_are_refused_in_one_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / "t.json").write_bytes(content)
+    with pytest.raises(FormatError) as refused:
+        import_trace(tmp_path / "t.json", tmp_path / "t.pvti")
+    assert sentence in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["t.json"]
+
+
+def test_spans_below_the_deepest_lane_are_counted(tmp_path: Path) -> None:
+    events = [{"ph": "X", "pid": 1, "tid": 1, "ts": at, "dur": 1000 - 2 * at, "name": "deep"} for at in range(300)]
+    left_out = import_trace(write(tmp_path / "t.json", events), tmp_path / "t.pvti")
+    assert left_out == {"spans nested too deep": 44}
+    assert TraceSource(tmp_path / "t.pvti").events == 256
+
+
+@given(st.binary(max_size=80), st.integers(0, 400))
+@SLOW
+def test_mutated_traces_open_or_are_refused(tmp_path: Path, patch: bytes, at: int) -> None:
+    whole = json.dumps([json.loads(EVENT)] * 4 + [{"ph": "b", "id": 1, "ts": 3, "name": "x", "cat": "y"}]).encode()
+    (tmp_path / "m.json").write_bytes(whole[:at] + patch + whole[at + len(patch) :])
+    (tmp_path / "m.pvti").unlink(missing_ok=True)
+    refusal = ""
+    try:
+        import_trace(tmp_path / "m.json", tmp_path / "m.pvti")
+    except FormatError as refused:
+        refusal = str(refused)
+    if (tmp_path / "m.pvti").exists():
+        check_lanes(TraceSource(tmp_path / "m.pvti"))
+        assert not refusal
+    else:
+        assert len(refusal.splitlines()) == 1

@@ -1,0 +1,146 @@
+"""Perfetto traces built packet by packet with Perfetto's own message classes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from popvision.analysis.trace.source import TraceSource
+from popvision.export.traces.events import event_columns
+from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.importing import import_trace
+
+messages: Any = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+
+
+class Building:
+    """A trace under construction; each call adds one packet."""
+
+    def __init__(self) -> None:
+        self.trace = messages.Trace()
+
+    def packet(self, **fields: Any) -> Any:
+        packet = self.trace.packet.add()
+        packet.trusted_packet_sequence_id = fields.pop("sequence", 1)
+        for name, value in fields.items():
+            setattr(packet, name, value)
+        return packet
+
+    def thread(self, uuid: int, pid: int, tid: int, name: str) -> None:
+        descriptor = self.packet().track_descriptor
+        descriptor.uuid = uuid
+        descriptor.thread.pid, descriptor.thread.tid, descriptor.thread.thread_name = pid, tid, name
+
+    def event(self, time: int, type: int, uuid: int, name: str = "", category: str = "c", **fields: Any) -> Any:
+        packet = self.packet(timestamp=time, **fields)
+        packet.track_event.type, packet.track_event.track_uuid = type, uuid
+        if name:
+            packet.track_event.name = name
+            packet.track_event.categories.append(category)
+        return packet.track_event
+
+    def source(self, folder: Path) -> TraceSource:
+        path = folder / "t.pftrace"
+        path.write_bytes(self.trace.SerializeToString())
+        return TraceSource(path)
+
+
+def spans(source: TraceSource) -> Counter[tuple[Any, ...]]:
+    columns = event_columns(source)
+    names = ("pid", "thread", "begin_ns", "duration_ns", "channel", "label", "metadata")
+    return Counter(row[:-1] for row in zip(*(columns[n] for n in (*names, "kind")), strict=True) if row[-1] == "span")
+
+
+def test_slices_instants_and_counters(tmp_path: Path) -> None:
+    made = Building()
+    made.thread(10, 4, 5, "main")
+    made.event(100, BEGIN, 10, "outer").debug_annotations.add(name="batch", int_value=3)
+    made.event(120, BEGIN, 10, "inner")
+    made.event(130, END, 10)
+    made.event(140, INSTANT, 10, "mark")
+    made.event(160, END, 10)
+    counter = made.packet().track_descriptor
+    counter.uuid, counter.name, counter.counter.unit_name = 11, "memory", "MB"
+    made.event(150, COUNTER, 11).double_counter_value = 2.5
+    made.event(155, COUNTER, 11).counter_value = 7
+    source = made.source(tmp_path)
+    assert spans(source) == Counter(
+        [(4, "main", 100, 60, "c", "outer", '{"batch": 3}'), (4, "main", 120, 10, "c", "inner", "")]
+    )
+    (series,) = source.series
+    assert (series[0].graph, series[1].tolist(), series[2].tolist()) == ("memory (MB)", [150, 155], [2.5, 7.0])
+    assert [each.instant_time.tolist() for each in source.threads] == [[140]]
+
+
+def test_interned_names_defaults_and_incremental_clocks_belong_to_a_sequence(tmp_path: Path) -> None:
+    made = Building()
+    for sequence, name in ((1, "first"), (2, "second")):
+        packet = made.packet(sequence=sequence, sequence_flags=1)
+        packet.trace_packet_defaults.timestamp_clock_id = 64
+        packet.trace_packet_defaults.track_event_defaults.track_uuid = 20 + sequence
+        packet.interned_data.event_names.add(iid=1, name=name)
+        packet.interned_data.event_categories.add(iid=1, name="kind")
+        snapshot = made.packet(sequence=sequence).clock_snapshot
+        snapshot.clocks.add(clock_id=6, timestamp=1000 * sequence)
+        snapshot.clocks.add(clock_id=1, timestamp=5_000_000 + 1000 * sequence)
+        snapshot.clocks.add(clock_id=64, timestamp=0, is_incremental=True, unit_multiplier_ns=10)
+    for step, type in ((3, BEGIN), (4, END)):
+        for sequence in (1, 2):
+            event = made.packet(sequence=sequence, timestamp=step * sequence).track_event
+            event.type = type
+            if type == BEGIN:
+                event.name_iid = 1
+                event.category_iids.append(1)
+    made.thread(21, 1, 2, "a")
+    made.thread(22, 1, 3, "b")
+    epoch = 5_000_000
+    assert spans(made.source(tmp_path)) == Counter(
+        [(1, "a", epoch + 1030, 40, "kind", "first", ""), (1, "b", epoch + 2060, 80, "kind", "second", "")]
+    )
+
+
+def test_custom_tracks_belong_to_the_process_above_them(tmp_path: Path) -> None:
+    made = Building()
+    made.event(1, BEGIN, 31, "request")
+    made.event(9, END, 31)
+    track = made.packet().track_descriptor
+    track.uuid, track.parent_uuid, track.name = 31, 30, "requests"
+    process = made.packet().track_descriptor
+    process.uuid, process.process.pid, process.process.process_name = 30, 77, "server"
+    source = made.source(tmp_path)
+    assert spans(source) == Counter([(77, "requests", 1, 8, "c", "request", "")])
+    assert (77, None, "server") in source.reader.processes()
+
+
+def test_what_a_trace_cannot_hold_is_counted(tmp_path: Path) -> None:
+    made = Building()
+    made.event(1, BEGIN, 1, "a").flow_ids.extend([4, 5])
+    made.packet(timestamp=2).ftrace_events.cpu = 1
+    made.event(3, END, 1)
+    made.event(4, END, 1)
+    (tmp_path / "t.pftrace").write_bytes(made.trace.SerializeToString())
+    left_out = import_trace(tmp_path / "t.pftrace", tmp_path / "t.pvti")
+    assert left_out == {"flows": 2, "packets of ftrace_events": 1, "ends without a begin": 1}
+
+
+@pytest.mark.parametrize("cut", [1, 3, 10])
+def test_a_cut_trace_gives_the_events_before(tmp_path: Path, cut: int) -> None:
+    made = Building()
+    made.event(1, BEGIN, 1, "a")
+    made.event(3, END, 1)
+    made.event(5, BEGIN, 1, "b")
+    (tmp_path / "t.pftrace").write_bytes(made.trace.SerializeToString()[:-cut])
+    source = TraceSource(tmp_path / "t.pftrace")
+    assert [row[5] for row in spans(source)] == ["a"]
+    assert "damaged after 2 events" in source.meta["problem"]
+
+
+def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.pftrace").write_bytes(b"\n\x05plain text")
+    with pytest.raises(FormatError, match="is no Perfetto trace"):
+        TraceSource(tmp_path / "t.pftrace")
