@@ -1,13 +1,14 @@
 """The arena: the values of all variables in one block of bytes, a row per replica; and places within a row.
 
 A place is a tensor as the runtime sees it: a strided window of the arena if possible, which is read without a copy,
-else a precomputed list of item numbers.
+else a box, a window whose axes are split (`boxes`), else a precomputed list of item numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from simulator.base import regions
 from simulator.base.types import numpy_type
 from simulator.codelets.compiled.runner import SharedBytes
 from simulator.codelets.compiled.session import Session
+from simulator.runtime.values.boxes import Box, box_of
 
 if TYPE_CHECKING:
     from simulator.codelets.compiled.linking import Program
@@ -81,16 +83,27 @@ class ArenaLayout:
             begin = self.byte_offset(variable) + offset * dtype.itemsize
             return Place(dtype, shape, begin, tuple(s * dtype.itemsize for s in strides), None)
         starts, lengths = tensor.regions()
-        return Place(dtype, shape, 0, (), regions.elements(self.items(starts), lengths))
+        firsts = self.items(starts)
+        box = box_of(firsts, lengths, shape)
+        if box is not None:
+            strides = tuple(step * dtype.itemsize for step in box.strides)
+            return Place(dtype, shape, int(firsts[0]) * dtype.itemsize, strides, None, box)
+        return Place(dtype, shape, 0, (), regions.elements(firsts, lengths))
 
 
 @dataclass(frozen=True)
 class Place:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    begin: int  #: byte offset of the first element of a strided window
-    strides: tuple[int, ...]  #: bytes
-    items: Int64Array | None  #: item numbers in flattened order, None for a strided window
+    begin: int  #: byte offset of the first element of a strided window or a box
+    strides: tuple[int, ...]  #: bytes, by dimension of the window or the box
+    items: Int64Array | None  #: item numbers in flattened order, None for a strided window or a box
+    box: Box | None = None
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the arena holds the tensor as a strided array."""
+        return self.items is None and self.box is None
 
 
 class Rows:
@@ -147,26 +160,46 @@ class Arena:
         return self._flat[dtype]
 
     def window(self, place: Place) -> AnyArray:
-        """The view of a strided place."""
-        return np.ndarray(place.shape, place.dtype, self._bytes.data, place.begin, place.strides)
+        """The view of a strided place, or of a box with its axes split."""
+        shape = place.shape if place.box is None else place.box.sizes
+        return np.ndarray(shape, place.dtype, self._bytes.data, place.begin, place.strides)
+
+    def reader(self, place: Place) -> Callable[[], AnyArray]:
+        """A function that reads a place: a view of a strided place, else a new array. That of a box has the axes in
+        memory as they lie in the arena, which makes the longest runs."""
+        if place.is_window:
+            window = self.window(place)
+            return lambda: window
+        if place.box is None:
+            return partial(self.read, place)
+        box = place.box
+        sorted_view = self.window(place).transpose(box.dimensions(box.order))
+        shape = tuple(place.shape[axis] for axis in box.order)
+        back = tuple(box.order.index(axis) for axis in range(len(shape)))
+        return lambda: sorted_view.reshape(shape).transpose(back)
 
     def read(self, place: Place) -> AnyArray:
         """The values: a view of a strided place, else a new array."""
-        if place.items is None:
+        if place.is_window:
             return self.window(place)
+        if place.items is None:
+            return self.reader(place)()
         # the mode "wrap" skips the check of bounds, which takes as long as the copy
         return self.flat(place.dtype).take(place.items, mode="wrap").reshape(place.shape)
 
     def rows(self, place: Place) -> Rows:
         """The rows of a scattered matrix."""
-        assert place.items is not None
-        return Rows(self.flat(place.dtype), place.items.reshape(place.shape))
+        items = place.items
+        if items is None:
+            assert place.box is not None
+            items = place.box.items(place.begin // place.dtype.itemsize)
+        return Rows(self.flat(place.dtype), items.reshape(place.shape))
 
     def write(self, place: Place, values: AnyArray) -> None:
         """Store values of the place's shape, or flattened."""
         if place.items is None:
             window = self.window(place)
-            window[...] = values.reshape(place.shape)
+            window[...] = values.reshape(window.shape)
         else:
             self.flat(place.dtype)[place.items] = values.reshape(-1)
 

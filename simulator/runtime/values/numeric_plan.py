@@ -167,12 +167,14 @@ class NumericPlan:
             if all(window is not None for window in (*windows, *fixed)):
                 return lambda: function(windows, fixed, attributes)
 
+            readers = [arena.reader(p) if w is None else w for p, w in zip(inputs, fixed, strict=True)]
+
             def run() -> None:
-                given = [arena.read(p) if w is None else w for p, w in zip(inputs, fixed, strict=True)]
+                given = [one() if callable(one) else one for one in readers]
                 made = [np.empty(p.shape, p.dtype) if w is None else w for p, w in zip(outputs, windows, strict=True)]
                 function(made, given, attributes)
                 for place, values in zip(outputs, made, strict=True):
-                    if place.items is not None and not isinstance(values, Rows):
+                    if not (place.is_window or isinstance(values, Rows)):
                         arena.write(place, values)
 
             return run
@@ -240,7 +242,7 @@ class NumericPlan:
 
 def _in_place(arena: Arena, place: Place, by_row: bool) -> AnyArray | Rows | None:
     """What a kernel may read and write without a copy: a window, or rows where it takes these; None otherwise."""
-    if place.items is None:
+    if place.is_window:
         return arena.window(place)
     return arena.rows(place) if by_row else None
 

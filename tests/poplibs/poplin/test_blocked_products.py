@@ -1,4 +1,4 @@
-"""Products in blocks: the same values, and no block that would wake BLAS's threads."""
+"""Products of medium size: the same values, and none that would wake BLAS's threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.poplibs.poplin.products import blocked
+from simulator.poplibs.poplin.products import blas_threads, blocked
 
 LIMIT = 2**18
 
@@ -51,6 +51,7 @@ def test_no_block_wakes_threads(m: int, k: int, n: int, monkeypatch: pytest.Monk
         return whole(left, right, out=out)
 
     left, right = matrices(m, k, n)
+    monkeypatch.setattr(blocked, "can_be_set", lambda: False)
     monkeypatch.setattr(blocked.np, "matmul", watched)
     found = blocked.multiply(left, right)
     monkeypatch.undo()
@@ -58,3 +59,29 @@ def test_no_block_wakes_threads(m: int, k: int, n: int, monkeypatch: pytest.Monk
     assert sum(sizes) == m * k * n
     assert max(sizes) <= max(LIMIT, k)
     assert len(sizes) <= 8 * m * k * n / LIMIT + 1  # blocks are not much smaller than they may be
+
+
+@pytest.mark.skipif(not blas_threads.can_be_set(), reason="NumPy's BLAS takes no number of threads")
+def test_blas_uses_one_thread_meanwhile() -> None:
+    functions = blas_threads.thread_functions()
+    assert functions is not None
+    before = functions.get()
+    functions.set(2)
+    try:
+        with blas_threads.in_one_thread(), blas_threads.in_one_thread():
+            assert functions.get() == 1
+        assert functions.get() == 2
+        with pytest.raises(ValueError, match="stop"), blas_threads.in_one_thread():
+            raise ValueError("stop")
+        assert functions.get() == 2
+    finally:
+        functions.set(before)
+
+
+def test_a_blas_without_threads_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing changes where NumPy has another BLAS."""
+    monkeypatch.setattr(blas_threads, "thread_functions", lambda: None)
+    left, right = matrices(64, 128, 128)
+    with blas_threads.in_one_thread():
+        close(left @ right, left, right)
+    close(blocked.multiply(left, right), left, right)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TextIO
 from simulator.base.errors import invalid_option, poplar_error
 from simulator.base.target import Target
 from simulator.base.types import HALF
-from simulator.poplibs.poplin.convolutions.kernel import outputs_of
 from simulator.poplibs.poplin.convolutions.params import ConvParams, weight_deltas
 from simulator.poplibs.poplin.convolutions.sliding_shares import geometry
+from simulator.poplibs.poplin.convolutions.windows import outputs_of
 from simulator.poplibs.poplin.planning.cache import PlanningCache, planned
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.convolution_planner import ConvPlan, plan_convolution

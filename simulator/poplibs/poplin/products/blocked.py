@@ -1,16 +1,17 @@
-"""Matrix products in blocks that BLAS computes in the calling thread.
+"""Matrix products of medium size, which BLAS computes in the calling thread.
 
 A program runs many products of a few million multiply-adds. OpenBLAS wakes its threads from 2^18 of these on, and where
 other processes keep the cores busy, waiting for the last thread takes many times the work itself (a product of 0.1 ms
-took 10 ms on two cores with a load of 3). Products of medium size are therefore cut into blocks below that limit; large
-ones, for which threads pay whatever the load, are left to BLAS. The sum over the inner dimension is never cut, so that
-each element is rounded as in a whole product."""
+took 10 ms on two cores with a load of 3). BLAS is therefore told to use one thread for them; large ones, for which
+threads pay whatever the load, are left to it. Where it cannot be told, the products are cut into blocks below that
+limit, which takes up to eight times as long for a long inner dimension. The sum over that dimension is never cut."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from simulator.arrays import AnyArray
+from simulator.poplibs.poplin.products.blas_threads import can_be_set, in_one_thread
 
 #: OpenBLAS computes products up to this many multiply-adds in the calling thread
 #: (interface/gemm.c: SMP_THRESHOLD_MIN 65536 x GEMM_MULTITHREAD_THRESHOLD 4)
@@ -26,6 +27,9 @@ def multiply(left: AnyArray, right: AnyArray) -> AnyArray:
     (m, k), n = left.shape[-2:], right.shape[-1]
     if not _IN_ONE_THREAD < m * k * n < _WORTH_THREADS:
         return np.asarray(left @ right)
+    if can_be_set():
+        with in_one_thread():
+            return np.asarray(left @ right)
     rows, columns = _block(m, n, max(1, _IN_ONE_THREAD // k))
     outer = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     out = np.empty((*outer, m, n), np.result_type(left, right))

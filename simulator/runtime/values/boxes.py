@@ -1,0 +1,118 @@
+"""Boxes: tensors whose elements lie at sums of a few regular steps, as products in channel groups do.
+
+A library stores [batch, channels, field] as [channel groups, batch x field, channels of a group]. Read in its own order
+such a tensor is no strided array, but one whose axes are split is: [batch, groups, channels of a group, field]. A box
+holds these dimensions. A copy through it takes half the time of a copy by item numbers, and no memory for these.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator.arrays import Int64Array
+from simulator.base import regions
+
+#: A copy in shorter runs takes longer than one by item numbers.
+_LEAST_RUN = 8
+#: Smaller tensors are copied in no time.
+_SMALL = 64
+_MOST_DIMENSIONS = 16
+
+
+class Box(NamedTuple):
+    """The dimensions of a tensor whose axes are split. `parts`: how many of them each axis has. `order`: the axes as
+    they lie in memory, that with the largest steps first."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]  #: items
+    parts: tuple[int, ...]
+    order: tuple[int, ...]
+
+    def dimensions(self, axes: tuple[int, ...]) -> tuple[int, ...]:
+        """The numbers of the dimensions of these axes."""
+        ends = np.cumsum(self.parts)
+        return tuple(d for axis in axes for d in range(int(ends[axis]) - self.parts[axis], int(ends[axis])))
+
+    def items(self, first: int) -> Int64Array:
+        """The item numbers of all elements, in order, where that of the first is known."""
+        numbers = np.array([first], np.int64)
+        for size, stride in zip(self.sizes, self.strides, strict=True):
+            numbers = (numbers[:, None] + np.arange(size, dtype=np.int64) * stride).reshape(-1)
+        return numbers
+
+
+def box_of(starts: Int64Array, lengths: Int64Array, shape: tuple[int, ...]) -> Box | None:
+    """The box of a tensor of this shape whose flattened elements are these runs of items; None where they do not lie so
+    regularly, or in runs so short that a copy through a box is slow."""
+    if len(starts) < 2:
+        return None
+    length = int(lengths[0])
+    equal = bool((lengths == length).all())
+    dimensions = _regular_steps(starts if equal else regions.elements(starts, lengths))
+    if dimensions is None:
+        return None
+    if equal and length > 1:
+        dimensions.append((length, 1))
+    by_axis = _cut_at_axes(dimensions, shape)
+    if by_axis is None:
+        return None
+    order = sorted(range(len(shape)), key=lambda axis: -_least_step(by_axis[axis]))
+    if _run([d for axis in order for d in by_axis[axis]]) < _LEAST_RUN and prod(shape) > _SMALL:
+        return None
+    flat = [d for axis in by_axis for d in axis]
+    return Box(tuple(n for n, _ in flat), tuple(s for _, s in flat), tuple(len(axis) for axis in by_axis), tuple(order))
+
+
+def _regular_steps(numbers: Int64Array) -> list[tuple[int, int]] | None:
+    """(size, step) of nested loops that give these numbers, less the first, innermost last; None where none do."""
+    found: list[tuple[int, int]] = []
+    while len(numbers) > 1:
+        steps = np.diff(numbers)
+        ends = np.flatnonzero(steps != steps[0])
+        size, step = (int(ends[0]) + 1 if len(ends) else len(numbers)), int(steps[0])
+        if len(numbers) % size or len(found) == _MOST_DIMENSIONS:
+            return None
+        rows = numbers.reshape(-1, size)
+        if len(rows) > 1 and (np.diff(rows, axis=1) != step).any():
+            return None
+        found.insert(0, (size, step))
+        numbers = rows[:, 0]
+    return found
+
+
+def _cut_at_axes(dimensions: list[tuple[int, int]], shape: tuple[int, ...]) -> list[list[tuple[int, int]]] | None:
+    """The dimensions of each axis; None where one crosses the border between two axes."""
+    left = list(dimensions)
+    by_axis: list[list[tuple[int, int]]] = []
+    for size in reversed(shape):
+        axis: list[tuple[int, int]] = []
+        rest = size
+        while rest > 1:
+            n, step = left.pop()
+            if n > rest and n % rest == 0:
+                left.append((n // rest, step * rest))
+                n = rest
+            if rest % n:
+                return None
+            axis.insert(0, (n, step))
+            rest //= n
+        by_axis.insert(0, axis)
+    return by_axis
+
+
+def _least_step(axis: list[tuple[int, int]]) -> int:
+    """The least step of an axis, repetition apart; an axis of one element changes no order."""
+    return min((abs(step) for _, step in axis if step), default=0)
+
+
+def _run(dimensions: list[tuple[int, int]]) -> int:
+    """The elements of the innermost dimensions that are one loop."""
+    run, step = dimensions[-1]
+    for n, outer in reversed(dimensions[:-1]):
+        if outer != run * step:
+            break
+        run *= n
+    return run
