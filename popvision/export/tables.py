@@ -12,10 +12,14 @@ import numpy as np
 
 from popvision.analysis.execution.intervals import interval_table
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_knowledge import steps_of_tiles_unknown
 from popvision.formats.profile.model import CATEGORIES, PROGRAM_TYPES
 
 Column = Sequence[Any] | np.ndarray[Any, Any]
 Table = dict[str, Column]
+
+#: Columns of `steps` that single tiles decide.
+_OF_TILES = ("active_from_max", "active_to_min", "all_from_max", "all_to_min", "tile_balance", "active_tile_balance")
 
 
 def intervals(source: ReportSource) -> Table:
@@ -54,7 +58,8 @@ def tiles(source: ReportSource) -> Table:
 
 
 def steps(source: ReportSource) -> Table:
-    """Every execution step on every IPU, in execution order."""
+    """Every execution step on every IPU, in execution order. What single tiles decide is NaN where hardware counted
+    on one tile (`tile_knowledge`)."""
     reader = source.reader
     rows, programs = reader.steps(), reader.programs()
     ipus, n = reader.target().num_ipus, len(rows.program)
@@ -93,6 +98,9 @@ def steps(source: ReportSource) -> Table:
         "active_tile_balance",
     ):
         table[name] = of_ipus(name)
+    unknown = np.repeat(steps_of_tiles_unknown(source), ipus)
+    if unknown.any():
+        table |= {name: np.where(unknown, np.nan, np.asarray(table[name])) for name in _OF_TILES}
     return table
 
 

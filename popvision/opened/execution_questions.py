@@ -21,6 +21,7 @@ from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.not_recorded import EXECUTION_PROFILE, NotRecordedError
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_knowledge import steps_of_tiles_unknown, tiles_unknown
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.summary.facts import run_rows
 from popvision.arrays import Int64Array
@@ -37,6 +38,18 @@ if TYPE_CHECKING:
 
 #: The largest array of steps x tiles that one question returns: 1 GB.
 MOST_CELLS = 128_000_000
+
+#: Columns of `steps_on_ipu` that single tiles decide; unknown where hardware counted on one tile (`tile_knowledge`).
+_OF_TILES = (
+    "active_from_max_cycle",
+    "active_to_min_cycle",
+    "all_from_max_cycle",
+    "all_to_min_cycle",
+    "tile_cycles",
+    "longest_tile_cycles",
+    "tile_balance",
+    "active_tile_balance",
+)
 
 #: Field of StepsOnIpu -> column.
 _STEP_COLUMNS = {
@@ -103,15 +116,20 @@ def steps_on_ipu(source: ReportSource, ipu: int = 0) -> pd.DataFrame:
     """A row per execution step on one IPU: step, run, program, type, phase, name, compute_set; step_cycles (lengths
     add up to the total), active_tiles, windows over active and over all tiles (<active|all>_<from|to>_<min|max>_cycle,
     absolute), tile_cycles (sum over tiles), longest_tile_cycles, data_in_bytes, data_out_bytes, tile_balance and
-    active_tile_balance (mean / maximum, 0 to 1)."""
+    active_tile_balance (mean / maximum, 0 to 1). Where hardware counted on one tile per IPU or device, compute and
+    syncs have no last begin, first end, tile_cycles, longest_tile_cycles and balances (NaN)."""
     on_ipu = _steps_on_ipu(source, ipu)
     figures = {name: np.asarray(getattr(on_ipu, field)) for field, name in _STEP_COLUMNS.items()}
+    unknown = steps_of_tiles_unknown(source)
+    if unknown.any():
+        figures |= {name: np.where(unknown, np.nan, figures[name]) for name in _OF_TILES}
     return report_frame(source, _step_programs(source, np.arange(len(on_ipu.cycles))) | figures, ipu=ipu)
 
 
 def cycles_by_tile(source: ReportSource, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64Array:
     """(steps, tiles of the IPU) cycles of steps `first` to `last` inclusive, by default of all steps; 0 = the tile
-    takes no part. Raises FormatError for more than 128 million cells: read them in windows."""
+    takes no part. Raises ValueError for more than 128 million cells: read them in windows; NotRecordedError for compute
+    and syncs on hardware that counted on one tile per IPU or device."""
     return _cells(source, first, last, ipu, begins=False)
 
 
@@ -123,7 +141,8 @@ def begins_by_tile(source: ReportSource, first: int = 0, last: int | None = None
 def phases(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
     """A row per phase over all recorded runs, on one IPU or on all: phase, tile_cycles (sum over tiles),
     average_cycles (per tile), time_share (the shares add up to 1; waiting counts as sync). Phases that hardware did not
-    record have no figures."""
+    record have no figures. Where it counted on one tile per IPU or device, an IPU counts as one tile that does what its
+    steps say, and tile_cycles are unknown."""
     _check_run(source)
     if ipu is not None:
         check_ipu(source, ipu)
@@ -136,7 +155,7 @@ def phases(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
         source,
         {
             "phase": list(PHASES),
-            "tile_cycles": column(totals.tile_cycles.__getitem__),
+            "tile_cycles": column(totals.tile_cycles.__getitem__ if totals.of_tiles else lambda _: math.nan),
             "average_cycles": column(totals.average),
             "time_share": column(totals.share),
         },
@@ -186,10 +205,12 @@ def grouped_steps(
     """The steps of a window in groups, on one IPU or on all, most total cycles first: name, count, self_cycles,
     total_cycles (parts of the flat bars, summed over IPUs), self_tile_cycles, total_tile_cycles, mean_cycles,
     min_cycles, max_cycles, time_share, cumulative_share. `by` is "name", "part" (of names), "level1" ... "level8",
-    "type" or "program"."""
+    "type" or "program". Tile cycles are NaN where hardware counted compute on one tile per IPU or device."""
     ipus = range(target_of(source).num_ipus) if ipu is None else [ipu]
-    table = aggregate(source, list(ipus), begin, _window_end(source, end), by)
-    return report_table(source, opened_frame(table), by=by)
+    table = opened_frame(aggregate(source, list(ipus), begin, _window_end(source, end), by))
+    if tiles_unknown(source):
+        table = table.assign(self_tile_cycles=math.nan, total_tile_cycles=math.nan)
+    return report_table(source, table, by=by)
 
 
 def worker_lanes(source: ReportSource, compute_set: int, tile: int) -> pd.DataFrame:
@@ -270,6 +291,9 @@ def _cells(source: ReportSource, first: int, last: int | None, ipu: int, begins:
         raise ValueError(
             f"{count:,} steps x {tiles:,} tiles are more than {MOST_CELLS:,} cells; read fewer steps at once"
         )
+    unknown = np.flatnonzero(steps_of_tiles_unknown(source)[first : last + 1])
+    if len(unknown):
+        raise NotRecordedError(f"{tiles_unknown(source)} It is step {first + int(unknown[0])}.")
     cells = np.zeros((count, tiles), np.int64)
     for step, base, start, cycles in source.reader.intervals(ipu, first, last):
         cells[step - first] = base + start if begins else cycles

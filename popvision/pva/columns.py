@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tile_knowledge import tiles_unknown
+from popvision.analysis.report.tile_knowledge import steps_of_tiles_unknown, tiles_unknown
 from popvision.arrays import Int64Array, IntegerArray
 from popvision.formats.errors import FormatError
 from popvision.formats.profile import ProfileReader, model
@@ -179,15 +179,24 @@ class Columns:
         return [ListColumns(self.reader.steps_on_ipu(ipu)) for ipu in range(self.shape.num_ipus)]
 
     @cached_property
-    def compute_of_tiles_unknown(self) -> str:
-        """Why the cycles of compute sets on single tiles are unknown, "" where they are known."""
-        return tiles_unknown(self.source) if "computeInstrumentation" in self.reader.meta else ""
+    def tiles_unknown(self) -> str:
+        """Why the cycles of compute and syncs on single tiles are unknown, "" where they are known."""
+        return tiles_unknown(self.source)
+
+    @cached_property
+    def _steps_of_tiles_unknown(self) -> list[bool]:
+        unknown: list[bool] = steps_of_tiles_unknown(self.source).tolist()
+        return unknown
+
+    def tiles_unknown_in(self, step: int) -> str:
+        """Why the cycles of a step on single tiles are unknown, "" where they are known."""
+        return self.tiles_unknown if self.tiles_unknown and self._steps_of_tiles_unknown[step] else ""
 
     def cycles_by_tile(self, step: int) -> list[int]:
-        """Cycles of a step on every tile of the target; empty where no IPU's are known, and for compute on hardware at
-        a level of instrumentation that counts on one tile (`tiles_unknown`)."""
-        if self.compute_of_tiles_unknown and self.step_compute_sets[step] >= 0:
-            return NotKnown(self.compute_of_tiles_unknown)
+        """Cycles of a step on every tile of the target; empty where no IPU's are known, and for compute and syncs on
+        hardware at a level of instrumentation that counts on one tile (`tiles_unknown_in`)."""
+        if unknown := self.tiles_unknown_in(step):
+            return NotKnown(unknown)
         by_ipu = [self.arrays.get(each.arrays.cycles_array, step) for each in self.steps_on_ipu]
         if all(cycles is None for cycles in by_ipu):
             return []

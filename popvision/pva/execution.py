@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.report.tile_knowledge import phases_of_tiles_unknown
+from popvision.formats.profile.model import PHASE_OF_TYPE
 from popvision.pva import errors
 from popvision.pva.block import Block, blocks_of_tile
 from popvision.pva.listview import ListView
@@ -84,7 +86,8 @@ class Run:
 
 class TotalCycles:
     """Cycles of all recorded runs. `total` counts device cycles. The others sum cycles of steps of one kind over all
-    tiles; together with the tails of the runs (`Run.tailByTile`) they give `total` x tiles."""
+    tiles; together with the tails of the runs (`Run.tailByTile`) they give `total` x tiles. `compute` and `sync` raise
+    AbsentError for hardware that counted on one tile per IPU or device."""
 
     __slots__ = ("_columns",)
 
@@ -124,6 +127,8 @@ class TotalCycles:
 
     def _of(self, *types: str) -> int:
         columns = self._columns
+        if columns.tiles_unknown and phases_of_tiles_unknown(columns.source) & {PHASE_OF_TYPE[kind] for kind in types}:
+            raise errors.AbsentError(columns.tiles_unknown)
         kinds = np.array([kind in types for kind in columns.programs.type], bool)
         chosen = kinds[np.array(columns.step_programs, np.int64)]
         return sum(int(each.arrays.tile_cycles[: len(chosen)][chosen].sum()) for each in columns.steps_on_ipu)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from popvision.pva import errors
 from popvision.pva.listview import PrintedList
@@ -35,13 +36,15 @@ class CycleWindow:
 
 
 class StepIpu:
-    """One step on one IPU."""
+    """One step on one IPU. For compute and syncs on hardware that counted on one tile per IPU or device, what single
+    tiles did is unknown: balances, the last begin and the first end raise AbsentError."""
 
-    __slots__ = ("_columns", "_step")
+    __slots__ = ("_columns", "_step", "_tiles_unknown")
 
-    def __init__(self, columns: ListColumns[model.StepsOnIpu], step: int) -> None:
+    def __init__(self, columns: ListColumns[model.StepsOnIpu], step: int, tiles_unknown: str) -> None:
         self._columns = columns
         self._step = step
+        self._tiles_unknown = tiles_unknown  # why, "" where single tiles are known
 
     @property
     def cycles(self) -> int:
@@ -60,12 +63,22 @@ class StepIpu:
 
     def _window(self, tiles: str) -> CycleWindow:
         at, step = self._columns.at, self._step
+        edge_of: list[Callable[[], Any]] = [partial(at, f"{tiles}_{edge}", step) for edge in _EDGES]
+        if self._tiles_unknown:
+            edge_of[1] = edge_of[2] = self._refuse
         try:
-            edges = (int(at(f"{tiles}_{edge}", step)) for edge in _EDGES)
-            return CycleWindow(MinMax(next(edges), next(edges)), MinMax(next(edges), next(edges)))
+            edges = [int(edge()) for edge in edge_of]
+            return CycleWindow(MinMax(*edges[:2]), MinMax(*edges[2:]))
         except errors.AbsentError:
-            edge_of = [partial(at, f"{tiles}_{edge}", step) for edge in _EDGES]
             return CycleWindow(MinMax.of(min=edge_of[0], max=edge_of[1]), MinMax.of(min=edge_of[2], max=edge_of[3]))
+
+    def _refuse(self) -> NoReturn:
+        raise errors.AbsentError(self._tiles_unknown)
+
+    def _balance(self, name: str) -> float:
+        if self._tiles_unknown:
+            self._refuse()
+        return float(self._columns.at(name, self._step))
 
     @property
     def dataIn(self) -> int:
@@ -85,12 +98,12 @@ class StepIpu:
     @property
     def tileBalance(self) -> float:
         """Mean / maximum of the tiles' cycles over all tiles of the IPU, 0 to 1."""
-        return float(self._columns.at("tile_balance", self._step))
+        return self._balance("tile_balance")
 
     @property
     def activeTileBalance(self) -> float:
         """The same over the tiles that take part."""
-        return float(self._columns.at("active_tile_balance", self._step))
+        return self._balance("active_tile_balance")
 
     def __repr__(self) -> str:
         return f"StepIpu({self.cycles} cycles, {self.activeTiles} tiles)"
@@ -116,13 +129,14 @@ class ExecutionStep:
     @property
     def ipus(self) -> list[StepIpu]:
         """Figures of the step, one entry per IPU."""
-        step = self._step
-        return [StepIpu(each, step) for each in self._columns.steps_on_ipu]
+        step, columns = self._step, self._columns
+        unknown = columns.tiles_unknown_in(step)
+        return [StepIpu(each, step, unknown) for each in columns.steps_on_ipu]
 
     @property
     def cyclesByTile(self) -> list[int]:
-        """Cycles that each tile spent in the step; a sync's include waiting. Empty for a compute set on hardware that
-        was counted on one tile per IPU or device."""
+        """Cycles that each tile spent in the step; a sync's include waiting. Empty for compute and syncs on
+        hardware that counted on one tile per IPU or device."""
         return self._columns.cycles_by_tile(self._step)
 
     @property

@@ -6,6 +6,12 @@ from popvision.query.view import view
 
 _STEP = "steps s JOIN programs p ON p.id = s.program JOIN program_types k ON k.id = p.type"
 
+
+def _known(figure: str, type_: str = "k.name") -> str:
+    """The figure where single tiles of this type of program (or phase) are known, else NULL."""
+    return f"iif(knows_tiles({type_}), {figure}, NULL)"
+
+
 EXECUTION = (
     view(
         "execution_runs",
@@ -26,9 +32,10 @@ EXECUTION = (
     ),
     view(
         "execution_steps",
-        "A row per execution step and IPU, in the order they ran.",
+        "A row per execution step and IPU, in the order they ran. NULL stands for what single tiles did in compute and "
+        "syncs on hardware that counted on one tile per IPU or device (debug.computeInstrumentationLevel).",
         f"{_STEP} JOIN steps_by_ipu i ON i.step_id = s.id",
-        """
+        f"""
         step | s.id | | number of the execution step, over all runs
         ipu | i.ipu | | IPU
         run | s.run | | run
@@ -41,13 +48,13 @@ EXECUTION = (
         begin_cycle | i.cycles_base + i.all_cycles_from_min | cycles | first begin over its tiles
         end_cycle | i.cycles_base + i.all_cycles_to_max | cycles | last end over its tiles
         active_tiles | i.active_tiles | | tiles that take part
-        tile_cycles | i.tile_cycles | cycles | sum over tiles
-        longest_tile_cycles | i.max_cycles | cycles | maximum over tiles
+        tile_cycles | {_known("i.tile_cycles")} | cycles | sum over tiles
+        longest_tile_cycles | {_known("i.max_cycles")} | cycles | maximum over tiles
         data_in_bytes | i.data_in | bytes | received
         data_out_bytes | i.data_out | bytes | sent
-        tile_balance | i.tile_balance | 0 to 1 | mean / maximum of cycles over all tiles
-        active_tile_balance | i.active_tile_balance | 0 to 1 | mean / maximum of cycles over tiles that take part
-        cycles_array | i.cycles_array | | array id for array_value(cycles_array, tile on the IPU)
+        tile_balance | {_known("i.tile_balance")} | 0 to 1 | mean / maximum of cycles over all tiles
+        active_tile_balance | {_known("i.active_tile_balance")} | 0 to 1 | the same over tiles that take part
+        cycles_array | {_known("i.cycles_array")} | | array id for array_value(cycles_array, tile on the IPU)
         """,
     ),
     view(
@@ -57,38 +64,41 @@ EXECUTION = (
         (SELECT s.program, i.ipu, count(*) AS n, sum(i.cycles) AS c, sum(i.tile_cycles) AS t, sum(i.data_in) AS a,
         sum(i.data_out) AS b FROM steps s JOIN steps_by_ipu i ON i.step_id = s.id GROUP BY 1, 2) g
         JOIN programs p ON p.id = g.program JOIN program_types k ON k.id = p.type""",
-        """
+        f"""
         program | g.program | | program
         ipu | g.ipu | | IPU
         type | k.name | | its type
         name | p.name | | its debug name
         executions | g.n | | execution steps of its own
         self_cycles | g.c | cycles | sum of the lengths of its own steps
-        tile_cycles | g.t | cycles | cycles of its own steps summed over tiles
+        tile_cycles | {_known("g.t")} | cycles | its own steps summed over tiles; NULL as in execution_steps
         data_in_bytes | g.a | bytes | received
         data_out_bytes | g.b | bytes | sent
         """,
     ),
     view(
         "phase_cycles",
-        "Tile cycles by phase and IPU, over all recorded runs; the tail of a run on each tile counts as sync.",
+        "Tile cycles by phase and IPU, over all recorded runs; the tail of a run on each tile counts as sync. NULL "
+        "as in execution_steps.",
         """
         (SELECT i.ipu, phase_of(k.name) AS phase, sum(i.tile_cycles) AS c FROM steps s
         JOIN steps_by_ipu i ON i.step_id = s.id JOIN programs p ON p.id = s.program
         JOIN program_types k ON k.id = p.type GROUP BY 1, 2
         UNION ALL SELECT ipu, 'sync', sum(array_sum(tail_array)) FROM run_tail GROUP BY 1)
         WHERE phase IS NOT NULL GROUP BY ipu, phase""",
-        """
+        f"""
         ipu | ipu | | IPU
         phase | phase | | compute, exchange, global exchange, host or sync
-        tile_cycles | sum(c) | cycles | sum over tiles
+        tile_cycles | {_known("sum(c)", "phase")} | cycles | sum over tiles
         """,
     ),
     view(
         "cycles_by_tile",
-        "Begin and cycles of each tile in each execution step; 0 cycles = the tile takes no part.",
-        """
-        steps_by_ipu i, json_each(array_rows(i.start_array, i.cycles_array)) j""",
+        "Begin and cycles of each tile in each execution step; 0 cycles = the tile takes no part. Steps of which "
+        "single tiles are unknown (NULL in execution_steps) have no rows.",
+        f"""
+        {_STEP} JOIN steps_by_ipu i ON i.step_id = s.id AND knows_tiles(k.name),
+        json_each(array_rows(i.start_array, i.cycles_array)) j""",
         """
         step | i.step_id | | execution step
         ipu | i.ipu | | IPU

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from popvision.analysis.report.tile_knowledge import phases_of_tiles_unknown
 from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.array_reader import read_arrays
@@ -41,6 +42,7 @@ class ArrayFunctions:
         """Register all functions with a connection."""
         for name, value in self._target_constants().items():
             db.create_function(name, 0, lambda value=value: value, deterministic=True)
+        db.create_function("knows_tiles", 1, self._knows_tiles(), deterministic=True)
         db.create_function("phase_of", 1, PHASE_OF_TYPE.get, deterministic=True)
         db.create_function("block_kind", 1, BLOCK_KINDS.get, deterministic=True)
         functions: dict[str, tuple[int, Callable[..., Any]]] = {
@@ -80,6 +82,11 @@ class ArrayFunctions:
             "clock_hz": target.clock_hz or None,
             "always_live_bytes": always,
         }
+
+    def _knows_tiles(self) -> Callable[[Any], int]:
+        """1 for types of programs, and phases, whose cycles on single tiles the report knows, else 0."""
+        unknown = phases_of_tiles_unknown(self._source)
+        return lambda name: int(PHASE_OF_TYPE.get(name, name) not in unknown)
 
     def _recording_problems(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def called(*arguments: Any) -> Any:

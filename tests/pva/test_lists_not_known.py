@@ -79,6 +79,9 @@ def test_counting_on_one_tile_loses_the_cycles_of_single_tiles(level: str, known
     (compute,) = [step for step in steps if step.computeSets and step.computeSets[0].vertices]
     lists = [compute.cyclesByTile, compute.computeSets[0].cyclesByTile]
     assert compute.ipus[0].cycles > 0
+    syncs = [step for step in steps if step.program.type.name == "Sync"]
+    assert syncs
+    assert {bool(step.cyclesByTile) for step in syncs} == {known}
     assert [len(each) for each in lists] == [len(steps[0].cyclesByTile) if known else 0] * 2
     assert len(steps[0].cyclesByTile) == target.getNumTiles()  # a stream copy: its tiles count for themselves
     if not known:

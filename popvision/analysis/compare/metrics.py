@@ -16,6 +16,7 @@ from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.memory.usage import category_arrays
 from popvision.analysis.report.columns import programs_of, stored_tile_memory
 from popvision.analysis.report.not_recorded import if_recorded
+from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.report.tiles import target_of
 from popvision.formats.profile.model import PROGRAM_TYPES
 
@@ -221,4 +222,5 @@ def _steps(source: ReportSource) -> Values:
     compute = types == PROGRAM_TYPES.index("OnTileExecute")
     slowest = sum(int(np.sum(steps.max_cycles[compute], dtype=np.int64)) for steps in columns)
     busy = sum(int(np.sum(steps.tile_cycles[compute], dtype=np.int64)) for steps in columns)
-    return moved | {"balance": busy / (target.tiles_per_ipu * slowest) if slowest else None}
+    known = slowest > 0 and not tiles_unknown(source)
+    return moved | {"balance": busy / (target.tiles_per_ipu * slowest) if known else None}

@@ -2,7 +2,8 @@
 
 A phase's tile cycles = the sum over tiles of the cycles of steps whose program type is in that phase; the tail of a
 run on each tile counts as sync. Over complete runs the phases add up to tiles x run length, so
-share = phase / (tiles x length) and the shares add up to 1. They add up to less where phases were not recorded.
+share = phase / (tiles x length) and the shares add up to 1. They add up to less where phases were not recorded. Where
+single tiles are unknown (`tiles_unknown`) an IPU counts as one tile that does what the lengths of its steps say.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tile_knowledge import phases_unknown
+from popvision.analysis.report.tile_knowledge import phases_unknown, tiles_unknown
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
 PHASES = ("compute", "exchange", "global exchange", "host", "sync")
@@ -23,12 +24,14 @@ PHASE_INDEX = np.array([PHASES.index(PHASE_OF_TYPE[t]) if t in PHASE_OF_TYPE els
 
 @dataclass(frozen=True)
 class PhaseTotals:
-    """Tile cycles by phase over some runs; `length` is the runs' device cycles, `tiles` those counted."""
+    """Tile cycles by phase over some runs; `length` is the runs' device cycles, `tiles` those counted: IPUs in place of
+    tiles unless `of_tiles`."""
 
     tile_cycles: dict[str, int]
     length: int
     tiles: int
     unknown: Mapping[str, str] = field(default_factory=dict)  #: phases that were not recorded: `phases_unknown`
+    of_tiles: bool = True  #: False where single tiles are unknown
 
     def share(self, phase: str) -> float:
         """Part of all tile cycles spent in the phase, 0..1."""
@@ -52,9 +55,16 @@ def phase_totals(source: ReportSource, runs: list[int] | None = None, ipu: int |
         first = int(all_runs.first_step[run])
         wanted[first : first + int(all_runs.n_steps[run])] = True
     sums = np.zeros(len(PHASES) + 1, np.int64)
+    of_tiles, unknown = not tiles_unknown(source), phases_unknown(source)
     for i in ipus:
-        np.add.at(sums, PHASE_INDEX[types[wanted]], reader.steps_on_ipu(i).tile_cycles[wanted].astype(np.int64))
-        sums[PHASES.index("sync")] += sum(int(reader.run_tail(run, i).sum(dtype=np.int64)) for run in chosen)
+        steps = reader.steps_on_ipu(i)
+        cycles = steps.tile_cycles if of_tiles else steps.cycles
+        np.add.at(sums, PHASE_INDEX[types[wanted]], cycles[wanted].astype(np.int64))
+        if of_tiles:
+            sums[PHASES.index("sync")] += sum(int(reader.run_tail(run, i).sum(dtype=np.int64)) for run in chosen)
     length = sum(int(all_runs.cycles[run]) for run in chosen)
+    if not (of_tiles or unknown):
+        sums[PHASES.index("sync")] += length * len(ipus) - int(sums.sum())
     tile_cycles = dict(zip(PHASES, sums[:-1].tolist(), strict=True))
-    return PhaseTotals(tile_cycles, length, target.tiles_per_ipu * len(ipus), phases_unknown(source))
+    tiles = len(ipus) * (target.tiles_per_ipu if of_tiles else 1)
+    return PhaseTotals(tile_cycles, length, tiles, unknown, of_tiles)

@@ -3,13 +3,20 @@ phases of a run it recorded.
 
 An IPU Model's figures are estimates of every tile, at any level. On hardware the level of compute instrumentation
 decides: "Vertex" and "Tile" count on every tile, "Ipu" and "Device" on one tile up to a sync of all, "Off" nowhere.
-What a level cannot know is not shown, even where a simulator has numbers for it. Steps of phases without counters are
-not in the report; their cycles are part of the run's length and of no step.
+What a level cannot know is not shown, even where a simulator has numbers for it: what single tiles did in compute, and
+in the barriers, whose waits say when each tile was ready. Exchanges begin after a barrier and stay known.
+
+Steps of phases without counters are not in the report; their cycles are part of the run's length and of no step.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.arrays import BoolArray
+from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -20,6 +27,9 @@ _PHASES = {
     "debug.instrumentExternalExchange": ("global exchange", "host"),
 }
 
+#: Phases whose cycles on single tiles follow from what each tile computed.
+_OF_SINGLE_TILES = frozenset({"compute", "sync"})
+
 _LEVELS = {"Ipu": "one tile of each IPU", "Device": "one tile of the device", "Off": "no tile"}
 
 
@@ -27,12 +37,24 @@ def tiles_unknown(source: ReportSource) -> str:
     """ "" when every tile was measured or estimated, else the sentence that says why not and what would record it."""
     reader = source.reader
     level = str(reader.meta.get("computeInstrumentation", ""))
-    if reader.target().type != "Ipu" or level not in _LEVELS:
+    if level not in _LEVELS or reader.target().type != "Ipu":
         return ""
     return (
         f"What single tiles did is unknown: compute was counted on {_LEVELS[level]}"
         f" (level {level.lower()}). Run with debug.computeInstrumentationLevel=tile to record every tile."
     )
+
+
+def phases_of_tiles_unknown(source: ReportSource) -> frozenset[str]:
+    """The phases of which single tiles are unknown, empty where `tiles_unknown` is."""
+    return _OF_SINGLE_TILES if tiles_unknown(source) else frozenset()
+
+
+def steps_of_tiles_unknown(source: ReportSource) -> BoolArray:
+    """By execution step: whether its cycles on single tiles are unknown."""
+    phases = phases_of_tiles_unknown(source)
+    of_type = np.array([PHASE_OF_TYPE.get(each) in phases for each in PROGRAM_TYPES], bool)
+    return of_type[np.asarray(source.reader.steps().type, np.int64)]
 
 
 def phases_unknown(source: ReportSource) -> dict[str, str]:
