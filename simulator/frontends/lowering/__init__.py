@@ -14,6 +14,7 @@ from simulator.frontends.lowering import products as products
 from simulator.frontends.lowering import randomness as randomness
 from simulator.frontends.lowering import recurrent as recurrent
 from simulator.frontends.lowering import softmax as softmax
+from simulator.frontends.lowering import tensorflow as tensorflow
 from simulator.frontends.lowering.elementwise import arithmetic as arithmetic
 from simulator.frontends.lowering.elementwise import comparisons as comparisons
 from simulator.frontends.lowering.elementwise import creation as creation

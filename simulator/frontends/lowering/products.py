@@ -96,7 +96,8 @@ def _create_left(at: Building, left: Value, right_shape: Sequence[int]) -> Tenso
     return made.reshape(list(left.shape))
 
 
-def _create_right(at: Building, left_shape: Sequence[int], right: Value) -> Tensor | None:
+def create_right_operand(at: Building, left_shape: Sequence[int], right: Value) -> Tensor | None:
+    """A tensor for the right operand as the product reads it best; None where it is broadcast over stacks."""
     other, shape = _matrix_shapes(left_shape, right.shape)
     type_, name, options = element_type(right.dtype), at.name("weight"), at.product_options()
     if prod(shape[:-2]) == 1:
@@ -130,15 +131,15 @@ def _create_linear_input(at: Building, *, input: Value, weight: Value, **_: Any)
 
 
 def _create_other(at: Building, *, input: Value, other: Value) -> Tensor | None:
-    return _create_right(at, input.shape, other)
+    return create_right_operand(at, input.shape, other)
 
 
 def _create_mat2(at: Building, *, input: Value, mat2: Value) -> Tensor | None:
-    return _create_right(at, input.shape, mat2)
+    return create_right_operand(at, input.shape, mat2)
 
 
 def _create_second(at: Building, *, input: Value, mat1: Value, mat2: Value, **_: Any) -> Tensor | None:
-    return _create_right(at, mat1.shape, mat2)
+    return create_right_operand(at, mat1.shape, mat2)
 
 
 # Rules

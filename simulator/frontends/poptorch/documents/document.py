@@ -98,6 +98,8 @@ def _operators() -> list[str]:
     assert lowering is not None, "its import registers the rules"
     names: dict[tuple[str, str], list[str]] = {}
     for rule in TABLE:
+        if rule.name.startswith("tf."):
+            continue
         names.setdefault((rule.kind, rule.call), []).append(rule.name)
     return [
         f"| {', '.join(f'`{name}`' for name in sorted(same))} | {kind} | {call} |"

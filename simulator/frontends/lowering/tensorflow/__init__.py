@@ -1,0 +1,9 @@
+"""Rules of TensorFlow's operators that mean something else than PyTorch's. The module of each family registers its own
+on import."""
+
+from __future__ import annotations
+
+from simulator.frontends.lowering.tensorflow import constants as constants
+from simulator.frontends.lowering.tensorflow import elementwise as elementwise
+from simulator.frontends.lowering.tensorflow import indexing as indexing
+from simulator.frontends.lowering.tensorflow import products as products

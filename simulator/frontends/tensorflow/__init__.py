@@ -1,0 +1,1 @@
+"""TensorFlow programs on the simulated IPU."""

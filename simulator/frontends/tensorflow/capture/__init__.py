@@ -1,0 +1,1 @@
+"""Graphs of TensorFlow as captured programs."""

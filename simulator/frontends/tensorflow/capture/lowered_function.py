@@ -1,0 +1,24 @@
+"""A captured function as a Poplar graph: the programs that any front end's module gets, without an optimizer's step,
+which is part of the function itself."""
+
+from __future__ import annotations
+
+from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.lowered import Lowered, Outputs, Settings
+from simulator.frontends.lowering.programs import ModuleLowering
+from simulator.frontends.tensorflow.capture.function import CapturedFunction
+from simulator.poplar import Target
+
+
+def lower_function(
+    captured: CapturedFunction,
+    target: Target,
+    iterations: int = 1,
+    outputs: Outputs = Outputs.FINAL,
+    precision: Precision | None = None,
+) -> Lowered:
+    """The graph and its programs; one run calls the function `iterations` times, each on inputs of its own.
+
+    Raises UnknownOperatorError."""
+    settings = Settings(iterations=iterations, outputs=outputs, precision=precision or Precision())
+    return ModuleLowering(target, captured.program, settings).lower()

@@ -1,0 +1,135 @@
+"""Abstract interpretation of a TensorFlow graph: operators in their order, an entry for each tensor.
+
+Operators whose inputs are known run on the host, so that the arithmetic of shapes leaves nothing on the device. Called
+functions are interpreted where they are called. Assignments change what later reads of the variable see: the captured
+program has values only, and says at its end which variables get a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from simulator.frontends.captured import Argument, Operator, Place, Value
+from simulator.frontends.lowering.differentiation import UnknownOperatorError
+from simulator.frontends.tensorflow.capture.conversion import CONVERTERS, EAGER, Call
+from simulator.frontends.tensorflow.capture.entries import (
+    CaptureError,
+    Computed,
+    Entry,
+    Environment,
+    Known,
+    Variable,
+)
+from simulator.frontends.tensorflow.capture.places import described, place_of
+from simulator.frontends.tensorflow.capture.shape_inference import ShapeInference, evaluate
+
+#: the most elements of a tensor that is computed on the host
+_LARGEST_KNOWN = 1 << 20
+_ARGUMENTS = frozenset({"Placeholder", "PlaceholderWithDefault", "_Arg", "NoOp", "Assert", "CheckNumerics", "_Retval"})
+
+
+class Tracer:
+    """The state of one capture: variables, operators so far, numbers of values."""
+
+    def __init__(self) -> None:
+        self.inference = ShapeInference()
+        self.operators: list[Operator] = []
+        self.variables: dict[int, Variable] = {}  #: by the identity of the handle
+        self._values = 0
+
+    # The program
+
+    def new_value(self, shape: tuple[int, ...], dtype: str) -> Value:
+        value = Value(self._values, shape, dtype)
+        self._values += 1
+        return value
+
+    def add(self, name: str, arguments: Mapping[str, Argument], results: Sequence[Value], place: Place) -> None:
+        self.operators.append(Operator(name, dict(arguments), tuple(results), place))
+
+    @contextmanager
+    def apart(self) -> Iterator[list[Operator]]:
+        """Collect the operators of a body in a list of their own."""
+        before, self.operators = self.operators, []
+        try:
+            yield self.operators
+        finally:
+            self.operators = before
+
+    def on_device(self, entry: Entry, call: Call) -> Value:
+        """The value of an entry; a known one becomes a constant."""
+        if isinstance(entry, Computed):
+            return entry.value
+        if not isinstance(entry, Known):
+            raise CaptureError(f"The operator {call.described} takes a handle that the IPU does not have.")
+        return self.constant(entry.array, call)
+
+    def constant(self, array: np.ndarray[Any, Any], call: Call) -> Value:
+        value = self.new_value(array.shape, call.device_dtype(array.dtype.name))
+        stored = np.ascontiguousarray(array.astype(value.dtype))
+        self.add(
+            "tf.Const",
+            {"shape": list(array.shape), "dtype": value.dtype, "data": stored.tobytes()},
+            [value],
+            call.place,
+        )
+        return value
+
+    # Graphs
+
+    def run(self, graph: Any, environment: Environment, outer: Place) -> None:
+        """Capture the operators of a graph. The entries of its inputs are in the environment."""
+        for op in graph.get_operations():
+            if op.type in _ARGUMENTS:
+                self._pass_by(op, environment)
+                continue
+            place = place_of(op, environment.path, outer)
+            inputs = [environment.entries[one.name] for one in op.inputs]
+            results = self._convert(op, inputs, place, environment.path)
+            for tensor, entry in zip(op.outputs, results, strict=True):
+                environment.entries[tensor.name] = entry
+
+    def _pass_by(self, op: Any, environment: Environment) -> None:
+        """Checks give their operand; placeholders have their entries already."""
+        if op.type in ("CheckNumerics", "PlaceholderWithDefault") and op.outputs[0].name not in environment.entries:
+            environment.entries[op.outputs[0].name] = environment.entries[op.inputs[0].name]
+
+    def _convert(self, op: Any, inputs: Sequence[Entry], place: Place, path: str) -> Sequence[Entry]:
+        known = [one for one in inputs if isinstance(one, Known)]
+        if op.type not in EAGER and len(known) == len(inputs) and self._is_small(op) and not op.op_def.is_stateful:
+            return evaluate(op, known)
+        if op.type not in CONVERTERS:
+            raise UnknownOperatorError(
+                f"The operator {described(op, place)} cannot be lowered to the IPU; docs/tensorflow.md lists the "
+                "operators that can."
+            )
+        made = CONVERTERS[op.type](Call(self, op, inputs, place, path))
+        return [made] if isinstance(made, Entry) else list(made)
+
+    def _is_small(self, op: Any) -> bool:
+        shapes = (one.shape for one in op.outputs)
+        return all(not shape.is_fully_defined() or shape.num_elements() <= _LARGEST_KNOWN for shape in shapes)
+
+    def call_function(self, function: Any, inputs: Sequence[Entry], path: str, place: Place) -> list[Entry]:
+        """Capture the graph of a called function; gives the entries of its results."""
+        environment = Environment(path)
+        for tensor, entry in zip(function.inputs, inputs, strict=True):
+            environment.entries[tensor.name] = entry
+        self.run(function, environment, replace(place, annotations={}))
+        return [environment.entries[one.name] for one in function.outputs]
+
+
+def reachable(operators: Sequence[Operator], results: Sequence[Value]) -> list[Operator]:
+    """The operators that results depend on, in their order."""
+    needed = {value.number for value in results}
+    chosen = []
+    for operator in reversed(operators):
+        if any(result.number in needed for result in operator.results):
+            chosen.append(operator)
+            needed.update(value.number for value in operator.operands())
+    return chosen[::-1]

@@ -1,0 +1,94 @@
+"""A captured function on a device: its engine, and the variables that it shares with the host and other functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from simulator.arrays import AnyArray
+from simulator.frontends.lowering.lowered import Interface, Outputs
+from simulator.frontends.session.device_program import DeviceProgram
+from simulator.frontends.tensorflow.capture.function import CapturedFunction
+from simulator.frontends.tensorflow.device_variables import DeviceVariables
+from simulator.poplar import Device, Executable
+
+
+class DeviceFunction:
+    """One executable of a function. One function is on a device at a time: `load` it before it runs, and `leave`
+    before another one is loaded."""
+
+    def __init__(
+        self,
+        captured: CapturedFunction,
+        executable: Executable,
+        interface: Interface,
+        options: Mapping[str, Any],
+        variables: DeviceVariables,
+    ) -> None:
+        self.captured = captured
+        self._program = DeviceProgram(executable, interface, options)
+        self._iterations = interface.settings.iterations
+        self._all_outputs = interface.settings.outputs is Outputs.ALL
+        self._variables = variables
+        self._keys = {name: id(handle) for name, handle in captured.variables.items()}
+        self._written = [self._keys[name] for name, _ in captured.program.updates]
+        self.is_loaded = False
+        for name, handle in captured.variables.items():
+            variables.register(handle, tf.as_dtype(captured.variable_dtypes[name]))
+
+    def load(self, device: Device, seed: int = 0) -> None:
+        """Load onto an attached device. Variables are sent before the next run. `seed`: of random operators that have
+        none of their own."""
+        self._program.load(device)
+        self._program.send_seed(seed)
+        self.is_loaded = True
+
+    def leave(self) -> None:
+        """Bring to the host what only the device has; another function takes the device."""
+        if self.is_loaded:
+            self._variables.leave(self)
+            self.is_loaded = False
+
+    def close(self) -> None:
+        """Leave the device, and write the report."""
+        self.leave()
+        self._program.close()
+
+    def run(self, arguments: Sequence[AnyArray]) -> list[AnyArray]:
+        """Call the function. `arguments` has one array per argument of the function, [iterations, *shape] where the
+        program repeats; the results are those of the last call, or of each if the program sends all."""
+        self._send_variables()
+        for name, argument in zip(self.captured.inputs, arguments, strict=True):
+            if name is not None:
+                buffer = self._program.input(name)
+                given = np.asarray(argument)
+                np.copyto(buffer, given if self._iterations > 1 else given[None], casting="unsafe")
+        outputs = self._program.run("run")
+        self._variables.note_run(self, self._written)
+        if self._all_outputs and self._iterations > 1:
+            return self.captured.pack([one.copy() for one in outputs])
+        return self.captured.pack([one[-1] for one in outputs])
+
+    def fetch(self) -> Mapping[int, AnyArray]:
+        """Values of the variables on the device, by the identity of the handle."""
+        fetched = self._program.fetch_weights()
+        return {key: fetched[name] for name, key in self._keys.items()}
+
+    def _send_variables(self) -> None:
+        """Send what the host or another function changed. All are sent at once, so those that are current here are
+        fetched first."""
+        stale = set(self._variables.stale(self, self._keys.values()))
+        if not stale:
+            return
+        values = {}
+        if len(stale) < len(self._keys):
+            current = self._program.fetch_weights()
+            values = {name: current[name].copy() for name, key in self._keys.items() if key not in stale}
+        for name, key in self._keys.items():
+            if key in stale:
+                values[name] = self._variables.host_value(key)
+        self._program.send_weights(values)
+        self._variables.note_sent(self, stale)
