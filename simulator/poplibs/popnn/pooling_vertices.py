@@ -79,9 +79,14 @@ def _initial_value(kind: Kind) -> float:
     return float("-inf") if kind == "max" else 0.0
 
 
-def _combine(kind: Kind, total: AnyArray, here: Any, read: list[AnyArray], mine: list[AnyArray]) -> None:
-    """Combine the outputs `here` with the inputs that they meet through one element of the window."""
-    if kind == "max":
+def _combine(
+    kind: Kind, total: AnyArray, here: Any, read: list[AnyArray], mine: list[AnyArray], apart: bool = False
+) -> None:
+    """Combine the outputs `here` with the inputs that they meet through one element of the window. `apart`: they meet
+    none through the others."""
+    if kind == "max backward" and apart:
+        np.multiply(wide(read[0]).view(np.int32), mine[0] == read[1], out=total.view(np.int32)[here])
+    elif kind == "max":
         np.maximum(total[here], wide(read[0]), out=total[here])
     elif kind == "sum":
         total[here] += wide(read[0])
@@ -127,14 +132,16 @@ def _pool_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: di
     total = np.full([shape[axis] for axis in order], _initial_value(kind), np.float32)
     operands = [one.transpose(order) for one in inputs]
     in_windows = len(FIELDS[kind][0])
+    apart = all(one.input_dilation >= one.kernel and one.kernel_dilation == 1 for one in geometry(params))
     for here, there in _meetings(params, order):
-        _combine(kind, total, here, [t[there] for t in operands[:in_windows]], [t[here] for t in operands[in_windows:]])
+        read, mine = [t[there] for t in operands[:in_windows]], [t[here] for t in operands[in_windows:]]
+        _combine(kind, total, here, read, mine, apart)
     result = _finish(kind, total).transpose([order.index(axis) for axis in range(len(order))])
     side = attributes["side"]
     if params.groups % side:
         product = np.moveaxis(result, 1, 0).reshape(params.groups, params.positions, 1)
         store_product(outputs[0], product, 1, side)
         return
-    apart = result.reshape(shape[0], -1, side, *shape[2:])
+    groups = result.reshape(shape[0], -1, side, *shape[2:])
     stored = outputs[0].reshape(-1, shape[0], *shape[2:], side)
-    store(stored, apart.transpose(1, 0, *range(3, apart.ndim), 2))
+    store(stored, groups.transpose(1, 0, *range(3, groups.ndim), 2))

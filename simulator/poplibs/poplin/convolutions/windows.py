@@ -86,16 +86,18 @@ def _convolve_windows(apart: AnyArray, weights: AnyArray, params: CanonicalConvP
     inner = _inner_axis(apart, one)
     kernel = tuple(range(3, weights.ndim))
     matrix = _weight_matrix(weights, (*kernel, 2) if inner == _CHANNELS else (2, *kernel))
+
+    def share_of(images: AnyArray) -> AnyArray:
+        product = multiply(_windows(images, params, one, inner), matrix)
+        if inner == _BATCH:
+            return np.moveaxis(product.reshape(params.groups, *one.output_field, len(images), -1), -2, 1)
+        return product.reshape(params.groups, len(images), *one.output_field, -1)
+
+    if one.share >= params.batch:
+        return share_of(apart)
     out = np.empty((params.groups, params.batch, *one.output_field, params.out_channels), np.float32)
     for first in range(0, params.batch, one.share):
-        images = apart[first : first + one.share]
-        product = multiply(_windows(images, params, one, inner), matrix)
-        into = out[:, first : first + one.share]
-        if inner == _BATCH:
-            rows = (params.groups, *one.output_field, len(images), params.out_channels)
-            into[...] = np.moveaxis(product.reshape(rows), -2, 1)
-        else:
-            into[...] = product.reshape(into.shape)
+        out[:, first : first + one.share] = share_of(apart[first : first + one.share])
     return out
 
 
