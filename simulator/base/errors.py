@@ -46,13 +46,22 @@ Every message is one sentence that names the object, its value and the way out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 
 class poplar_error(RuntimeError):
-    """The base of all errors of the API."""
+    """The base of all errors of the API. Its message is one line: values that print over several, as arrays of rank 2
+    do, are put on one."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(_on_one_line(each) if isinstance(each, str) else each for each in arguments))
+
+
+def _on_one_line(text: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", text.strip()) if "\n" in text else text
 
 
 class graph_program_compilation_error(poplar_error): ...

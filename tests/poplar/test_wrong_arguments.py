@@ -501,6 +501,11 @@ def test_iterators_arrays_and_lists_of_another_kind_are_one_sentence(
     assert "\n" not in str(caught.value)
 
 
+def test_values_that_print_over_several_lines_stand_on_one() -> None:
+    with pytest.raises(poplar_error, match=r"^array\(\[\[1\., 1\.\], \[1\., 1\.\]\]\) is not a tile"):
+        World().graph.convertTileToTopLevelGraphTile(np.ones((2, 2)))  # type: ignore[arg-type]
+
+
 def test_the_graph_of_programs_takes_an_iterator() -> None:
     w = World()
     listed, iterated = io.StringIO(), io.StringIO()
