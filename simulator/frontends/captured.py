@@ -80,6 +80,24 @@ class Operator:
 
 
 @dataclass(frozen=True)
+class Body:
+    """Operators that a loop or a branch runs: an argument of the operator that has it. They may read values from
+    outside; `inputs` are those that the operator gives."""
+
+    inputs: tuple[Value, ...]
+    operators: tuple[Operator, ...]
+    outputs: tuple[Value, ...]
+
+    def outer_values(self) -> Iterator[Value]:
+        """Values from outside, in the order of their reading."""
+        own = {value.number for value in self.inputs}
+        for operator in self.operators:
+            yield from (value for value in operator.operands() if value.number not in own)
+            own.update(result.number for result in operator.results)
+        yield from (value for value in self.outputs if value.number not in own)
+
+
+@dataclass(frozen=True)
 class Recorded:
     """The pieces of an operator without a rule of its own, as the framework's differentiation gives them. `forward`
     computes the operator's results, `backward` the gradients of its operands from `slopes`, the gradients of those
@@ -133,9 +151,11 @@ class Program:
 
 
 def tensors_of(argument: Argument) -> Iterator[Value]:
-    """The values in an argument, lists within lists included."""
+    """The values in an argument, lists within lists included; of a body those from outside."""
     if isinstance(argument, Value):
         yield argument
+    elif isinstance(argument, Body):
+        yield from argument.outer_values()
     elif isinstance(argument, Sequence) and not isinstance(argument, str):
         for part in argument:
             yield from tensors_of(part)

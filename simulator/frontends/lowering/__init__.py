@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.frontends.lowering import activations as activations
 from simulator.frontends.lowering import attention as attention
+from simulator.frontends.lowering import control_flow as control_flow
 from simulator.frontends.lowering import convolutions as convolutions
 from simulator.frontends.lowering import embedding as embedding
 from simulator.frontends.lowering import losses as losses

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulator.frontends.captured import Place
+from simulator.frontends.captured import Body, Place
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.shards import Execution, Spot
 from simulator.graph.debug_context import DebugInfo, created_at
@@ -43,6 +43,8 @@ class Building:
     info: DebugInfo | None = None  #: the record of the operator at hand
     draws: int = 0
     fills: dict[tuple[int, Type, float], Tensor] = field(default_factory=dict)  #: constants that operators share
+    body_program: programs.Sequence | None = None  #: of the loop or branch that is being built
+    build_body: Callable[[Body, Sequence[Tensor]], list[Tensor]] = field(init=False)  #: (body, inputs) -> outputs
 
     def __post_init__(self) -> None:
         self._move_to(Spot())
@@ -50,7 +52,18 @@ class Building:
     def _move_to(self, spot: Spot) -> None:
         self.spot = spot  #: where the operator at hand runs
         self.graph = self.execution.graph(spot)  #: the IPU of the operator at hand
-        self.program = self.execution.program(spot)
+        self.program = self.execution.program(spot) if self.body_program is None else self.body_program
+
+    @contextmanager
+    def inside(self, program: programs.Sequence) -> Iterator[None]:
+        """Build the operators of a body into `program`."""
+        before = self.body_program
+        self.body_program = self.program = program
+        try:
+            yield
+        finally:
+            self.body_program = before
+            self._move_to(self.spot)
 
     def leave_operators(self, program: programs.Sequence) -> None:
         """Build the rest of the step, over all IPUs, into `program`."""

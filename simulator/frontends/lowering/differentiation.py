@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.captured import Argument, Operator, Place, Value
+from simulator.frontends.captured import Argument, Body, Operator, Place, Value
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.rules import TABLE, Rule
@@ -19,6 +19,8 @@ from simulator.frontends.lowering.shards import Spot
 from simulator.poplar import Tensor
 from simulator.poplibs import popops
 
+#: key of a place's annotations: the operator computes a gradient
+IS_GRADIENT = "is_gradient"
 Backward = Callable[[Building, Sequence[Tensor | None], frozenset[str]], Mapping[str, Any]]
 
 
@@ -40,6 +42,17 @@ class Tape:
     slopes: dict[int, Tensor] = field(default_factory=dict)
     ran: list[tuple[Operator, Backward | None]] = field(default_factory=list)
     missing: dict[int, tuple[Operator, int]] = field(default_factory=dict)  #: results that a rule does not compute
+
+    def __post_init__(self) -> None:
+        self.at.build_body = self._build_body
+
+    def _build_body(self, body: Body, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """Build the operators of a body where `at` stands; gives its outputs."""
+        for value, tensor in zip(body.inputs, inputs, strict=True):
+            self._set(value, tensor)
+        for operator in body.operators:
+            self._build(operator)
+        return [self._local(value) for value in body.outputs]
 
     def forward(self, operators: Iterable[Operator]) -> None:
         for operator in operators:
@@ -100,7 +113,7 @@ class Tape:
 
     def _build(self, operator: Operator) -> Backward | None:
         rule = rule_of(operator)
-        with self.at.operator(operator.name, rule.kind, operator.place):
+        with self.at.operator(operator.name, _kind(operator, rule), operator.place):
             self._create_operands(operator, rule)
             arguments = {_parameter(name): self._resolved(value) for name, value in operator.arguments.items()}
             spot, built = self.at.spot, rule.build(self.at, **arguments)
@@ -199,6 +212,12 @@ class Tape:
 
     def _zeros(self, value: Value) -> Tensor:
         return self.at.constant(element_type(value.dtype), value.shape, 0, "zeros")
+
+
+def _kind(operator: Operator, rule: Rule) -> str:
+    """The kind in the name of an operator; that of a gradient which the program itself has ends in "Grad"."""
+    is_gradient = operator.place.annotations.get(IS_GRADIENT, False)
+    return f"{rule.kind}Grad" if is_gradient and not rule.kind.endswith("Grad") else rule.kind
 
 
 def rule_of(operator: Operator) -> Rule:

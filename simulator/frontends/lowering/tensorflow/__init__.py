@@ -11,3 +11,4 @@ from simulator.frontends.lowering.tensorflow import neural as neural
 from simulator.frontends.lowering.tensorflow import optimizers as optimizers
 from simulator.frontends.lowering.tensorflow import products as products
 from simulator.frontends.lowering.tensorflow import randomness as randomness
+from simulator.frontends.lowering.tensorflow import tensor_lists as tensor_lists

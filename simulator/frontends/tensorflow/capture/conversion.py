@@ -105,6 +105,13 @@ class Call:
             )
         return shape
 
+    def result_shape_without_inference(self, index: int = 0) -> tuple[int, ...]:
+        """The shape that the trace has. Raises CaptureError where it leaves sizes open."""
+        shape = self.op.outputs[index].shape
+        if not shape.is_fully_defined():
+            raise CaptureError(f"The shape of the result of {self.described} is not fixed; give element_shape.")
+        return tuple(shape.as_list())
+
     def result_dtype(self, index: int = 0) -> str:
         return str(self.op.outputs[index].dtype.name)
 

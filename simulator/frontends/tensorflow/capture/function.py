@@ -22,6 +22,7 @@ from simulator.frontends.tensorflow.capture.entries import (
     Known,
     Variable,
 )
+from simulator.frontends.tensorflow.capture.lists_in_place import lists_in_place
 from simulator.frontends.tensorflow.capture.tracing import Tracer, reachable
 
 
@@ -151,7 +152,7 @@ def _finished(
     program = Program(
         tuple(Weight(one.name, one.value, WeightKind.PARAMETER) for one in weights),
         tuple(Input(name, one.value) for name, one in zip(inputs, given, strict=True) if name is not None),
-        tuple(operators),
+        lists_in_place(operators, [], [*outputs, *(value for _, value in updates)]),
         tuple(outputs),
         tuple(f"result{number}" for number in range(len(outputs))),
         tuple(updates),

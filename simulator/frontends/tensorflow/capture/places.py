@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from simulator.frontends.captured import Frame, Place
+from simulator.frontends.lowering.differentiation import IS_GRADIENT
 
-#: key of a place's annotations: a gradient's operator
-IS_GRADIENT = "is_gradient"
 _GRADIENT = re.compile(r"(?:^|/)(?:gradient_tape|gradients)(?:_\d+)?/")
 _LIBRARY = (sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["purelib"], sysconfig.get_paths()["platlib"])
 _OWN = str(Path(__file__).absolute().parents[3])

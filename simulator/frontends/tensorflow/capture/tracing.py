@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from simulator.frontends.tensorflow.capture.entries import (
     Known,
     Variable,
 )
+from simulator.frontends.tensorflow.capture.ordering import in_order
 from simulator.frontends.tensorflow.capture.places import described, place_of
 from simulator.frontends.tensorflow.capture.shape_inference import ShapeInference, evaluate
 
@@ -41,6 +41,8 @@ class Tracer:
         self.operators: list[Operator] = []
         self.variables: dict[int, Variable] = {}  #: by the identity of the handle
         self._values = 0
+        self._counts: dict[int, tuple[int, int]] = {}  #: counts by value: (the value that they begin with, the change)
+        self._moved: dict[tuple[int, int], Value] = {}  #: (count, change) -> its value
 
     # The program
 
@@ -80,11 +82,33 @@ class Tracer:
         )
         return value
 
+    # Counts of elements, which lists of one length share
+
+    def moved_count(self, count: Value | int, change: int, place: Place) -> Value | int:
+        """A count of elements, changed by a number."""
+        if isinstance(count, int):
+            return count + change
+        base, before = self._counts.get(count.number, (count.number, 0))
+        key = base, before + change
+        if key not in self._moved:
+            value = self.new_value((), "int32")
+            self.add("aten.add.Scalar", {"self": count, "other": change}, [value], place)
+            self._moved[key] = value
+            self._counts[value.number] = key
+        return self._moved[key]
+
+    def change_of_count(self, before: Value, after: Value) -> int | None:
+        """The difference of two counts; None where they do not come from one another."""
+        if after.number == before.number:
+            return 0
+        base, change = self._counts.get(after.number, (-1, 0))
+        return change if base == before.number else None
+
     # Graphs
 
     def run(self, graph: Any, environment: Environment, outer: Place) -> None:
         """Capture the operators of a graph. The entries of its inputs are in the environment."""
-        for op in graph.get_operations():
+        for op in in_order(graph):
             if op.type in _ARGUMENTS:
                 self._pass_by(op, environment)
                 continue
@@ -120,7 +144,7 @@ class Tracer:
         environment = Environment(path)
         for tensor, entry in zip(function.inputs, inputs, strict=True):
             environment.entries[tensor.name] = entry
-        self.run(function, environment, replace(place, annotations={}))
+        self.run(function, environment, place)
         return [environment.entries[one.name] for one in function.outputs]
 
 
