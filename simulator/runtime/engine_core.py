@@ -57,7 +57,7 @@ class EngineCore(HostEnd):
         self.recording = settings.recording
         self.device_cycles = 0  #: of all runs and host copies of tensors since loading
         self.last_blocks: list[TileBlocks] = []  #: of the last run, if only its blocks were recorded
-        self.recorder = Recorder(compiled.lowered, compiled.machine, settings.runs_kept)
+        self.recorder = Recorder(compiled.lowered, compiled.machine, settings.runs_kept, settings.branch_flush)
         self._settings = settings
         self._plan = _value_plan(compiled, plan)
         self._actions: list[Action] = []

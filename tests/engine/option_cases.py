@@ -14,6 +14,7 @@ ON = ("true", "false")
 #: Option -> (program, one value, another, further options).
 CASES = {
     "debug.allowOutOfMemory": (Case(large=200_000), *ON, {}),
+    "debug.branchRecordFlush": (PLAIN, *ON, {"debug.instrumentControlFlow": "true"}),
     "debug.branchRecordTile": (PLAIN, "0", "1", {"debug.instrumentControlFlow": "true"}),
     "debug.computeInstrumentationLevel": (PLAIN, "tile", "ipu", COUNTED),
     "debug.cpuMultiThreadExecution": (PLAIN, *ON, {}),

@@ -326,6 +326,14 @@ def test_branch_record(tmp_path):
     assert cycles(tmp_path / "off")[0] == cycles(tmp_path)[0]
 
 
+def test_a_branch_record_that_is_not_flushed_is_not_in_the_report(tmp_path):
+    for flush, trips in (("true", [1, 5, 30]), ("false", [])):
+        folder = tmp_path / flush
+        run(model(), folder, PROFILE | {"debug.branchRecordFlush": flush})
+        assert ReportSource(folder).reader.branch_record(0).trips.tolist() == trips
+    assert cycles(tmp_path / "true") == cycles(tmp_path / "false")
+
+
 def big(target):
     graph = Graph(target)
     x = graph.addVariable(FLOAT, [200_000], "x")

@@ -75,14 +75,6 @@ RUN_SWITCHES = (
         source="seen",
     ),
     Option(
-        "debug.branchRecordFlush",
-        BOOL,
-        "true",
-        "Flush the branch record at the end of a run.",
-        recorded_only="the record of every run is handed over when the run ends",
-        source="seen",
-    ),
-    Option(
         "target.firstRuntimeReplica",
         WHOLE,
         "0",
@@ -113,6 +105,17 @@ class RunSettings:
         changes="Runs in profile.pop.",
         effects=Effects("files report", "", "files report"),
         test="tests/engine/test_option_effects.py::test_runs_kept",
+    )
+    branch_flush: bool = setting(
+        "debug.branchRecordFlush",
+        BOOL,
+        "true",
+        "Flush the branch record at the end of a run; without it the record stays on its tile and the host never has "
+        "it (a guess: only the name is known).",
+        changes="Whether runs have trips and branches in the report, with debug.instrumentControlFlow.",
+        effects=Effects("report", "", "report"),
+        test="tests/engine/test_option_effects.py::test_a_branch_record_that_is_not_flushed_is_not_in_the_report",
+        source="seen",
     )
     several_threads: bool = setting(
         "debug.cpuMultiThreadExecution",

@@ -21,13 +21,15 @@ from simulator.runtime.recording.branch_record import branch_record
 
 
 class Recorder:
-    """Records up to `runs_kept` runs of each program. `records` holds them all until `reset`."""
+    """Records up to `runs_kept` runs of each program, with their branch records unless `branch_flush` is off. `records`
+    holds them all until `reset`."""
 
-    def __init__(self, lowered: LoweredPrograms, machine: Machine, runs_kept: int) -> None:
+    def __init__(self, lowered: LoweredPrograms, machine: Machine, runs_kept: int, branch_flush: bool = True) -> None:
         self.records: list[RunRecord] = []
         self.block_records: list[list[TileBlocks]] = []  #: of runs that are recorded by their blocks alone
         self.cycles = 0  #: length of all recorded runs
         self._runs_kept = runs_kept
+        self._has_branches = lowered.control_flow and branch_flush
         self._counts: dict[int, int] = {}
         self._templates: dict[int, tuple[RunTime, RunRecord]] = {}
         self._known_blocks: dict[int, tuple[RunTime, list[TileBlocks]]] = {}
@@ -88,8 +90,9 @@ class Recorder:
         self._counts = {}
 
     def _branch_record(self, program_index: int, choices: Sequence[int]) -> BranchRecord | None:
-        """None where control flow is not instrumented. Runs in which data chose nothing share one."""
-        if not self._lowered.control_flow:
+        """None where control flow is not instrumented, or its record not flushed. Runs in which data chose nothing
+        share one."""
+        if not self._has_branches:
             return None
         if choices:
             return branch_record(self._lowered, program_index, choices)
