@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
 
+from simulator.frontends.capture.dropouts import keep_dropouts
 from simulator.frontends.capture.gradients import GradientRecorder
 from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, read_place
 from simulator.frontends.captured import Input, Operator, Program, Value, Weight, WeightKind
@@ -54,6 +55,10 @@ _DATA_DEPENDENT = (
     GuardOnDataDependentSymNode,
     PendingUnbackedSymbolNotFound,
 )
+
+
+#: what torch.export says of torch's own LSTM, GRU and RNN, whose list of weights is assigned with the weights
+_OWN_LIST_OF_WEIGHTS = r"The tensor attributes? (self\.\S*_flat_weights\[\d+\](, )?)+ (was|were) assigned"
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,10 @@ def _export(module: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> A
         # torch.export copies objects of torch's own that warn when they are copied.
         with torch.fx.traceback.preserve_node_meta(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            return torch.export.export(module, arguments, named, strict=False).run_decompositions({})
+            warnings.filterwarnings("ignore", _OWN_LIST_OF_WEIGHTS, UserWarning)
+            exported = torch.export.export(module, arguments, named, strict=False)
+            keep_dropouts(exported)
+            return exported.run_decompositions({})
     except _DATA_DEPENDENT as error:
         raise CaptureError(_data_dependent(error)) from error
     finally:
@@ -253,12 +261,34 @@ def _with_available_memory(operators: list[Operator]) -> list[Operator]:
     return noted
 
 
+#: torch's number of this reduction
+_SUM = 2
+
+
+def _is_mean_divergence(operator: Operator, divergences: Mapping[int, int]) -> bool:
+    """Whether a sum of divergences is divided by its batch, as torch writes the reduction "batchmean"."""
+    dividend = operator.arguments.get("self")
+    return (
+        operator.name == "aten.div.Tensor"
+        and isinstance(dividend, Value)
+        and dividend.number in divergences
+        and operator.arguments["other"] == divergences[dividend.number]
+    )
+
+
 def find_loss(operators: Sequence[Operator]) -> Value:
     """The result of the last loss operator, on which no other loss depends. Raises CaptureError for none or several."""
     from_loss: dict[int, set[int]] = {}
     losses: dict[int, Value] = {}
+    divergences: dict[int, int] = {}  #: batch of each Kullback-Leibler divergence that is a sum
     for operator in operators:
         sources = set().union(*(from_loss.get(operand.number, set()) for operand in operator.operands()), set())
+        if operator.name == "aten.kl_div.default" and operator.arguments["reduction"] == _SUM:
+            divergences[operator.results[0].number] = next(iter(operator.arguments["self"].shape), 1)
+        if _is_mean_divergence(operator, divergences):  # reduction="batchmean"
+            losses.pop(operator.arguments["self"].number, None)
+            losses[operator.results[0].number] = operator.results[0]
+            sources = {operator.results[0].number}
         if operator.name in LOSSES and operator.results[0].elements == 1:
             for source in sources:
                 losses.pop(source, None)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from simulator.frontends.captured import Operator, Place, Program
 from simulator.frontends.lowering.accesses import Accesses, accesses_of, variables_of
-from simulator.frontends.lowering.shards import IPU, STAGE, PlacementError, Spot, add_one, graphs_by_ipu
+from simulator.frontends.lowering.shards import IPU, STAGE, PlacementError, Spot, add_seed_step, graphs_by_ipu
 from simulator.frontends.lowering.stash import Stash
 from simulator.graph.debug_context import DebugInfo
 from simulator.poplar import UNSIGNED_INT, DebugContext, Function, Graph, Tensor
@@ -203,7 +203,7 @@ class Pipeline:
             self._first.add(programs.Copy(self._seed, running, False, f"{name}/start"))
             forward = self._parts[spot.stage, False]
             forward.begin.add(programs.Copy(running, own, False, name))
-            add_one(graph, running[0].reshape([1]), forward.end, name)
+            add_seed_step(graph, running[0].reshape([1]), forward.end, name)
             self._seeds[spot.stage] = running, own
         return self._seeds[spot.stage][1]
 

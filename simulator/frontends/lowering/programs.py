@@ -149,7 +149,7 @@ class ModuleLowering:
         return tensor
 
     def _seed(self) -> Tensor:
-        """The seed of random draws. Its first word counts micro-batches, so that each has its own."""
+        """The seed of random draws. Its first word goes on with each micro-batch (shards.SEED_STEP)."""
         seed = self.graph.addVariable(UNSIGNED_INT, [2], "randomSeed")
         self.graph.setTileMapping(seed, 0)
         return seed

@@ -237,6 +237,8 @@ class _Stack:
         last = [concat([run.last[kind].expand([0]) for run in runs]) for kind in range(self.states)]
 
         def backward(at: Building, slope: Tensor, ends: Sequence[Tensor | None]) -> Any:
+            if not slope.isParallelWriteable():  # steps are sliced into tensors that are laid out like this one
+                slope = at.copy(slope, "outputsGrad")
             return self._back(at, slope, ends, runs, drops, len(params))
 
         return x, last, backward

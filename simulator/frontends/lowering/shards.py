@@ -127,11 +127,16 @@ def graphs_by_ipu(graph: Graph, ipus: int) -> list[Graph]:
     return [graph.createVirtualGraph(ipu * tiles, (ipu + 1) * tiles) for ipu in range(ipus)]
 
 
-def add_one(graph: Graph, counter: Tensor, program: programs.Sequence, name: str) -> None:
-    """Add 1 to a tensor [1] UNSIGNED_INT on the first tile of a graph."""
-    step = graph.addConstant(UNSIGNED_INT, [1], [1], f"{name}/step")
+#: 2^32 over the golden ratio: runs whose seeds are small numbers share the seed of no micro-batch
+SEED_STEP = 0x9E3779B9
+
+
+def add_seed_step(graph: Graph, seed: Tensor, program: programs.Sequence, name: str) -> None:
+    """Go from one micro-batch's seed to the next: adds SEED_STEP modulo 2^32 to the first word, [1] UNSIGNED_INT, on
+    the first tile of a graph."""
+    step = graph.addConstant(UNSIGNED_INT, [1], [SEED_STEP], f"{name}/step")
     graph.setTileMapping(step, 0)
-    popops.addInPlace(graph, counter, step, program, f"{name}/next")
+    popops.addInPlace(graph, seed, step, program, f"{name}/next")
 
 
 class Shards:
@@ -190,7 +195,7 @@ class Shards:
 
     def advance_seed(self) -> None:
         if self._has_draws():
-            add_one(self._graphs[0], self._seed[0].reshape([1]), self._body, "randomSeed")
+            add_seed_step(self._graphs[0], self._seed[0].reshape([1]), self._body, "randomSeed")
 
     def step(self, micro_batches: int, lasting: Iterable[Tensor]) -> programs.Program:
         self._inputs.add(self._body)

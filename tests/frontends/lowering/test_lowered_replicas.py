@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.frontends.lowering.lowered import Outputs, Settings
+from simulator.frontends.lowering.shards import SEED_STEP
 from tests.frontends.lowering.written_programs import Blocks, Result, Writer, perceptron, run
 
 TWO: Blocks = ((0, 0), (1, 1), (1, 1))
@@ -79,5 +80,5 @@ def test_replicas_draw_different_numbers_each_time(outputs):
     masks = [values.tobytes() for values in one.outputs["d2h_y"] == 0]
     assert len(set(masks)) == len(masks)
     np.testing.assert_array_equal(one.outputs["d2h_y"], again.outputs["d2h_y"])
-    # The host's seed has counted the micro-batches of each replica and holds no replica's number.
-    assert int(one.weights["randomSeed"]) == 11 + 2 * 4
+    # The host's seed has gone on with the 8 micro-batches of each replica and holds no replica's number.
+    assert int(one.weights["randomSeed"]) == (11 + 2 * 4 * SEED_STEP) % 2**32

@@ -20,7 +20,7 @@ TILES = 16
 
 class _Twin(torch.nn.Module):
     """Calls a function on parameters and other tensors; the last output is the sum of its results times fixed random
-    numbers, so that every element has a gradient of its own."""
+    numbers, so that every element has a gradient of its own. A factor of another shape counts as 1."""
 
     def __init__(self, function: Callable[..., Any], tensors: Sequence[Any], factors: Sequence[Any] | None) -> None:
         super().__init__()
@@ -48,7 +48,9 @@ class _Twin(torch.nn.Module):
             return (*results, start + 0.0)
         total = start + 0.0
         for result, factor in zip([one for one in results if one.is_floating_point()], self.factors, strict=True):
-            total = total + (result * factor.to(result.dtype)).sum().to(total.dtype)
+            # Without a factor for each element the slope is one number, broadcast.
+            weighted = result * factor.to(result.dtype) if factor.shape == result.shape else result
+            total = total + weighted.sum().to(total.dtype)
         return (*results, total)
 
 

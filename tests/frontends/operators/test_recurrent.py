@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from tests.frontends.operators.operator_twin import check_operator
+from tests.frontends.operators.operator_twin import check_operator, in_torch, on_ipu
 
 STEPS, BATCH, SIZE, OUT = 4, 3, 5, 2
 
@@ -56,3 +57,21 @@ def test_only_the_last_state_is_used() -> None:
         *weights,
         length=SIZE,
     )
+
+
+@pytest.mark.parametrize("result", [0, 1, 2])
+def test_slopes_that_are_one_number(result: int) -> None:
+    """The gradient of a plain sum is a broadcast of 1."""
+    layer = torch.nn.LSTM(SIZE, OUT)
+    inputs = torch.randn(STEPS, BATCH, SIZE)
+    weights = [one.detach() for one in layer._flat_weights]
+    zeros = torch.zeros(1, BATCH, OUT)
+
+    def call(x: Any, *w: Any) -> Any:
+        return torch.lstm(x, [zeros.to(x.dtype)] * 2, list(w), True, 1, 0.0, True, False, False)[result]
+
+    factors = [torch.ones(())]
+    _, got = on_ipu(call, [inputs, *weights], factors)
+    _, expected = in_torch(call, [inputs, *weights], factors)
+    for name, gradient in expected.items():
+        np.testing.assert_allclose(got[name], gradient, rtol=1e-4, atol=1e-5, err_msg=name)

@@ -169,6 +169,30 @@ def test_another_rate_needs_no_compilation(pair: Any) -> None:
     model.destroy()
 
 
+class Divergence(torch.nn.Module):
+    """A recurrent layer; the loss is a divergence over the batch, which torch writes as a sum and a division."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.LSTM(5, 3, batch_first=True)
+        self.loss = torch.nn.KLDivLoss(reduction="batchmean")
+
+    def forward(self, x: Any, y: Any) -> Any:
+        out = torch.log_softmax(self.layer(x)[0][:, -1], 1)
+        return out, self.loss(out, torch.softmax(y, 1))
+
+
+def test_divergence_over_the_batch() -> None:
+    torch.manual_seed(0)
+    net, x, y = Divergence(), torch.randn(8, 4, 5), torch.randn(8, 3)
+    twin = copy.deepcopy(net)
+    model = training(net, deviceIterations=2, outputMode=OutputMode.All)
+    _, losses = model(x, y)
+    assert losses.tolist() == pytest.approx(train_twin(twin, x, y, 2), rel=1e-4)
+    torch.testing.assert_close(net.layer.weight_ih_l0.detach(), twin.layer.weight_ih_l0.detach(), rtol=1e-4, atol=1e-6)
+    model.destroy()
+
+
 class TestRefusals:
     def test_batch_that_does_not_divide(self, pair: Any) -> None:
         net, _, x, y = pair
