@@ -205,10 +205,12 @@ class Target:
         """A number that equal targets share."""
         return hash(self)
 
+    @checks_arguments
     def getTypeLimitsMaxAs(self, type_: Type) -> float:
         """The largest value of a type; of QUARTER that of format F152 with scale 0."""
         return limits_of(type_)[1]
 
+    @checks_arguments
     def getTypeLimitsLowestAs(self, type_: Type) -> float:
         """The lowest value of a type; of QUARTER that of format F152 with scale 0."""
         return limits_of(type_)[0]
@@ -333,6 +335,7 @@ class Target:
         "C2" in it). Raises `invalid_machine_model` for others, and `invalid_option` for options: there are none."""
         return ipu_target(*arguments)
 
+    @checks_arguments
     def getTypeSize(self, type_: Type) -> int:
         """Bytes."""
         return type_.size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import IOBase
 from typing import Any
 
 from simulator.base.errors import poplar_error
@@ -29,4 +30,6 @@ def checked_stream(stream: Any, what: str) -> Any:
     """The stream. Raises poplar_error for what cannot be written to."""
     if not callable(getattr(stream, "write", None)):
         raise poplar_error(f"{what}: {stream!r} is not a stream; give a file object open for text, such as sys.stdout.")
+    if isinstance(stream, IOBase) and not stream.writable():
+        raise poplar_error(f"{what}: {stream!r} is open for reading only; open it for writing.")
     return stream

@@ -188,6 +188,8 @@ def _compile(
 ) -> Executable:
     if not isinstance(graph, Graph):
         raise poplar_error(f"{graph!r} is not a graph; give the graph to compile, then its programs.")
+    if not isinstance(flags, Mapping):
+        raise invalid_option(f"{flags!r} are not options; give a dict of strings.")
     for program in programs:
         if not isinstance(program, Program):
             raise control_program_error(f"{program!r} is not a program; give a list of programs to run.")

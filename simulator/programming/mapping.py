@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import IOBase
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,8 @@ def set_tile_mapping(state: GraphState, what: Any, where: Any, names: Mapping[st
         map_to_one(state.store, what, state.device_tile(int(where)))
         return
     try:
+        if isinstance(where, IOBase):  # an empty file is no empty list
+            raise TypeError
         rows = [(i[0], i[1], tile) for tile, intervals in enumerate(where) for i in intervals]
         begins, ends, tiles = np.array(rows, np.int64).reshape(-1, 3).T
     except (TypeError, IndexError, ValueError):
@@ -92,6 +95,11 @@ def set_intervals(state: GraphState, t: Tensor, begins: Int64Array, ends: Int64A
     """`Graph.setTileMappingIntervals`."""
     store, view, count = state.store, t.view, t.numElements()
     begins, ends, tiles = (np.asarray(column, np.int64) for column in (begins, ends, tiles))
+    if not (begins.ndim == 1 and begins.shape == ends.shape == tiles.shape):
+        shapes = ", ".join(str(column.shape) for column in (begins, ends, tiles))
+        raise invalid_tile_mapping(
+            f"setTileMappingIntervals: begins, ends and tiles must be lists of one length; their shapes are {shapes}."
+        )
     bad = np.flatnonzero((begins < 0) | (ends > count) | (begins > ends))
     if len(bad):
         raise invalid_tile_mapping(

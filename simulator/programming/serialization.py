@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from io import IOBase
 from math import prod
 from typing import Any
 
@@ -209,3 +210,5 @@ def _write_bytes(out: Any, data: bytes) -> None:
 def _check_file(out: Any) -> None:
     if not hasattr(out, "write"):
         raise poplar_error(f"{out!r} is not a file to write to; give one that open(path, 'w') returned.")
+    if isinstance(out, IOBase) and not out.writable():
+        raise poplar_error(f"{out!r} is open for reading only; give one that open(path, 'w') returned.")

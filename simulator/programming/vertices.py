@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from io import IOBase
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,8 @@ def add_vertex(state: GraphState, cs: ComputeSet, vertex_type: str | VertexType,
     _require_compute_set(store, cs)
     if isinstance(connections, dict) or isinstance(connections, Mapping):  # noqa: SIM101 (the first is quick)
         items: Iterable[Any] = connections.items()
+    elif isinstance(connections, IOBase):  # an empty file is no empty list
+        raise TypeError(connections)
     else:  # a generator may add to the graph, so it ends before the vertex is made
         items = connections if isinstance(connections, list | tuple) else list(connections)
     name = vertex_type if isinstance(vertex_type, str) else vertex_type.name

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import inspect
 import io
+import os
+import weakref
 from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import cached_property
+from pathlib import Path
 from typing import Any, get_overloads
 
 import numpy as np
@@ -100,6 +103,8 @@ class World:
         self.info = g.addDebugInfo("info", "layer")
         self.rearranger = g.getSimplifyingRearranger(self.tensor)
         self.variable = self.tensor.getVarRegions()[0].var
+        self.file = Path(os.devnull).open()  # noqa: SIM115
+        weakref.finalize(self, self.file.close)
 
     @cached_property
     def engine(self) -> Engine:
@@ -153,6 +158,14 @@ VALUES: dict[str, Callable[[World], Any]] = {
     "device": lambda w: w.device,
     "info": lambda w: w.info,
     "graph": lambda w: w.graph,
+    "iterator": lambda w: iter([object()]),
+    "array": lambda w: np.zeros((3, 3)),
+    "number array": lambda w: np.array(3),
+    "ragged": lambda w: [[1, 2], [3]],
+    "complex": lambda w: 1 + 2j,
+    "huge": lambda w: 2**63,
+    "file": lambda w: w.file,
+    "mixed": lambda w: [0, 0, object()],
 }
 
 
@@ -165,9 +178,9 @@ ANY = frozenset(VALUES)
 #: annotation -> (a right value, the kinds above that are right too)
 RIGHT: dict[str, tuple[Callable[[World], Any], set[str] | frozenset[str]]] = {
     "Any": (lambda w: 1, ANY),
-    "int": (lambda w: 0, {"whole", "truth"}),
-    "int | None": (lambda w: 0, {"whole", "truth", "none"}),
-    "float": (lambda w: 1.5, {"whole", "truth", "fraction"}),
+    "int": (lambda w: 0, {"whole", "truth", "huge", "number array"}),
+    "int | None": (lambda w: 0, {"whole", "truth", "none", "huge", "number array"}),
+    "float": (lambda w: 1.5, {"whole", "truth", "fraction", "huge", "number array"}),
     "bool": (lambda w: True, {"truth"}),
     "bool | None": (lambda w: True, {"truth", "none"}),
     "str": (lambda w: "name", {"text"}),
@@ -198,7 +211,7 @@ RIGHT: dict[str, tuple[Callable[[World], Any], set[str] | frozenset[str]]] = {
     "dict[str, Any] | None": (lambda w: {}, {"none", "dict"}),
     "Int64Array": (lambda w: np.array([0]), {"wholes"}),
     "Int64Array | None": (lambda w: None, {"wholes", "none"}),
-    "npt.ArrayLike": (lambda w: [0], {"wholes", "whole", "truth"}),
+    "npt.ArrayLike": (lambda w: [0], {"wholes", "whole", "truth", "huge", "array", "number array"}),
     "Cases": (lambda w: [(0, w.program)], set()),
     "Connections": (lambda w: {}, set()),
     "str | DebugInfo | DebugNameAndId": (lambda w: "name", {"text", "info"}),
@@ -210,8 +223,8 @@ RIGHT: dict[str, tuple[Callable[[World], Any], set[str] | frozenset[str]]] = {
     "Codelets": (lambda w: Adds, set()),
     "Sequence[Any]": (lambda w: [Adds], set()),
     "str | VertexType": (lambda w: "Adds", set()),
-    "Stream": (lambda w: io.StringIO(""), set()),
-    "Output": (lambda w: io.StringIO(), set()),
+    "Stream": (lambda w: io.StringIO(""), {"file"}),
+    "Output": (lambda w: io.StringIO(), {"file"}),
     "CodeletFileType": (lambda w: CodeletFileType.Auto, set()),
     "DataStream": (lambda w: w.stream, {"stream"}),
     "RemoteBuffer": (lambda w: w.remote, {"remote"}),
@@ -245,13 +258,13 @@ RIGHT: dict[str, tuple[Callable[[World], Any], set[str] | frozenset[str]]] = {
     "RuntimeOptions": (lambda w: poplar.RuntimeOptions(), set()),
     "RuntimeOptions | None": (lambda w: None, {"none"}),
     "TimerTimePoint": (lambda w: w.engine.getTimeStamp(), set()),
-    "IO[str]": (lambda w: io.StringIO(), set()),
-    "IO[bytes]": (lambda w: io.BytesIO(), set()),
-    "TextIO": (lambda w: io.StringIO(), set()),
+    "IO[str]": (lambda w: io.StringIO(), {"file"}),
+    "IO[bytes]": (lambda w: io.BytesIO(), {"file"}),
+    "TextIO": (lambda w: io.StringIO(), {"file"}),
     "list[QuarterMetadata]": (lambda w: [QuarterMetadata()], set()),
     "str | Mapping[str, Any]": (lambda w: "debug.trace", {"text"}),
     "Mapping[str, Any] | Iterable[tuple[str, Any]]": (lambda w: {}, set()),
-    "int | Iterable[tuple[Any, ...]]": (lambda w: 0, {"whole"}),
+    "int | Iterable[tuple[Any, ...]]": (lambda w: 0, {"whole", "huge"}),
     "Mapping[str, Any]": (lambda w: {}, set()),
     **{
         kind.__name__: (lambda w, kind=kind: next(iter(kind)), set())
@@ -278,20 +291,26 @@ BY_NAME: dict[str, tuple[Callable[[World], Any], set[str]]] = {
     "Graph.serializeTensors.out": (lambda w: io.StringIO(), set()),
     "Graph.deserializeTensors.in_": (lambda w: io.BytesIO(), set()),
     "Graph.addCodeletPlaceholder.stream": (lambda w: io.StringIO("[]"), set()),
-    "Graph.addConstant.values": (lambda w: 1, {"whole", "fraction", "truth", "wholes"}),
-    "Graph.addConstant.val": (lambda w: 1, {"whole", "fraction", "truth", "wholes"}),
-    "Graph.addConstantHalf.val": (lambda w: 1, {"whole", "wholes"}),
-    "Graph.setInitialValue.val": (lambda w: 1, {"whole", "fraction", "truth", "wholes"}),
-    "Graph.setInitialValueHalf.val": (lambda w: 1, {"whole", "wholes"}),
+    "Graph.addConstant.values": (
+        lambda w: 1,
+        {"whole", "fraction", "truth", "wholes", "huge", "array", "number array"},
+    ),
+    "Graph.addConstant.val": (lambda w: 1, {"whole", "fraction", "truth", "wholes", "huge", "array", "number array"}),
+    "Graph.addConstantHalf.val": (lambda w: 1, {"whole", "wholes", "huge", "array", "number array"}),
+    "Graph.setInitialValue.val": (
+        lambda w: 1,
+        {"whole", "fraction", "truth", "wholes", "huge", "array", "number array"},
+    ),
+    "Graph.setInitialValueHalf.val": (lambda w: 1, {"whole", "wholes", "huge", "array", "number array"}),
     "Graph.connect.v": (lambda w: w.vector, {"tensor", "field", "wholes"}),
     "Graph.outputVertexGraph.progs": (lambda w: [w.program], {"program"}),
     "Graph.outputComputeGraph.progs": (lambda w: [w.program], {"program"}),
     "Graph.serialize.progs": (lambda w: [w.program], {"program"}),
     "Sequence.programs": (lambda w: w.program, {"program", "text"}),
     "DebugContext.name": (lambda w: "name", {"text", "info", "none"}),
-    "concat.dimension": (lambda w: 0, {"whole", "truth", "none"}),
-    "Tensor.slice.end": (lambda w: 1, {"whole", "truth", "none", "wholes"}),
-    "Tensor.slice.dimension": (lambda w: 0, {"whole", "truth", "none"}),
+    "concat.dimension": (lambda w: 0, {"whole", "truth", "none", "huge", "number array"}),
+    "Tensor.slice.end": (lambda w: 1, {"whole", "truth", "none", "wholes", "huge", "number array"}),
+    "Tensor.slice.dimension": (lambda w: 0, {"whole", "truth", "none", "huge", "number array"}),
     "Copy.src": (lambda w: w.vector, {"tensor", "stream"}),
     "Copy.buffer": (lambda w: w.remote, {"remote", "stream"}),
     "Graph.getSortedContiguousRegions.aliases": (lambda w: True, {"truth", "none"}),

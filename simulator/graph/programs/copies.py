@@ -130,7 +130,7 @@ def _ends(arguments: tuple[Any, ...], names: dict[str, Any]) -> tuple[Any, Any, 
         free = next((end for end, value in ends.items() if value is None), None)
         if name in names and free is not None:
             ends[free] = names.pop(name)
-    if names or None in ends.values():
+    if names or any(end is None for end in ends.values()):
         wrong = f"has no argument {next(iter(names))!r}" if names else "has a source and a destination"
         raise graph_connection_error(
             f"Copy {wrong}: it takes src or a stream or buffer, and dst or a stream or buffer."
