@@ -28,12 +28,11 @@ BATCH, FEATURES, HIDDEN, CLASSES = 48, 64, 96, 16
 DEPTH = 3
 
 
-def tensor(graph: Graph, shape: list[int], name: str, values: np.ndarray | None = None) -> Tensor:
-    """A variable spread over the tiles of a (virtual) graph."""
+def tensor(graph: Graph, shape: list[int], name: str, values: np.ndarray | float = 0.0) -> Tensor:
+    """A variable spread over the tiles of a (virtual) graph. The first trips of the loop work on its initial values."""
     made = graph.addVariable(FLOAT, shape, name)
     mapTensorLinearly(graph, made)
-    if values is not None:
-        graph.setInitialValue(made, values)
+    graph.setInitialValue(made, values)
     return made
 
 

@@ -46,7 +46,7 @@ def refuses_wrong_arguments(function: _F) -> _F:
     @wraps(function)
     def call(*arguments: Any, **names: Any) -> Any:
         for value in (*arguments, *names.values()):
-            if type(value) not in _NO_FILES and _is_file(value):
+            if type(value) not in _NO_FILES and is_file(value):
                 sentence = misfit(function, arguments, names)
                 if shown(value) in sentence:
                     raise type_error(sentence)
@@ -107,7 +107,7 @@ def _is_iterator(value: Any) -> bool:
     return isinstance(value, Iterator) and not isinstance(value, IOBase)
 
 
-def _is_file(value: Any) -> bool:
+def is_file(value: Any) -> bool:
     """Whether a value is an open file. The types of others are remembered: 30 ns per argument."""
     if isinstance(value, IOBase):
         return True

@@ -150,8 +150,8 @@ def _per_vertex(cls: type[Vertex], figures: Any, n: int) -> Int64Array:
         array = np.full(1, np.nan)
     fits = array.shape in ((), (n,)) and bool(((array >= 0) & (array <= MOST_CYCLES)).all())
     if not fits:
-        raise graph_object_load_error(
-            f"{cls.__name__}.estimate must give one number from 0 to {MOST_CYCLES}, or one for each of the {n} "
-            f"vertices, not {figures!r:.60}."
+        raise missing_perf_estimate(
+            f"{cls.__name__} cannot estimate its vertices: {cls.__name__}.estimate must give one number from 0 to "
+            f"{MOST_CYCLES}, or one for each of the {n} vertices, not {figures!r:.60}."
         )
     return np.broadcast_to(array.astype(np.int64), (n,)).copy()

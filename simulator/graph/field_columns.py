@@ -179,10 +179,33 @@ def state_value(vertex_type: VertexType, field: str, value: Any, *, element: boo
         check_range(type_, given, of)
         if integer_limits(type_) is not None and given.dtype.kind == "f" and (given != np.trunc(given)).any():
             raise type_error(f"{value!r:.60} is not a value for {of}, which holds whole numbers ({type_}).")
-        array = given.astype(numpy_type(type_))
+        with np.errstate(over="ignore"):  # a half beyond the largest becomes infinite, as in a tensor
+            array = given.astype(numpy_type(type_))
     except (TypeError, ValueError, OverflowError):
         raise type_error(f"{value!r:.60} is not a value for {of}.") from None
     return array[()] if array.ndim == 0 else array
+
+
+def check_state_column(vertex_type: VertexType, field: str, value: Any, n: int) -> None:
+    """Raise as `state_value` does for the values of a simple field of n vertices: one for all, or one for each."""
+    spec = vertex_type.fields_by_name[field]
+    if spec.type is None:
+        return
+    of = f"field '{field}' of {vertex_type.name}"
+    if spec.elements:
+        rows = value if isinstance(value, list) or np.ndim(value) > 1 else [value]
+        for row in rows:
+            state_value(vertex_type, field, row)
+        return
+    try:
+        given = np.asarray(as_plain(value))
+    except (TypeError, ValueError):
+        raise type_error(f"{value!r:.60} are no values for {of}; give a number for each vertex.") from None
+    if given.shape not in ((), (n,)) or not _is_numeric(given):
+        raise type_error(f"{value!r:.60} are no values for {of}; give one number, or one for each of {n} vertices.")
+    check_range(spec.type, given, of)
+    if integer_limits(spec.type) is not None and given.dtype.kind == "f" and (given != np.trunc(given)).any():
+        raise type_error(f"{value!r:.60} are no values for {of}, which holds whole numbers ({spec.type}).")
 
 
 def _is_numeric(values: AnyArray) -> bool:

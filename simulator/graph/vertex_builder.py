@@ -16,7 +16,7 @@ from simulator.base.types import QUARTER
 from simulator.graph.field_columns import EdgeColumn, FieldColumns
 from simulator.graph.indexed_fields import IndexedFields
 from simulator.graph.tensor import Tensor, require_valid, tensor_of_regions
-from simulator.graph.vertices import FieldSpec, VertexBlock, VertexType, metadata_field
+from simulator.graph.vertices import FieldSpec, VertexBlock, VertexType, metadata_field, too_large
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
@@ -254,10 +254,7 @@ class BlockBuilder:
         """Raises `graph_connection_error` for a tensor of more elements, or inner vectors, than the field can count."""
         for size, limit in zip(shape, column.limits, strict=True):
             if size > limit:
-                raise graph_connection_error(
-                    f"Field '{column.spec.name}' of {self.type.name} takes at most {limit} elements (getMaxFieldDim), "
-                    f"not {size}; split the tensor over several vertices."
-                )
+                raise too_large(column.spec, self.type.name, limit, size)
 
     def check_writeable(self, spec: FieldSpec, tensor: Tensor) -> None:
         """Raises `graph_connection_error` for constants and aliases, which a vertex cannot write."""

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simulator.arrays import Int64Array, UInt32Array
+from simulator.base.errors import graph_connection_error
 from simulator.base.types import QUARTER, QUARTER_METADATA
 from simulator.base.vertex_layouts import LARGEST_COUNT
 
@@ -52,6 +53,14 @@ def largest_dims(spec: FieldSpec, tile_bytes: int) -> tuple[int, ...]:
     inner = LARGEST_COUNT.get(spec.layout, element)
     outer = LARGEST_COUNT.get(spec.outer, element if spec.kind == "scalars" else tile_bytes)
     return {"scalars": (outer,), "vectors": (outer, inner)}.get(spec.kind, (inner,))
+
+
+def too_large(spec: FieldSpec, type_name: str, limit: int, size: int) -> graph_connection_error:
+    """The error of a field with more elements, or inner vectors, than its vertex can count."""
+    return graph_connection_error(
+        f"Field '{spec.name}' of {type_name} takes at most {limit} elements (getMaxFieldDim), not {size}; split the "
+        "tensor over several vertices."
+    )
 
 
 def metadata_field(field: str) -> str:
@@ -180,10 +189,15 @@ class FieldEdges:
         """Number of elements connected to each of the block's n vertices."""
         if self.offsets is None:
             return self.lengths
-        rows = self.lengths
-        if self.row_offsets is not None:
-            rows = segment_sums(self.lengths, self.row_offsets)
-        return segment_sums(rows, self.offsets)
+        return segment_sums(self.elements_per_vector(), self.offsets)
+
+    def vectors_per_vertex(self, n: int) -> Int64Array:
+        """Number of inner vectors of each of the block's n vertices."""
+        return np.ones(n, np.int64) if self.offsets is None else np.diff(self.offsets)
+
+    def elements_per_vector(self) -> Int64Array:
+        """Number of elements of each inner vector of the block."""
+        return self.lengths if self.row_offsets is None else segment_sums(self.lengths, self.row_offsets)
 
     def vertex_of_region(self, n: int) -> Int64Array:
         """The vertex (row within the block) that each region belongs to."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from io import IOBase
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from simulator.base import regions
 from simulator.base.errors import invalid_tile_mapping
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.types import Interval, Type
+from simulator.base.wrong_arguments import is_file
 from simulator.graph.objects import VertexRef
 from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
@@ -51,7 +51,7 @@ def set_tile_mapping(state: GraphState, what: Any, where: Any, names: Mapping[st
         map_to_one(state.store, what, state.device_tile(int(where)))
         return
     try:
-        if isinstance(where, IOBase):  # an empty file is no empty list
+        if is_file(where):  # an empty file is no empty list
             raise TypeError
         rows = [(i[0], i[1], tile) for tile, intervals in enumerate(where) for i in intervals]
         begins, ends, tiles = np.array(rows, np.int64).reshape(-1, 3).T

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simulator.base.errors import graph_object_creation_error, invalid_option, stream_connection_error
+from simulator.base.errors import graph_object_creation_error, invalid_option, stream_connection_error, type_error
 from simulator.base.options.flags import spelled
 from simulator.base.options.option import integer
 from simulator.base.types import FunctionBufferMappingType, ReplicatedStreamMode, Type
@@ -23,11 +23,23 @@ SPLIT_LIMIT = 50 * 1024 * 1024
 _FIFO_OPTIONS = {"splitLimit": str(SPLIT_LIMIT), "bufferingDepth": "1"}
 
 
-class HostFunctionArgument(NamedTuple):
-    """One input or output of a host function; a plain (type, number) serves as well."""
-
+class _Argument(NamedTuple):
     type: Type
     numElements: int
+
+
+class HostFunctionArgument(_Argument):
+    """One input or output of a host function; a plain (type, number) serves as well. Raises `type_error` for what is no
+    type and no whole number."""
+
+    __slots__ = ()
+
+    def __new__(cls, type: Type, numElements: int) -> HostFunctionArgument:
+        if not isinstance(type, Type) or not isinstance(numElements, int | np.integer):
+            raise type_error(
+                f"HostFunctionArgument takes a type and a number of elements, not ({type!r:.40}, {numElements!r:.40})."
+            )
+        return tuple.__new__(cls, (type, int(numElements)))
 
 
 # ---- streams ---------------------------------------------------------------------------------------------------------

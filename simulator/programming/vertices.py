@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from io import IOBase
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,23 @@ from simulator.base.errors import (
     invalid_tile_mapping,
     unknown_field,
 )
+from simulator.base.types import NO_LIMIT
+from simulator.base.wrong_arguments import check_flags, is_file
 from simulator.graph.debug_context import Context, as_context, record
+from simulator.graph.field_columns import check_state_column
 from simulator.graph.objects import ComputeSet, VertexRef
 from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertex_builder import UNMAPPED, BlockBuilder
-from simulator.graph.vertices import ExternalExchange, FieldEdges, FieldSpec, VertexBlock, VertexType
+from simulator.graph.vertices import (
+    ExternalExchange,
+    FieldEdges,
+    FieldSpec,
+    VertexBlock,
+    VertexType,
+    largest_dims,
+    too_large,
+)
 from simulator.programming.codelets import type_of
 from simulator.programming.fields import connect_other
 from simulator.programming.state import GraphState
@@ -51,7 +61,7 @@ def add_vertex(state: GraphState, cs: ComputeSet, vertex_type: str | VertexType,
     _require_compute_set(store, cs)
     if isinstance(connections, dict) or isinstance(connections, Mapping):  # noqa: SIM101 (the first is quick)
         items: Iterable[Any] = connections.items()
-    elif isinstance(connections, IOBase):  # an empty file is no empty list
+    elif is_file(connections):  # an empty file is no empty list
         raise TypeError(connections)
     else:  # a generator may add to the graph, so it ends before the vertex is made
         items = connections if isinstance(connections, list | tuple) else list(connections)
@@ -95,10 +105,11 @@ def add_external_exchange_vertex(
     state: GraphState, cs: ComputeSet, vertex_type: str | VertexType, count: int, uses_east_edge: bool, sends_xreq: bool
 ) -> VertexRef:
     """`Graph.addExternalExchangeVertex`; `count`: the value of INCOMING_DCOUNT."""
-    if not isinstance(count, int | np.integer) or count < 0:
+    if not isinstance(count, int | np.integer) or not 0 <= count <= NO_LIMIT:
         raise graph_object_creation_error(
-            f"addExternalExchangeVertex: INCOMING_DCOUNT cannot be {count!r}; give a count from 0 on."
+            f"addExternalExchangeVertex: INCOMING_DCOUNT cannot be {count!r}; give a count from 0 to {NO_LIMIT}."
         )
+    check_flags("Graph.addExternalExchangeVertex", usesEastEdge=uses_east_edge, sendsXReq=sends_xreq)
     _require_compute_set(state.store, cs)
     key = (vertex_type if isinstance(vertex_type, str) else vertex_type.name) + _EXTERNAL
     builder = state.store.open_blocks.get((cs.id, key))
@@ -174,6 +185,9 @@ def add_vertices(
     columns = {name: _columns(type_.fields_by_name[name], e, n) for name, e in given.items()}
     for name, column in columns.items():
         _check_columns(store, type_.fields_by_name[name], column, n, type_.name)
+        _check_sizes(type_.fields_by_name[name], column, n, type_.name, state.target.getBytesPerTile())
+    for name, value in given_values.items():
+        check_state_column(type_, name, value, n)
     own_id = store.compute_set_debug_ids[cs.id] if debug_id is None else debug_id
     block = VertexBlock(cs.id, type_, 0, device.astype(np.uint32), columns, given_values, cycles, flops, own_id)
     _set_kind(store, cs, False)
@@ -208,6 +222,16 @@ def _check_columns(store: GraphStore, spec: FieldSpec, column: FieldEdges, n: in
     ends = column.starts + column.lengths
     if len(ends) and (column.starts.min() < 0 or ends.max() > store.num_elements):
         raise graph_connection_error(f"addVertices: field '{spec.name}' of {type_name} reaches outside all variables.")
+
+
+def _check_sizes(spec: FieldSpec, column: FieldEdges, n: int, type_name: str, tile_bytes: int) -> None:
+    """As for single vertices: raises `graph_connection_error` beyond what the state of a vertex can count."""
+    limits = largest_dims(spec, tile_bytes)
+    sizes = [column.vectors_per_vertex(n), column.elements_per_vector()] if len(limits) == 2 else []
+    for limit, counts in zip(limits, sizes or [column.elements_per_vertex(n)], strict=False):
+        largest = int(counts.max(initial=0))
+        if largest > limit:
+            raise too_large(spec, type_name, limit, largest)
 
 
 def _columns(spec: FieldSpec, edges: FieldEdges | Tensor, n: int) -> FieldEdges:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simulator.base.errors import graph_object_creation_error, poplar_error
 from simulator.graph.field_columns import state_value
 from simulator.graph.introspection import StorageInfo, VertexEdgeInfo, vector_sizes
 
@@ -22,7 +23,16 @@ def call_init_callbacks(store: GraphStore) -> None:
         for field, callbacks in block.late.items():
             column = _column(block, field)
             for row, callback in callbacks.items():
-                column[row] = state_value(block.type, field, _called(callback, block, row))
+                try:
+                    value = _called(callback, block, row)
+                except poplar_error:
+                    raise
+                except Exception as error:
+                    raise graph_object_creation_error(
+                        f"setInitCallback: the function for field '{field}' of {block.type.name} raised "
+                        f"{type(error).__name__}: {error}"
+                    ) from error
+                column[row] = state_value(block.type, field, value)
             block.values[field] = np.array(column) if all(np.ndim(value) == 0 for value in column) else column
 
 
