@@ -249,4 +249,4 @@ def test_builtins_and_types_of_ipus(options) -> None:
 def test_cycle_counters_are_refused_in_a_sentence() -> None:
     source = BUILTINS.replace("tile = __builtin_ipu_get_tile_id()", "tile = __builtin_ipu_get_scount_l()")
     with pytest.raises(graph_program_compilation_error, match="codelets cannot read the tile's cycle counter; see"):
-        Bench().graph.addCodelets(io.StringIO(source), "", CodeletFileType.CppSource, io.StringIO())
+        Bench().graph.addCodelets(io.StringIO(source), "", io.StringIO(), CodeletFileType.CppSource)

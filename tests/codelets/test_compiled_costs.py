@@ -10,6 +10,7 @@ import pytest
 from graphs import Bench, model
 
 from benchmarks.validation import codelets
+from simulator.codelets.compiled import counted_costs
 from simulator.codelets.compiled.assembly import instrumented, operations
 from simulator.codelets.count_run import ENTRY
 from simulator.poplar import FLOAT, HALF, INT, UNSIGNED_INT, CodeletFileType, Graph
@@ -97,6 +98,26 @@ def test_a_triad_exactly(graph) -> None:
     many = [graph.addVertex(cs, "Triad<float>", {**_views(arrays, n), "q": 1.0}) for n in (10, 200, 400, 600, 900)]
     cycles = [graph.guessPerfEstimate(v).cycles for v in many]
     assert np.allclose(np.diff(cycles), 6 * np.diff([10, 200, 400, 600, 900]), atol=1)
+
+
+def test_a_broken_cache_is_counted_again(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def cycles() -> int:
+        counted_costs._counted_program.cache_clear()
+        graph = Graph(model(1, "ipu1").getTarget())
+        graph.addCodelets(codelets.SOURCE)
+        arrays = {field: graph.addVariable(FLOAT, [1000], field) for field in "abc"}
+        return graph.guessPerfEstimate(
+            graph.addVertex(graph.addComputeSet(), "Triad<float>", {**arrays, "q": 1.0})
+        ).cycles
+
+    first = cycles()
+    broken = list(tmp_path.rglob("*counted.json"))
+    assert broken
+    for path in broken:
+        path.write_text("{")
+    assert cycles() == first
 
 
 def _views(arrays, n):

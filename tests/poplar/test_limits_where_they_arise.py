@@ -24,7 +24,6 @@ from simulator.poplar import (
     compileGraph,
     concat,
     graph_connection_error,
-    graph_object_load_error,
     index_error,
     invalid_tile_mapping,
     missing_perf_estimate,
@@ -264,11 +263,11 @@ def test_a_registered_estimator_that_fails_is_named(graph: Graph, value: Any, me
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        ("abc", graph_object_load_error, "Values.estimate must give one number .*not 'abc'"),
-        (-1, graph_object_load_error, "not -1"),
-        (float("nan"), graph_object_load_error, "not nan"),
-        (2.0**60, graph_object_load_error, "from 0 to 281474976710655"),
-        ([1, 2], graph_object_load_error, r"each of the 1 vertices, not \[1, 2\]"),
+        ("abc", missing_perf_estimate, "Values.estimate must give one number .*not 'abc'"),
+        (-1, missing_perf_estimate, "not -1"),
+        (float("nan"), missing_perf_estimate, "not nan"),
+        (2.0**60, missing_perf_estimate, "from 0 to 281474976710655"),
+        ([1, 2], missing_perf_estimate, r"each of the 1 vertices, not \[1, 2\]"),
         (lambda: 1 // 0, missing_perf_estimate, "Values cannot .*its estimate raised ZeroDivisionError"),
     ],
 )

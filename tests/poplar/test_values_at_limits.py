@@ -171,9 +171,7 @@ def test_a_function_that_sets_a_field_and_raises_is_named() -> None:
         raise KeyError("mine")
 
     g.setInitCallback(vertex["h"], raises)
-    with pytest.raises(
-        graph_object_creation_error, match="field 'h' of Holds raised KeyError: 'mine'"
-    ):
+    with pytest.raises(graph_object_creation_error, match="field 'h' of Holds raised KeyError: 'mine'"):
         Engine(g, Execute(cs))
 
 

@@ -165,16 +165,21 @@ def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:
     """The object file of a unit with counters, and the operations of each block."""
     name = f"{unit.key}.{'half.' if _converts_halves() else ''}counted"
     described = cached(f"{name}.json", lambda path: _describe(unit, path))
-    description = json.loads(described.read_text())
+    try:
+        description = json.loads(described.read_text())
+        assembly, blocks = description["assembly"], description["blocks"]
+    except (ValueError, KeyError, TypeError):
+        described.unlink(missing_ok=True)
+        return _counted_object(unit)
 
     def make(path: Path) -> None:
         given = path.with_suffix(".s")
-        given.write_text(description["assembly"])
+        given.write_text(assembly)
         code, messages = compiler().run(["-c", str(given), "-o", str(path)])
         if code != 0:
             raise NotCountableError(f"cannot be assembled with counters ({messages.strip()[:200]})")
 
-    return cached(f"{name}.o", make), description["blocks"]
+    return cached(f"{name}.o", make), blocks
 
 
 def _describe(unit: Unit, path: Path) -> None:
