@@ -11,4 +11,5 @@ from simulator.frontends.lowering.tensorflow import neural as neural
 from simulator.frontends.lowering.tensorflow import optimizers as optimizers
 from simulator.frontends.lowering.tensorflow import products as products
 from simulator.frontends.lowering.tensorflow import randomness as randomness
+from simulator.frontends.lowering.tensorflow import recurrent as recurrent
 from simulator.frontends.lowering.tensorflow import tensor_lists as tensor_lists

@@ -69,6 +69,12 @@ class ListShape:
     dtype: str
     length: int | None  #: elements that the list has room for
     element: tuple[int, ...] | None = None
+    constant: Known | None = None  #: what every element is, for a list that only one known tensor was pushed to
+    varies: bool = False  #: whether other elements were pushed too
+
+    @property
+    def needs_storage(self) -> bool:
+        return self.constant is None or self.varies
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from simulator.arrays import AnyArray
-from simulator.frontends.captured import Input, Place, Program, Value, Weight, WeightKind
+from simulator.frontends.captured import Input, Operator, Place, Program, Value, Weight, WeightKind
 from simulator.frontends.lowering.element_types import NARROWED, is_known
 from simulator.frontends.tensorflow.capture import converters as converters
 from simulator.frontends.tensorflow.capture.entries import (
@@ -143,6 +143,7 @@ def _finished(
     used = list(tracer.variables.values())  # in the order of the function's captures
     updates = [(one.name, one.current) for one in used if one.is_written and one.current is not one.value]
     operators = reachable(tracer.operators, [*outputs, *(value for _, value in updates)])
+    operators = _without_saved(operators)
     read = {value.number for operator in operators for value in operator.operands()}
     read |= {value.number for value in outputs} | {value.number for _, value in updates}
     names = [f"arg{index}_{tensor.op.name}" for index, tensor in enumerate(arguments)]
@@ -165,3 +166,14 @@ def _finished(
         {one.name: one.dtype for one in weights},
         {one.name: one.handle for one in weights},
     )
+
+
+def _without_saved(operators: Sequence[Operator]) -> list[Operator]:
+    """Layers whose gradient nobody computes save nothing for it."""
+    read = {value.number for operator in operators for value in operator.operands()}
+    return [
+        replace(one, name="tf.LstmInference", results=one.results[:2])
+        if one.name == "tf.Lstm" and one.results[2].number not in read
+        else one
+        for one in operators
+    ]

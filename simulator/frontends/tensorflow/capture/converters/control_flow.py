@@ -16,6 +16,7 @@ from tensorflow.python.framework.function_def_to_graph import function_def_to_gr
 
 from simulator.frontends.captured import Body, Operator, Value
 from simulator.frontends.tensorflow.capture.conversion import Call, converts
+from simulator.frontends.tensorflow.capture.converters.layers import layer
 from simulator.frontends.tensorflow.capture.converters.tensor_lists import storage
 from simulator.frontends.tensorflow.capture.entries import (
     CaptureError,
@@ -50,8 +51,18 @@ def _scope(call: Call) -> str:
 
 @converts("PartitionedCall", "StatefulPartitionedCall", eager=True)
 def called(call: Call) -> Sequence[Entry]:
-    graph = graph_of(call, call.attribute("f").name)
-    return call.tracer.call_function(graph, call.inputs, _scope(call), call.place)
+    name = call.attribute("f").name
+    whole = layer(call, _implemented(call, name))
+    if whole is not None:
+        return whole
+    return call.tracer.call_function(graph_of(call, name), call.inputs, _scope(call), call.place)
+
+
+def _implemented(call: Call, name: str) -> str:
+    """What a function says that it implements."""
+    function = call.op.graph._get_function(name)
+    definition = getattr(function, "cached_definition", None)
+    return "" if definition is None else definition.attr["_implements"].s.decode()
 
 
 # Branches
@@ -150,12 +161,15 @@ class _Loop:
         self.body = graph_of(call, call.attribute("body").name)
         self.fixed = passed_on(self.body)
         self.count = count_of_passes(self.condition, self.body, call.inputs)
+        self.is_trial = False  #: whether the pass at hand only finds out what the loop writes
 
     def captured(self) -> list[Entry]:
         if self.count == 0:
             return self.call.inputs
         self._give_room()
+        self.is_trial = True
         trial = self._pass(())
+        self.is_trial = False
         return self._finished(self._pass(trial.written))
 
     def _give_room(self) -> None:
@@ -196,15 +210,16 @@ class _Loop:
     def _state_of(self, own: _Pass, number: int, entry: Entry, counts: dict[Any, Value]) -> Entry:
         """The entry of a body's input that the body changes. Counts that begin alike have one state."""
         if isinstance(entry, ListHandle):
-            if entry.shape.element is None or entry.shape.length is None:
-                return ListHandle(entry.shape, None, entry.count)
-            value, count = self._state(own, storage(self.call, entry)), entry.count
+            shape, count = entry.shape, entry.count
+            is_open = shape.element is None or shape.length is None or not shape.needs_storage
+            is_open = is_open or (self.is_trial and entry.value is None)
+            value = None if is_open else self._state(own, storage(self.call, entry))
             if count is not None:
                 key = count if isinstance(count, int) else ("value", count.number)
                 if key not in counts:
                     counts[key] = self._state(own, self._count(count))
                 count = counts[key]
-            return ListHandle(entry.shape, value, count)
+            return ListHandle(shape, value, count)
         if isinstance(entry, Known | Computed):
             dtype = self.call.op.inputs[number].dtype.name
             return Computed(self._state(own, self.tracer.on_device(entry, self.call)), dtype)
@@ -228,7 +243,7 @@ class _Loop:
             if isinstance(given, ListHandle) and isinstance(out, ListHandle):
                 if given.value is not None:
                     results[given.value.number] = storage(self.call, out)
-                    self._note_count(results, given, out)
+                self._note_count(results, given, out)
             elif isinstance(given, Computed):
                 results[given.value.number] = self.tracer.on_device(out, self.call)
         chosen = [results[state.number] for state in own.states if state.number in results]

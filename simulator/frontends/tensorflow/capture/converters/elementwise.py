@@ -198,13 +198,6 @@ def softplus(call: Call) -> Sequence[Entry]:
     return call.emit("aten.softplus.default", self=call.value(0), beta=1.0, threshold=30.0)
 
 
-@converts("AddN", "AccumulateNV2")
-def add_n(call: Call) -> Sequence[Entry]:
-    if len(call.inputs) == 1:
-        return call.inputs
-    return call.emit("tf.AddN", tensors=[call.value(index) for index in range(len(call.inputs))])
-
-
 @converts("ClipByValue")
 def clip_by_value(call: Call) -> Sequence[Entry]:
     return call.emit("aten.clamp.Tensor", self=call.value(0), min=call.operand(1), max=call.operand(2))

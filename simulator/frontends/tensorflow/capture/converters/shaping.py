@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.frontends.captured import Value
 from simulator.frontends.tensorflow.capture.conversion import Call, converts
-from simulator.frontends.tensorflow.capture.entries import CaptureError, Entry, Known
+from simulator.frontends.tensorflow.capture.entries import CaptureError, Entry, Known, ListHandle, ListShape
 
 
 def reshaped(call: Call, value: Value, shape: Sequence[int]) -> Value:
@@ -42,6 +42,9 @@ def rank(call: Call) -> Entry:
 
 @converts("ZerosLike", "OnesLike", eager=True)
 def filled_like(call: Call) -> Entry:
+    entry = call.inputs[0]
+    if isinstance(entry, ListHandle):
+        return ListHandle(ListShape(entry.shape.dtype, entry.shape.length, entry.shape.element), None, entry.count)
     number = 0 if call.op.type == "ZerosLike" else 1
     return Known(np.full(call.shape(0), number, call.op.outputs[0].dtype.as_numpy_dtype))
 

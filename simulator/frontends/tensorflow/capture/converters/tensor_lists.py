@@ -138,15 +138,45 @@ def element_shape(call: Call) -> Entry:
     return Known(np.array(handle.shape.element, call.op.outputs[0].dtype.as_numpy_dtype))
 
 
+@converts("AddN", "AccumulateNV2", eager=True)
+def add_n(call: Call) -> Sequence[Entry]:
+    """The sum of tensors, or of lists element by element."""
+    if len(call.inputs) == 1:
+        return call.inputs
+    if isinstance(call.inputs[0], ListHandle):
+        handles = [_handle(call, index) for index in range(len(call.inputs))]
+        for one in handles:
+            for other in handles:
+                if one.shape.element is None and other.shape.element is not None:
+                    _with_element(call, one, other.shape.element)
+        parts = [storage(call, one) for one in handles]
+        total = call.compute("tf.AddN", parts[0].shape, handles[0].shape.dtype, tensors=parts)
+        return [ListHandle(handles[0].shape, total, handles[0].count)]
+    return call.emit("tf.AddN", tensors=[call.value(index) for index in range(len(call.inputs))])
+
+
 # Lists that grow
 
 
 @converts("TensorListPushBack", eager=True)
 def push_back(call: Call) -> Entry:
-    handle = _handle(call)
-    count = 0 if handle.count is None else handle.count
-    value = _written(call, handle, count, call.value(1))
-    return ListHandle(handle.shape, value, call.tracer.moved_count(count, 1, call.place))
+    """A list of one known tensor needs no storage: loops keep shapes and numbers for their gradients so."""
+    handle, item = _handle(call), call.inputs[1]
+    shape, count = handle.shape, 0 if handle.count is None else handle.count
+    after = call.tracer.moved_count(count, 1, call.place)
+    is_first = handle.value is None and shape.constant is None and not shape.varies
+    if isinstance(item, Known) and (is_first or _is_same(shape.constant, item)):
+        shape.constant = item
+        return ListHandle(shape, handle.value, after)
+    if shape.constant is not None and not shape.varies:
+        shape.varies = True
+        if count != 0:
+            raise CaptureError(f"{call.described} adds to a list of known elements; write such lists by index.")
+    return ListHandle(shape, _written(call, handle, count, call.value(1)), after)
+
+
+def _is_same(one: Known | None, other: Known) -> bool:
+    return one is not None and one.array.dtype == other.array.dtype and np.array_equal(one.array, other.array)
 
 
 @converts("TensorListPopBack", eager=True)
@@ -155,5 +185,7 @@ def pop_back(call: Call) -> Sequence[Entry]:
     if handle.count is None:
         raise CaptureError(f"{call.described} takes an element from a list of fixed length.")
     last = call.tracer.moved_count(handle.count, -1, call.place)
+    if handle.shape.constant is not None and not handle.shape.needs_storage:
+        return [ListHandle(handle.shape, handle.value, last), handle.shape.constant]
     element = _element(call, handle, last)
     return [ListHandle(handle.shape, handle.value, last), Computed(element, handle.shape.dtype)]
