@@ -19,7 +19,7 @@ Column = Sequence[Any] | np.ndarray[Any, Any]
 Table = dict[str, Column]
 
 #: Columns of `steps` that single tiles decide.
-_OF_TILES = ("active_from_max", "active_to_min", "all_from_max", "all_to_min", "tile_balance", "active_tile_balance")
+_OF_TILES = ("active_from_min", "active_to_min", "all_from_min", "all_to_min", "tile_balance", "active_tile_balance")
 
 
 def intervals(source: ReportSource) -> Table:

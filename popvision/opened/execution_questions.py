@@ -41,9 +41,9 @@ MOST_CELLS = 128_000_000
 
 #: Columns of `steps_on_ipu` that single tiles decide; unknown where hardware counted on one tile (`tile_knowledge`).
 _OF_TILES = (
-    "active_from_max_cycle",
+    "active_from_min_cycle",
     "active_to_min_cycle",
-    "all_from_max_cycle",
+    "all_from_min_cycle",
     "all_to_min_cycle",
     "tile_cycles",
     "longest_tile_cycles",
@@ -117,7 +117,7 @@ def steps_on_ipu(source: ReportSource, ipu: int = 0) -> pd.DataFrame:
     add up to the total), active_tiles, windows over active and over all tiles (<active|all>_<from|to>_<min|max>_cycle,
     absolute), tile_cycles (sum over tiles), longest_tile_cycles, data_in_bytes, data_out_bytes, tile_balance and
     active_tile_balance (mean / maximum, 0 to 1). Where hardware counted on one tile per IPU or device, compute and
-    syncs have no last begin, first end, tile_cycles, longest_tile_cycles and balances (NaN)."""
+    syncs have no first begin, first end, tile_cycles, longest_tile_cycles and balances (NaN)."""
     on_ipu = _steps_on_ipu(source, ipu)
     figures = {name: np.asarray(getattr(on_ipu, field)) for field, name in _STEP_COLUMNS.items()}
     unknown = steps_of_tiles_unknown(source)
@@ -164,7 +164,7 @@ def phases(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
 
 def intervals(source: ReportSource) -> pd.DataFrame:
     """Numbers of tiles in each phase over time, a row per change: begin_cycle, end_cycle, computing, exchanging,
-    syncing; the rows of Poplar's reportIntervals, several for each step."""
+    syncing; the rows of Poplar's reportIntervals, several for each step (one where hardware counted on one tile)."""
     _check_run(source)
     table = interval_table(source)
     return report_frame(

@@ -37,7 +37,7 @@ class CycleWindow:
 
 class StepIpu:
     """One step on one IPU. For compute and syncs on hardware that counted on one tile per IPU or device, what single
-    tiles did is unknown: balances, the last begin and the first end raise AbsentError."""
+    tiles did is unknown: balances, the first begin and the first end raise AbsentError."""
 
     __slots__ = ("_columns", "_step", "_tiles_unknown")
 
@@ -65,7 +65,7 @@ class StepIpu:
         at, step = self._columns.at, self._step
         edge_of: list[Callable[[], Any]] = [partial(at, f"{tiles}_{edge}", step) for edge in _EDGES]
         if self._tiles_unknown:
-            edge_of[1] = edge_of[2] = self._refuse
+            edge_of[0] = edge_of[2] = self._refuse
         try:
             edges = [int(edge()) for edge in edge_of]
             return CycleWindow(MinMax(*edges[:2]), MinMax(*edges[2:]))

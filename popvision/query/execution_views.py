@@ -45,7 +45,7 @@ EXECUTION = (
         name | p.name | | its debug name
         compute_set | s.compute_set | | its compute set, -1 for none
         step_cycles | i.cycles | cycles | length of the step on the IPU; lengths add up to the total
-        begin_cycle | i.cycles_base + i.all_cycles_from_min | cycles | first begin over its tiles
+        begin_cycle | {_known("i.cycles_base + i.all_cycles_from_min")} | cycles | first begin over its tiles
         end_cycle | i.cycles_base + i.all_cycles_to_max | cycles | last end over its tiles
         active_tiles | i.active_tiles | | tiles that take part
         tile_cycles | {_known("i.tile_cycles")} | cycles | sum over tiles

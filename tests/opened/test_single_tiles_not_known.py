@@ -14,6 +14,7 @@ import popvision
 from popvision import pva
 from popvision.analysis.compare.metrics import measure
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.summary.profile_summary import profile_summary
 from popvision.export.tables import steps as exported_steps
 from popvision.formats.errors import AbsentError, NotRecordedError
 from popvision.opened.report import OpenedReport
@@ -73,12 +74,24 @@ def test_phases_count_an_ipu_as_one_tile(tmp_path: Path, target: str, level: str
 
 
 @REPORTS
+def test_intervals_say_how_many_tiles_take_part(tmp_path: Path, target: str, level: str, known: bool) -> None:
+    intervals = opened(tmp_path, target, level).intervals()
+    rows = intervals[["begin_cycle", "end_cycle", "computing", "exchanging", "syncing"]].to_numpy().tolist()
+    if known:
+        assert rows == [[0, 2, 2, 0, 0], [2, 4, 1, 0, 1], [4, 5, 0, 2, 0], [5, 7, 0, 1, 1]]
+    else:
+        assert rows == [[0, 4, 2, 0, 0], [4, 7, 0, 2, 0]]
+
+
+@REPORTS
 def test_views(tmp_path: Path, target: str, level: str, known: bool) -> None:
     source = ReportSource(write_small(tmp_path / "small", STEPS, target=target, level=level))
 
     def rows(sql: str) -> list[tuple[Any, ...]]:
         return run_query(source, sql).rows
 
+    spans = [(0, 4), (2, 4), (4, 7)] if known else [(None, 4), (None, 4), (4, 7)]
+    assert rows("select begin_cycle, end_cycle from execution_steps order by step") == spans
     figures = "tile_cycles, tile_balance, active_tile_balance, cycles_array IS NULL"
     compute, _, exchange = rows(f"select {figures} from execution_steps order by step")
     assert compute == ((6, 3 / 4, 3 / 4, 0) if known else (None, None, None, 1))
@@ -107,7 +120,16 @@ def test_exported_steps_and_metrics(tmp_path: Path, target: str, level: str, kno
     )
     assert plain(np.asarray(table["cycles"]).tolist()) == [4, 0, 3]
     values = measure(source)
-    assert (values["balance"], values["compute_cycles"]) == ((3 / 4, 3) if known else (None, 4))
+    assert (values["balance"], values.get("compute_cycles")) == ((3 / 4, 3) if known else (None, None))
+    (line,) = [each for each in profile_summary(source).splitlines() if "compute cycles (including" in each]
+    assert (
+        line.split()
+        == (
+            "Tile average compute cycles (including idle threads): 3.0 (42.9% of total)"
+            if known
+            else "Slowest tile compute cycles (including idle threads): 4.0 (57.1% of total)"
+        ).split()
+    )
 
 
 @REPORTS
@@ -118,12 +140,12 @@ def test_pva(tmp_path: Path, target: str, level: str, known: bool) -> None:
     assert exchange.cyclesByTile == [1, 3]
     assert exchange.ipus[0].tileBalance == 2 / 3
     ipu = compute.ipus[0]
-    assert (ipu.cycles, ipu.activeTiles, ipu.activeCycles.cyclesFrom.min, ipu.allCycles.cyclesTo.max) == (4, 2, 0, 4)
+    assert (ipu.cycles, ipu.activeTiles, ipu.activeCycles.cyclesFrom.max, ipu.allCycles.cyclesTo.max) == (4, 2, 0, 4)
     unknown = [
         lambda: ipu.tileBalance,
         lambda: ipu.activeTileBalance,
         lambda: ipu.activeCycles.cyclesTo.min,
-        lambda: ipu.allCycles.cyclesFrom.max,
+        lambda: ipu.allCycles.cyclesFrom.min,
         lambda: execution.totalCycles.compute,
         lambda: execution.totalCycles.sync,
     ]

@@ -200,7 +200,7 @@ def _execution(source: ReportSource) -> Values:
     }
     totals = phase_totals(source)
     for phase, tile_cycles in totals.tile_cycles.items():
-        if phase in totals.unknown:
+        if phase in totals.unknown or not totals.of_tiles:
             continue
         name = phase.replace(" ", "_")
         values[f"{name}_cycles"] = tile_cycles / totals.tiles

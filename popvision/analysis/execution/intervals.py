@@ -7,6 +7,9 @@ running sum over the sorted distinct moments gives the counts. Steps of a patter
 
 Phases: compute; exchange = internal, global and host exchange with the waits of StreamCopyBegin;
 sync = barriers with their waits, and each tile's tail at the end of a run. The three add up to all tiles.
+
+Where single tiles are unknown (`tiles_unknown`), the tiles that take part in a step do so from its begin to its end,
+and the others sync.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from typing import IO
 
 import numpy as np
 
+from popvision.analysis.execution.timeline import Timeline, timeline
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.arrays import Int64Array, IntegerArray
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
@@ -47,9 +52,15 @@ class _Deltas:
         self._changes: list[Int64Array] = []
         self._kept = 0
 
-    def add(self, column: int, begin: Int64Array, end: Int64Array) -> None:
+    def add(self, column: int, begin: Int64Array, end: Int64Array, tiles: Int64Array | None = None) -> None:
+        """Intervals of one tile each, or of as many as `tiles` says."""
         for moments, sign in ((begin, 1), (end, -1)):
-            distinct, counts = np.unique(moments, return_counts=True)
+            if tiles is None:
+                distinct, counts = np.unique(moments, return_counts=True)
+            else:
+                distinct, row = np.unique(moments, return_inverse=True)
+                counts = np.zeros(len(distinct), np.int64)
+                np.add.at(counts, row, tiles)
             change = np.zeros((len(distinct), 3), np.int64)
             change[:, column] = sign * counts
             self._moments.append(distinct)
@@ -73,6 +84,10 @@ def interval_table(source: ReportSource) -> IntervalTable:
     reader = source.reader
     types, runs = reader.steps().type, reader.runs()
     deltas = _Deltas()
+    if tiles_unknown(source):
+        for ipu in range(reader.target().num_ipus):
+            _add_flat_bars(deltas, timeline(source, ipu))
+        return _rows(*deltas.folded())
     for ipu in range(reader.target().num_ipus):
         for step, base, start, cycles in reader.intervals(ipu, 0, len(types)):
             column = _COLUMN_OF_TYPE[int(types[step])]
@@ -86,6 +101,17 @@ def interval_table(source: ReportSource) -> IntervalTable:
             if len(waiting):
                 deltas.add(_SYNC, run_end - waiting, np.full(len(waiting), run_end, np.int64))
     return _rows(*deltas.folded())
+
+
+def _add_flat_bars(deltas: _Deltas, steps: Timeline) -> None:
+    """Every step with the tiles that take part, the other tiles syncing."""
+    column = np.array(_COLUMN_OF_TYPE)[steps.type]
+    drawn = (column >= 0) & (steps.end > steps.begin)
+    active = np.where(column == _SYNC, 0, np.asarray(steps.figures.active_tiles, np.int64))
+    for of in range(_SYNC):
+        here = drawn & (column == of)
+        deltas.add(of, steps.begin[here], steps.end[here], active[here])
+    deltas.add(_SYNC, steps.begin[drawn], steps.end[drawn], steps.tiles - active[drawn])
 
 
 def _rows(moments: Int64Array, changes: Int64Array) -> IntervalTable:

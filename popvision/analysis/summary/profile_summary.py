@@ -204,7 +204,7 @@ def _cycle_lines(source: ReportSource, runs: list[int]) -> list[str]:
     def of_phase(label: str, phase: str) -> str:
         if phase in totals.unknown:
             return f"{label:<60}{'not recorded':>16} ({totals.unknown[phase]} was off)"
-        return line(label, totals.average(phase))
+        return line(label if totals.of_tiles else label.replace("Tile average", "Slowest tile"), totals.average(phase))
 
     def line(label: str, cycles: float) -> str:
         share = 100 * cycles / totals.length if totals.length else 0.0
