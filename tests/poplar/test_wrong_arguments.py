@@ -285,7 +285,7 @@ RIGHT: dict[str, tuple[Callable[[World], Any], set[str] | frozenset[str]]] = {
 
 #: annotation -> kinds that have its type, and that only some of the calls take: the others refuse them by a sentence.
 TAKEN_BY_SOME: dict[str, set[str]] = {
-    **dict.fromkeys(("int", "int | None", "float"), {"huge", "number array"}),
+    **{each: {"huge", "number array"} for each in ("int", "int | None", "float")},
     "npt.ArrayLike": {"huge", "array", "number array"},
 }
 
