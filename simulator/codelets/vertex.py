@@ -129,7 +129,8 @@ def _costs(cls: type[Vertex], fields: tuple[FieldSpec, ...]) -> CostFunction:
             raise
         except Exception as error:
             raise missing_perf_estimate(
-                f"{cls.__name__} cannot estimate its vertices: its estimate raised {type(error).__name__}: {error}"
+                f"{cls.__name__} cannot estimate its vertices: its estimate raised {type(error).__name__}: {error}; "
+                "mend it, or give cycles with setPerfEstimate."
             ) from error
         cycles, flops = result if isinstance(result, tuple) else (result, None)
         per_vertex = _per_vertex(cls, cycles, len(block))

@@ -94,7 +94,8 @@ def _estimated(f: Callable[[Any, Target], Any], block: VertexBlock, row: int, ta
         value = f(introspect(block, row), target)
     except Exception as error:
         raise missing_perf_estimate(
-            f"{estimator}, registered for it, raised {type(error).__name__} for vertex {row}: {error}"
+            f"{estimator}, registered for it, raised {type(error).__name__} for vertex {row}: {error}; mend it, or "
+            "give cycles with setPerfEstimate."
         ) from error
     if isinstance(value, float) and value.is_integer():
         value = int(value)
