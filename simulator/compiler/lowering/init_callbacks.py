@@ -30,7 +30,7 @@ def call_init_callbacks(store: GraphStore) -> None:
                 except Exception as error:
                     raise graph_object_creation_error(
                         f"setInitCallback: the function for field '{field}' of {block.type.name} raised "
-                        f"{type(error).__name__}: {error}"
+                        f"{type(error).__name__}: {error}; mend it, or give the value with setInitialValue."
                     ) from error
                 column[row] = state_value(block.type, field, value)
             block.values[field] = np.array(column) if all(np.ndim(value) == 0 for value in column) else column
