@@ -4,6 +4,7 @@
     python examples/tut4_profiling.py --hw     on a simulated hardware IPU
 
 matmul_chain.py is the same program with the shapes of published reports, and checks its values.
+As in the tutorial nothing writes the matrices, so debug.verify refuses this one.
 """
 
 from __future__ import annotations
