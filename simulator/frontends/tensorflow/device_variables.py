@@ -147,16 +147,15 @@ def _constant(value: AnyArray, dtype: Any) -> Any:
 def installed() -> DeviceVariables:
     """The variables of the process, with TensorFlow's methods wrapped."""
     variables = DeviceVariables()
-    for name in _READS:
-        _wrap_method(variables, name, writes=False)
-    for name in _WRITES:
-        _wrap_method(variables, name, writes=True)
+    for cls in (resource_variable_ops.BaseResourceVariable, resource_variable_ops.ResourceVariable):
+        for name in (*_READS, *_WRITES):
+            if name in vars(cls):
+                _wrap_method(variables, cls, name, name in _WRITES)
     _wrap_functions(variables)
     return variables
 
 
-def _wrap_method(variables: DeviceVariables, name: str, writes: bool) -> None:
-    cls = resource_variable_ops.BaseResourceVariable
+def _wrap_method(variables: DeviceVariables, cls: Any, name: str, writes: bool) -> None:
     original: Callable[..., Any] = getattr(cls, name)
 
     @functools.wraps(original)

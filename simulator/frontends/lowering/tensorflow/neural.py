@@ -153,11 +153,16 @@ def fused_batch_norm_gradient(
     input: Tensor,
     scale: Tensor,
     mean: Tensor,
-    inverse: Tensor,
+    spread: Tensor,
+    epsilon: float,
     training: bool,
     channels_last: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of the activations, of the scale and of the offset."""
+    """Gradients of the activations, of the scale and of the offset. `spread` is 1 / the standard deviation of the
+    batch; without training the variance that the norm was given."""
+    inverse = spread
+    if not training:
+        inverse = popops.varianceToInvStdDev(at.graph, spread, epsilon, at.program, at.name("invStdDev"))
     acts, given = channels_first(input, channels_last), channels_first(slope, channels_last)
     type_ = acts.elementType()
     statistics = at.cast(mean, type_), at.cast(inverse, type_)

@@ -2,7 +2,7 @@
 
 Keras' LSTM asks its backend for a whole layer; here it gets one operator, with the gradient as another, which the
 capture recognises by the name of what they implement. Gradients of embeddings become dense, since the rows of a sparse
-one depend on data.
+one depend on data. Operators are named after their layers, without the numbers that TensorFlow adds to scopes.
 """
 
 from __future__ import annotations
@@ -25,15 +25,28 @@ def device_tracing() -> Iterator[None]:
     """Trace functions for the device inside: Keras' LSTM layers and the gradients of its embeddings are as the device
     wants them."""
     from keras.src import backend
+    from keras.src.backend.tensorflow import core
     from keras.src.optimizers import base_optimizer
 
-    cls = base_optimizer.BaseOptimizer
-    before = backend.lstm, cls.apply
-    backend.lstm, cls.apply = _lstm_for(before[0]), _dense_apply(before[1])
+    optimizer, scope = base_optimizer.BaseOptimizer, core.name_scope
+    before = backend.lstm, optimizer.apply, scope.__enter__
+    backend.lstm, optimizer.apply = _lstm_for(backend.lstm), _dense_apply(optimizer.apply)
+    scope.__enter__ = _entered_again(scope.__enter__)
     try:
         yield
     finally:
-        backend.lstm, cls.apply = before
+        backend.lstm, optimizer.apply, scope.__enter__ = before
+
+
+def _entered_again(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Keras opens the scope of a layer several times; TensorFlow would number the later ones."""
+
+    def enter(self: Any) -> Any:
+        outer = tf.get_current_name_scope()
+        self._tf_name_scope = tf.name_scope(f"{outer}/{self.name}/" if outer else f"{self.name}/")
+        return original(self)
+
+    return enter
 
 
 def _dense_apply(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -170,7 +170,7 @@ def fused_batch_norm(call: Call) -> Sequence[Entry]:
 
 @converts("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")
 def fused_batch_norm_gradient(call: Call) -> Sequence[Entry]:
-    slope, acts, scale, mean, inverse = (call.value(index) for index in range(5))
+    slope, acts, scale, mean, spread = (call.value(index) for index in range(5))
     results = [call.tracer.new_value(one.shape, one.dtype) for one in (acts, scale, scale)]
     call.tracer.add(
         "tf.FusedBatchNormGrad",
@@ -179,7 +179,8 @@ def fused_batch_norm_gradient(call: Call) -> Sequence[Entry]:
             "self": acts,
             "scale": scale,
             "mean": mean,
-            "inverse": inverse,
+            "spread": spread,
+            "epsilon": float(call.attribute("epsilon")),
             "training": bool(call.attribute("is_training")),
             "channels_last": _has_channels_last(call),
         },

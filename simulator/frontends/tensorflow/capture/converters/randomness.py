@@ -48,19 +48,19 @@ def _drawn(call: Call, rule: str, **numbers: Any) -> Sequence[Entry]:
     return call.emit(rule, seed=_seed(call), shape=shape, dtype=dtype, **numbers)
 
 
-@converts("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2", eager=True)
+@converts("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2")
 def uniform(call: Call) -> Sequence[Entry]:
     return _drawn(call, "tf.RandomUniform", low=0.0, high=1.0)
 
 
-@converts("RandomUniformInt", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2", eager=True)
+@converts("RandomUniformInt", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2")
 def uniform_whole(call: Call) -> Sequence[Entry]:
     low, high = (int(call.known(len(call.inputs) - back)) for back in (2, 1))
     return _drawn(call, "tf.RandomUniform", low=low, high=high)
 
 
 def _register_normal(type_: str, truncated: bool) -> None:
-    @converts(type_, eager=True)
+    @converts(type_)
     def convert(call: Call) -> Sequence[Entry]:
         return _drawn(call, "tf.RandomNormal", truncated=truncated)
 

@@ -75,13 +75,19 @@ def arg_extreme(call: Call) -> Sequence[Entry]:
     return call.emit(name, self=call.value(0), dim=call.integers(1)[0], keepdim=False)
 
 
-@converts("Cumsum")
-def cumulative_sum(call: Call) -> Entry:
-    """Exclusive sums are the others less the element itself; reverse ones run over the reversed tensor."""
+@converts("Cumsum", "Cumprod")
+def cumulative(call: Call) -> Entry:
+    """Exclusive results begin with 0 or 1 and end one element early; reverse ones run over the reversed tensor."""
     value, (axis,) = call.value(0), call.integers(1)
     shape, dtype, backwards = value.shape, value.dtype, bool(call.attribute("reverse"))
-    turned = call.compute("aten.flip.default", shape, dtype, self=value, dims=[axis]) if backwards else value
-    out = call.compute("aten.cumsum.default", shape, dtype, self=turned, dim=axis)
-    if call.attribute("exclusive"):
-        out = call.compute("aten.sub.Tensor", shape, dtype, self=out, other=turned)
+    name, neutral = ("aten.cumsum.default", 0) if call.op.type == "Cumsum" else ("aten.cumprod.default", 1)
+    axis %= len(shape)
+    out = call.compute("aten.flip.default", shape, dtype, self=value, dims=[axis]) if backwards else value
+    if call.attribute("exclusive") and shape[axis]:
+        less = [*shape[:axis], shape[axis] - 1, *shape[axis + 1 :]]
+        end = shape[axis] - 1
+        out = call.compute("aten.slice.Tensor", less, dtype, self=out, dim=axis, start=0, end=end, step=1)
+        pad = [0, 0] * (len(shape) - 1 - axis) + [1, 0]
+        out = call.compute("aten.constant_pad_nd.default", shape, dtype, self=out, pad=pad, value=neutral)
+    out = call.compute(name, shape, dtype, self=out, dim=axis)
     return call.result(call.compute("aten.flip.default", shape, dtype, self=out, dims=[axis]) if backwards else out)
