@@ -7,6 +7,7 @@ given arguments. Its graph is made functional but stays at the level of the modu
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,6 +60,10 @@ _DATA_DEPENDENT = (
 
 #: what torch.export says of torch's own LSTM, GRU and RNN, whose list of weights is assigned with the weights
 _OWN_LIST_OF_WEIGHTS = r"The tensor attributes? (self\.\S*_flat_weights\[\d+\](, )?)+ (was|were) assigned"
+
+
+#: how torch's messages write a size that depends on data
+_UNKNOWN_SIZE = re.compile(r"\(u\d+\)|\bu\d+ ")
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,10 @@ def _export(module: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> A
             return exported.run_decompositions({})
     except _DATA_DEPENDENT as error:
         raise CaptureError(_data_dependent(error)) from error
+    except RuntimeError as error:
+        if not _UNKNOWN_SIZE.search(str(error)):
+            raise
+        raise CaptureError(_data_dependent(error)) from error
     finally:
         quiet.setLevel(level)
 
@@ -162,10 +171,17 @@ class _Reading:
         data: dict[str, Any] = {}
         holders = {node.name: node for node in self.nodes if node.op == "placeholder"}
         shared = self._shared_names()
+        first_names = {other: name for name, others in shared.items() for other in others}
+        read: dict[str, Value] = {}
         for spec in self.exported.graph_signature.input_specs:
             node = holders[spec.arg.name]
             if isinstance(spec.arg, ConstantArgument):
                 self.reader.values[node] = spec.arg.value
+                continue
+            if (
+                spec.target in first_names and first_names[spec.target] in read
+            ):  # one tensor on the device for all names
+                self.reader.values[node] = read[first_names[spec.target]]
                 continue
             value = self.numbering.value(node.meta["val"])
             self.reader.values[node] = value
@@ -174,7 +190,7 @@ class _Reading:
                 continue
             kind, tensor = self._weight(spec)
             trained = kind is WeightKind.PARAMETER and bool(tensor.requires_grad)
-            data[spec.target] = tensor
+            data[spec.target], read[spec.target] = tensor, value
             weights.append(Weight(spec.target, value, kind, trained, shared.get(spec.target, ())))
         return weights, inputs, data
 

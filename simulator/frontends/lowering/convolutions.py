@@ -48,8 +48,10 @@ def _params(
     padding: Any,
     dilation: Any,
     groups: int,
+    surplus: Sequence[int] = (),
 ) -> ConvParams:
-    """Of the direct convolution of [batch, channels, field] by [out, in of a group, kernel]."""
+    """Of the direct convolution of [batch, channels, field] by [out, in of a group, kernel]. `surplus` places at the
+    end of each dimension are left out before the stride."""
     dims = len(kernel_shape) - 2
     kernel, steps = list(kernel_shape[2:]), _spread(dilation, dims)
     lower, upper = _paddings(padding, kernel, steps)
@@ -63,7 +65,7 @@ def _params(
         groups,
         InputTransform(paddingLower=lower, paddingUpper=upper),
         InputTransform(dilation=steps),
-        OutputTransform(stride=_spread(stride, dims)),
+        OutputTransform(truncationUpper=list(surplus), stride=_spread(stride, dims)),
     )
 
 
@@ -158,7 +160,9 @@ def transposed_convolution(
         for dim in range(dims)
     ]
     shape = [acts.dim(0), weight.dim(1) * groups, *field]
-    params = _params(acts.elementType(), shape, weight.shape(), steps, lower, spread, groups)
+    # Where the output is padded by a stride or more, the direct convolution has places that no input stands for.
+    surplus = [more - more % step for more, step in zip(extra, steps, strict=True)]
+    params = _params(acts.elementType(), shape, weight.shape(), steps, lower, spread, groups, surplus)
     kernel, name, options = _grouped(weight, groups), "convolution", at.product_options()
     back = poplin.getGradientParams(params)
     out = poplin.convolution(at.graph, acts, kernel, back, True, at.program, at.name(name), options)

@@ -180,6 +180,12 @@ class Tape:
         rule = rule_of(operator)
         with self.at.operator(operator.name, f"{rule.kind}Grad", operator.place):
             gradients = backward(self.at, slopes, wanted)
+        missing = sorted(wanted - gradients.keys())
+        if missing:
+            raise UnknownOperatorError(
+                f"The operator {operator.name} of {_where(operator.place)} has no gradient of its argument "
+                f"{missing[0]} on the IPU; detach that argument."
+            )
         for name, argument in operator.arguments.items():
             self._add_all(operator, argument, gradients.get(_parameter(name)))
 

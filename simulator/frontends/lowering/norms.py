@@ -216,6 +216,8 @@ def _by_group(
 ) -> tuple[Tensor, Tensor, Tensor, Backward]:
     """[batch, channels, field] normalised over each group of channels and the field: (result, mean, 1 / standard
     deviation, gradients under the names "input", "weight", "bias")."""
+    if not acts.numElements():
+        return _of_nothing(at, acts, groups)
     stable, name = at.precision.stable_norms, at.name("statistics")
     mean, deviation = gn.groupNormStatistics(at.graph, acts, eps, at.program, groups, False, stable, debugContext=name)
     whitened = gn.groupNormWhiten(at.graph, acts, mean, deviation, at.program, at.name("whiten"))
@@ -228,6 +230,18 @@ def _by_group(
         return gradients
 
     return _scaled(at, whitened, weight, bias), mean, deviation, backward
+
+
+def _of_nothing(at: Building, acts: Tensor, groups: int) -> tuple[Tensor, Tensor, Tensor, Backward]:
+    """The norm of a batch without elements."""
+    type_, channels = acts.elementType(), acts.dim(1)
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        zeros = {name: at.constant(type_, [channels], 0.0, "zeros") for name in wanted - {"input"}}
+        return {**zeros, "input": slopes[0].reshape(acts.shape())}
+
+    statistics = at.constant(type_, [acts.dim(0) * groups], 0.0, "statistics")
+    return acts, statistics, statistics, backward
 
 
 def _group_input_gradient(at: Building, whitened: Tensor, slope: Tensor, deviation: Tensor) -> Tensor:

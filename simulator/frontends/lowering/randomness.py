@@ -16,7 +16,7 @@ from simulator.poplar import BOOL, FLOAT, INT, Tensor, Type
 from simulator.poplibs import popops, poprand
 from simulator.poplibs.popops import expr as e
 
-Backward = Callable[[Building, Any, frozenset[str]], dict[str, Tensor]]
+Backward = Callable[[Building, Any, frozenset[str]], dict[str, Any]]
 
 #: the value far below zero to which SELU goes, negated: what alpha dropout puts in place of a dropped element
 _ALPHA = 1.7580993408473766
@@ -113,8 +113,8 @@ def feature_alpha_dropout(at: Building, input: Tensor, p: float, train: bool) ->
     return _alpha_dropout(at, input, p if train else 0.0, _channels(input))
 
 
-def _no_gradient(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
-    return {}
+def _no_gradient(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Any]:
+    return dict.fromkeys(wanted)
 
 
 def _uniform(at: Building, shape: Sequence[int], type_: Type, low: float, high: float) -> tuple[Tensor, Backward]:

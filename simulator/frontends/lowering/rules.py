@@ -7,8 +7,9 @@ Poplar tensors; `self` is called `input`. It returns a tensor, or a tuple of the
     backward(at, slopes, wanted) -> {"input": tensor, ...}
 
 `slopes` has one entry per result (None where the loss does not depend on it), `wanted` names the arguments whose
-gradients are used. Rules without it are differentiated piece by piece by the framework. `layouts` names functions that
-create the tensor of an argument as its operator reads it best, for weights and inputs which have no place yet.
+gradients are used: the rule gives each, None for one that is 0. Rules without it are differentiated piece by piece by
+the framework. `layouts` names functions that create the tensor of an argument as its operator reads it best, for
+weights and inputs which have no place yet.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from simulator.frontends.lowering.building import Building
@@ -29,6 +30,27 @@ def softmax(at: Building, input: Tensor, dim: int, dtype: str | None = None, hal
         one = at.constant(given.elementType(), [], 1.0)
         return one, lambda at, slopes, wanted: {"input": at.constant(input.elementType(), [], 0.0)}
     out = popnn.nonLinearity(at.graph, _STABLE, to_last(given, dim), at.program, at.name("softmax"))
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
+        slope = to_last(slopes[0], dim)
+        back = popnn.nonLinearityInputGradient(at.graph, _STABLE, out, slope, at.program, at.name("softmaxGrad"))
+        return {"input": at.cast(from_last(back, dim), input.elementType())}
+
+    return from_last(out, dim), backward
+
+
+@lowers("aten._safe_softmax.default", kind="Softmax", call="popnn.nonLinearity; popops.reduce, map", own_backward=True)
+def safe_softmax(at: Building, input: Tensor, dim: int, dtype: str | None = None) -> Any:
+    """Softmax; zeros for a row of negative infinities."""
+    given = _widened(at, input, dtype, False)
+    if given.rank() == 0:
+        return softmax(at, input, dim, dtype)
+    rows, e, last = to_last(given, dim), popops.expr, given.rank() - 1
+    how = popops.ReduceParams(popops.Operation.MAX)
+    most = popops.reduce(at.graph, rows, [last], how, at.program, at.name("max")).expand([last])
+    shares = popnn.nonLinearity(at.graph, _STABLE, rows, at.program, at.name("softmax"))
+    safe = e.Select(0.0, e._1, e.Equal(e._2, -math.inf))
+    out = popops.map(at.graph, safe, [shares, most], at.program, at.name("safe"))
 
     def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
         slope = to_last(slopes[0], dim)
