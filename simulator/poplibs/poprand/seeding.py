@@ -22,7 +22,10 @@ from simulator.poplibs.poprand.counter import WORDS, modifier_word
 from simulator.poplibs.poprand.generators_state import device_tiles, generators, rows_of
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
-from simulator.runtime.values.kernels import register
+from simulator.runtime.values.kernels import as_array, register
+
+#: the words of one state as one element
+_STATE = np.dtype(f"V{4 * WORDS}")
 
 
 def setSeed(graph: Graph, masterSeed: Tensor, seedModifier: int, prog: Sequence, debugContext: Context = "") -> None:
@@ -118,20 +121,37 @@ def seeded_words(seed: AnyArray, modifier: int, salts: Any) -> AnyArray:
 def spread_words(words: AnyArray, workers: int) -> AnyArray:
     """[..., 4] -> [..., workers, 4]: the first worker gets the generator's words, the others words derived
     from them."""
-    number = np.arange(workers, dtype=np.uint32)[:, None]
-    return np.asarray(words[..., None, :] ^ (number * np.uint32(0x85EBCA6B)))
+    out = np.empty((*words.shape[:-1], workers, WORDS), np.uint32)
+    for worker in range(workers):
+        _of_worker(out, worker)[...] = (words ^ _difference(worker)).view(_STATE)
+    return out
 
 
 def gathered_words(seeds: AnyArray) -> AnyArray:
     """[..., workers, 4] -> [..., 4], the inverse of `spread_words`; a change of any word changes the result."""
-    expected = spread_words(seeds[..., 0, :], seeds.shape[-2])
+    seeds = np.ascontiguousarray(seeds)
+    first = _of_worker(seeds, 0).copy().view(np.uint32)
+    total = first.copy()
     with np.errstate(over="ignore"):
-        return np.asarray(seeds[..., 0, :] + (seeds ^ expected).sum(axis=-2, dtype=np.uint32))
+        for worker in range(1, seeds.shape[-2]):
+            total += _of_worker(seeds, worker).copy().view(np.uint32) ^ first ^ _difference(worker)
+    return total
+
+
+def _of_worker(seeds: AnyArray, worker: int) -> AnyArray:
+    """One worker's states of [..., workers, 4] as single elements of 16 bytes, which NumPy copies in one loop."""
+    states: AnyArray = seeds.view(_STATE)
+    return states[..., worker, :]
+
+
+def _difference(worker: int) -> np.uint32:
+    """What the words of a worker differ by from those of the first."""
+    return np.uint32(worker * 0x85EBCA6B & 0xFFFFFFFF)
 
 
 @register("poprand.setSeed")
-def _set_seed_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
-    outputs[0][...] = seeded_words(inputs[0], attributes["modifier"], attributes["salts"])
+def _set_seed_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
+    outputs[0][...] = seeded_words(inputs[0], attributes["modifier"], as_array(attributes, "salts"))
 
 
 @register("poprand.getHwSeeds")

@@ -32,7 +32,7 @@ from simulator.poplibs.poprand.distributions import attempts, dropped, values
 from simulator.poplibs.poprand.generators_state import generators
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
-from simulator.runtime.values.kernels import register
+from simulator.runtime.values.kernels import as_array, register
 
 Parameters = dict[str, float]
 
@@ -130,20 +130,21 @@ def _edges_of_vertices(starts: Int64Array, lengths: Int64Array, offsets: Int64Ar
 
 
 @register("poprand.draw")
-def _draw_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
+def _draw_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
     out, state = outputs
-    words = inputs[0][attributes["tiles"][0]].copy()
+    tiles = as_array(attributes, "tiles")
+    words = inputs[0][tiles[0]].copy()
     places = np.arange(out.size, dtype=np.uint64)
     if "of" in attributes:
+        lengths = as_array(attributes, "lengths")
         of = np.empty(out.size, np.int64)
-        where = _place_list(attributes["places"], attributes["lengths"])
-        of[where] = np.repeat(attributes["of"], attributes["lengths"])
+        of[_place_list(as_array(attributes, "places"), lengths)] = np.repeat(as_array(attributes, "of"), lengths)
         words = inputs[0][of]
     given = np.asarray(inputs[1]).reshape(-1) if len(inputs) > 1 else None
     drawn = draw(attributes["kind"], words, places, attributes["parameters"], given, out.dtype)
     store(out, drawn.reshape(out.shape))
     with np.errstate(over="ignore"):
-        state[attributes["tiles"], 2] += DRAWN
+        state[tiles, 2] += DRAWN
 
 
 def draw(

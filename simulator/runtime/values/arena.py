@@ -68,6 +68,10 @@ class ArenaLayout:
         """The item numbers of elements of the element space; a region's items are consecutive."""
         if len(starts) == 0:
             return starts
+        ends = np.array([starts.min(), starts.max()])
+        first, last = np.searchsorted(self._bases, ends, side="right") - 1
+        if first == last:
+            return np.asarray(starts + (self._offsets[first] // self._item_bytes[first] - self._bases[first]))
         variable = np.searchsorted(self._bases, starts, side="right") - 1
         return np.asarray(
             self._offsets[variable] // self._item_bytes[variable] + starts - self._bases[variable], dtype=np.int64
@@ -84,11 +88,14 @@ class ArenaLayout:
             return Place(dtype, shape, begin, tuple(s * dtype.itemsize for s in strides), None)
         starts, lengths = tensor.regions()
         firsts = self.items(starts)
-        box = box_of(firsts, lengths, shape)
+        numbers = firsts if (lengths == 1).all() else None
+        if numbers is None and not (lengths == lengths[0]).all():
+            numbers = regions.elements(firsts, lengths)
+        box = box_of(firsts, int(lengths[0]), shape) if numbers is None else box_of(numbers, 1, shape)
         if box is not None:
             strides = tuple(step * dtype.itemsize for step in box.strides)
             return Place(dtype, shape, int(firsts[0]) * dtype.itemsize, strides, None, box)
-        return Place(dtype, shape, 0, (), regions.elements(firsts, lengths))
+        return Place(dtype, shape, 0, (), regions.elements(firsts, lengths) if numbers is None else numbers)
 
 
 @dataclass(frozen=True)

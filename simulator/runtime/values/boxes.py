@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.base import regions
 
 #: A copy in shorter runs takes longer than one by item numbers.
 _LEAST_RUN = 8
@@ -44,17 +43,15 @@ class Box(NamedTuple):
         return numbers
 
 
-def box_of(starts: Int64Array, lengths: Int64Array, shape: tuple[int, ...]) -> Box | None:
-    """The box of a tensor of this shape whose flattened elements are these runs of items; None where they do not lie so
-    regularly, or in runs so short that a copy through a box is slow."""
+def box_of(starts: Int64Array, length: int, shape: tuple[int, ...]) -> Box | None:
+    """The box of a tensor of this shape whose flattened elements are runs of `length` items; None where they do not lie
+    so regularly, or in runs so short that a copy through a box is slow."""
     if len(starts) < 2:
         return None
-    length = int(lengths[0])
-    equal = bool((lengths == length).all())
-    dimensions = _regular_steps(starts if equal else regions.elements(starts, lengths))
+    dimensions = _regular_steps(starts)
     if dimensions is None:
         return None
-    if equal and length > 1:
+    if length > 1:
         dimensions.append((length, 1))
     by_axis = _cut_at_axes(dimensions, shape)
     if by_axis is None:

@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error
 
 Kernel = Callable[[list[Any], list[Any], dict[str, Any]], None]
@@ -54,9 +57,18 @@ def kernel(name: str) -> Kernel:
         ) from None
 
 
+def as_array(attributes: dict[str, Any], name: str) -> AnyArray:
+    """An attribute that files hold as a list, as an array, which takes its place from the first run on."""
+    value = attributes[name]
+    if not isinstance(value, np.ndarray):
+        value = attributes[name] = np.asarray(value)
+    array: AnyArray = value
+    return array
+
+
 def operands_by_row(name: str) -> ByRow:
     """The operands that the kernel of this name reads or writes by row."""
     return _by_row.get(name, ByRow())
 
 
-__all__ = ["ByRow", "Kernel", "kernel", "operands_by_row", "register"]
+__all__ = ["ByRow", "Kernel", "as_array", "kernel", "operands_by_row", "register"]
