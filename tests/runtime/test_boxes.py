@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simulator.base import regions
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Copy, Sequence
-from simulator.runtime.values.boxes import box_of
+from simulator.runtime.values.boxes import box_of_runs
 
 
 @st.composite
@@ -42,8 +42,8 @@ def test_a_box_holds_the_elements_in_order(both: tuple[np.ndarray, np.ndarray]) 
     _, view = both
     starts, lengths = regions.of_elements(view)
     equal = len(lengths) > 0 and bool((lengths == lengths[0]).all())
-    in_runs = box_of(starts, int(lengths[0]), view.shape) if equal else None
-    for box in (in_runs, box_of(view.reshape(-1), 1, view.shape)):
+    in_runs = box_of_runs(starts, int(lengths[0]), view.shape) if equal else None
+    for box in (in_runs, box_of_runs(view.reshape(-1), 1, view.shape)):
         if box is None:
             continue
         np.testing.assert_array_equal(box.items(int(starts[0])), view.reshape(-1))
@@ -55,7 +55,7 @@ def test_channel_groups_are_a_box() -> None:
     """[batch, channels, field] of what is stored as [groups, batch x field, channels of a group]."""
     stored = np.arange(2 * 3 * 25 * 16).reshape(2, 3, 5, 5, 16)
     view = stored.transpose(1, 0, 4, 2, 3).reshape(3, 32, 5, 5)
-    box = box_of(view.reshape(-1), 1, view.shape)
+    box = box_of_runs(view.reshape(-1), 1, view.shape)
     assert box is not None
     assert box.sizes == (3, 2, 16, 5, 5)
     assert box.strides == (400, 1200, 1, 80, 16)
@@ -65,9 +65,9 @@ def test_channel_groups_are_a_box() -> None:
 
 def test_irregular_elements_are_no_box() -> None:
     numbers = np.random.default_rng(1).permutation(4096)
-    assert box_of(numbers, 1, (64, 64)) is None
+    assert box_of_runs(numbers, 1, (64, 64)) is None
     interleaved = np.arange(4096).reshape(2, 2048).T.reshape(-1)  # in its one axis, runs of two elements
-    assert box_of(interleaved, 1, interleaved.shape) is None
+    assert box_of_runs(interleaved, 1, interleaved.shape) is None
 
 
 @settings(max_examples=20, deadline=None)
@@ -107,7 +107,7 @@ def test_a_repeated_bias(groups: int) -> None:
     """A bias in the order of what is stored: each group's values again and again."""
     bias = np.arange(groups * 8).reshape(groups, 1, 8)
     numbers = np.broadcast_to(bias, (groups, 50, 8)).reshape(-1)
-    box = box_of(numbers, 1, numbers.shape)
+    box = box_of_runs(numbers, 1, numbers.shape)
     assert box is not None
     np.testing.assert_array_equal(box.items(0), numbers)
     assert 0 in box.strides

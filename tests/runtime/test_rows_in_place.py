@@ -11,7 +11,7 @@ from simulator.poplar import FLOAT, HALF, UNSIGNED_INT, Graph, Tensor, concat
 from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import popops
 from simulator.runtime.values.arena import Arena, Rows
-from simulator.runtime.values.kernels import operands_by_row, register
+from simulator.runtime.values.kernels import register, traits_of
 from tests.poplibs.programs import linear, run_engine
 
 STEPS, COLUMNS = 40, 37
@@ -106,7 +106,7 @@ def test_rows_read_and_write_as_an_array_does():
 
 
 def test_kernels_name_their_operands_by_row_once():
-    assert operands_by_row("popops.dynamicUpdate") == (frozenset({2}), frozenset({0}))
-    assert operands_by_row("popops.addInPlace") == (frozenset(), frozenset())
+    assert traits_of("popops.dynamicUpdate").by_row == (frozenset({2}), frozenset({0}))
+    assert traits_of("popops.addInPlace").by_row == (frozenset(), frozenset())
     with pytest.raises(ValueError, match=r"Another kernel is registered as 'popops.dynamicUpdate'"):
         register("popops.dynamicUpdate", outputs_by_row=[1])(lambda outputs, inputs, attributes: None)

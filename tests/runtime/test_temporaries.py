@@ -10,7 +10,7 @@ from simulator.poplar import FLOAT, Engine, Graph, IPUModel, Tensor
 from simulator.poplar.program import Copy, Repeat, Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.poputil import mapTensorLinearly
-from simulator.runtime.values.temporaries import shared_slots
+from simulator.runtime.values.temporaries import find_temporaries
 
 
 def variable(graph: Graph, name: str, n: int = 64) -> Tensor:
@@ -21,7 +21,7 @@ def variable(graph: Graph, name: str, n: int = 64) -> Tensor:
 
 def names(graph: Graph, program: Sequence) -> list[set[str]]:
     v = graph.store.variables
-    return [{v.name[i] for i in group} for group in shared_slots(graph.store, [program])]
+    return [{v.name[i] for i in group} for group in find_temporaries(graph.store, [program]).groups]
 
 
 def test_results_that_are_no_longer_needed_give_their_memory_on() -> None:

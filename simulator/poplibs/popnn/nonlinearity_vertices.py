@@ -54,8 +54,8 @@ def _register(op: str) -> None:
     def backward(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
         store(outputs[0], gradient(op, inputs[0], inputs[1]))
 
-    register(f"popnn.{op}")(forward)
-    register(f"popnn.gradient.{op}")(backward)
+    register(f"popnn.{op}", elementwise=True)(forward)
+    register(f"popnn.gradient.{op}", elementwise=True)(backward)
 
 
 for _op in VERTEX_FUNCTIONS:

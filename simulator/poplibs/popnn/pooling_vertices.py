@@ -121,7 +121,7 @@ def _meetings(params: CanonicalConvParams, order: tuple[int, ...]) -> list[tuple
     return both
 
 
-@register("popnn.pool")
+@register("popnn.pool", stores="images")
 def _pool_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
     """All windows at once, one kernel position after another; stored as [channel groups, 1, positions, side]. All
     arrays have their axes in the order of the largest input in memory, so that NumPy's inner loops are long."""

@@ -165,7 +165,7 @@ def convert(source: AnyArray, out: AnyArray) -> None:
     store(out, np.asarray(source))
 
 
-@register("popops.cast")
+@register("popops.cast", elementwise=True)
 def _cast_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
     convert(inputs[0], outputs[0])
 

@@ -33,7 +33,7 @@ def _register_kernels() -> None:
         def kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object, op: str = op) -> None:
             operators.evaluate(op, inputs, outputs[0])
 
-        register(f"popops.{op.lower()}")(kernel)
+        register(f"popops.{op.lower()}", elementwise=True)(kernel)
 
 
 _register_kernels()

@@ -105,7 +105,7 @@ def _add_vertices(graph: Graph, cs: ComputeSet, t: Tensor, value: float) -> None
     place_elementwise(graph, cs, forms, ("out", t), {}, {}, {"in": value})
 
 
-@register("popops.fill")
+@register("popops.fill", elementwise=True)
 def _fill_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     outputs[0][...] = attributes["value"]
 

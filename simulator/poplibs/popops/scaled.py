@@ -223,7 +223,7 @@ def _chosen(options: Options) -> tuple[bool, float]:
     return fast, tolerance
 
 
-@register("popops.scaledAdd")
+@register("popops.scaledAdd", elementwise=True)
 def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     given = attributes["values"]
     scales = list(given.values()) if given else inputs[2:]

@@ -93,7 +93,7 @@ def _register_kernels() -> None:
         def kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object, op: str = op) -> None:
             evaluate(op, inputs, outputs[0])
 
-        register(f"popops.{op.lower()}")(kernel)
+        register(f"popops.{op.lower()}", elementwise=True)(kernel)
 
 
 _register_kernels()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +20,13 @@ from simulator.base import regions
 from simulator.base.types import numpy_type
 from simulator.codelets.compiled.runner import SharedBytes
 from simulator.codelets.compiled.session import Session
-from simulator.runtime.values.boxes import Box, box_of
+from simulator.runtime.values.boxes import Box, box_of_loops, box_of_runs
 
 if TYPE_CHECKING:
     from simulator.codelets.compiled.linking import Program
     from simulator.graph.store import GraphStore
     from simulator.graph.tensor import Tensor
+    from simulator.runtime.values.temporaries import Temporaries
 
 
 _channel = pvti.channel("Poplar Runtime")
@@ -36,9 +38,11 @@ _ALIGNMENT = 64
 class ArenaLayout:
     """The place of each variable. Items of a type are numbered from the beginning of the arena.
 
-    `shared` = groups of variables that share the memory of their first, which is the largest."""
+    Of the groups of `temporaries`, each shares the memory of its first, which is the largest."""
 
-    def __init__(self, store: GraphStore, shared: Sequence[Sequence[int]] = ()) -> None:
+    def __init__(self, store: GraphStore, temporaries: Temporaries | None = None) -> None:
+        shared = [] if temporaries is None else temporaries.groups
+        self._orders = {} if temporaries is None else temporaries.orders
         v = store.variables
         self._bases = np.array(v.base, np.int64)
         self._item_bytes = np.array([t.size for t in v.type], np.int64)
@@ -81,21 +85,46 @@ class ArenaLayout:
         """The place of a tensor."""
         dtype = numpy_type(tensor.elementType())
         shape = tuple(tensor.shape())
+        variables = tensor.view.variables() if self._orders else []
+        if any(v in self._orders for v in variables):
+            return self._ordered_place(tensor, variables, dtype, shape)
         strided = tensor.strided()
         if strided is not None:
             variable, offset, strides = strided
             begin = self.byte_offset(variable) + offset * dtype.itemsize
             return Place(dtype, shape, begin, tuple(s * dtype.itemsize for s in strides), None)
         starts, lengths = tensor.regions()
-        firsts = self.items(starts)
-        numbers = firsts if (lengths == 1).all() else None
-        if numbers is None and not (lengths == lengths[0]).all():
-            numbers = regions.elements(firsts, lengths)
-        box = box_of(firsts, int(lengths[0]), shape) if numbers is None else box_of(numbers, 1, shape)
+        firsts, length = self.items(starts), int(lengths[0]) if len(lengths) else 1
+        if (lengths != length).any():
+            firsts, length = regions.elements(firsts, lengths), 1
+        box = box_of_runs(firsts, length, shape)
         if box is not None:
-            strides = tuple(step * dtype.itemsize for step in box.strides)
-            return Place(dtype, shape, int(firsts[0]) * dtype.itemsize, strides, None, box)
-        return Place(dtype, shape, 0, (), regions.elements(firsts, lengths) if numbers is None else numbers)
+            return _place_of_box(dtype, shape, int(firsts[0]), box)
+        return Place(dtype, shape, 0, (), firsts if length == 1 else regions.elements(firsts, lengths))
+
+    def _ordered_place(
+        self, tensor: Tensor, variables: list[int], dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> Place:
+        """The place of a tensor with elements of variables that have their own order."""
+        starts, lengths = tensor.regions()
+        base = int(self._bases[variables[0]])
+        if len(variables) == 1 and len(starts) == 1 and int(starts[0]) == base:
+            order = self._orders[variables[0]]
+            if prod(order.sizes) == int(lengths[0]):
+                box = box_of_loops(list(zip(order.sizes, order.steps, strict=True)), shape)
+                if box is not None:
+                    return _place_of_box(dtype, shape, int(self.items(starts)[0]), box)
+        elements = regions.elements(starts, lengths)
+        items = np.empty_like(elements)
+        owner = np.searchsorted(self._bases, elements, side="right") - 1 if len(variables) > 1 else None
+        for variable in variables:
+            mine = slice(None) if owner is None else owner == variable
+            inside = elements[mine] - self._bases[variable]
+            if variable in self._orders:
+                inside = self._orders[variable].places()[inside]
+            items[mine] = inside + self._offsets[variable] // self._item_bytes[variable]
+        box = box_of_runs(items, 1, shape)
+        return Place(dtype, shape, 0, (), items) if box is None else _place_of_box(dtype, shape, int(items[0]), box)
 
 
 @dataclass(frozen=True)
@@ -111,6 +140,13 @@ class Place:
     def is_window(self) -> bool:
         """Whether the arena holds the tensor as a strided array."""
         return self.items is None and self.box is None
+
+
+def _place_of_box(dtype: np.dtype[Any], shape: tuple[int, ...], first: int, box: Box) -> Place:
+    plain = box.plain_strides()
+    strides = box.strides if plain is None else plain
+    in_bytes = tuple(step * dtype.itemsize for step in strides)
+    return Place(dtype, shape, first * dtype.itemsize, in_bytes, None, box if plain is None else None)
 
 
 class Rows:
@@ -170,6 +206,10 @@ class Arena:
         """The view of a strided place, or of a box with its axes split."""
         shape = place.shape if place.box is None else place.box.sizes
         return np.ndarray(shape, place.dtype, self._bytes.data, place.begin, place.strides)
+
+    def view(self, place: Place, sizes: tuple[int, ...], strides: tuple[int, ...]) -> AnyArray:
+        """A place that is no list, with other dimensions; strides in bytes."""
+        return np.ndarray(sizes, place.dtype, self._bytes.data, place.begin, strides)
 
     def reader(self, place: Place) -> Callable[[], AnyArray]:
         """A function that reads a place: a view of a strided place, else a new array. That of a box has the axes in

@@ -35,6 +35,18 @@ class Box(NamedTuple):
         ends = np.cumsum(self.parts)
         return tuple(d for axis in axes for d in range(int(ends[axis]) - self.parts[axis], int(ends[axis])))
 
+    def plain_strides(self) -> tuple[int, ...] | None:
+        """The step of each axis, where none is split."""
+        found = []
+        at = 0
+        for count in self.parts:
+            sizes, steps = self.sizes[at : at + count], self.strides[at : at + count]
+            if any(steps[i] != sizes[i + 1] * steps[i + 1] for i in range(count - 1)):
+                return None
+            found.append(steps[-1] if count else 0)
+            at += count
+        return tuple(found)
+
     def items(self, first: int) -> Int64Array:
         """The item numbers of all elements, in order, where that of the first is known."""
         numbers = np.array([first], np.int64)
@@ -43,24 +55,24 @@ class Box(NamedTuple):
         return numbers
 
 
-def box_of(starts: Int64Array, length: int, shape: tuple[int, ...]) -> Box | None:
+def box_of_runs(starts: Int64Array, length: int, shape: tuple[int, ...]) -> Box | None:
     """The box of a tensor of this shape whose flattened elements are runs of `length` items; None where they do not lie
     so regularly, or in runs so short that a copy through a box is slow."""
-    if len(starts) < 2:
-        return None
-    dimensions = _regular_steps(starts)
-    if dimensions is None:
-        return None
-    if length > 1:
-        dimensions.append((length, 1))
-    by_axis = _cut_at_axes(dimensions, shape)
+    loops = _regular_steps(starts) if len(starts) > 1 else None
+    return None if loops is None else box_of_loops([*loops, (length, 1)], shape)
+
+
+def box_of_loops(loops: list[tuple[int, int]], shape: tuple[int, ...]) -> Box | None:
+    """The box of a tensor of this shape, whose flattened elements are walked through by nested loops (size, step in
+    items). None as for `box_of_runs`."""
+    by_axis = _cut_at_axes([loop for loop in loops if loop[0] > 1], shape)
     if by_axis is None:
         return None
     order = sorted(range(len(shape)), key=lambda axis: -_least_step(by_axis[axis]))
-    if _run([d for axis in order for d in by_axis[axis]]) < _LEAST_RUN and prod(shape) > _SMALL:
-        return None
-    flat = [d for axis in by_axis for d in axis]
-    return Box(tuple(n for n, _ in flat), tuple(s for _, s in flat), tuple(len(axis) for axis in by_axis), tuple(order))
+    flat = [loop for axis in by_axis for loop in axis]
+    box = Box(tuple(n for n, _ in flat), tuple(s for _, s in flat), tuple(len(axis) for axis in by_axis), tuple(order))
+    run = _run([loop for axis in order for loop in by_axis[axis]])
+    return box if run >= _LEAST_RUN or prod(shape) <= _SMALL or box.plain_strides() is not None else None
 
 
 def _regular_steps(numbers: Int64Array) -> list[tuple[int, int]] | None:
@@ -107,7 +119,7 @@ def _least_step(axis: list[tuple[int, int]]) -> int:
 
 def _run(dimensions: list[tuple[int, int]]) -> int:
     """The elements of the innermost dimensions that are one loop."""
-    run, step = dimensions[-1]
+    run, step = dimensions[-1] if dimensions else (1, 1)
     for n, outer in reversed(dimensions[:-1]):
         if outer != run * step:
             break

@@ -11,7 +11,7 @@ loop over n steps that slices or updates one of n rows then takes time in n, not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,11 +29,31 @@ class ByRow(NamedTuple):
     outputs: frozenset[int] = frozenset()
 
 
+Stores = Literal["", "matrices", "images"]
+
+
+class Traits(NamedTuple):
+    """What a plan may do for a kernel. `elementwise`: it computes the same for operands of any other shape that all of
+    them have. `stores`: its first output is [conv groups, channel groups, positions, channels of a group], read as
+    "matrices" [conv groups, positions, channels] or as "images" [positions, channels of all conv groups]."""
+
+    by_row: ByRow = ByRow()
+    elementwise: bool = False
+    stores: Stores = ""
+
+
 _kernels: dict[str, Kernel] = {}
-_by_row: dict[str, ByRow] = {}
+_traits: dict[str, Traits] = {}
 
 
-def register(name: str, inputs_by_row: Iterable[int] = (), outputs_by_row: Iterable[int] = ()) -> Callable[[Any], Any]:
+def register(
+    name: str,
+    inputs_by_row: Iterable[int] = (),
+    outputs_by_row: Iterable[int] = (),
+    *,
+    elementwise: bool = False,
+    stores: Stores = "",
+) -> Callable[[Any], Any]:
     """Register a function as `name`; the numbers are those of matrices that it reads or writes by row.
 
     Raises ValueError for a second function of that name."""
@@ -41,7 +61,8 @@ def register(name: str, inputs_by_row: Iterable[int] = (), outputs_by_row: Itera
     def enter(function: Any) -> Any:
         if _kernels.setdefault(name, function) is not function:
             raise ValueError(f"Another kernel is registered as '{name}'; give one of the two another name.")
-        _by_row[name] = ByRow(frozenset(inputs_by_row), frozenset(outputs_by_row))
+        by_row = ByRow(frozenset(inputs_by_row), frozenset(outputs_by_row))
+        _traits[name] = Traits(by_row, elementwise, stores)
         return function
 
     return enter
@@ -66,9 +87,9 @@ def as_array(attributes: dict[str, Any], name: str) -> AnyArray:
     return array
 
 
-def operands_by_row(name: str) -> ByRow:
-    """The operands that the kernel of this name reads or writes by row."""
-    return _by_row.get(name, ByRow())
+def traits_of(name: str) -> Traits:
+    """What a plan may do for the kernel of this name."""
+    return _traits.get(name, Traits())
 
 
-__all__ = ["ByRow", "Kernel", "as_array", "kernel", "operands_by_row", "register"]
+__all__ = ["ByRow", "Kernel", "Traits", "as_array", "kernel", "register", "traits_of"]

@@ -22,10 +22,11 @@ from simulator.graph import program as host
 from simulator.runtime.values import control_steps, transfer_steps
 from simulator.runtime.values.arena import Arena, ArenaLayout, Place, Rows, arenas
 from simulator.runtime.values.choices import decision, ending
+from simulator.runtime.values.common_views import common_views
 from simulator.runtime.values.compiled_vertices import CompiledBlock
 from simulator.runtime.values.host_side import Action, HostSide, Leaf, Step
-from simulator.runtime.values.kernels import kernel, operands_by_row
-from simulator.runtime.values.temporaries import shared_slots
+from simulator.runtime.values.kernels import kernel, traits_of
+from simulator.runtime.values.temporaries import Temporaries, find_temporaries
 from simulator.runtime.values.vertices import BlockPlan
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class NumericPlan:
         self.places: set[ProgramPlace] = set()  #: of programs that run separately, not within a kernel
         self.remote_buffers = {buffer.name: buffer for buffer in store.remote_buffers}
         self.host_functions = {function.name: function for function in store.host_functions}
-        self.layout = ArenaLayout(store, () if step_by_step else shared_slots(store, programs))
+        self.layout = ArenaLayout(store, Temporaries() if step_by_step else find_temporaries(store, programs))
         self._store = store
         self._blocks: dict[int, tuple[list[BlockPlan], list[CompiledBlock]]] = {}
         self.codelets = linked_codelets(store)
@@ -158,7 +159,8 @@ class NumericPlan:
         inputs = [self.layout.place(t) for t in group.inputs]
         outputs = [self.layout.place(t) for t in group.outputs]
         attributes = dict(group.attributes)
-        by_row = operands_by_row(group.kernel)
+        traits = traits_of(group.kernel)
+        by_row = traits.by_row
 
         def bind(arena: Arena, side: HostSide) -> Action:
             windows = [_in_place(arena, p, i in by_row.outputs) for i, p in enumerate(outputs)]
@@ -167,6 +169,9 @@ class NumericPlan:
             if all(window is not None for window in (*windows, *fixed)):
                 return lambda: function(windows, fixed, attributes)
 
+            together = common_views(arena, [*outputs, *inputs]) if traits.elementwise and len(outputs) == 1 else None
+            if together is not None:
+                return lambda: function(together[:1], together[1:], attributes)
             readers = [arena.reader(p) if w is None else w for p, w in zip(inputs, fixed, strict=True)]
 
             def run() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.graph import program as host
+from simulator.runtime.values.orders import Order, orders_of
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
@@ -35,6 +36,7 @@ class _Use:
 class _Walk:
     store: GraphStore
     uses: dict[int, _Use] = field(default_factory=dict)
+    groups: list[host.LibraryGroup] = field(default_factory=list)
     blocks: int = 0
     position: int = 0
     functions: set[int] = field(default_factory=set)
@@ -47,6 +49,7 @@ class _Walk:
     def _walk(self, program: host.Program, block: int) -> None:
         match program:
             case host.LibraryGroup():
+                self.groups.append(program)
                 self._access(block, program.inputs, program.outputs)
             case host.Sequence():
                 for part in program.programs:
@@ -90,18 +93,34 @@ class _Walk:
                         self.uses[variable] = _Use(-1, 0, 0, False)
 
 
-def shared_slots(store: GraphStore, programs: Sequence[host.Program]) -> list[list[int]]:
-    """Groups of variables that share memory; a variable in no group has its own."""
+@dataclass(frozen=True)
+class Temporaries:
+    """`groups`: those that share memory; a variable in no group has its own. `orders`: of elements in the arena."""
+
+    groups: list[list[int]] = field(default_factory=list)
+    orders: dict[int, Order] = field(default_factory=dict)
+
+
+def find_temporaries(store: GraphStore, programs: Sequence[host.Program]) -> Temporaries:
+    """The temporaries of library operations: what shares memory, and in which order the arena holds them."""
     walk = _Walk(store)
     for program in programs:
         walk.walk_block(program)
     v = store.variables
+    uses = {
+        variable: use
+        for variable, use in walk.uses.items()
+        if use.shareable
+        and not (v.constant[variable] is not None or v.host_visible[variable] or bool(v.initial[variable]))
+    }
+    return Temporaries(_shared_slots(store, uses), orders_of(store, walk.groups, uses))
+
+
+def _shared_slots(store: GraphStore, uses: dict[int, _Use]) -> list[list[int]]:
+    v = store.variables
     open_slots: dict[int, list[tuple[int, int, list[int]]]] = {}  #: block -> (last use, bytes, variables)
     groups: list[list[int]] = []
-    for variable, use in sorted(walk.uses.items(), key=lambda item: item[1].first):
-        own = v.constant[variable] is not None or v.host_visible[variable] or bool(v.initial[variable])
-        if own or not use.shareable:
-            continue
+    for variable, use in sorted(uses.items(), key=lambda item: item[1].first):
         size = v.numel[variable] * v.type[variable].size
         slots = open_slots.setdefault(use.block, [])
         # The smallest free slot that is large enough and at most twice as large.

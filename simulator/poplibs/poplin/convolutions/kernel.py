@@ -23,7 +23,7 @@ def attributes_of(plan: Plan, params: CanonicalConvParams) -> dict[str, Any]:
     }
 
 
-@register("poplin.convolution")
+@register("poplin.convolution", stores="images")
 def _convolution_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
     params = attributes["params"]
     result = convolve(wide(inputs[0]), wide(inputs[1]), params)

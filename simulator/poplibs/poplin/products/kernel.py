@@ -45,7 +45,7 @@ def _matrix(operand: AnyArray, shape: list[int]) -> AnyArray:
     return x.reshape(shape)
 
 
-@register("poplin.matMul")
+@register("poplin.matMul", stores="matrices")
 def _matmul_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
     """Store the product as [conv groups, out groups, field, out channels x side]; padding is 0."""
     a, b = (_matrix(x, shape) for x, shape in zip(inputs, attributes["shapes"], strict=True))

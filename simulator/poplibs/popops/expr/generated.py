@@ -95,7 +95,7 @@ def _add(graph: Graph, cs: Any, type_: VertexType, target: str, runs: Runs, fiel
     graph.addVertices(cs, type_, graph.state.graph_tiles(runs.tiles[first]), edges)
 
 
-@register("popops.map")
+@register("popops.map", elementwise=True)
 def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     store(outputs[0], evaluate(attributes["expression"], inputs))
 
