@@ -97,7 +97,10 @@ def cuts(
     wanted = np.flatnonzero(ends > begins)
     begins, ends = begins[wanted], ends[wanted]
     first = np.searchsorted(stops, begins, side="right")
-    count = np.searchsorted(stops, ends, side="left") - first + 1
+    count = np.ones(len(wanted), np.int64)
+    longer = ends > stops[first]
+    if longer.any():
+        count[longer] += np.searchsorted(stops, ends[longer], side="left") - first[longer]
     of = np.repeat(np.arange(len(wanted)), count)
     row = np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count) + first[of]
     low = np.maximum(begins[of], stops[row] - lengths[row])
@@ -115,10 +118,11 @@ def split_by_table(
         keep = lengths > 0
         starts, lengths = starts[keep], lengths[keep]
     first = np.searchsorted(table_ends, starts, side="right")
-    last = np.searchsorted(table_ends, starts + lengths, side="left")
-    if np.array_equal(first, last):
+    longer = starts + lengths > table_ends[first]
+    if not longer.any():
         return starts, lengths, first
-    count = last - first + 1
+    count = np.ones(len(starts), np.int64)
+    count[longer] += np.searchsorted(table_ends, (starts + lengths)[longer], side="left") - first[longer]
     of = np.repeat(np.arange(len(starts)), count)
     row = np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count) + first[of]
     low = np.maximum(starts[of], np.where(row > 0, table_ends[row - 1], 0))

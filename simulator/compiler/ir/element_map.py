@@ -48,10 +48,12 @@ class ElementMap:
         keep = np.flatnonzero(lengths > 0)
         starts, lengths = starts[keep], lengths[keep]
         first = self.find(starts)
-        last = np.where(starts + lengths <= self.end[first], first, self.find(starts + lengths - 1))
-        count = last - first + 1
-        if len(count) == 0 or int(count.max()) == 1:
+        longer = starts + lengths > self.end[first]
+        if not longer.any():
             return Pieces(keep, starts, lengths, first)
+        last = first.copy()
+        last[longer] = self.find((starts + lengths)[longer] - 1)
+        count = last - first + 1
         region = np.repeat(np.arange(len(starts)), count)
         ordinal = np.arange(len(region)) - np.repeat(np.cumsum(count) - count, count)
         row = first[region] + ordinal
