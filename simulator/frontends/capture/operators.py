@@ -62,6 +62,11 @@ class NodeReader:
         return operators
 
     def _operator(self, node: Any, place: Place) -> Operator:
+        if "val" not in node.meta:  # an operator of the host's libraries, which torch cannot run on fake tensors
+            raise CaptureError(
+                f"The operator {node.target} of {place_text(place)} cannot be lowered to the IPU; docs/poptorch.md "
+                "lists the operators that can."
+            )
         made = node.meta["val"]
         several = isinstance(made, tuple | list)
         _check_shapes([one for one in (made if several else [made]) if one is not None], node, place)
