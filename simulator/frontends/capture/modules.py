@@ -6,8 +6,12 @@ given arguments. Its graph is made functional but stays at the level of the modu
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 import re
+import sys
+import traceback
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +24,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, P
 
 from simulator.frontends.capture.dropouts import keep_dropouts
 from simulator.frontends.capture.gradients import GradientRecorder
-from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, read_place
+from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, is_users, read_place
 from simulator.frontends.captured import Input, Operator, Program, Value, Weight, WeightKind
 from simulator.frontends.lowering.rules import TABLE
 
@@ -107,38 +111,46 @@ def capture(
 
     Raises CaptureError for modules whose graph depends on the data of tensors, and for a training module without a
     loss, or with several."""
-    exported = _export(module, tuple(arguments), dict(named))
+    exported = _export(module, tuple(arguments), dict(named), excluded)
     reading = _Reading(exported, training, excluded, loss_output)
     return reading.captured()
 
 
-def _export(module: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    quiet = logging.getLogger("torch.export")
-    level = quiet.level
-    quiet.setLevel(logging.ERROR)
+def _export(module: Any, arguments: tuple[Any, ...], named: dict[str, Any], excluded: Sequence[str]) -> Any:
+    quiet = [logging.getLogger(name) for name in ("torch.export", "torch.fx.experimental.symbolic_shapes")]
+    levels = [logger.level for logger in quiet]
+    for logger in quiet:
+        logger.setLevel(logging.ERROR)
+    printed = io.StringIO()  # torch.export prints the graph so far when it fails
     try:
         # torch.export copies objects of torch's own that warn when they are copied.
-        with torch.fx.traceback.preserve_node_meta(), warnings.catch_warnings():
+        with torch.fx.traceback.preserve_node_meta(), warnings.catch_warnings(), contextlib.redirect_stderr(printed):
             warnings.simplefilter("ignore", FutureWarning)
             warnings.filterwarnings("ignore", _OWN_LIST_OF_WEIGHTS, UserWarning)
             exported = torch.export.export(module, arguments, named, strict=False)
             keep_dropouts(exported)
-            return exported.run_decompositions({})
+            exported = exported.run_decompositions({})
     except _DATA_DEPENDENT as error:
-        raise CaptureError(_data_dependent(error)) from error
+        raise CaptureError(_data_dependent(error, excluded)) from error
     except RuntimeError as error:
         if not _UNKNOWN_SIZE.search(str(error)):
             raise
-        raise CaptureError(_data_dependent(error)) from error
+        raise CaptureError(_data_dependent(error, excluded)) from error
     finally:
-        quiet.setLevel(level)
+        for logger, level in zip(quiet, levels, strict=True):
+            logger.setLevel(level)
+    sys.stderr.write(printed.getvalue())
+    return exported
 
 
-def _data_dependent(error: BaseException) -> str:
+def _data_dependent(error: BaseException, excluded: Sequence[str]) -> str:
     first = str(error).strip().splitlines()[0]
+    lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    users = [(file, line) for file, line in lines if is_users(file, (*excluded, "/simulator/frontends/"))]
+    place = "{}:{}: ".format(*users[-1]) if users else ""
     return (
-        "The module's graph depends on the data of a tensor, which the IPU's compiled program cannot: every shape and "
-        f"branch is fixed when compiling ({first})."
+        f"{place}The module's graph depends on the data of a tensor, which the IPU's compiled program cannot: every "
+        f"shape and branch is fixed when compiling ({first})."
     )
 
 

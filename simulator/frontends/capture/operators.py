@@ -115,7 +115,7 @@ def read_place(node: Any, excluded: Sequence[str] = ()) -> Place:
     user's."""
     modules = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
     frames = tuple(_frames(node.meta.get("stack_trace") or ""))
-    users = [one for one in frames if _is_users(one.file, excluded)]
+    users = [one for one in frames if is_users(one.file, excluded)]
     innermost = users[-1] if users else Frame("", 0, "")
     custom = node.meta.get("custom") or {}
     notes = {key: value for key, value in custom.items() if not key.startswith("_torch")}
@@ -133,7 +133,8 @@ def _frames(trace: str) -> list[Frame]:
     return frames
 
 
-def _is_users(file: str, excluded: Sequence[str]) -> bool:
+def is_users(file: str, excluded: Sequence[str]) -> bool:
+    """Whether a file is the user's: neither torch's nor one whose name has an `excluded` part."""
     own = f"{torch.__path__[0]}/"
     return not file.startswith(own) and not any(part in file for part in excluded)
 

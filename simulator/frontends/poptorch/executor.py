@@ -105,7 +105,7 @@ class PoplarExecutor:
         self._send_what_changed()
         for name, tensor in zip(self._program.interface.inputs, arguments.tensors(), strict=True):
             values = tensor.detach().cpu().contiguous().numpy()
-            spread_over_replicas(values, self._program.input(name), self._input_groups)
+            spread_over_replicas(name, values, self._program.input(name), self._input_groups)
         before = self._program.engine.getTimeStamp()
         buffers = self._program.run(self._run_name())
         after = self._program.engine.getTimeStamp()

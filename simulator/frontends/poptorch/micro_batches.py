@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
@@ -62,6 +63,9 @@ def bind(forward: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> Bo
         index = getattr(first, "idx", None)
         base = parameters[min(index, len(parameters) - 1)] if index is not None else str(getattr(first, "key", first))
         names.append(base + "".join(str(one) for one in path[2:]))
+    for name, (_, leaf) in zip(names, pairs, strict=True):
+        if isinstance(leaf, np.ndarray):
+            raise TypeError(f"The input {name} is a numpy.ndarray; give a torch.Tensor (torch.from_numpy makes one).")
     return BoundArguments(tuple(leaf for _, leaf in pairs), structure, tuple(names))
 
 

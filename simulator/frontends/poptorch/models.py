@@ -33,6 +33,8 @@ def trainingModel(model: Any, options: Options | None = None, optimizer: Any = N
         )
     if optimizer is None:
         optimizer = optim.SGD(module.parameters(), lr=_DEFAULT_RATE)
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise TypeError(f"An optimizer is one of poptorch.optim or torch.optim; {type(optimizer).__name__} is none.")
     executor = PoplarExecutor(module, _options_for(options), True, optimizer, _trained.pop)
     _trained[module] = weakref.ref(executor)
     return executor

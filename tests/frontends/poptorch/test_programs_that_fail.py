@@ -1,0 +1,192 @@
+"""Programs that go wrong: one sentence each, PopTorch's own where there is one, and nothing written is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import popvision
+from simulator.frontends import poptorch
+
+ROOT = Path(__file__).parents[3]
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 2)
+
+    def forward(self, x: Any, y: Any = None) -> Any:
+        out = self.layer(x)
+        return out if y is None else (out, torch.nn.functional.cross_entropy(out, y))
+
+
+class TwoLosses(Net):
+    def forward(self, x: Any, y: Any = None) -> Any:
+        out, loss = super().forward(x, y)
+        return out, poptorch.identity_loss(loss, "sum"), poptorch.identity_loss(2 * loss, "sum")
+
+
+class Branch(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        if x.sum() > 0:
+            return x
+        return -x
+
+
+class Chosen(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x[x > 0]
+
+
+def options() -> poptorch.Options:
+    return poptorch.Options().showCompilationProgressBar(False)
+
+
+def training(module: Any, optimizer: Any = None) -> poptorch.PoplarExecutor:
+    return poptorch.trainingModel(module, options(), optimizer or torch.optim.SGD(module.parameters(), lr=0.1))
+
+
+X, Y = torch.ones(8, 4), torch.zeros(8, dtype=torch.long)
+
+
+@pytest.mark.parametrize(
+    ("run", "error", "sentence"),
+    [
+        (lambda: training(TwoLosses())(X, Y), poptorch.Error, "Multiple independent losses found in graph"),
+        (lambda: training(Net(), 3), TypeError, "An optimizer is one of poptorch.optim or torch.optim; int is none."),
+        (lambda: poptorch.inferenceModel(Chosen(), options())(X), poptorch.Error, "depends on data"),
+        (
+            lambda: poptorch.inferenceModel(Net(), options().replicationFactor(256))(torch.ones(256, 4)),
+            poptorch.Error,
+            "Failed to acquire 256 IPU(s)",
+        ),
+        (
+            lambda: poptorch.inferenceModel(Net(), options())(np.ones((8, 4))),
+            TypeError,
+            "The input x is a numpy.ndarray; give a torch.Tensor",
+        ),
+        (
+            lambda: poptorch.inferenceModel(torch.nn.Embedding(9, 2), options())(torch.tensor([2**40])),
+            poptorch.Error,
+            "holds 1099511627776, which does not fit the device's 32-bit integers",
+        ),
+    ],
+)
+def test_a_wrong_program_is_refused(run: Any, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error) as refused:
+        run()
+    assert sentence in str(refused.value)
+
+
+def test_the_sentence_about_missing_ipus_names_the_tool() -> None:
+    with pytest.raises(poptorch.Error, match="Graphcore command-line tool `gc-monitor`"):
+        poptorch.inferenceModel(Net(), options().replicationFactor(256))(torch.ones(256, 4))
+
+
+def test_a_branch_on_data_names_its_line_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(poptorch.Error, match=rf"{Path(__file__).name}:\d+: The module's graph depends on the data"):
+        poptorch.inferenceModel(Branch(), options())(X)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_not_a_number_passes_through() -> None:
+    model = training(Net())
+    out, loss = model(torch.full((8, 4), float("nan")), Y)
+    assert torch.isnan(out).all()
+    assert torch.isnan(loss)
+    model.destroy()
+
+
+# ---- several processes -----------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import sys
+import torch
+import simulator.frontends.poptorch.compiled_model as compiled_model
+import poptorch
+
+compile_graph = compiled_model.compileGraph
+def counted(*arguments):
+    print("compiled", flush=True)
+    return compile_graph(*arguments)
+compiled_model.compileGraph = counted
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 2)
+    def forward(self, x, y):
+        out = self.layer(x)
+        return out, torch.nn.functional.cross_entropy(out, y)
+
+torch.manual_seed(0)
+net = Net()
+options = poptorch.Options().showCompilationProgressBar(False)
+model = poptorch.trainingModel(net, options, torch.optim.SGD(net.parameters(), lr=0.1))
+for step in range(int(sys.argv[1])):
+    _, loss = model(torch.ones(8, 4), torch.zeros(8, dtype=torch.long))
+    print("loss", float(loss), flush=True)
+"""
+
+
+def started(folder: Path, steps: int, **environment: str) -> subprocess.Popen[str]:
+    script = folder / "train.py"
+    script.write_text(textwrap.dedent(PROGRAM))
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+    return subprocess.Popen(
+        [sys.executable, str(script), str(steps)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def losses(printed: str) -> list[str]:
+    return [line for line in printed.splitlines() if line.startswith("loss")]
+
+
+def test_two_processes_on_one_cache_compile_once_and_a_third_not_at_all(tmp_path: Path) -> None:
+    cache = {"POPTORCH_CACHE_DIR": str(tmp_path / "cache"), "POPVISION_TILES": "16"}
+    both = [started(tmp_path, 2, **cache) for _ in range(2)]
+    printed = [process.communicate(timeout=240) for process in both]
+    assert [process.returncode for process in both] == [0, 0], printed
+    assert sum(out.count("compiled") for out, _ in printed) == 1
+    third, _ = started(tmp_path, 2, **cache).communicate(timeout=240)
+    assert "compiled" not in third
+    assert losses(third) == losses(printed[0][0]) == losses(printed[1][0])
+    (entry,) = (tmp_path / "cache").glob("*.popef")
+    entry.write_bytes(entry.read_bytes()[:100])
+    fourth, _ = started(tmp_path, 2, **cache).communicate(timeout=240)
+    assert "compiled" in fourth
+    assert losses(fourth) == losses(third)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_the_report_of_a_training_that_is_stopped_opens(tmp_path: Path, ending: signal.Signals) -> None:
+    report = (
+        '{"autoReport.all": "true", "autoReport.directory": "report", '
+        '"autoReport.executionProfileProgramRunCount": "3"}'
+    )
+    process = started(tmp_path, 100_000, POPLAR_ENGINE_OPTIONS=report, POPVISION_TILES="16")
+    assert process.stdout is not None
+    seen = [process.stdout.readline() for _ in range(8)]
+    assert losses("".join(seen))
+    process.send_signal(ending)
+    _, said = process.communicate(timeout=240)
+    if ending is signal.SIGINT:
+        assert said.splitlines()[-1] == "KeyboardInterrupt"
+    with popvision.open(tmp_path / "report" / "training") as opened:
+        assert len(opened.runs()) >= 1
+        assert opened.source.reader.total_cycles() > 0
