@@ -15,8 +15,6 @@ from simulator.poplar import DebugContext, Graph, SourceLocation, Tensor, Type
 from simulator.poplar import program as programs
 from simulator.poplibs import popops, poputil
 
-LAYER = "poptorch"
-
 
 @dataclass
 class Precision:
@@ -38,6 +36,7 @@ class Building:
     execution: Execution
     training: bool
     precision: Precision
+    layer: str = "poptorch"  #: the front end in records of debug information
     is_backward: bool = False  #: whether gradients are being built
     place: Place = field(default_factory=Place)
     info: DebugInfo | None = None  #: the record of the operator at hand
@@ -103,7 +102,9 @@ class Building:
         context = DebugContext(path, location=location)
         stack = [f"{frame.file}:{frame.line} {frame.function}" for frame in place.stack]
         self.place = place
-        self.info = self.top.addDebugInfo(context, LAYER, operator=name, module=place.module, stack=stack, opid=kind)
+        self.info = self.top.addDebugInfo(
+            context, self.layer, operator=name, module=place.module, stack=stack, opid=kind
+        )
         try:
             if location is None:
                 yield

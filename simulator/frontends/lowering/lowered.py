@@ -46,6 +46,7 @@ class Settings:
     precision: Precision = field(default_factory=Precision)
     observed: tuple[Observed, ...] = ()
     synthetic_data: bool = False  #: no stream copies of inputs and outputs
+    front_end: str = "poptorch"  #: its name in debug information
     pipelined: bool = False  #: stages work at the same time on successive micro-batches
 
 

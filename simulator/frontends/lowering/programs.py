@@ -74,7 +74,7 @@ class ModuleLowering:
         self.graph = Graph(target, replication_factor(settings.replicas))
         self.seed = self._seed()
         self.execution = self._execution()
-        self.at = Building(self.graph, self.execution, update is not None, settings.precision)
+        self.at = Building(self.graph, self.execution, update is not None, settings.precision, settings.front_end)
         self._weights: dict[int, Weight] = {weight.value.number: weight for weight in program.weights}
         self._inputs: dict[int, Input] = {one.value.number: one for one in program.inputs}
         self.tape = Tape(self.at, self._place_value, values_with_gradient(program) if update else set())

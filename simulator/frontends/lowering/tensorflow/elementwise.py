@@ -72,6 +72,12 @@ for _name, _kind in _NON_LINEAR.items():
     _register_non_linear(_name, _kind)
 
 
+@lowers("tf.Erfc", kind="Erfc", call="popops.map")
+def erfc(at: Building, input: Tensor) -> Tensor:
+    """1 - erf x, exact to the last place of a number near 1, so that values beyond x = 4 are 0."""
+    return mapped(at, lambda x: 1.0 - e.Erf(x), input, name="erfc")
+
+
 @lowers("tf.Softsign", kind="Softsign", call="popops.map")
 def softsign(at: Building, input: Tensor) -> Tensor:
     return mapped(at, lambda x: x / (e.Abs(x) + 1.0), input, name="softsign")

@@ -98,7 +98,7 @@ def _operators() -> list[str]:
     assert lowering is not None, "its import registers the rules"
     names: dict[tuple[str, str], list[str]] = {}
     for rule in TABLE:
-        if rule.name.startswith("tf."):
+        if rule.name.startswith(("tf.", "control.")):
             continue
         names.setdefault((rule.kind, rule.call), []).append(rule.name)
     return [

@@ -20,5 +20,6 @@ def lower_function(
     """The graph and its programs; one run calls the function `iterations` times, each on inputs of its own.
 
     Raises UnknownOperatorError."""
-    settings = Settings(iterations=iterations, outputs=outputs, precision=precision or Precision())
+    precision = precision or Precision()
+    settings = Settings(iterations=iterations, outputs=outputs, precision=precision, front_end="tensorflow")
     return ModuleLowering(target, captured.program, settings).lower()

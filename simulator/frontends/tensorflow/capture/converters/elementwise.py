@@ -21,6 +21,7 @@ _UNARY = {
     "Cos": "aten.cos.default",
     "Cosh": "aten.cosh.default",
     "Erf": "aten.erf.default",
+    "Erfc": "tf.Erfc",
     "Exp": "aten.exp.default",
     "Expm1": "aten.expm1.default",
     "Floor": "aten.floor.default",

@@ -1,0 +1,1 @@
+"""Parts of docs/tensorflow.md that are written from tables."""
