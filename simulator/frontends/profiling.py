@@ -7,18 +7,23 @@ IPU.
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 import popvision
 from simulator.base.errors import graph_memory_allocation_error, poplar_error
 from simulator.frontends.capture.modules import CapturedModule, capture
-from simulator.frontends.lowering.lowered import Outputs, Settings
+from simulator.frontends.fitting import LEAST, Fitting, find_fitting, missing_memory
+from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.lowered import Lowered, Outputs, Settings
 from simulator.frontends.lowering.optimizers import update_rule
 from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.frontends.optimizer import Optimizer
@@ -37,9 +42,65 @@ class _WithLoss(torch.nn.Module):
         super().__init__()
         self.model, self._loss = model, loss
 
-    def forward(self, *inputs: Any) -> Any:
-        out = self.model(*inputs)
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        out = self.model(*inputs, **named)
         return out, self._loss(*out) if isinstance(out, tuple) else self._loss(out)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One step of a module, for a device."""
+
+    module: Any
+    inputs: tuple[Any, ...]
+    named: Mapping[str, Any]
+    loss: Callable[..., Any] | None
+    optimizer: Any
+    device: Device
+
+    def captured(self) -> CapturedModule:
+        training = self.loss is not None or self.optimizer is not None
+        loss_output = None if self.loss is None else -1
+        return capture(self._whole(), self.inputs, self.named, training, (__file__,), loss_output)
+
+    def described_optimizer(self) -> Optimizer | None:
+        if self.loss is None and self.optimizer is None:
+            return None
+        chosen = self.optimizer
+        if chosen is None:
+            chosen = torch.optim.SGD(self.module.parameters(), lr=_RATE)
+        return describe_optimizer(chosen, self._whole().named_parameters())
+
+    def lowered(self, captured: CapturedModule, proportion: float | None = None) -> Lowered:
+        """`proportion` of a tile's memory is what products may take, the default if None."""
+        target = self.device.getTarget()
+        memory = {} if proportion is None else dict.fromkeys(range(target.getNumIPUs()), proportion)
+        settings = Settings(outputs=Outputs.FINAL, precision=Precision(memory_proportion=memory))
+        optimizer = self.described_optimizer()
+        update = None if optimizer is None else update_rule(optimizer)
+        return ModuleLowering(target, captured.program, settings, update).lower()
+
+    def tensors(self) -> list[Any]:
+        leaves = pytree.tree_leaves((self.inputs, dict(self.named)))
+        return [one for one in leaves if isinstance(one, torch.Tensor)]
+
+    def batch(self) -> int:
+        """The first dimension of the first input that has dimensions; 1 without one."""
+        return next((int(one.shape[0]) for one in self.tensors() if one.dim()), 1)
+
+    def of_batch(self, size: int) -> _Step:
+        """The same step for the first samples."""
+        batch = self.batch()
+
+        def cut(leaf: Any) -> Any:
+            is_batch = isinstance(leaf, torch.Tensor) and leaf.dim() and leaf.shape[0] == batch
+            return leaf[:size] if is_batch else leaf
+
+        inputs, named = pytree.tree_map(cut, (self.inputs, dict(self.named)))
+        return _Step(self.module, tuple(inputs), named, self.loss, self.optimizer, self.device)
+
+    def _whole(self) -> Any:
+        return self.module if self.loss is None else _WithLoss(self.module, self.loss)
 
 
 def profile(
@@ -50,28 +111,34 @@ def profile(
     target: str = "ipu2",
     tiles: int | None = None,
     folder: str | Path | None = None,
+    search_seconds: float = 60.0,
+    **named: Any,
 ) -> Any:
     """Run one step of a torch.nn.Module on a simulated IPU and open its report (`popvision.open`).
 
-    With `loss`, a function of the module's outputs, or with an optimizer the step trains: forward, backward and update
-    (by SGD where no optimizer is given; without `loss` the module's own loss counts). Otherwise it infers. `target` is
-    "ipu1", "ipu2" or "ipu21", with `tiles` tiles if given. The report lies in `folder`, or in one that goes with the
-    object returned. A module that does not fit into memory gives a report of its memory, without an execution.
+    The module is called with `inputs` and the other keywords, `named`. With `loss`, a function of the module's outputs,
+    or with an optimizer the step trains: forward, backward and update (by SGD where no optimizer is given; without
+    `loss` the module's own loss counts). Otherwise it infers. `target` is "ipu1", "ipu2" or "ipu21", with `tiles` tiles
+    if given. The report lies in `folder`, or in one that goes with the object returned.
+
+    A module that does not fit into memory gives a report of its memory, without an execution. Lines on stderr say what
+    is missing on which tile, which modules take most at the peak, and the largest batch and availableMemoryProportion
+    that fit: each is compiled, and after `search_seconds` no further compilation begins (0: none does).
 
     Raises poplar_error for what is no module, cannot be captured or lowered, and for a wrong target."""
     if not isinstance(module, torch.nn.Module):
         raise poplar_error(f"simulator.profile takes a torch.nn.Module first; {type(module).__name__} is none.")
-    training = loss is not None or optimizer is not None
-    whole = module if loss is None else _WithLoss(module, loss)
-    captured = capture(whole, inputs, {}, training, (__file__,), None if loss is None else -1)
-    described = None
-    if training:
-        chosen = optimizer if optimizer is not None else torch.optim.SGD(module.parameters(), lr=_RATE)
-        described = describe_optimizer(chosen, whole.named_parameters())
+    if isinstance(search_seconds, bool) or not isinstance(search_seconds, int | float) or not search_seconds >= 0:
+        raise poplar_error(f"search_seconds={search_seconds!r} is not a time; give seconds from 0.")
+    step = _Step(module, inputs, named, loss, optimizer, _device(target, tiles))
     path = Path(tempfile.mkdtemp(prefix="popvision-")) if folder is None else Path(folder)
     try:
-        _run_step(captured, described, _device(target, tiles), inputs, path)
+        fits = _run_step(step, path)
         report = popvision.open(path)
+        if not fits:
+            _say("\n".join(missing_memory(report)))
+            if search_seconds:
+                _say(_what_fits(step, search_seconds))
     except BaseException:
         if folder is None:
             shutil.rmtree(path, ignore_errors=True)
@@ -81,34 +148,71 @@ def profile(
     return report
 
 
-def _run_step(
-    captured: CapturedModule, optimizer: Optimizer | None, device: Device, inputs: tuple[Any, ...], path: Path
-) -> None:
-    """Compile, and run once where the program fits; the report is written to `path`."""
+def _what_fits(step: _Step, seconds: float) -> str:
+    """The sentence about what was found to fit."""
+
+    def fits(batch: int, proportion: float | None) -> bool:
+        smaller = step.of_batch(batch)
+        lowered = smaller.lowered(smaller.captured(), proportion)
+        try:
+            compileGraph(lowered.graph, list(lowered.programs), {"autoReport.all": "false"})
+        except graph_memory_allocation_error:
+            return False
+        return True
+
+    try:
+        found = find_fitting(step.batch(), fits, seconds, lambda line: _say(f"  compiled: {line}"))
+    except Exception as error:  # a loss with labels of its own refuses a smaller batch, in whatever way it likes
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        return f"A smaller batch cannot be compiled: {first}"
+    return _sentence(found, step.batch())
+
+
+def _sentence(found: Fitting, batch: int) -> str:
+    parts = []
+    if found.proportion is not None:
+        parts.append(f"batch {batch} fits with availableMemoryProportion {found.proportion}")
+    elif found.tried_proportions:
+        parts.append(f"batch {batch} does not fit with any availableMemoryProportion from {LEAST / 100}")
+    if found.batch is not None:
+        parts.append(f"the largest batch that fits is {found.batch}")
+    elif found.tried_batches:
+        parts.append("not even batch 1 fits")
+    text = "; ".join(parts) or "nothing was compiled"
+    rest = "" if found.is_complete else " The time ran out: larger ones were not tried (search_seconds)."
+    return f"{text[0].upper()}{text[1:]}.{rest}"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _run_step(step: _Step, path: Path) -> bool:
+    """Compile, and run once where the program fits; the report is written to `path`. Gives whether it fits."""
     options: Mapping[str, str] = {
         "autoReport.all": "true",
         "autoReport.directory": str(path),
         "debug.allowOutOfMemory": "true",
         "profiler.includeFlopEstimates": "true",
     }
-    settings = Settings(outputs=Outputs.FINAL)
-    update = None if optimizer is None else update_rule(optimizer)
-    lowered = ModuleLowering(device.getTarget(), captured.program, settings, update).lower()
+    captured = step.captured()
+    optimizer = step.described_optimizer()
+    lowered = step.lowered(captured)
     program = DeviceProgram(compileGraph(lowered.graph, list(lowered.programs), options), lowered.interface, options)
     try:
-        program.load(device)
+        program.load(step.device)
     except graph_memory_allocation_error:
         program.close()  # the report of its memory is the answer
-        return
-    tensors = [one for one in torch.utils._pytree.tree_leaves(inputs) if isinstance(one, torch.Tensor)]
+        return False
     program.send_weights({name: one.detach().cpu().numpy() for name, one in captured.data.items()})
     if optimizer is not None:
         program.send_rates(optimizer.variables())
     program.send_seed(int(torch.initial_seed()))
-    for name, tensor in zip(program.interface.inputs, tensors, strict=True):
+    for name, tensor in zip(program.interface.inputs, step.tensors(), strict=True):
         program.input(name)[0] = tensor.detach().cpu().numpy()
     program.run("step")
     program.close()
+    return True
 
 
 def _device(name: str, tiles: int | None) -> Device:

@@ -12,6 +12,7 @@ from typing import Any
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.capture.modules import CapturedModule, capture
+from simulator.frontends.fitting import memory_error_text
 from simulator.frontends.lowering.interface_text import from_json, to_json
 from simulator.frontends.lowering.lowered import Interface, Settings
 from simulator.frontends.lowering.optimizers import update_rule
@@ -117,7 +118,7 @@ def compile_model(
             fetched = cache.fetch(key, compile_now, lambda: to_json(interfaces[0]))
             executable, interface = fetched.executable, from_json(fetched.notes)
     except poplar_error as error:
-        raise Error(str(error)) from error
+        raise Error(memory_error_text(error)) from error
     progress(100, 100)
     return CompiledModel(captured, executable, interface, options, time.perf_counter() - started)
 

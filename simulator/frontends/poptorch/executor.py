@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from simulator.base.errors import poplar_error
+from simulator.frontends.fitting import memory_error_text
 from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.lowered import Observed, Outputs, Settings
 from simulator.frontends.lowering.shards import ipus_of
@@ -370,8 +371,13 @@ class PoplarExecutor:
         device = self._connection.attach()
         if self._program is None:
             with self.channel.tracepoint("loadExecutable"):
-                self._program = self._compiled.program()
-                self._program.load(device)
+                program = self._compiled.program()
+                try:
+                    program.load(device)
+                except poplar_error as error:
+                    program.close()
+                    raise Error(memory_error_text(error)) from error
+                self._program = program
             self._rates_are_sent = False
             assert self._weights is not None
             self._weights.note_unsent()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +45,47 @@ def test_a_folder_keeps_the_report(tmp_path: Path) -> None:
 
 
 def test_a_module_that_does_not_fit_gives_the_report_of_its_memory() -> None:
-    report = simulator.profile(network(200_000), torch.randn(4, 8), tiles=2)
+    report = simulator.profile(network(100_000), torch.randn(4, 8), tiles=2, search_seconds=0)
     assert report.tiles()["including_gaps_bytes"].max() > 638_976
+
+
+def fits(module: Any, batch: int, width: int) -> bool:
+    """Whether a batch fits, without a search."""
+    report = simulator.profile(module, torch.randn(batch, width), tiles=4, search_seconds=0)
+    return bool(report.tiles()["including_gaps_bytes"].max() <= report.tiles()["capacity_bytes"].max())
+
+
+def test_the_largest_batch_that_fits_is_found_by_compiling(capsys: pytest.CaptureFixture[str]) -> None:
+    module = nn.Sequential(OrderedDict(narrow=nn.Linear(64, 256), wide=nn.Linear(256, 64)))
+    assert not fits(module, 2048, 64)
+    said = capsys.readouterr().err
+    assert re.search(r"tile \d needs [\d,]+ bytes more than it has", said)
+    assert "compiled:" not in said
+    ranked = [
+        int(size.replace(",", "")) for size in re.findall(r"^  \w+/MatMul: ([\d,]+) bytes at the peak$", said, re.M)
+    ]
+    assert len(ranked) == 2
+    assert ranked == sorted(ranked, reverse=True)
+    simulator.profile(module, torch.randn(2048, 64), tiles=4)
+    largest = int(re.findall(r"the largest batch that fits is (\d+)", capsys.readouterr().err)[0])
+    assert fits(module, largest, 64)
+    assert not fits(module, largest + 1, 64)
+
+
+def test_keyword_inputs_and_several_outputs() -> None:
+    class Sum(nn.Module):
+        def forward(self, a: Any, *, scale: Any, shift: float) -> Any:
+            return a * scale + shift, {"relu": torch.relu(a)}
+
+    report = simulator.profile(Sum(), torch.randn(4, 8), scale=torch.randn(4, 8), shift=1.5, tiles=4, target="ipu21")
+    assert report.target()["architecture"].lower() == "bow"  # the name of IPU21
+    assert {"Mul", "Add", "Relu"} <= names(report)
 
 
 def test_what_is_no_module_is_refused() -> None:
     with pytest.raises(poplar_error, match=r"takes a torch\.nn\.Module first; int is none"):
         simulator.profile(3)
+    with pytest.raises(poplar_error, match="search_seconds=-1 is not a time"):
+        simulator.profile(network(), torch.randn(4, 8), search_seconds=-1)
     with pytest.raises(poplar_error, match="tiles=0 is not a number of tiles"):
         simulator.profile(network(), torch.randn(4, 8), tiles=0)
