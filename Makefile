@@ -16,6 +16,7 @@ JS := jscheck/node_modules
 # a build for CPUs (190 MB): make test-frontends TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
 FRONTENDS := .venv-frontends
+TENSORFLOW := .venv-tensorflow
 
 .PHONY: help demo test test-frontends check full stubs bench validate samples pictures clean system-demo system-test
 
@@ -23,7 +24,7 @@ help:
 	@echo "On Debian 12, as root:  $(APT)"
 	@echo "make demo      install, run the sample programs with profiling on, open the viewer on their reports"
 	@echo "make test      every test of a commit (needs chromium)"
-	@echo "make test-frontends   tests of PyTorch programs, in an environment of their own (.venv-frontends)"
+	@echo "make test-frontends   tests of PyTorch and TensorFlow programs, in .venv-frontends and .venv-tensorflow"
 	@echo "make check     format, lint, types, import rules; the same for JavaScript"
 	@echo "make full      make test plus long fuzzing, kill loops and screenshots in both themes"
 	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
@@ -78,8 +79,15 @@ $(FRONTENDS)/.torch: pyproject.toml | system-test
 	$(FRONTENDS)/bin/pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e '.[test,torch]'
 	@touch $@
 
-test-frontends: $(FRONTENDS)/.torch
+$(TENSORFLOW)/.tensorflow: pyproject.toml | system-test
+	@echo "Installing TensorFlow and what its tests need (about 400 MB to download, two minutes or so) ..."
+	$(PYTHON) -m venv $(TENSORFLOW)
+	$(TENSORFLOW)/bin/pip install --quiet --disable-pip-version-check -e '.[test,tensorflow]'
+	@touch $@
+
+test-frontends: $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
 	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "not full" tests/frontends $(WORKERS)
+	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m "not full" tests/frontends/tensorflow $(WORKERS)
 
 full: $(VENV)/.dev
 	$(CLEANLY) $(BIN)/python -m pytest $(WORKERS)
@@ -114,4 +122,4 @@ pictures: $(VENV)/.dev
 	$(BIN)/python docs/pictures.py
 
 clean:
-	rm -rf $(VENV) $(FRONTENDS) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(JS)
+	rm -rf $(VENV) $(FRONTENDS) $(TENSORFLOW) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(JS)
