@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import popvision
@@ -96,6 +97,11 @@ def find_fitting(
     )
 
 
+def open_report(path: str | Path) -> Any:
+    """The report in a folder or file, as `popvision.open` gives it."""
+    return popvision.open(path)
+
+
 def missing_memory(report: Any) -> list[str]:
     """Lines about a report whose program does not fit: the fullest tile, and the modules ranked by the bytes that their
     variables hold at the peak of liveness (always live ones included). The latter are missing where the report lacks
@@ -119,4 +125,4 @@ def memory_error_text(error: Exception) -> str:
     """The error's text; for exceeded memory with the lines of its saved profile, if there is one."""
     if not isinstance(error, graph_memory_allocation_error) or not error.profile_path:
         return str(error)
-    return "\n".join([str(error), *missing_memory(popvision.open(error.profile_path))[1:]])
+    return "\n".join([str(error), *missing_memory(open_report(error.profile_path))[1:]])

@@ -18,10 +18,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-import popvision
 from simulator.base.errors import graph_memory_allocation_error, poplar_error
 from simulator.frontends.capture.modules import CapturedModule, capture
-from simulator.frontends.fitting import LEAST, Fitting, find_fitting, missing_memory
+from simulator.frontends.fitting import LEAST, Fitting, find_fitting, missing_memory, open_report
 from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.lowered import Lowered, Outputs, Settings
 from simulator.frontends.lowering.optimizers import update_rule
@@ -134,7 +133,7 @@ def profile(
     path = Path(tempfile.mkdtemp(prefix="popvision-")) if folder is None else Path(folder)
     try:
         fits = _run_step(step, path)
-        report = popvision.open(path)
+        report = open_report(path)
         if not fits:
             _say("\n".join(missing_memory(report)))
             if search_seconds:

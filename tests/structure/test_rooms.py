@@ -24,8 +24,9 @@ ACROSS = {
     ("simulator", "popvision"): {"analysis", "arrays", "formats", "pva", "pvti", "__version__"},
     ("webapp", "popvision"): {"analysis", "export", "kept"},
 }
-#: simulator.profile gives what `popvision.open` gives; it alone of the simulator opens a report
-REPORT_OPENER = ("simulator.frontends.profiling", "popvision")
+#: what does not fit is read from its report, and simulator.profile gives what `popvision.open` gives; this module alone
+#: of the simulator opens a report
+REPORT_OPENER = ("simulator.frontends.fitting", "popvision")
 VIEWER_COMMANDS = {"popvision.cli.view", "popvision.cli.html"}
 
 
