@@ -112,7 +112,14 @@ class _Compiler:
         plans = ExchangePlans(self.store, element_tiles, self.machine, keep_arrangements=keep_arrangements)
         lowering = self._lower(plans)
         table = lowering.table
-        control = control_code(table, self.machine, self.settings.limit_vertex_state)
+        control = control_code(
+            table,
+            self.machine,
+            self.store.blocks,
+            plans.local_copies,
+            len(self.store.compute_set_names),
+            self.settings.limit_vertex_state,
+        )
         overlays = fill_function_copies(
             lowering.function_copies, table, control, self.store.settled_blocks, lowering.packets, self.machine
         )

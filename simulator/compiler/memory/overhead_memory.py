@@ -34,7 +34,6 @@ COPY_VERTEX = "poplar_rt::LocalCopy"
 
 
 _CONTROL_CODE = {
-    "OnTileExecute": footprint.CONTROL_CODE_PER_EXECUTE,
     "DoExchange": footprint.CONTROL_CODE_PER_EXCHANGE,
     "GlobalExchange": footprint.CONTROL_CODE_PER_EXCHANGE,
     "StreamCopyBegin": footprint.CONTROL_CODE_PER_STREAM_PART,
@@ -54,23 +53,59 @@ _CONTROL_CODE = {
 }
 
 
-def control_code(table: ProgramTable, machine: Machine, state_is_low: bool = False) -> list[Int64Array | None]:
+def control_code(
+    table: ProgramTable,
+    machine: Machine,
+    blocks: Sequence[VertexBlock],
+    copies: Sequence[LocalCopy],
+    compute_sets: int,
+    state_is_low: bool = False,
+) -> list[Int64Array | None]:
     """Bytes of control code of each lowered program on every tile, without its children; None for no code.
-    `state_is_low`: one instruction loads the address of vertex state, because it lies below the region border."""
+
+    The graph has `compute_sets` of its own; those of local copies follow. `state_is_low`: one instruction loads the
+    address of vertex state, because it lies below the region border."""
     if not machine.counts_code:
         return [None] * len(table)
+    per_execute = footprint.CONTROL_CODE_PER_EXECUTE - (footprint.CONTROL_CODE_LOW_STATE if state_is_low else 0)
+    types = vertex_types_per_tile(blocks, copies, compute_sets, machine.tiles)
     constant: dict[int, Int64Array] = {}
     code: list[Int64Array | None] = []
+    executed: dict[int, Int64Array] = {}
     for row, type_ in enumerate(table.type):
+        if type_ == "OnTileExecute" and row:
+            compute_set = table.compute_set[row]
+            if compute_set not in executed and compute_set in types:
+                executed[compute_set] = per_execute * types[compute_set]
+            code.append(executed.get(compute_set))
+            continue
         size = footprint.CONTROL_CODE_ROOT if row == 0 else _CONTROL_CODE.get(type_, 0)
         if type_ in ("If", "Switch"):
             size += footprint.CONTROL_CODE_PER_BRANCH * max(0, len(table.children[row]) - 1)
-        if state_is_low and type_ == "OnTileExecute":
-            size -= footprint.CONTROL_CODE_LOW_STATE
         if size and size not in constant:
             constant[size] = np.full(machine.tiles, size, np.int64)
         code.append(constant[size] if size else None)
     return code
+
+
+def vertex_types_per_tile(
+    blocks: Sequence[VertexBlock], copies: Sequence[LocalCopy], compute_sets: int, tiles: int
+) -> dict[int, Int64Array]:
+    """By compute set: the number of vertex types that it runs on each tile. Local copies are of one type."""
+    present: dict[int, dict[str, BoolArray]] = {}
+    for block in blocks:
+        of_set = present.setdefault(block.compute_set, {})
+        if block.type.name not in of_set:
+            of_set[block.type.name] = np.zeros(tiles, np.bool_)
+        of_set[block.type.name][block.tiles.astype(np.int64)] = True
+    counts: dict[int, Int64Array] = {}
+    for number, of_set in present.items():
+        counts[number] = np.zeros(tiles, np.int64)
+        for on_tile in of_set.values():
+            counts[number] += on_tile
+    for number, copy in enumerate(copies, compute_sets):
+        counts[number] = _tiles_with_copies(copy).astype(np.int64)
+    return counts
 
 
 def add_vertices(
