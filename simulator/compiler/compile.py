@@ -29,6 +29,7 @@ from simulator.compiler.cost.instrumentation import (
 )
 from simulator.compiler.exchange.plan import optimise_exchanges
 from simulator.compiler.ir.element_map import ElementMap, element_map
+from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.ir.static_order import static_order
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.lowering.external_variables import place_external_variables
@@ -153,7 +154,7 @@ class _Compiler:
             debug_infos,
             GraphSource(self.store, tuple(self.programs)),
             serialized_graph(self.store, compilation) if self.settings.serialized_graph else None,
-            _out_of_memory(memory, self.machine),
+            _out_of_memory(memory, self.machine, table, self.settings.exchange_optimisation),
             self._arrangements(plans, lowering, memory),
         )
 
@@ -251,6 +252,15 @@ class _Compiler:
             self.progress(done, PHASES)
 
 
+def _most_exchange_code(table: ProgramTable, machine: Machine) -> int:
+    """Bytes of code of exchanges within an IPU on the tile that has most."""
+    code = np.zeros(machine.tiles, np.int64)
+    for work in table.work:
+        if work.exchange is not None and work.code:
+            code += work.exchange.code
+    return int(code.max())
+
+
 def _element_map(store: GraphStore) -> ElementMap:
     v = store.variables
     ends, tiles = store.mapping_table()
@@ -258,14 +268,19 @@ def _element_map(store: GraphStore) -> ElementMap:
     return element_map(np.array(v.base, np.int64), np.array(v.numel, np.int64), sizes, ends, tiles)
 
 
-def _out_of_memory(memory: MemoryReport | None, machine: Machine) -> str:
-    """One sentence about exceeded memory; "" when all fits."""
+def _out_of_memory(memory: MemoryReport | None, machine: Machine, table: ProgramTable, exchange_goal: str) -> str:
+    """What exceeds memory, and which option helps; "" when all fits."""
     if memory is None:
         return ""
     if memory.high_code:
+        exchange = _most_exchange_code(table, machine) if exchange_goal == "cycles" else 0
+        help_ = (
+            f" Exchanges take up to {exchange} bytes of it; opt.internalExchangeOptimisationTarget makes them smaller "
+            '("balanced", "memory").'
+        )
         return (
             f"Out of memory: code can only run in the first {machine.region_split - FETCH_AHEAD} bytes of a tile, and "
-            f"{memory.high_code} of {machine.tiles} tiles have more."
+            f"{memory.high_code} of {machine.tiles} tiles have more.{help_ if exchange else ''}"
         )
     if memory.high_state:
         return (
