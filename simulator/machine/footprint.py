@@ -79,7 +79,7 @@ SOURCE = {
     "vertexCode": "guess: 256 B for a type that does not say (published-numbers 6.2: 140 to 274 B)",
     "localCopyState": "fitted: 12 B for each run of a copy on a tile",
     "copyDescriptor": "fitted: 4 B for each run after a copy's first",
-    "controlCode": "fitted: 700 B a tile for four compute sets, 24 B for a compute set on a tile (published-numbers 6.2)",
+    "controlCode": "fitted: 700 B a tile for four compute sets, 24 B for each on a tile (published-numbers 6.2)",
     "internalExchangeCode": "fitted: 140 B for four runs on three tiles (published-numbers 3)",
     "globalExchangeCode": "fitted: as exchange code within an IPU",
     "hostExchangeCode": "fitted: 200 B a tile, 30 B a stream, 12 B a packet (published-numbers 6.2)",
