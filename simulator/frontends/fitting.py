@@ -102,14 +102,17 @@ def open_report(path: str | Path) -> Any:
     return popvision.open(path)
 
 
-def missing_memory(report: Any) -> list[str]:
-    """Lines about a report whose program does not fit: the fullest tile, and the modules ranked by the bytes that their
+def missing_memory(report: Any, problem: str) -> list[str]:
+    """Lines about a report whose program does not fit: the fullest tile, or the compiler's sentence (`problem`) where
+    the bytes of each tile would fit, but not the code into the part where it can run; and the modules ranked by the bytes that their
     variables hold at the peak of liveness (always live ones included). The latter are missing where the report lacks
     debug information or liveness."""
     tiles = report.tiles()
     worst = tiles.loc[tiles["including_gaps_bytes"].idxmax()]
     missing = int(worst["including_gaps_bytes"]) - int(worst["capacity_bytes"])
     lines = [f"Out of memory: tile {int(worst['tile'])} needs {missing:,} bytes more than it has."]
+    if missing <= 0:
+        lines = [problem]
     try:
         modules = report.operations(layer="poptorch")
     except (NotRecordedError, ValueError):
@@ -125,4 +128,4 @@ def memory_error_text(error: Exception) -> str:
     """The error's text; for exceeded memory with the lines of its saved profile, if there is one."""
     if not isinstance(error, graph_memory_allocation_error) or not error.profile_path:
         return str(error)
-    return "\n".join([str(error), *missing_memory(open_report(error.profile_path))[1:]])
+    return "\n".join([str(error), *missing_memory(open_report(error.profile_path), "")[1:]])

@@ -132,10 +132,10 @@ def profile(
     step = _Step(module, inputs, named, loss, optimizer, _device(target, tiles))
     path = Path(tempfile.mkdtemp(prefix="popvision-")) if folder is None else Path(folder)
     try:
-        fits = _run_step(step, path)
+        problem = _run_step(step, path)
         report = open_report(path)
-        if not fits:
-            _say("\n".join(missing_memory(report)))
+        if problem:
+            _say("\n".join(missing_memory(report, problem)))
             if search_seconds:
                 _say(_what_fits(step, search_seconds))
     except BaseException:
@@ -186,8 +186,9 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _run_step(step: _Step, path: Path) -> bool:
-    """Compile, and run once where the program fits; the report is written to `path`. Gives whether it fits."""
+def _run_step(step: _Step, path: Path) -> str:
+    """Compile, and run once where the program fits; the report is written to `path`. Gives the sentence of what does
+    not fit, "" where all does."""
     options: Mapping[str, str] = {
         "autoReport.all": "true",
         "autoReport.directory": str(path),
@@ -200,9 +201,9 @@ def _run_step(step: _Step, path: Path) -> bool:
     program = DeviceProgram(compileGraph(lowered.graph, list(lowered.programs), options), lowered.interface, options)
     try:
         program.load(step.device)
-    except graph_memory_allocation_error:
+    except graph_memory_allocation_error as error:
         program.close()  # the report of its memory is the answer
-        return False
+        return str(error)
     program.send_weights({name: one.detach().cpu().numpy() for name, one in captured.data.items()})
     if optimizer is not None:
         program.send_rates(optimizer.variables())
@@ -211,7 +212,7 @@ def _run_step(step: _Step, path: Path) -> bool:
         program.input(name)[0] = tensor.detach().cpu().numpy()
     program.run("step")
     program.close()
-    return True
+    return ""
 
 
 def _device(name: str, tiles: int | None) -> Device:

@@ -156,6 +156,10 @@ def _connection(item: Any) -> tuple[str, Any]:
     return item[0], (item[1], item[2])
 
 
+#: bytes of a tile without limit
+_ANY_MEMORY = 1 << 62
+
+
 # ---- many at once ----------------------------------------------------------------------------------------------------
 
 
@@ -185,7 +189,7 @@ def add_vertices(
     columns = {name: _columns(type_.fields_by_name[name], e, n) for name, e in given.items()}
     for name, column in columns.items():
         _check_columns(store, type_.fields_by_name[name], column, n, type_.name)
-        _check_sizes(type_.fields_by_name[name], column, n, type_.name, state.target.getBytesPerTile())
+        _check_sizes(type_.fields_by_name[name], column, n, type_.name)
     for name, value in given_values.items():
         check_state_column(type_, name, value, n)
     own_id = store.compute_set_debug_ids[cs.id] if debug_id is None else debug_id
@@ -224,9 +228,10 @@ def _check_columns(store: GraphStore, spec: FieldSpec, column: FieldEdges, n: in
         raise graph_connection_error(f"addVertices: field '{spec.name}' of {type_name} reaches outside all variables.")
 
 
-def _check_sizes(spec: FieldSpec, column: FieldEdges, n: int, type_name: str, tile_bytes: int) -> None:
-    """As for single vertices: raises `graph_connection_error` beyond what the state of a vertex can count."""
-    limits = largest_dims(spec, tile_bytes)
+def _check_sizes(spec: FieldSpec, column: FieldEdges, n: int, type_name: str) -> None:
+    """Raises `graph_connection_error` beyond what the state of a vertex can count. What a tile's memory cannot hold is
+    no error here: libraries add such vertices, and the report of the memory says how much does not fit."""
+    limits = largest_dims(spec, _ANY_MEMORY)
     sizes = [column.vectors_per_vertex(n), column.elements_per_vector()] if len(limits) == 2 else []
     for limit, counts in zip(limits, sizes or [column.elements_per_vertex(n)], strict=False):
         largest = int(counts.max(initial=0))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.codelets.vertex import Input, Output, Vector, VectorList, Vertex
+from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.poplar import (
     FLOAT,
     HALF,
@@ -39,7 +39,13 @@ class Holds(Vertex):
 
 
 class Rows(Vertex):
-    rows = Input(VectorList(FLOAT))
+    rows = Vector(Input(Vector(FLOAT, "short_span")))
+
+    def compute(self) -> None: ...
+
+
+class Sums(Vertex):
+    x = Input(Vector(FLOAT, "one_ptr"))
 
     def compute(self) -> None: ...
 
@@ -56,7 +62,7 @@ class Negative(Vertex):
 
 def graph() -> Graph:
     g = Graph(IPUModel("ipu2").createDevice())
-    for codelet in (Holds, Rows, Negative):
+    for codelet in (Holds, Rows, Sums, Negative):
         g.addCodelets(codelet)
     return g
 
@@ -100,10 +106,19 @@ def test_bulk_values_are_one_number_for_all_or_one_for_each(values: dict[str, An
 
 def test_inner_vectors_in_bulk_are_counted() -> None:
     g = graph()
-    limits = [g.getMaxFieldDim("Rows", "rows", dim) for dim in (0, 1)]
-    rows = g.addVariable(FLOAT, [1, 2, limits[1] + 1])
-    with pytest.raises(graph_connection_error, match=f"at most {limits[1]} elements"):
+    assert g.getMaxFieldDim("Rows", "rows", 1) == 4095
+    rows = g.addVariable(FLOAT, [1, 2, 4096])
+    with pytest.raises(graph_connection_error, match="at most 4095 elements"):
         g.addVertices(g.addComputeSet(), "Rows", [0], {"rows": rows})
+
+
+def test_bulk_vertices_may_exceed_the_memory_of_a_tile() -> None:
+    """A library adds them, and the report of the memory says how much does not fit."""
+    g = graph()
+    x = g.addVariable(FLOAT, [1, 10**6])
+    with pytest.raises(graph_connection_error, match="getMaxFieldDim"):
+        g.addVertex(g.addComputeSet(), "Sums", {"x": x[0]})
+    g.addVertices(g.addComputeSet(), "Sums", [0], {"x": x})
 
 
 @pytest.mark.parametrize("add", [one, bulk])
