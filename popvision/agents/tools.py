@@ -164,7 +164,7 @@ TOOLS = {
             "(flops), exchanged bytes and memory bytes; percentages are of report totals. Needs debug information.",
             _operations,
             (
-                Argument("layer", "string", "Software layer; PopLibs by default.", ""),
+                Argument("layer", "string", "Software layer; by default the framework's, else PopLibs.", ""),
                 Argument("level", "integer", "Group by this many parts of the name; 0 = none.", 0, low=0, high=100),
                 Argument("under", "string", "Only operations whose names begin with these parts.", ""),
                 Argument("by", "string", "Column to sort by.", "total_cycles", choices=tuple(OPERATION_ORDERS)),

@@ -32,7 +32,7 @@ _COLUMNS = {
 
 @click.command(name="operations")
 @click.argument("report", type=click.Path(path_type=Path))
-@click.option("--layer", default="", help="Software layer; by default PopLibs, else the most frequent layer.")
+@click.option("--layer", default="", help="Software layer; by default the framework's, else PopLibs.")
 @click.option("--level", type=click.IntRange(0), default=0, help="Group by this many parts of the name; 0 = no groups.")
 @click.option("--under", default="", help="Show only operations whose name begins with this, for example layer1/fwd.")
 @click.option("--by", default="total_cycles", show_default=True, help="Column to sort by.")

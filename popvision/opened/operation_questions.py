@@ -29,7 +29,7 @@ def operations(
     by: str = "total_cycles",
     ipu: int | None = None,
 ) -> pd.DataFrame:
-    """A row per operation of a layer (PopLibs by default, else the most frequent layer), largest `by` first: name,
+    """A row per operation of a layer (the framework's by default, else PopLibs), largest `by` first: name,
     context (id of its debug context, missing for groups), operations (how many the row groups), total_cycles (over all
     recorded runs, summed over IPUs), code_bytes and its parts, flops (of all executions), once_flops (of one),
     received_bytes, sent_bytes, always_live_bytes, not_always_live_bytes, peak_live_bytes (at the report's peak),

@@ -83,8 +83,8 @@ class Operation:
 
 
 class OperationAnalysis:
-    """The operations of one software layer of a report; by default PopLibs, or the layer with most contexts where the
-    report has no PopLibs.
+    """The operations of one software layer of a report; by default the framework's (poptorch, tensorflow, ir or
+    torch), else PopLibs, else the layer with most contexts.
 
     Raises TypeError when `report` is not a Report, AbsentError when the report has no debug file of its own run,
     ValueError for a layer that the program does not use."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from popvision.formats.debug_info import DebugContexts
 
 
-__all__ = ["DEBUG_INFORMATION", "DEFAULT_LAYER", "NO_OPERATION", "Owners", "chosen_layer", "layers", "owners"]
+__all__ = ["DEBUG_INFORMATION", "DEFAULT_LAYERS", "NO_OPERATION", "Owners", "chosen_layer", "layers", "owners"]
 
 DEBUG_INFORMATION = (
     "This report holds no debug information: run with autoReport.outputDebugInfo=true to see the program's operations."
@@ -37,8 +37,8 @@ DEBUG_INFORMATION = (
 #: The row of what no operation accounts for.
 NO_OPERATION = 0
 
-#: The layer that is shown first where the report has it.
-DEFAULT_LAYER = "poplibs"
+#: The layer that is shown first: of these the first that the report has. A model's user knows its modules best.
+DEFAULT_LAYERS = ("poptorch", "tensorflow", "ir", "torch", "poplibs")
 
 #: Readings of a file whose contexts stand before their parents; ours need one.
 _MOST_READINGS = 100
@@ -58,14 +58,16 @@ class Owners:
 
 
 def chosen_layer(source: ReportSource, wanted: str = "") -> str:
-    """The layer of that name in any case, without a name PopLibs, else the most frequent one.
+    """The layer of that name in any case, without a name the framework's, else PopLibs, else the most
+    frequent one.
 
     Raises NotRecordedError without debug information, ValueError for a layer that no context names."""
     known = layers(source)
     if not known:
         raise NotRecordedError(DEBUG_INFORMATION)
     if not wanted:
-        return next((each for each in known if each.lower() == DEFAULT_LAYER), known[0])
+        by_name = {each.lower(): each for each in reversed(known)}
+        return next((by_name[each] for each in DEFAULT_LAYERS if each in by_name), known[0])
     for each in known:
         if each.lower() == wanted.lower():
             return each

@@ -24,6 +24,14 @@ def names(report: Any) -> set[str]:
     return set(report.operations(layer="poptorch")["name"])
 
 
+def test_the_report_opens_on_the_modules_and_its_cycles_add_up() -> None:
+    report = simulator.profile(network(), torch.randn(4, 8), tiles=8)
+    rows = report.operations()
+    assert {"0/MatMul", "1/Relu", "2/MatMul"} <= set(rows["name"])
+    assert int(rows["total_cycles"].sum()) == int(report.operations(layer="poplibs")["total_cycles"].sum())
+    assert rows["name"].iloc[-1] == "(not attributed)"
+
+
 def test_inference_of_a_module() -> None:
     report = simulator.profile(network(), torch.randn(4, 8), tiles=8)
     assert {"0/MatMul", "1/Relu", "2/MatMul"} <= names(report)
