@@ -103,10 +103,11 @@ def open_report(path: str | Path) -> Any:
 
 
 def missing_memory(report: Any, problem: str) -> list[str]:
-    """Lines about a report whose program does not fit: the fullest tile, or the compiler's sentence (`problem`) where
-    the bytes of each tile would fit, but not the code into the part where it can run; and the modules ranked by the bytes that their
-    variables hold at the peak of liveness (always live ones included). The latter are missing where the report lacks
-    debug information or liveness."""
+    """Lines about a report whose program does not fit.
+
+    First the fullest tile; where the bytes of each tile would fit, but the code not into the part where it can run, the
+    compiler's sentence (`problem`). Then the modules, ranked by the bytes that their variables hold at the peak of
+    liveness (always live ones included); these are missing where the report lacks debug information or liveness."""
     tiles = report.tiles()
     worst = tiles.loc[tiles["including_gaps_bytes"].idxmax()]
     missing = int(worst["including_gaps_bytes"]) - int(worst["capacity_bytes"])
