@@ -1,0 +1,47 @@
+"""Runs at the start of Python: `tensorflow.python.ipu` becomes importable beside a stock TensorFlow.
+
+A finder on `sys.meta_path` answers for that one package and for no other name; TensorFlow is imported by the user's
+program alone. Then the next sitecustomize on `sys.path` runs, which this file hides.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = "tensorflow.python.ipu"
+
+
+class IpuPackageFinder:
+    """Finds `tensorflow.python.ipu` in compat/tensorflow_ipu, unless TensorFlow has a package of that name."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != _PACKAGE:
+            return None
+        if importlib.machinery.PathFinder.find_spec(name, path) is not None:
+            print(f"popvision: this TensorFlow has its own {_PACKAGE}; it is left as it is.", file=sys.stderr)
+            return None
+        folder = os.path.join(_HERE, "tensorflow_ipu")
+        return importlib.util.spec_from_file_location(
+            name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+        )
+
+
+def _install_finder():
+    if "tensorflow" in sys.modules:
+        print(f"popvision: TensorFlow was imported before; {_PACKAGE} is not added to it.", file=sys.stderr)
+        return
+    sys.meta_path.insert(0, IpuPackageFinder)
+
+
+def _run_next_sitecustomize():
+    others = [entry for entry in sys.path if os.path.abspath(entry) != _HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+_install_finder()
+_run_next_sitecustomize()

@@ -1,0 +1,14 @@
+"""`tensorflow.python.ipu` beside a stock TensorFlow; names only."""
+
+import importlib
+
+
+def __getattr__(name):
+    if name.startswith("_"):
+        raise AttributeError(name)
+    try:
+        return importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":
+            raise
+        raise AttributeError(f"module '{__name__}' has no '{name}' here; docs/tensorflow.md lists its names") from None

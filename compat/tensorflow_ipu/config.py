@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.config import DeviceConnectionType, IPUConfig

@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.graph_mode import ipu_scope
