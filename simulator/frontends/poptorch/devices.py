@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from simulator.frontends.poptorch import environment
 from simulator.frontends.poptorch.enums import ConnectionType
 from simulator.frontends.poptorch.errors import Error
-from simulator.frontends.poptorch.logging import device_logger
+from simulator.frontends.poptorch.logging import device_logger, logger
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.session import connection
 from simulator.frontends.session.connection import DeviceConnection, DeviceRequest, DeviceUnavailableError
 from simulator.poplar import Device, IPUModel, Target
 
-#: seconds between two looks for a free device, as PopTorch waits
-_POLL = 15.0
+#: seconds between two looks for a free device: with POPTORCH_WAIT_FOR_IPU, as PopTorch waits, and on demand
+_POLL, _POLL_ON_DEMAND = 15.0, 1.0
 _TYPES = {
     ConnectionType.Always: connection.ConnectionType.ALWAYS,
     ConnectionType.OnDemand: connection.ConnectionType.ON_DEMAND,
@@ -67,15 +67,29 @@ def connection_for(options: Options, ipus: int) -> Connection:
     waits = environment.waits_for_ipu() and not version
     type_ = connection.ConnectionType.ON_DEMAND if waits else _TYPES[options.connection_type]
     device_id = options.ipu_id if options.exists("ipu_id") else None
-    request = DeviceRequest(ipus, version, device_id, _POLL)
+    request = DeviceRequest(ipus, version, device_id, _POLL if waits else _POLL_ON_DEMAND)
 
     def note_attached(device: Device) -> None:
         device_logger.debug("Acquired %d IPU(s): running on device Id %d.", ipus, device.getId())
 
+    def note_waiting() -> None:
+        logger.warning("No device of %d IPU(s) is free; waiting for one.", ipus)
+
     try:
-        return DeviceConnection(type_, request, note_attached)
+        return DeviceConnection(type_, request, note_attached, note_waiting)
     except DeviceUnavailableError as error:
         raise Error(acquisition_failed(ipus)) from error
+
+
+def attached_device(connection: Connection) -> Device:
+    """The device of a connection, attached now; on demand and with POPTORCH_WAIT_FOR_IPU this waits for a free one.
+    Raises Error as PopTorch does where there is none."""
+    if isinstance(connection, ModelConnection):
+        return connection.attach()
+    try:
+        return connection.attach()
+    except DeviceUnavailableError as error:
+        raise Error(acquisition_failed(connection.request.ipus)) from error
 
 
 def acquisition_failed(ipus: int) -> str:

@@ -27,7 +27,7 @@ from simulator.frontends.poptorch.compiled_model import (
     capture_model,
     compile_model,
 )
-from simulator.frontends.poptorch.devices import Connection, connection_for, ipus_to_reserve
+from simulator.frontends.poptorch.devices import Connection, attached_device, connection_for, ipus_to_reserve
 from simulator.frontends.poptorch.enums import ConnectionType, OutputMode, ReductionType
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_weights import HostWeights
@@ -368,7 +368,7 @@ class PoplarExecutor:
     def _attach(self) -> None:
         assert self._compiled is not None
         assert self._connection is not None
-        device = self._connection.attach()
+        device = attached_device(self._connection)
         if self._program is None:
             with self.channel.tracepoint("loadExecutable"):
                 program = self._compiled.program()

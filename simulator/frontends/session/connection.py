@@ -92,9 +92,11 @@ class DeviceConnection:
         return self.attached
 
     def attach(self) -> Device:
-        """Attach now, whatever the type says of runs. Raises DeviceUnavailableError when no device is free."""
+        """Attach now, whatever the type says of runs; ON_DEMAND waits until a device is free.
+
+        Raises DeviceUnavailableError when none is free, or none became free in time."""
         if self.attached is None:
-            self._attach(wait=False)
+            self._attach(wait=self.type is ConnectionType.ON_DEMAND)
         assert self.attached is not None
         return self.attached
 
