@@ -37,6 +37,12 @@ class PlainReport:
     def rows(self, query: str, *values: Any) -> list[Any]:
         return self._db.execute(query, values).fetchall()
 
+    @cached_property
+    def knows_single_tiles(self) -> bool:
+        """Whether compute was counted, or estimated, on every tile."""
+        level = self.meta.get("computeInstrumentation", "")
+        return self.target["type"] != "Ipu" or level not in ("Ipu", "Device", "Off")
+
     def array(self, identity: int, n: int | None = None) -> Any:
         """The array of that id as int64; -1 = n zeros."""
         if identity == -1:

@@ -137,12 +137,23 @@ def _roots(report: PlainReport) -> set[int]:
 
 
 def check_intervals(report: PlainReport, rows: list[tuple[int, ...]]) -> None:
-    """Rows (begin, end, computing, exchanging, syncing) against one difference per tile and interval, summed up."""
+    """Rows (begin, end, computing, exchanging, syncing) against one difference per tile and interval, summed up.
+
+    Where compute was not counted on every tile, those that take part in a step do so from its begin to its end, and the
+    others sync."""
     ((total,),) = report.rows("SELECT sum(cycles) FROM runs")
     change = np.zeros((total + 1, 3), np.int64)
     begin = 0
     for run, cycles in report.rows("SELECT id, cycles FROM runs ORDER BY id"):
         for ipu in range(report.target["num_ipus"]):
+            if not report.knows_single_tiles:
+                for _, type_, _, base, _, duration, row in report.steps(run, ipu):
+                    first, last = base + row["all_cycles_from_max"], base + row["all_cycles_to_max"]
+                    busy = 0 if PHASE[type_] == 2 else int((duration > 0).sum())
+                    for column, tiles in ((PHASE[type_], busy), (2, report.per_ipu - busy)):
+                        change[first, column] += tiles
+                        change[last, column] -= tiles
+                continue
             for _, type_, _, base, start, duration, _ in report.steps(run, ipu):
                 np.add.at(change[:, PHASE[type_]], base + start, 1)
                 np.add.at(change[:, PHASE[type_]], base + start + duration, -1)

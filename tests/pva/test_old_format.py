@@ -81,7 +81,9 @@ def test_zero_and_unknown_are_one(old: pva.Report, made: pva.Report) -> None:
     for before, after in zip(old.compilation.programs, made.compilation.programs, strict=True):
         for name in ("controlCodeByTile", "codeBytesByTile", "estimatedCyclesByTile"):
             values: Any = getattr(before, name, None)
-            if values:
+            if values and name == "controlCodeByTile":  # its bytes are of an older model of control code
+                assert len(values) == len(getattr(after, name))
+            elif values:
                 assert values == getattr(after, name)
             elif values is not None:
                 empty += 1
