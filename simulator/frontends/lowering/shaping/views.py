@@ -169,7 +169,10 @@ def pixel_unshuffle(at: Building, input: Tensor, downscale_factor: int) -> Tenso
 
 @lowers("aten.copy.default", kind="Copy", call="popops.cast; popops.reduce", own_backward=True)
 def copy(at: Building, input: Tensor, src: Tensor) -> Any:
-    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
-        return {"src": at.cast(summed_to(at, slopes[0], src.shape()), src.elementType())} if "src" in wanted else {}
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor | None]:
+        gradients: dict[str, Tensor | None] = {"input": None}  # zero: the copy overwrites every element
+        if "src" in wanted:
+            gradients["src"] = at.cast(summed_to(at, slopes[0], src.shape()), src.elementType())
+        return gradients
 
     return fill_with(at, input, src), backward
