@@ -89,8 +89,10 @@ test-frontends: $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
 	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "not full" tests/frontends $(WORKERS)
 	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m "not full" tests/frontends/tensorflow $(WORKERS)
 
-full: $(VENV)/.dev
+full: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
 	$(CLEANLY) $(BIN)/python -m pytest $(WORKERS)
+	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest tests/frontends $(WORKERS)
+	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest tests/frontends/tensorflow $(WORKERS)
 
 stubs: $(VENV)/.dev
 	$(BIN)/python -m tests.stubs
