@@ -15,9 +15,11 @@ from popvision.pvti.channels import (
     enableTraceChannel,
     listTraceChannel,
     traceDrivers,
+    traceFramework,
     tracePoplar,
 )
-from popvision.pvti.graphs import Graph, HeatmapDouble, Series, decodeHeatmapData
+from popvision.pvti.graphs import Graph, Series
+from popvision.pvti.heatmaps import HeatmapDouble, HeatmapFloat, HeatmapInt, decodeHeatmapData
 from popvision.pvti.instrument import instrument, instrument_fn
 from popvision.pvti.session import session as _session
 from popvision.pvti.tracepoint import Tracepoint
@@ -54,6 +56,8 @@ def setTraceMetadata(key: str, value: object) -> None:
 __all__ = [
     "Graph",
     "HeatmapDouble",
+    "HeatmapFloat",
+    "HeatmapInt",
     "Metadata",
     "Series",
     "ThreadName",
@@ -75,5 +79,6 @@ __all__ = [
     "runId",
     "setTraceMetadata",
     "traceDrivers",
+    "traceFramework",
     "tracePoplar",
 ]

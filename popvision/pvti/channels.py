@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from popvision.formats.pvti.schema import KIND_BITS
-from popvision.pvti.scopes import Scope
+from popvision.pvti.scopes import Scope, SilentScope
 from popvision.pvti.session import session
 
 TYPE_CHECKING = False
@@ -35,7 +35,10 @@ class TraceChannel:
 
     @enabled.setter
     def enabled(self, on: bool) -> None:
-        self.scopes = self._labels if on else None
+        with session.lock:
+            self.scopes = self._labels if on else None
+            for scope in self._labels.values():
+                scope.__class__ = Scope if on else SilentScope
 
     def __repr__(self) -> str:
         return f"TraceChannel({self.name!r}, enabled={self.enabled})"
@@ -58,7 +61,8 @@ class TraceChannel:
             text = None if metadata is None else session.declarations.string_id(as_json(metadata))
             site = session.declarations.next_id()
             session.declarations.declare("add_site", site, self.id, session.declarations.string_id(label), text)
-            scope = Scope(site << KIND_BITS)
+            kind = Scope if self.enabled else SilentScope
+            scope = kind(self, label, metadata, site << KIND_BITS)
             if metadata is None:
                 if len(self._labels) >= _MOST_LABELS:
                     self._labels.clear()
@@ -159,6 +163,8 @@ traceDrivers = createTraceChannel("Drivers")
 """Predefined: the layer that talks to the device."""
 tracePoplar = createTraceChannel("Poplar")
 """Predefined: Poplar itself."""
+traceFramework = createTraceChannel("Framework")
+"""Predefined: frameworks above Poplar. The channel of SDK 1.4 to 2.0; programs written for these still name it."""
 
 
 def ThreadName(name: str) -> None:

@@ -66,6 +66,11 @@ class Declarations:
         """True while an entry is not in the file yet."""
         return bool(self._pending or self._samples)
 
+    @property
+    def is_measured(self) -> bool:
+        """True while a sample or histogram waits, not only names."""
+        return bool(self._samples) or any(method == "add_heatmap_column" for method, _ in self._pending)
+
     def count(self) -> tuple[int, dict[int, int]]:
         """Numbers of queued calls and of samples by series, for `write` and `drop`."""
         return len(self._pending), {series: len(rows) for series, rows in self._samples.items()}

@@ -11,14 +11,18 @@ from popvision.pvti.session import session
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Any
+
+    from popvision.pvti.channels import TraceChannel
 
 
 class Scope:
     """A context manager that records one label of one channel; stateless, so that it nests and serves all threads."""
 
-    __slots__ = ("begin_code", "end_code")
+    __slots__ = ("begin_code", "channel", "end_code", "label", "metadata")
 
-    def __init__(self, code: int) -> None:
+    def __init__(self, channel: TraceChannel, label: str, metadata: object, code: int) -> None:
+        self.channel, self.label, self.metadata = channel, label, metadata
         self.begin_code = code
         self.end_code = code | END
 
@@ -36,6 +40,25 @@ class Scope:
             local.send(self.end_code)
         except (AttributeError, ValueError, StopIteration):
             recover(self.end_code)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as channel and label: codes are those of this process's file."""
+        return type(self.channel).scope, (self.channel, self.label, self.metadata)
+
+
+class SilentScope(Scope):
+    """A scope while its channel is off. A `with` that has begun before still records its end, since Python looks up
+    `__exit__` when it enters."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Scope:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        return None
 
 
 def record(code: int) -> None:

@@ -109,12 +109,14 @@ class Session:
                 buffer.clear()
 
     def flush_all(self, quiet_for_ns: int = 0) -> None:
-        """Write the events of threads whose last event is at least `quiet_for_ns` ago, and all declarations."""
+        """Write the events of threads whose last event is at least `quiet_for_ns` ago, and all declarations. Names
+        alone make no file, so that a process which records nothing leaves none."""
         with self.lock:
             if self.recording:
                 before = time.perf_counter_ns() - quiet_for_ns
                 due = [buffer for buffer in self._buffers if 0 < buffer.waiting_since() <= before]
-                if due or self.declarations.is_waiting:
+                waits = self.declarations.is_waiting if self._writer is not None else self.declarations.is_measured
+                if due or waits:
                     self._write(due)
                 self._buffers = [buffer for buffer in self._buffers if not buffer.is_over()]
 

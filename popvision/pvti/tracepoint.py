@@ -8,7 +8,8 @@ from popvision.pvti.scopes import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from types import TracebackType
+    from typing import Any, Self
 
 
 class _Off:
@@ -26,12 +27,38 @@ class _Off:
 _OFF = _Off()
 
 
+def _new_instance(cls: type[Tracepoint], *arguments: object, **keywords: object) -> Any:
+    """`__new__` of subclasses, whose arguments are for their `__init__`."""
+    return object.__new__(cls)
+
+
 class Tracepoint:
     """A context manager that records one event: `with Tracepoint(channel, "load"): ...`.
 
     The end is recorded also when an exception passes and when the channel was switched off in between. Tracepoints
-    nest, and one object may be entered repeatedly. `metadata` is JSON text or an object that JSON can hold.
+    nest, and one object may be entered repeatedly; while its channel is off it records nothing. `metadata` is JSON
+    text or an object that JSON can hold. A subclass calls `super().__init__(channel, label)`.
     """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "__new__" not in vars(cls):
+            cls.__new__ = _new_instance  # type: ignore[method-assign]
+
+    def __init__(self, channel: TraceChannel, label: str, metadata: object = None) -> None:
+        """Only of subclasses: `Tracepoint` itself gives the scope of the label."""
+        self._scope = Tracepoint(channel, label, metadata)
+
+    def __enter__(self) -> Self:
+        # As `with` does: the end of what has begun is recorded also when the channel is switched off in between.
+        self._exit = self._scope.__exit__
+        self._scope.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._exit(kind, error, traceback)
 
     def __new__(cls, channel: TraceChannel, label: str, metadata: object = None) -> Any:
         """The scope of the label; all uses of a label share it, since it holds no state."""

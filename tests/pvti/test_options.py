@@ -40,7 +40,13 @@ def test_only_the_channels_named_are_on(tmp_path: Path) -> None:
     run(code, tmp_path, options='{"channels": ["work"]}')
     reader = only_trace(tmp_path)
     assert tree(reader, reader.threads()[0].id) == [("x", [])]
-    assert dict(reader.channels()) == {"Drivers": False, "Poplar": False, "work": True, "other": False}
+    assert dict(reader.channels()) == {
+        "Drivers": False,
+        "Poplar": False,
+        "Framework": False,
+        "work": True,
+        "other": False,
+    }
 
 
 def test_nothing_is_recorded_after_the_duration(tmp_path: Path) -> None:
@@ -109,3 +115,10 @@ def test_without_the_variable_nothing_is_loaded_or_written(tmp_path: Path) -> No
 def test_tracing_itself_loads_no_numpy(tmp_path: Path) -> None:
     done = run(EVENT + "import sys\nprint('numpy' in sys.modules)\n", tmp_path)
     assert done.stdout == "False\n"
+
+
+def test_a_process_that_records_nothing_leaves_no_file(tmp_path: Path) -> None:
+    run("import os\npvti.Graph('g').addSeries('s')\nif os.fork(): os.wait()\n", tmp_path)
+    assert list(tmp_path.glob("*.pvti*")) == []
+    run("pvti.Graph('g').addSeries('s').add(1)\n", tmp_path)
+    assert len(list(tmp_path.glob("*.pvti*"))) == 1
