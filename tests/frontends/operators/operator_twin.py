@@ -106,6 +106,12 @@ def on_ipu(function: Callable[..., Any], tensors: Sequence[Any], factors: Any) -
     return outputs[: len(outputs) - 1], gradients
 
 
+def as_array(tensor: Any) -> Any:
+    """A tensor's values; bfloat16, which NumPy lacks, as float32."""
+    plain = tensor.detach().resolve_conj()
+    return (plain.float() if plain.dtype is torch.bfloat16 else plain).numpy()
+
+
 def in_torch(function: Callable[..., Any], tensors: Sequence[Any], factors: Any) -> tuple[list[Any], dict[str, Any]]:
     """The same by torch in float64."""
     wide = [one.double() if isinstance(one, torch.Tensor) and one.is_floating_point() else one for one in tensors]
@@ -117,7 +123,7 @@ def in_torch(function: Callable[..., Any], tensors: Sequence[Any], factors: Any)
         for name, parameter in twin.named_parameters():
             gradient = parameter.grad
             gradients[name] = np.zeros(parameter.shape) if gradient is None else gradient.numpy()
-    return [one.detach().numpy() for one in made[:-1]], gradients
+    return [as_array(one) for one in made[:-1]], gradients
 
 
 def check_operator(

@@ -127,3 +127,13 @@ def test_a_pipeline_gives_the_losses_of_one_ipu_after_the_other_in_less_time(tmp
     assert pipelined[:-1] == sharded[:-1]
     cycles = [int(lines[-1].split(":")[1].replace(",", "")) for lines in (pipelined, sharded)]
     assert cycles[0] < cycles[1]
+
+
+def test_a_resnet_classifies_large_images_on_four_ipus(tmp_path: Path) -> None:
+    engine = '{"autoReport.all":"true","autoReport.directory":"./graph_profile"}'
+    *_, difference, cycles = run("resnet18", "--inference", folder=tmp_path, POPLAR_ENGINE_OPTIONS=engine).splitlines()
+    assert difference == "Largest difference from torch: below 1e-3"
+    assert re.fullmatch(r"Simulated cycles of four images: [\d,]+", cycles)
+    with popvision.open(tmp_path / "graph_profile" / "inference") as report:
+        assert report.compute_sets()["name"].str.contains("blocks/7/conv2/Conv", regex=False).any()
+        assert sorted(set(report.vertices()["ipu"])) == [0, 1, 2, 3]
