@@ -1,47 +1,53 @@
-"""When is the IPU attached? Adds three vectors on an IPU that is connected in one of four ways."""
+"""When is the IPU attached? Adds three vectors on an IPU, in the functional API of the first SDKs.
+
+It is a program of TensorFlow 1: its graph is built before the system is configured, and a session runs it."""
 
 import argparse
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.ipu import config, ipu_compiler, scopes
+from tensorflow.python.ipu import ipu_compiler, scopes, utils
 
-tf.compat.v1.disable_v2_behavior()
+TYPES = ["ALWAYS", "ON_DEMAND", "NEVER"]
 
 
 def sums(a, b, c):
     return (a + b) + (a + c)
 
 
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(add_help=False)
+    optional = parser.add_argument_group("optional arguments")
+    optional.add_argument("-h", "--help", action="help", help="show this help message and exit")
+    optional.add_argument("--connection_type", choices=TYPES, default="ALWAYS", help="Specify connection type")
+    return parser.parse_args()
+
+
+def configure(connection_type: str) -> None:
+    options = utils.create_ipu_config()
+    options = utils.auto_select_ipus(options, 1)
+    options = utils.set_ipu_connection_type(options, utils.DeviceConnectionType[connection_type], 1)
+    utils.configure_ipu_system(options)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument(
-        "--connection_type",
-        choices=[one.name for one in config.DeviceConnectionType],
-        default="ALWAYS",
-        help="Specify connection type",
-    )
-    chosen = config.DeviceConnectionType[parser.parse_args().connection_type]
+    connection_type = arguments().connection_type
     values = {"a": [1, 1], "b": [0, 1], "c": [1, 5]}
     with tf.device("cpu"):
         places = [tf.compat.v1.placeholder(np.float32, [2], name=name) for name in values]
     with scopes.ipu_scope("/device:IPU:0"):
         results = ipu_compiler.compile(sums, places)
-
-    options = config.IPUConfig()
-    options.auto_select_ipus = 1
-    options.device_connection.type = chosen
-    if chosen.name in ("NEVER", "PRE_COMPILE"):
-        options.device_connection.version = "ipu2"
-    options.configure_ipu_system()
-
+    configure(connection_type)
     with tf.compat.v1.Session() as session:
         try:
             print(session.run(results, dict(zip(places, values.values(), strict=True))))
         except tf.errors.InvalidArgumentError as error:
-            if chosen.name != "NEVER" or "configured for compilation only" not in error.message:
-                raise
-            print("Compiled")
+            if connection_type == "NEVER" and "configured for compilation only" in error.message:
+                print("Compiled")
+            else:
+                print(f"ERROR: {error.message}")
+        except tf.errors.OpError as error:
+            print(f"ERROR: {error.message}")
 
 
 if __name__ == "__main__":

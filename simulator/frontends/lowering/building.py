@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from simulator.frontends.captured import Body, Place
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.shards import Execution, Spot
 from simulator.graph.debug_context import DebugInfo, created_at
-from simulator.poplar import DebugContext, Graph, SourceLocation, Tensor, Type
+from simulator.poplar import DebugContext, FloatingPointBehaviour, Graph, SourceLocation, Tensor, Type
 from simulator.poplar import program as programs
 from simulator.poplibs import popops, poputil
 
@@ -25,6 +25,9 @@ class Precision:
     stochastic_rounding: bool = False  #: of halves
     floating_point_exceptions: bool = False  #: stop where a NaN or an infinity is made
     stable_norms: bool = False  #: variances from differences to the mean, not from the mean of squares
+    floating_point: FloatingPointBehaviour | None = None  #: all flags of a run; None: as the device has them
+    #: PopLibs options of "convolution", "matmul" and "slice", which win over the rest
+    library_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -143,13 +146,13 @@ class Building:
             return tensor
         return popops.cast(self.graph, tensor, type_, self.program, self.name(name))
 
-    def product_options(self) -> dict[str, Any]:
-        """The options of matMul and convolution for the operator at hand."""
+    def product_options(self, kind: str = "matmul") -> dict[str, Any]:
+        """The options of matMul, or of another kind ("convolution"), for the operator at hand."""
         options: dict[str, Any] = {"partialsType": self.precision.partials}
         proportion = self.place.annotations.get("available_memory", self.precision.memory_proportion.get(self.spot.ipu))
         if proportion is not None:
             options["availableMemoryProportion"] = proportion
-        return options
+        return options | dict(self.precision.library_options.get(kind, {}))
 
     def next_draw(self) -> int:
         """A number that no other random draw of the program uses: its seed modifier."""

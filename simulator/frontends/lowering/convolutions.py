@@ -79,7 +79,7 @@ def _create_weight(at: Building, *, input: Value, weight: Value, **rest: Any) ->
     dilation, groups = rest.get("dilation", 1), rest.get("groups", 1)
     shape = _batched_shape(input.shape, len(weight.shape))
     params = _params(element_type(weight.dtype), shape, weight.shape, stride, padding, dilation, groups)
-    made = poplin.createWeights(at.graph, params, at.name("weights"), at.product_options())
+    made = poplin.createWeights(at.graph, params, at.name("weights"), at.product_options("convolution"))
     return made.reshape(list(weight.shape))
 
 
@@ -88,7 +88,7 @@ def _create_input(at: Building, *, input: Value, weight: Value, **rest: Any) -> 
     dilation, groups = rest.get("dilation", 1), rest.get("groups", 1)
     shape = _batched_shape(input.shape, len(weight.shape))
     params = _params(element_type(input.dtype), shape, weight.shape, stride, padding, dilation, groups)
-    made = poplin.createInput(at.graph, params, at.name("input"), at.product_options())
+    made = poplin.createInput(at.graph, params, at.name("input"), at.product_options("convolution"))
     return made.reshape(list(input.shape))
 
 
@@ -115,7 +115,7 @@ def convolution(
 ) -> Any:
     acts = input.reshape(_batched_shape(input.shape(), weight.rank()))
     params = _params(acts.elementType(), acts.shape(), weight.shape(), stride, padding, dilation, groups)
-    kernel, name, options = _grouped(weight, groups), "convolution", at.product_options()
+    kernel, name, options = _grouped(weight, groups), "convolution", at.product_options("convolution")
     out = poplin.convolution(at.graph, acts, kernel, params, False, at.program, at.name(name), options)
     if bias is not None:
         poplin.addBias(at.graph, out, bias, at.program, at.name("bias"))
@@ -163,7 +163,7 @@ def transposed_convolution(
     # Where the output is padded by a stride or more, the direct convolution has places that no input stands for.
     surplus = [more - more % step for more, step in zip(extra, steps, strict=True)]
     params = _params(acts.elementType(), shape, weight.shape(), steps, lower, spread, groups, surplus)
-    kernel, name, options = _grouped(weight, groups), "convolution", at.product_options()
+    kernel, name, options = _grouped(weight, groups), "convolution", at.product_options("convolution")
     back = poplin.getGradientParams(params)
     out = poplin.convolution(at.graph, acts, kernel, back, True, at.program, at.name(name), options)
     if bias is not None:

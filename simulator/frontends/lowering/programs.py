@@ -38,6 +38,7 @@ from simulator.poplar import (
     Tensor,
     getAndModifyFloatingPointBehaviour,
     replication_factor,
+    setFloatingPointBehaviour,
     setStochasticRounding,
 )
 from simulator.poplar import program as programs
@@ -295,6 +296,8 @@ class ModuleLowering:
     def _set_arithmetic(self, main: programs.Sequence) -> None:
         """Turn on stochastic rounding and exceptions for the run, where the options want them."""
         chosen = self.settings.precision
+        if chosen.floating_point is not None:
+            setFloatingPointBehaviour(self.graph, main, chosen.floating_point, "setFloatingPointBehaviour")
         if chosen.stochastic_rounding:
             setStochasticRounding(self.graph, main, True, "enableStochasticRounding")
         if chosen.floating_point_exceptions:

@@ -36,10 +36,10 @@ from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, res
 from simulator.frontends.poptorch.optimizer_description import AttributeWatch, describe_optimizer
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.profiling import Channel, traced
-from simulator.frontends.poptorch.progress import compilation_progress
 from simulator.frontends.poptorch.replica_groups import input_groups, spread_over_replicas
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache
+from simulator.frontends.session.progress import compilation_progress
 
 _OUTPUTS = {
     OutputMode.Final: Outputs.FINAL,

@@ -29,7 +29,9 @@ class ConnectionType(Enum):
 
 
 class DeviceUnavailableError(poplar_error):
-    """No device of the requested size is free, or there is none."""
+    """No device of the requested size is free, or, as `there_is_none` says, the system has none."""
+
+    there_is_none = False
 
 
 class CompilationOnlyError(poplar_error):
@@ -39,13 +41,16 @@ class CompilationOnlyError(poplar_error):
 @dataclass(frozen=True)
 class DeviceRequest:
     """What a front end asks of the machine. `version` ("ipu1", "ipu2", "ipu21") names a target that needs no device;
-    it is required where none is ever attached."""
+    it is required where none is ever attached, and a device that is attached is of this version, too."""
 
     ipus: int = 1
     version: str = ""
     device_id: int | None = None  #: one device and no other
     poll_seconds: float = 1.0
     timeout_seconds: float = 3600.0
+    model: Device | None = (
+        None  #: an IPU Model, which is always free; `ipus`, `version` and `device_id` say nothing then
+    )
 
 
 class DeviceConnection:
@@ -63,7 +68,8 @@ class DeviceConnection:
 
         Raises DeviceUnavailableError where ALWAYS gets no device, and poplar_error for a request that lacks a version
         or asks for a number of IPUs that no system of this size has."""
-        if connection_type in (ConnectionType.NEVER, ConnectionType.PRE_COMPILE) and not request.version:
+        needs_version = connection_type in (ConnectionType.NEVER, ConnectionType.PRE_COMPILE)
+        if needs_version and not request.version and request.model is None:
             raise poplar_error(
                 f"A connection of type {connection_type.name} has no device to compile for; name a version: "
                 "'ipu1', 'ipu2' or 'ipu21'."
@@ -107,21 +113,34 @@ class DeviceConnection:
             self.attached = None
 
     def _find_target(self) -> Target:
+        if self.request.model is not None:
+            return self.request.model.getTarget()
         if self.request.version:
-            return overridden(Target.createIPUTarget(self.request.ipus, self.request.version), os.environ)
+            return self._target_of_version()
         return self._candidates()[0].getTarget()
+
+    def _target_of_version(self) -> Target:
+        return overridden(Target.createIPUTarget(self.request.ipus, self.request.version), os.environ)
 
     def _candidates(self) -> list[Device]:
         """The devices that would do, free or not. Raises DeviceUnavailableError when there is none at all."""
+        if self.request.model is not None:
+            return [self.request.model]
+        devices = self._hardware()
+        return [one.with_target(self._target_of_version()) for one in devices] if self.request.version else devices
+
+    def _hardware(self) -> list[Device]:
         manager = DeviceManager.createDeviceManager()
         if self.request.device_id is not None:
             return [manager.getDevice(self.request.device_id)]
         devices = manager.getDevices(TargetType.IPU, self.request.ipus)
         if not devices:
-            raise DeviceUnavailableError(
+            error = DeviceUnavailableError(
                 f"There is no device of {self.request.ipus} IPU(s) in this system of {manager.num_ipus}; ask for a "
                 "power of two up to that number, or set POPVISION_IPUS."
             )
+            error.there_is_none = True
+            raise error
         return devices
 
     def _attach(self, wait: bool) -> None:

@@ -36,6 +36,7 @@ class DeviceFunction:
         self._keys = {name: id(handle) for name, handle in captured.variables.items()}
         self._written = [self._keys[name] for name, _ in captured.program.updates]
         self.is_loaded = False
+        self.cycles = 0  #: of the last run
         for name, handle in captured.variables.items():
             variables.register(handle, tf.as_dtype(captured.variable_dtypes[name]))
 
@@ -45,6 +46,10 @@ class DeviceFunction:
         self._program.load(device)
         self._program.send_seed(seed)
         self.is_loaded = True
+
+    def send_seed(self, seed: int) -> None:
+        """Set the seed of random operators that have none of their own."""
+        self._program.send_seed(seed)
 
     def leave(self) -> None:
         """Bring to the host what only the device has; another function takes the device."""
@@ -66,7 +71,9 @@ class DeviceFunction:
                 buffer = self._program.input(name)
                 given = np.asarray(argument)
                 np.copyto(buffer, given if self._iterations > 1 else given[None], casting="unsafe")
+        before = self._program.engine.getTimeStamp().device_cycles
         outputs = self._program.run("run")
+        self.cycles = self._program.engine.getTimeStamp().device_cycles - before
         self._variables.note_run(self, self._written)
         if self._all_outputs and self._iterations > 1:
             return self.captured.pack([one.copy() for one in outputs])

@@ -12,10 +12,12 @@ from tensorflow.python.eager import context
 
 from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error
-from simulator.frontends.session.connection import CompilationOnlyError
 from simulator.frontends.tensorflow.capture.device_tracing import device_tracing
 from simulator.frontends.tensorflow.capture.function import capture_function
+from simulator.frontends.tensorflow.graph_programs import install, keeping_errors
 from simulator.frontends.tensorflow.system import CompiledFunction
+
+install()
 
 
 def compile(computation: Callable[..., Any], inputs: Sequence[Any] = ()) -> list[Any]:
@@ -39,12 +41,9 @@ def compile(computation: Callable[..., Any], inputs: Sequence[Any] = ()) -> list
     function = CompiledFunction(captured, shapes)
 
     def run(*arguments: AnyArray) -> list[AnyArray]:
-        try:
-            return function.run(arguments)
-        except CompilationOnlyError as error:
-            raise ValueError(str(error)) from error  # TensorFlow's InvalidArgumentError
+        return function.run(arguments)
 
-    results = tf.numpy_function(run, tensors, [one.dtype for one in concrete.outputs])
+    results = tf.numpy_function(keeping_errors(run), tensors, [one.dtype for one in concrete.outputs])
     results = list(results) if isinstance(results, (list, tuple)) else [results]
     for result, one in zip(results, concrete.outputs, strict=True):
         result.set_shape(one.shape)

@@ -7,8 +7,8 @@ import sys
 from datetime import datetime
 
 _DRIVER = "tensorflow/compiler/plugin/poplar/driver/"
-ATTACHED = _DRIVER + "poplar_executor.cc:1619"
-PRE_COMPILED = _DRIVER + "poplar_compiler.cc:1980"
+EXECUTOR = _DRIVER + "poplar_executor.cc:1619"
+COMPILER = _DRIVER + "poplar_compiler.cc:1980"
 COMPILED = "tensorflow/compiler/jit/xla_compilation_cache.cc:376"
 _said: set[str] = set()
 

@@ -3,38 +3,68 @@
 from __future__ import annotations
 
 import atexit
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from simulator.arrays import AnyArray
+from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.interface_text import from_json, to_json
-from simulator.frontends.lowering.lowered import Interface
+from simulator.frontends.lowering.lowered import Interface, Lowered, Outputs
+from simulator.frontends.program_identity import identity
 from simulator.frontends.session.connection import (
+    CompilationOnlyError,
     ConnectionType,
     DeviceConnection,
     DeviceRequest,
     DeviceUnavailableError,
 )
 from simulator.frontends.session.executable_cache import ExecutableCache, Outcome, executable_key
-from simulator.frontends.tensorflow import log_lines
+from simulator.frontends.session.progress import compilation_progress
+from simulator.frontends.tensorflow import errors, log_lines
 from simulator.frontends.tensorflow.capture.function import CapturedFunction
 from simulator.frontends.tensorflow.capture.lowered_function import lower_function
 from simulator.frontends.tensorflow.device_function import DeviceFunction
 from simulator.frontends.tensorflow.device_variables import installed
-from simulator.frontends.tensorflow.flags import read_flags
-from simulator.poplar import Device, Executable, compileGraph
+from simulator.frontends.tensorflow.files import ReportFiles, serialize
+from simulator.frontends.tensorflow.flags import Flags, read_flags, usage
+from simulator.poplar import Device, Executable, IPUModel, compileGraph
 
 _NO_CACHE_PATH = (
     "IPU devices have been configured for pre-compilation, however 'executable_cache_path' in 'TF_POPLAR_FLAGS' has "
-    "not been set. Set TF_POPLAR_FLAGS='--executable_cache_path=/path/to/storage'."
+    "not been set. Please set the path to a directory where the compiled binaries should be stored using the "
+    "'TF_POPLAR_FLAGS' environment variable, for example "
+    "'TF_POPLAR_FLAGS=--executable_cache_path=/path/to/storage'."
 )
 _COMPILED = "Compiled cluster using XLA!  This line is logged at most once for the lifetime of the process."
+_NO_REPORT = (
+    "The program was loaded from {path} and not compiled, so no report is written for it; delete this file to get one."
+)
+_NOT_CONFIGURED = "No IPU device was configured for /device:IPU:0, creating a device with a single IPU."
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """The IPU Model that takes the place of hardware where the flags say so. `tiles` 0: those of the version."""
+
+    version: str = "ipu2"
+    tiles: int = 0
+    compile_code: bool = True
+
+    def device(self, ipus: int) -> Device:
+        """Raises invalid_machine_model for a version or tiles that no model has."""
+        model = IPUModel(self.version)
+        model.numIPUs = ipus
+        model.compileIPUCode = self.compile_code
+        if self.tiles:
+            model.tilesPerIPU = self.tiles
+        return model.createDevice()
 
 
 @dataclass(frozen=True)
@@ -42,83 +72,155 @@ class SystemRequest:
     """What a configuration asks for."""
 
     type: ConnectionType = ConnectionType.ALWAYS
-    ipus: int = 1
+    ipus: int | None = None  #: None: the configuration names no device
     device_id: int | None = None
     version: str = ""
     remote_buffers: bool = False  #: the answer for a device that is not attached
-    engine_options: Mapping[str, str] | None = None
+    engine_options: Mapping[str, str] = field(default_factory=dict)
+    precision: Precision = field(default_factory=Precision)
+    without_effect: Mapping[str, str] = field(default_factory=dict)  #: options that only the report shows
+    given: Mapping[str, str] = field(default_factory=dict)  #: all options that are not the default ones
+    serialization_folder: str = ""  #: of executables; empty: none
+    model: ModelRequest = field(default_factory=ModelRequest)
 
 
 class System:
     """A configured system. Functions share its one device: one is loaded at a time."""
 
     def __init__(self, request: SystemRequest) -> None:
-        """Attaches for ALWAYS. Raises tf.errors.FailedPreconditionError for pre-compilation without a cache, and
-        tf.errors.InternalError where ALWAYS gets no device."""
-        flags = read_flags()
+        """Attaches for ALWAYS. Raises tf.errors.InternalError where ALWAYS gets no device, and
+        tf.errors.FailedPreconditionError for a number of IPUs that no device has."""
+        self.flags = flags = read_flags()
+        if flags.help:
+            log_lines.log_once(log_lines.COMPILER, usage())
         kind = request.type
         if kind is ConnectionType.ALWAYS and flags.use_on_demand:
             kind = ConnectionType.ON_DEMAND
-        if kind is ConnectionType.PRE_COMPILE and not flags.executable_cache_path:
-            raise tf.errors.FailedPreconditionError(None, None, _NO_CACHE_PATH)
         self.request = request
         self._loaded: DeviceFunction | None = None
         path = flags.executable_cache_path
         self._cache = ExecutableCache(Path(path), ".poplar_exec", _warn) if path else None
-        device = DeviceRequest(
-            request.ipus,
-            request.version,
-            request.device_id,
-            flags.on_demand_device_poll_time / 1000,
-            flags.on_demand_device_timeout / 1000,
-        )
-        try:
-            self.connection = DeviceConnection(kind, device, _log_attached, _log_waiting)
-        except DeviceUnavailableError as error:
-            raise tf.errors.InternalError(
-                None,
-                None,
-                "Could not find an available device for TensorFlow virtual device /device:IPU:0. This device was "
-                f"expected to have {request.ipus} IPU(s). {error}",
-            ) from error
+        self.engine_options = dict(request.engine_options)
+        if flags.max_compilation_threads > 0:
+            self.engine_options.setdefault("opt.maxCompilationThreads", str(flags.max_compilation_threads))
+        if request.ipus is None and request.device_id is None:
+            log_lines.log_once(log_lines.EXECUTOR, _NOT_CONFIGURED)
+        self.connection = _connect(kind, request, flags)
 
-    def compile(self, captured: CapturedFunction) -> tuple[Executable, Interface]:
-        """The executable of a function, from the cache or compiled now."""
-        options = dict(self.request.engine_options or {})
+    def compile(
+        self, captured: CapturedFunction, iterations: int = 1, outputs: Outputs = Outputs.FINAL
+    ) -> tuple[Executable, Interface]:
+        """The executable of a function, from the cache or compiled now; one run calls the function `iterations` times.
+
+        Raises tf.errors.FailedPreconditionError for pre-compilation without a cache, and what lowering and compilation
+        raise."""
+        pre_compiles = self.connection.type is ConnectionType.PRE_COMPILE
+        if pre_compiles and self._cache is None:
+            raise tf.errors.FailedPreconditionError(None, None, _NO_CACHE_PATH)
         interfaces: list[Interface] = []
 
         def compile_now() -> Executable:
-            lowered = lower_function(captured, self.connection.target)
+            lowered = lower_function(
+                captured,
+                self.connection.target,
+                iterations,
+                outputs,
+                self.request.precision,
+                self.flags.use_synthetic_data,
+            )
             interfaces.append(lowered.interface)
-            return compileGraph(lowered.graph, list(lowered.programs), options, None, report_name())
+            with errors.as_tensorflow("Compile engine"):
+                return self._compile_lowered(lowered)
 
+        key = executable_key(self.connection.target, self._key_parts(captured, iterations, outputs))
         if self._cache is None:
             executable = compile_now()
             interface = interfaces[0]
         else:
-            remote = self.connection.attached is not None or self.request.remote_buffers
-            parts = ["tensorflow", tf.__version__, repr(captured.program), repr(sorted(options.items())), repr(remote)]
-            key = executable_key(self.connection.target, parts)
             fetched = self._cache.fetch(key, compile_now, lambda: to_json(interfaces[0]))
             executable, interface = fetched.executable, from_json(fetched.notes)
-            if self.connection.type is ConnectionType.PRE_COMPILE and fetched.outcome is Outcome.STORED:
+            if pre_compiles and fetched.outcome is Outcome.STORED:
                 sentence = f"A pre-compiled Poplar program has been saved to {fetched.path}"
-                log_lines.log(log_lines.PRE_COMPILED, sentence)
+                log_lines.log(log_lines.COMPILER, sentence)
+            if fetched.outcome is Outcome.LOADED and ReportFiles(self.engine_options).are_wanted:
+                log_lines.log(log_lines.COMPILER, _NO_REPORT.format(path=fetched.path))
+        if self.request.serialization_folder:
+            serialize(Path(self.request.serialization_folder), key, executable, interface)
         log_lines.log_once(log_lines.COMPILED, _COMPILED)
         return executable, interface
 
+    def _key_parts(self, captured: CapturedFunction, iterations: int, outputs: Outputs) -> list[str]:
+        remote = self.request.remote_buffers
+        if self.connection.attached is not None:
+            remote = self.connection.attached.supportsRemoteBuffers()
+        parts = (iterations, outputs.value, self.request.precision, sorted(self.engine_options.items()), remote)
+        return ["tensorflow", tf.__version__, self.flags.key(), identity(captured.program), *map(repr, parts)]
+
+    def _compile_lowered(self, lowered: Lowered) -> Executable:
+        without_effect = {**self.request.without_effect, **self.flags.without_effect()}
+        if without_effect:
+            lowered.graph.addDebugInfo("optionsWithoutEffect", "tensorflow", **without_effect)
+        files = ReportFiles(self.engine_options)
+        with _progress(self.flags.show_progress_bar) as progress:
+            executable = compileGraph(lowered.graph, list(lowered.programs), self.engine_options, progress, files.name)
+        files.write_framework_file(self._facts(lowered.interface))
+        return executable
+
+    def _facts(self, interface: Interface) -> dict[str, Any]:
+        """What framework.json tells."""
+        return {
+            "framework": {"name": "TensorFlow", "version": tf.__version__},
+            "IPUConfig": dict(self.request.given),
+            "TF_POPLAR_FLAGS": self.flags.given(),
+            "withoutEffect": {**self.request.without_effect, **self.flags.without_effect()},
+            "connectionType": self.connection.type.name,
+            "inputs": {name: f"{one.dtype}{list(one.shape)}" for name, one in interface.inputs.items()},
+            "outputs": [f"{one.stream.dtype}{list(one.stream.shape)}" for one in interface.outputs],
+            "variables": {
+                name: f"{one.to_host.dtype}{list(one.to_host.shape)}" for name, one in interface.weights.items()
+            },
+        }
+
+    def function(
+        self, captured: CapturedFunction, iterations: int = 1, outputs: Outputs = Outputs.FINAL
+    ) -> DeviceFunction:
+        """A function that is compiled for this system, ready to run on it."""
+        executable, interface = self.compile(captured, iterations, outputs)
+        with errors.as_tensorflow("Compile engine"):
+            made = DeviceFunction(captured, executable, interface, self.engine_options, installed())
+        atexit.register(made.close)
+        return made
+
     def run(self, function: DeviceFunction, arguments: Sequence[AnyArray]) -> list[AnyArray] | None:
-        """Results of a function; None where runs give zeros. Raises CompilationOnlyError and
-        DeviceUnavailableError."""
-        device = self.connection.device_for_run()
+        """Results of a function; None where runs give zeros. Raises tf.errors.InvalidArgumentError for
+        NEVER, and tf.errors.InternalError where no device became free and for errors of Poplar."""
+        device = self._device_for_run()
         if device is None:
             return None
         if self._loaded is not function:
             if self._loaded is not None:
                 self._loaded.leave()
-            function.load(device)
+            with errors.as_tensorflow("Load engine"):
+                function.load(device, _seed[0])
             self._loaded = function
-        return function.run(arguments)
+        with errors.as_tensorflow("Execute engine"):
+            results = function.run(arguments)
+        if self.flags.log_cycle_count >= 0:
+            log_lines.log(log_lines.EXECUTOR, f"Total number of IPU cycles: {function.cycles}")
+        return results
+
+    def _device_for_run(self) -> Device | None:
+        try:
+            return self.connection.device_for_run()
+        except CompilationOnlyError as error:
+            raise errors.compilation_only(error) from error
+        except DeviceUnavailableError as error:
+            raise errors.waited_too_long(error) from error
+
+    def reset_seed(self) -> None:
+        """Send the seed of the process to the function on the device."""
+        if self._loaded is not None:
+            self._loaded.send_seed(_seed[0])
 
     def close(self) -> None:
         """Give the device back."""
@@ -140,11 +242,8 @@ class CompiledFunction:
         """Results as arrays. Raises what compilation, attachment and the run raise."""
         system = current()
         if self._function is None or self._system is not system:
-            executable, interface = system.compile(self._captured)
-            options = dict(system.request.engine_options or {})
-            self._function = DeviceFunction(self._captured, executable, interface, options, installed())
+            self._function = system.function(self._captured)
             self._system = system
-            atexit.register(self._function.close)
         results = system.run(self._function, arguments)
         if results is None:
             return [np.zeros(shape, dtype) for shape, dtype in zip(self._shapes, self._captured.dtypes, strict=True)]
@@ -152,44 +251,78 @@ class CompiledFunction:
 
 
 _current: list[System] = []
+_seed = [0]
 
 
 def configure(request: SystemRequest) -> None:
     """Configure the system; a system that was configured before gives its device back."""
-    while _current:
-        _current.pop().close()
+    reset()
     _current.append(System(request))
 
 
+def reset() -> None:
+    """Give the device back."""
+    while _current:
+        _current.pop().close()
+
+
 def current() -> System:
-    """The configured system; one of a single IPU where the program configured none, as TensorFlow has it."""
+    """The configured system; one of a single IPU where the program configured none."""
     if not _current:
         configure(SystemRequest())
     return _current[0]
 
 
-def report_name() -> str:
-    """Folder of a report: tf_report__<date>__<time>.<ms>__<pid>."""
-    now = datetime.now()
-    return f"tf_report__{now:%Y-%m-%d__%H-%M-%S}.{now.microsecond // 1000:03d}__{os.getpid()}"
+def reset_ipu_seed(seed: int) -> None:
+    """Set the seed of random operators that have none of their own, in programs that run from now on."""
+    _seed[0] = seed
+    if _current:
+        _current[0].reset_seed()
+
+
+def _connect(kind: ConnectionType, request: SystemRequest, flags: Flags) -> DeviceConnection:
+    ipus = request.ipus or 1
+    model = request.model.device(ipus) if flags.use_ipu_model else None
+    device = DeviceRequest(
+        ipus,
+        request.version,
+        request.device_id,
+        flags.on_demand_device_poll_time / 1000,
+        flags.on_demand_device_timeout / 1000,
+        model,
+    )
+    try:
+        return DeviceConnection(kind, device, None if model is not None else _log_attached, _log_waiting)
+    except DeviceUnavailableError as error:
+        raise (errors.no_such_device if error.there_is_none else errors.no_free_device)(ipus, error) from error
+
+
+@contextmanager
+def _progress(show: str) -> Iterator[Callable[[int, int], None] | None]:
+    """What compileGraph calls to draw a bar; None where none is shown: `show` is "true", "false" or "auto"."""
+    if show == "true" or (show == "auto" and sys.stdout.isatty()):
+        with compilation_progress(True) as progress:
+            yield progress
+    else:
+        yield None
 
 
 def _log_attached(device: Device) -> None:
     count = device.getTarget().getNumIPUs()
     plural = "" if count == 1 else "s"
     log_lines.log(
-        log_lines.ATTACHED,
+        log_lines.EXECUTOR,
         f"TensorFlow device /device:IPU:0 attached to {count} IPU{plural} with Poplar device ID: {device.getId()}",
     )
 
 
 def _log_waiting() -> None:
     log_lines.log(
-        log_lines.ATTACHED,
+        log_lines.EXECUTOR,
         "Currently there is no available device for TensorFlow virtual device /device:IPU:0. Waiting for one to become "
         "available.",
     )
 
 
 def _warn(sentence: str) -> None:
-    log_lines.log(log_lines.PRE_COMPILED, sentence, "W")
+    log_lines.log(log_lines.COMPILER, sentence, "W")

@@ -34,9 +34,8 @@ def rows_at(at: Building, rows: Tensor, index: Tensor) -> Tensor:
     if count * rows.numElements() == 0:
         return filled(at, type_, [count, rows.dim(1)], 0, "rows")
     source = rows if type_ in _SLICED else at.cast(rows, INT)
-    plan = popops.embedding.plan(
-        at.graph, source.elementType(), rows.dim(0), rows.dim(1), [count], {"usedForUpdate": "false"}
-    )
+    options = {"usedForUpdate": "false", **at.precision.library_options.get("slice", {})}
+    plan = popops.embedding.plan(at.graph, source.elementType(), rows.dim(0), rows.dim(1), [count], options)
     offsets = index.flatten().reinterpret(UNSIGNED_INT).expand([1])
     taken = popops.multiSlice(at.graph, source, offsets, [0], [1], at.program, plan, None, at.name("gather"))
     return at.cast(taken.squeeze([1]), type_)
@@ -51,7 +50,11 @@ def write_rows(
         return rows
     out = at.copy(rows) if type_ in _SLICED else at.cast(rows, INT)
     sub = at.cast(at.cast(written, type_), out.elementType()).reshape([count, 1, rows.dim(1)])
-    options = {"usedForSlice": "false", "operationForUpdate": "add" if add else "none"}
+    options = {
+        "usedForSlice": "false",
+        "operationForUpdate": "add" if add else "none",
+        **at.precision.library_options.get("slice", {}),
+    }
     plan = popops.embedding.plan(at.graph, out.elementType(), rows.dim(0), rows.dim(1), [count], options)
     offsets = index.flatten().reinterpret(UNSIGNED_INT).expand([1])
     name = at.name("scatter")

@@ -78,14 +78,14 @@ class _Form:
 def _create_weight(at: Building, *, input: Value, weight: Value, **form: Any) -> Tensor:
     made_form = _Form(**form)
     params = made_form.params(element_type(weight.dtype), input.shape, weight.shape)
-    made = poplin.createWeights(at.graph, params, at.name("weights"), at.product_options())
+    made = poplin.createWeights(at.graph, params, at.name("weights"), at.product_options("convolution"))
     return made_form.weight(made, weight.shape)
 
 
 def _create_input(at: Building, *, input: Value, weight: Value, **form: Any) -> Tensor:
     made_form = _Form(**form)
     params = made_form.params(element_type(input.dtype), input.shape, weight.shape)
-    return made_form.last(poplin.createInput(at.graph, params, at.name("input"), at.product_options()))
+    return made_form.last(poplin.createInput(at.graph, params, at.name("input"), at.product_options("convolution")))
 
 
 @lowers("tf.Conv", kind="Conv", call="poplin.convolution", weight=_create_weight, input=_create_input)
@@ -93,7 +93,7 @@ def convolution(at: Building, input: Tensor, weight: Tensor, **form: Any) -> Ten
     own = _Form(**form)
     params = own.params(input.elementType(), input.shape(), weight.shape())
     kernel = own.kernel(weight, params.getNumConvGroups())
-    options, name = at.product_options(), at.name("convolution")
+    options, name = at.product_options("convolution"), at.name("convolution")
     out = poplin.convolution(at.graph, own.first(input), kernel, params, False, at.program, name, options)
     return own.last(out)
 
@@ -103,7 +103,7 @@ def gradient_of_input(at: Building, weight: Tensor, slope: Tensor, input_shape: 
     own = _Form(**form)
     params = own.params(slope.elementType(), input_shape, weight.shape())
     kernel, back = own.kernel(weight, params.getNumConvGroups()), poplin.getGradientParams(params)
-    options, name = at.product_options(), at.name("convolution")
+    options, name = at.product_options("convolution"), at.name("convolution")
     return own.last(poplin.convolution(at.graph, own.first(slope), kernel, back, True, at.program, name, options))
 
 
@@ -111,7 +111,7 @@ def gradient_of_input(at: Building, weight: Tensor, slope: Tensor, input_shape: 
 def gradient_of_weight(at: Building, input: Tensor, slope: Tensor, weight_shape: Sequence[int], **form: Any) -> Tensor:
     own = _Form(**form)
     params = own.params(input.elementType(), input.shape(), weight_shape)
-    options, name = at.product_options(), at.name("weightDeltas")
+    options, name = at.product_options("convolution"), at.name("weightDeltas")
     acts = own.first(slope), own.first(input)
     deltas = poplin.calculateWeightDeltas(at.graph, *acts, params, at.program, name, options)
     return own.weight(deltas, weight_shape)

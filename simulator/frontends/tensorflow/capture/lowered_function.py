@@ -16,10 +16,18 @@ def lower_function(
     iterations: int = 1,
     outputs: Outputs = Outputs.FINAL,
     precision: Precision | None = None,
+    synthetic_data: bool = False,
 ) -> Lowered:
     """The graph and its programs; one run calls the function `iterations` times, each on inputs of its own.
+    `synthetic_data` leaves out the transfers of inputs and outputs.
 
     Raises UnknownOperatorError."""
     precision = precision or Precision()
-    settings = Settings(iterations=iterations, outputs=outputs, precision=precision, front_end="tensorflow")
+    settings = Settings(
+        iterations=iterations,
+        outputs=outputs,
+        precision=precision,
+        synthetic_data=synthetic_data,
+        front_end="tensorflow",
+    )
     return ModuleLowering(target, captured.program, settings).lower()

@@ -1,0 +1,35 @@
+from simulator.frontends.tensorflow.configuration.enumerations import (
+    DeviceConnectionType,
+    ExecutionProfileType,
+    MergeRemoteBuffersBehaviour,
+    SchedulingAlgorithm,
+    SelectionOrder,
+)
+from simulator.frontends.tensorflow.configuration.functional import (
+    KeyId,
+    VerificationOptions,
+    auto_select_ipus,
+    create_ipu_config,
+    get_num_of_ipus_in_device,
+    reset_ipu_seed,
+    select_ipus,
+    set_compilation_options,
+    set_convolution_options,
+    set_experimental_multi_replica_distribution_options,
+    set_floating_point_behaviour_options,
+    set_gcl_options,
+    set_io_tile_options,
+    set_ipu_connection_type,
+    set_ipu_model_options,
+    set_matmul_options,
+    set_norm_options,
+    set_optimization_options,
+    set_pooling_options,
+    set_recomputation_options,
+    set_report_options,
+    set_serialization_options,
+    set_transfer_options,
+    set_verification_options,
+)
+from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, configure_ipu_system, get_ipu_config
+from simulator.frontends.tensorflow.flags import running_on_ipu_model

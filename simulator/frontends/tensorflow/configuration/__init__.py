@@ -1,0 +1,1 @@
+"""How a TensorFlow program configures the IPU system."""
