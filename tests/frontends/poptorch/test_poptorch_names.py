@@ -13,8 +13,8 @@ from popvision import pva
 from simulator.frontends import poptorch
 from simulator.frontends.poptorch import environment
 from simulator.frontends.poptorch.logging import device_logger
-from simulator.frontends.session.progress import CompilationBar, compilation_progress
 from simulator.frontends.poptorch.refused import WAYS_AROUND
+from simulator.frontends.session.progress import CompilationBar, compilation_progress
 
 ROOT = Path(__file__).resolve().parents[3]
 
