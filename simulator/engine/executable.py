@@ -29,6 +29,7 @@ class Executable:
         self.name = name  #: of the engine, "" for none
         self.target = target
         self._folder: ReportFolder | None = None  #: that compilation wrote, until an engine takes it
+        self.writes_reports = True  #: whether engines write the reports that options ask for
         self.graph_profile_path = ""  #: of the profile that compilation wrote, "" for none
 
     def write_reports(self) -> None:
@@ -57,7 +58,7 @@ class Executable:
 
     def _written_folder(self, options: EngineOptions) -> ReportFolder | None:
         report = options.report
-        if not (report.writes_report or report.writes_archive):
+        if not self.writes_reports or not (report.writes_report or report.writes_archive):
             return None
         folder = ReportFolder(report, self.name, options.facts())
         folder.write_compilation(self.compiled)

@@ -115,7 +115,7 @@ def compile_model(
             interface = interfaces[0]
         else:
             key = executable_key(target, [repr(part) for part in _identity(request, captured, options)])
-            fetched = cache.fetch(key, compile_now, lambda: to_json(interfaces[0]))
+            fetched = cache.fetch(key, compile_now, lambda: to_json(interfaces[0]), target)
             executable, interface = fetched.executable, from_json(fetched.notes)
     except poplar_error as error:
         raise Error(memory_error_text(error)) from error

@@ -59,6 +59,10 @@ def read_entry(data: bytes) -> tuple[Executable, bytes]:
     return Executable.deserialize(io.BytesIO(data[begin + length :])), data[begin : begin + length]
 
 
+def _described(target: Target) -> str:
+    return f"{target.getNumTiles()} tiles of {target.getTargetArchString()} ({target.getTargetType().value})"
+
+
 class Outcome(Enum):
     """Where an executable came from."""
 
@@ -90,19 +94,23 @@ class ExecutableCache:
         return self.folder / f"{key}{self.suffix}"
 
     def fetch(
-        self, key: str, compile_executable: Callable[[], Executable], notes: Callable[[], bytes] = bytes
+        self,
+        key: str,
+        compile_executable: Callable[[], Executable],
+        notes: Callable[[], bytes] = bytes,
+        target: Target | None = None,
     ) -> CachedExecutable:
         """The executable of a key: from the cache, else compiled and stored. `notes`, called after a compilation, are
-        stored with it. Raises only what these two raise: a cache that cannot be read or written costs time, never the
-        program."""
+        stored with it. A file that was compiled for another target than `target` is replaced. Raises only what these
+        two raise: a cache that cannot be read or written costs time, never the program."""
         path = self.path(key)
-        loaded = self._load(path)
+        loaded = self._load(path, target)
         if loaded is not None:
             return CachedExecutable(*loaded, Outcome.LOADED, path)
         with self._compile_lock(key) as locked:
             if not locked:
                 return CachedExecutable(compile_executable(), notes(), Outcome.UNCACHED, path)
-            loaded = self._load(path)
+            loaded = self._load(path, target)
             if loaded is not None:
                 return CachedExecutable(*loaded, Outcome.LOADED, path)
             self._remove_leftovers(key)
@@ -111,19 +119,23 @@ class ExecutableCache:
             stored = self._store(executable, noted, path)
             return CachedExecutable(executable, noted, Outcome.STORED if stored else Outcome.UNCACHED, path)
 
-    def _load(self, path: Path) -> tuple[Executable, bytes] | None:
+    def _load(self, path: Path, target: Target | None) -> tuple[Executable, bytes] | None:
         try:
             data = path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             self._warn_once("read", f"{path} cannot be read ({error.strerror}); the program is compiled again.")
             return None
         try:
-            return read_entry(data)
+            executable, notes = read_entry(data)
+            if target is not None and executable.getTarget() != target:
+                wrong, wanted = _described(executable.getTarget()), _described(target)
+                raise file_load_error(f"It was compiled for {wrong}, not for {wanted}.")
         except poplar_error as error:
             self._warn_once(str(path), f"{path} is not used and replaced: {error}")
             return None
+        return executable, notes
 
     @contextmanager
     def _compile_lock(self, key: str) -> Iterator[bool]:

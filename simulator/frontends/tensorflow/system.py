@@ -137,11 +137,12 @@ class System:
             executable = compile_now()
             interface = interfaces[0]
         else:
-            fetched = self._cache.fetch(key, compile_now, lambda: to_json(interfaces[0]))
+            fetched = self._cache.fetch(key, compile_now, lambda: to_json(interfaces[0]), self.connection.target)
             executable, interface = fetched.executable, from_json(fetched.notes)
             if pre_compiles and fetched.outcome is Outcome.STORED:
                 sentence = f"A pre-compiled Poplar program has been saved to {fetched.path}"
                 log_lines.log(log_lines.COMPILER, sentence)
+            executable.writes_reports = fetched.outcome is not Outcome.LOADED
             if fetched.outcome is Outcome.LOADED and ReportFiles(self.engine_options).are_wanted:
                 log_lines.log(log_lines.COMPILER, _NO_REPORT.format(path=fetched.path))
         if self.request.serialization_folder:
