@@ -36,9 +36,10 @@ class Series:
         if graph.enabled:
             session.declarations.declare("add_series", self._id, graph.id, name, permanent=True)
 
-    def add(self, value: Any) -> None:
-        """Add a sample at the current time: anything that `float` accepts, NumPy and torch scalars included."""
+    def add(self, value: Any, time_ns: int | None = None) -> None:
+        """Add a sample: anything that `float` accepts, NumPy and torch scalars included. `time_ns`, our addition: the
+        `time.perf_counter_ns()` from which the value holds, not before the line's last sample; by default now."""
         if session.recording and self.graph.enabled:
-            now = time.perf_counter_ns() + session.clock_offset_ns
-            session.declarations.add_sample(self._id, now, float(value))
+            now = time.perf_counter_ns() if time_ns is None else time_ns
+            session.declarations.add_sample(self._id, now + session.clock_offset_ns, float(value))
             session.write_if_late()

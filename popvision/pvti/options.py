@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
+from functools import partial
 
 
 @dataclass(frozen=True)
 class Options:
-    """Channels, folder and duration of a trace. `channels` None means all; `duration_s` 0 means no limit."""
+    """Channels, folder and duration of a trace. `channels` None means all; `duration_s` 0 means no limit; `process`:
+    whether processor time and memory are recorded."""
 
     enable: bool = True
     directory: str = "."
     channels: frozenset[str] | None = None
     duration_s: float = 0.0
+    process: bool = True
 
 
 def from_text(text: str) -> Options | None:
@@ -38,20 +41,22 @@ def parse(text: str) -> Options:
         raise ValueError(f"the value is not JSON ({error.msg} at character {error.pos}).") from None
     if not isinstance(given, dict):
         raise ValueError(f'the value must be a JSON object such as {{"enable": "true"}}, not {text.strip()[:40]}.')
-    readers = {"enable": _flag, "directory": _directory, "channels": _channels, "duration": _seconds}
+    flag = {name: partial(_flag, name) for name in ("enable", "process")}
+    readers = {**flag, "directory": _directory, "channels": _channels, "duration": _seconds}
     unknown = [name for name in given if name not in readers]
     if unknown:
         raise ValueError(f"unknown option {unknown[0]!r}; the options are {', '.join(readers)}.")
-    fields = {"enable": "enable", "directory": "directory", "channels": "channels", "duration": "duration_s"}
-    return Options(**{fields[name]: readers[name](value) for name, value in given.items()})  # type: ignore[arg-type]
+    return Options(
+        **{{"duration": "duration_s"}.get(name, name): readers[name](value) for name, value in given.items()}
+    )  # type: ignore[arg-type]
 
 
-def _flag(value: object) -> bool:
+def _flag(name: str, value: object) -> bool:
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
-    raise ValueError(f'"enable" is {value!r}; it must be true or false.')
+    raise ValueError(f'"{name}" is {value!r}; it must be true or false.')
 
 
 def _directory(value: object) -> str:

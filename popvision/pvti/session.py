@@ -10,6 +10,7 @@ import threading
 import time
 
 from popvision.pvti.declarations import Declarations
+from popvision.pvti.process_series import ProcessSeries
 from popvision.pvti.recorder import LATE_NS, ThreadBuffer, local
 
 TYPE_CHECKING = False
@@ -49,6 +50,8 @@ class Session:
         self._buffers: list[ThreadBuffer] = []
         self._meta: dict[str, object] = {}
         self._timer_stop: threading.Event | None = None
+        self._has_process_series = options is not None and options.process
+        self._process: ProcessSeries | None = None
         if options is not None:
             self._start(options)
 
@@ -176,6 +179,8 @@ class Session:
             name = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
             self.declarations.declare_first("add_process", _PROCESS, os.getpid(), os.getppid(), name)
             _at_worker_exit(self.close)
+            if self._has_process_series:
+                self._process = ProcessSeries(self.declarations, self.clock_offset_ns)
             self._start_timer()
         return self._writer
 
@@ -184,6 +189,8 @@ class Session:
     def close(self) -> None:
         """Write the rest, end the trace and finalise its file; idempotent."""
         with self.lock:
+            if self.recording and self._process is not None:
+                self._process.end()
             self.flush_all()
             writer, self._writer = self._writer, None
             self._end()
@@ -218,6 +225,9 @@ class Session:
 
         def run() -> None:
             while not stop.wait(TICK_S):
+                with self.lock:
+                    if self._process is not None:
+                        self._process.sample_if_due()
                 self.flush_all(QUIET_NS)
                 if self._is_past_duration():
                     self._end()
@@ -238,7 +248,7 @@ class Session:
     def _in_child(self) -> None:
         """Start a file for the child, with the same clock anchor; only the forking thread lives on."""
         self.declarations.start_new_file()
-        self._writer = self._timer_stop = None
+        self._writer = self._timer_stop = self._process = None
         self._flushing = False
         self._buffers = []
         if not self.recording:

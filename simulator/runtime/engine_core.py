@@ -33,6 +33,7 @@ from simulator.runtime.clock.host_response import HostResponse
 from simulator.runtime.clock.segments import RunTime
 from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.host_end import HostEnd
+from simulator.runtime.host.run_series import run_series
 from simulator.runtime.recording.recorder import Recorder
 from simulator.runtime.values.arena import Place
 from simulator.runtime.values.host_side import Action, RunEndedError, RunStoppedError
@@ -104,6 +105,8 @@ class EngineCore(HostEnd):
         self.watchers = []
         self.streams.close()
         self._threads.close()
+        if pvti.isRecording():
+            run_series().end()
 
     def run(self, index: int, name: str, settings: RuntimeSettings | None = None) -> RunRecord | None:
         """Run a program; returns the record where the run is recorded. A run that was stopped leaves
@@ -115,7 +118,7 @@ class EngineCore(HostEnd):
         self._use_threads(settings)
         self._begin_of_host_times()
         foreseen = self._foreseen(index, settings)
-        begin = time.time_ns() // 1000
+        begin, begin_ns = time.time_ns() // 1000, time.perf_counter_ns()
         with (
             pvti.Tracepoint(_channel, "poplar::core::Engine::run"),
             running(self._float),
@@ -129,6 +132,8 @@ class EngineCore(HostEnd):
         end = time.time_ns() // 1000
         time_of_run = foreseen or self._modelled(self.compiled.lowered.branches[index], settings)
         self.device_cycles += time_of_run.cycles
+        if pvti.isRecording():
+            run_series().add_run(begin_ns, [time_of_run.cycles - int(tail.min()) for tail in time_of_run.tail])
         self._check_response(time_of_run, settings)
         blocks_of_all = self._settings.blocks_of_all and self.compiled.lowered.blocks is not None
         behind = blocks_of_all and bool(self.recorder.block_records)  # steps are there of the first runs only

@@ -280,7 +280,7 @@ def test_torch_data_loaders(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     code = """
 import torch.utils.data
-class Torch(torch.utils.data.Dataset, Dataset): pass
+class Torch(Dataset, torch.utils.data.Dataset): pass
 dataset = pvti.instrument(Torch(6), ["__getitem__"], pvti.createTraceChannel("dataset"))
 for batch in torch.utils.data.DataLoader(dataset, batch_size=2, num_workers=2):
     pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from popvision import pvti
 from simulator.base.errors import poplar_error
 from simulator.base.target import Target, TargetType
 from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
@@ -12,6 +13,8 @@ from simulator.engine.devices.device_locks import DeviceLocks
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+_channel = pvti.channel("Poplar Runtime")
 
 
 @dataclass
@@ -72,11 +75,12 @@ class Device:
 
     def attach(self) -> bool:
         """Take the device for this process; False when another one has any of its IPUs. Models are always free."""
-        if self._locks is None:
-            self._attached = True
-        elif not self._attached:
-            self._attached = self._locks.take(self._ipus)
-        return self._attached
+        with pvti.Tracepoint(_channel, "poplar::core::IPUDevice::attach"):
+            if self._locks is None:
+                self._attached = True
+            elif not self._attached:
+                self._attached = self._locks.take(self._ipus)
+            return self._attached
 
     def isAttached(self) -> bool:
         return self._attached

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from simulator.frontends.poptorch.logging import device_logger, logger
 from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, result_tensor
 from simulator.frontends.poptorch.optimizer_description import AttributeWatch, describe_optimizer
 from simulator.frontends.poptorch.options import Options
-from simulator.frontends.poptorch.profiling import Channel, traced
+from simulator.frontends.poptorch.profiling import Channel, core_call, traced
 from simulator.frontends.poptorch.replica_groups import input_groups, spread_over_replicas
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache
@@ -108,7 +109,8 @@ class PoplarExecutor:
             values = tensor.detach().cpu().contiguous().numpy()
             spread_over_replicas(name, values, self._program.input(name), self._input_groups)
         before = self._program.engine.getTimeStamp()
-        buffers = self._program.run(self._run_name())
+        with core_call("execute"):
+            buffers = self._program.run(self._run_name())
         after = self._program.engine.getTimeStamp()
         self._cycles = after.device_cycles - before.device_cycles
         self._times = performance.RunTimes(self._program.interface, self._cycles / after.clock_hz)
@@ -177,7 +179,8 @@ class PoplarExecutor:
             with self.channel.tracepoint("graphPreprocessing"):
                 captured = capture_model(request)
             connection = self._connect(ipus_of(captured.program))
-            self._compiled = compile_model(request, captured, connection.target, progress, self._cache())
+            with core_call("compileWithManualTracing"):
+                self._compiled = compile_model(request, captured, connection.target, progress, self._cache())
         self._signature = arguments.signature()
         self._weights = HostWeights(self._compiled.captured.data, self._fetch_weights)
 
@@ -259,16 +262,18 @@ class PoplarExecutor:
         assert self._weights is not None
         values = self._weights.newest()
         if values is not None:
-            with self.channel.tracepoint("copyWeightsToDevice"):
+            with self.channel.tracepoint("copyWeightsToDevice"), core_call("copyWeightsToDevice"):
                 self._program.send_weights({**values, **self._states})
             self._weights.note_sent()
         if not self._rates_are_sent and self._described is not None:
-            self._program.send_rates(self._described.variables())
+            with core_call("updateOptimizers"):
+                self._program.send_rates(self._described.variables())
             self._rates_are_sent = True
 
     def _fetch_weights(self) -> Mapping[str, Any]:
         assert self._program is not None
-        return self._program.fetch_weights()
+        with core_call("copyWeightsToHost"):
+            return self._program.fetch_weights()
 
     @traced
     def copyWeightsToHost(self) -> None:
@@ -284,7 +289,8 @@ class PoplarExecutor:
         assert self._weights is not None
         assert self._program is not None
         values = {name: tensor.detach().numpy() for name, tensor in self._weights.tensors.items()}
-        self._program.send_weights(values)
+        with core_call("copyWeightsToDevice"):
+            self._program.send_weights(values)
         self._weights.note_sent()
 
     def copyNamedBuffersToDevice(self) -> None:
@@ -331,7 +337,7 @@ class PoplarExecutor:
         assert self._program is not None
         assert self._weights is not None
         assert self._connection is not None
-        fetched = self._program.fetch_weights()
+        fetched = self._fetch_weights()
         self._states = {name: fetched[name].copy() for name in self._program.interface.states}
         self._weights.bring_to_host()
         self._seed = self._program.fetch_seed()
@@ -368,9 +374,10 @@ class PoplarExecutor:
     def _attach(self) -> None:
         assert self._compiled is not None
         assert self._connection is not None
-        device = attached_device(self._connection)
+        with nullcontext() if self.isAttachedToDevice() else core_call("attachToDevice"):
+            device = attached_device(self._connection)
         if self._program is None:
-            with self.channel.tracepoint("loadExecutable"):
+            with self.channel.tracepoint("loadExecutable"), core_call("loadEngineAndConnectStreams"):
                 program = self._compiled.program()
                 try:
                     program.load(device)
@@ -402,7 +409,9 @@ class PoplarExecutor:
     @property
     def rng_state(self) -> list[int]:
         """The seed of the device's random draws. Raises Error before the model runs."""
-        return [self._need_program().fetch_seed()]
+        program = self._need_program()
+        with core_call("getRngState"):
+            return [program.fetch_seed()]
 
     @rng_state.setter
     def rng_state(self, state: list[int]) -> None:

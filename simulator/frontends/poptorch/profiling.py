@@ -13,6 +13,15 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_core = pvti.createTraceChannel("poptorch")
+
+
+def core_call(name: str) -> AbstractContextManager[Any]:
+    """A call of what is PopTorch's C++ part: the channel and the labels are those of that part."""
+    scope: AbstractContextManager[Any] = pvti.Tracepoint(_core, name)
+    return scope
+
+
 class Channel:
     """One channel. Events of `tracepoint` are labelled `<channel>.<name>`."""
 

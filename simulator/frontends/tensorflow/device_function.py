@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from popvision import pvti
 from simulator.arrays import AnyArray
 from simulator.frontends.lowering.lowered import Interface, Outputs
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.tensorflow.capture.function import CapturedFunction
 from simulator.frontends.tensorflow.device_variables import DeviceVariables
 from simulator.poplar import Device, Executable
+
+_channel = pvti.createTraceChannel("tensorflow_plugin")
 
 
 class DeviceFunction:
@@ -29,7 +32,8 @@ class DeviceFunction:
         variables: DeviceVariables,
     ) -> None:
         self.captured = captured
-        self._program = DeviceProgram(executable, interface, options)
+        with pvti.Tracepoint(_channel, "PoplarEngineConstruction"):
+            self._program = DeviceProgram(executable, interface, options)
         self._iterations = interface.settings.iterations
         self._all_outputs = interface.settings.outputs is Outputs.ALL
         self._variables = variables
@@ -43,7 +47,8 @@ class DeviceFunction:
     def load(self, device: Device, seed: int = 0) -> None:
         """Load onto an attached device. Variables are sent before the next run. `seed`: of random operators that have
         none of their own."""
-        self._program.load(device)
+        with pvti.Tracepoint(_channel, "engine_.load(device_)"):
+            self._program.load(device)
         self._program.send_seed(seed)
         self.is_loaded = True
 
@@ -72,7 +77,8 @@ class DeviceFunction:
                 given = np.asarray(argument)
                 np.copyto(buffer, given if self._iterations > 1 else given[None], casting="unsafe")
         before = self._program.engine.getTimeStamp().device_cycles
-        outputs = self._program.run("run")
+        with pvti.Tracepoint(_channel, "engine_.run(0)"):
+            outputs = self._program.run("run")
         self.cycles = self._program.engine.getTimeStamp().device_cycles - before
         self._variables.note_run(self, self._written)
         if self._all_outputs and self._iterations > 1:

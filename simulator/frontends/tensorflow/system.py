@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from popvision import pvti
 from simulator.arrays import AnyArray
 from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.interface_text import from_json, to_json
@@ -35,6 +36,8 @@ from simulator.frontends.tensorflow.device_variables import installed
 from simulator.frontends.tensorflow.files import ReportFiles, serialize
 from simulator.frontends.tensorflow.flags import Flags, read_flags, usage
 from simulator.poplar import Device, Executable, IPUModel, compileGraph
+
+_channel = pvti.createTraceChannel("tensorflow_plugin")
 
 _NO_CACHE_PATH = (
     "IPU devices have been configured for pre-compilation, however 'executable_cache_path' in 'TF_POPLAR_FLAGS' has "
@@ -120,14 +123,15 @@ class System:
         interfaces: list[Interface] = []
 
         def compile_now() -> Executable:
-            lowered = lower_function(
-                captured,
-                self.connection.target,
-                iterations,
-                outputs,
-                self.request.precision,
-                self.flags.use_synthetic_data,
-            )
+            with pvti.Tracepoint(_channel, "PoplarGraphConstruction"):
+                lowered = lower_function(
+                    captured,
+                    self.connection.target,
+                    iterations,
+                    outputs,
+                    self.request.precision,
+                    self.flags.use_synthetic_data,
+                )
             interfaces.append(lowered.interface)
             with errors.as_tensorflow("Compile engine"):
                 return self._compile_lowered(lowered)

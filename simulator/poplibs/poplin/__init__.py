@@ -1,5 +1,6 @@
 """poplin: matrix products, convolutions and normalisation by channel."""
 
+from simulator.poplibs.host_trace import trace_calls
 from simulator.poplibs.library_calls import addCodelets as addCodelets
 from simulator.poplibs.poplin.convolutions.convolution import addBias as addBias
 from simulator.poplibs.poplin.convolutions.convolution import calculateWeightDeltas as calculateWeightDeltas
@@ -64,3 +65,5 @@ from simulator.poplibs.poplin.products.operands import (
 from simulator.poplibs.poplin.products.operands import preArrangeMatMulInputRHS as preArrangeMatMulInputRHS
 from simulator.poplibs.poplin.products.operands import transposeGroupedMatrix as transposeGroupedMatrix
 from simulator.poplibs.poplin.products.plan_lookup import plan_of as plan_of
+
+trace_calls("poplin", globals())

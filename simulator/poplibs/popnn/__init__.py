@@ -1,5 +1,6 @@
 """popnn: non-linearities, their gradients, pooling, normalisation and losses."""
 
+from simulator.poplibs.host_trace import trace_calls
 from simulator.poplibs.library_calls import addCodelets as addCodelets
 from simulator.poplibs.popnn import bn as bn
 from simulator.poplibs.popnn import gn as gn
@@ -46,3 +47,5 @@ from simulator.poplibs.popnn.norms import getNormWuFlops as getNormWuFlops
 from simulator.poplibs.popnn.softmax_steps import logSoftmax as logSoftmax
 from simulator.poplibs.popnn.softmax_steps import logSoftmaxInPlace as logSoftmaxInPlace
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE as MASKED_LABEL_CODE
+
+trace_calls("popnn", globals())

@@ -12,6 +12,7 @@ from typing import Protocol
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
+from simulator.poplibs.host_trace import trace_calls
 from simulator.poplibs.library_calls import addCodelets as addCodelets
 from simulator.poplibs.popops import expr as expr
 from simulator.poplibs.popops.casting import cast as cast
@@ -251,3 +252,5 @@ varianceToInvStdDev, varianceToInvStdDevInPlace = _binary("VARIANCE_TO_INV_STD_D
 
 clamp, clampInPlace = _ternary("CLAMP")
 select, selectInPlace = _ternary("SELECT")
+
+trace_calls("popops", globals())

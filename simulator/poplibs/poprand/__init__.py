@@ -1,5 +1,6 @@
 """poprand: random numbers and dropout."""
 
+from simulator.poplibs.host_trace import trace_calls
 from simulator.poplibs.library_calls import addCodelets as addCodelets
 from simulator.poplibs.poprand.draws import bernoulli as bernoulli
 from simulator.poplibs.poprand.draws import dropout as dropout
@@ -11,3 +12,5 @@ from simulator.poplibs.poprand.draws import uniform as uniform
 from simulator.poplibs.poprand.seeding import getHwSeeds as getHwSeeds
 from simulator.poplibs.poprand.seeding import setHwSeeds as setHwSeeds
 from simulator.poplibs.poprand.seeding import setSeed as setSeed
+
+trace_calls("poprand", globals())

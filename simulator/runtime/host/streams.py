@@ -14,6 +14,7 @@ from simulator.base.quarter import QuarterMetadata
 from simulator.base.types import Type
 from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.host_buffers import fixed_memory, memory_between, memory_of
+from simulator.runtime.host.run_series import run_series
 from simulator.runtime.host.stream_callback import StreamCallbackHandle
 from simulator.runtime.host.stream_ends import CallbackEnd, CircularBuffer
 
@@ -98,10 +99,14 @@ class Streams:
     def read_stream(self, handle: str, replica: int, into: AnyArray) -> None:
         """A replica reads one transfer."""
         self._timed(handle, replica, lambda end: end.read(into))
+        if pvti.isRecording():
+            run_series().add_bytes(into.nbytes, to_device=True)
 
     def write_stream(self, handle: str, replica: int, values: AnyArray) -> None:
         """A replica writes one transfer."""
         self._timed(handle, replica, lambda end: end.write(values))
+        if pvti.isRecording():
+            run_series().add_bytes(values.nbytes, to_device=False)
 
     def drop(self) -> None:
         """End suspended callbacks."""
