@@ -7,6 +7,10 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 @dataclass(frozen=True)
 class Options:
@@ -41,8 +45,13 @@ def parse(text: str) -> Options:
         raise ValueError(f"the value is not JSON ({error.msg} at character {error.pos}).") from None
     if not isinstance(given, dict):
         raise ValueError(f'the value must be a JSON object such as {{"enable": "true"}}, not {text.strip()[:40]}.')
-    flag = {name: partial(_flag, name) for name in ("enable", "process")}
-    readers = {**flag, "directory": _directory, "channels": _channels, "duration": _seconds}
+    readers: dict[str, Callable[[object], object]] = {
+        "enable": partial(_flag, "enable"),
+        "directory": _directory,
+        "channels": _channels,
+        "duration": _seconds,
+        "process": partial(_flag, "process"),
+    }
     unknown = [name for name in given if name not in readers]
     if unknown:
         raise ValueError(f"unknown option {unknown[0]!r}; the options are {', '.join(readers)}.")
