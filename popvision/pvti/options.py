@@ -10,6 +10,7 @@ from functools import partial
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def parse(text: str) -> Options:
         raise ValueError(f"the value is not JSON ({error.msg} at character {error.pos}).") from None
     if not isinstance(given, dict):
         raise ValueError(f'the value must be a JSON object such as {{"enable": "true"}}, not {text.strip()[:40]}.')
-    readers: dict[str, Callable[[object], object]] = {
+    readers: dict[str, Callable[[object], Any]] = {
         "enable": partial(_flag, "enable"),
         "directory": _directory,
         "channels": _channels,
@@ -57,7 +58,7 @@ def parse(text: str) -> Options:
         raise ValueError(f"unknown option {unknown[0]!r}; the options are {', '.join(readers)}.")
     return Options(
         **{{"duration": "duration_s"}.get(name, name): readers[name](value) for name, value in given.items()}
-    )  # type: ignore[arg-type]
+    )
 
 
 def _flag(name: str, value: object) -> bool:
