@@ -34,7 +34,29 @@ def from_text(text: str) -> Options | None:
         options = parse(text)
     except ValueError as error:
         print(f"PVTI_OPTIONS: {error} Tracing is on with default options.", file=sys.stderr)
-        fields = {"duration": "duration_s"}
+        return Options()
+    return options if options.enable else None
+
+
+def parse(text: str) -> Options:
+    """Parse a JSON object. Raises ValueError, one sentence, for any other form."""
+    try:
+        given = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the value is not JSON ({error.msg} at character {error.pos}).") from None
+    if not isinstance(given, dict):
+        raise ValueError(f'the value must be a JSON object such as {{"enable": "true"}}, not {text.strip()[:40]}.')
+    readers: dict[str, Callable[[object], Any]] = {
+        "enable": partial(_flag, "enable"),
+        "directory": _directory,
+        "channels": _channels,
+        "duration": _seconds,
+        "process": partial(_flag, "process"),
+    }
+    unknown = [name for name in given if name not in readers]
+    if unknown:
+        raise ValueError(f"unknown option {unknown[0]!r}; the options are {', '.join(readers)}.")
+    fields = {"duration": "duration_s"}
     return Options(**{fields.get(str(name), str(name)): readers[name](value) for name, value in given.items()})
 
 
