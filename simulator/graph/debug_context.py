@@ -43,6 +43,21 @@ def created_at(location: SourceLocation) -> Iterator[None]:
         _places.pop()
 
 
+#: the record that objects without a parent go below while `belonging_to` holds, the last one first
+_owners: list[DebugInfo | None] = []
+
+
+@contextmanager
+def belonging_to(info: DebugInfo | None) -> Iterator[None]:
+    """Put the record of all objects made inside below `info` (None: below nothing) unless they have a parent of their
+    own; their names stay as they are. For front ends, and for one thread at a time."""
+    _owners.append(info)
+    try:
+        yield
+    finally:
+        _owners.pop()
+
+
 def user_location() -> SourceLocation:
     """The innermost frame of the user's own code: outside the simulator, installed packages and Python itself; the
     place that `created_at` names, if any."""
@@ -84,7 +99,7 @@ class DebugNameAndId:
 class DebugContext:
     """A name, an optional parent and the place in the user's source."""
 
-    __slots__ = ("location", "name", "parent")
+    __slots__ = ("location", "name", "owner", "parent")
 
     def __init__(
         self,
@@ -104,6 +119,7 @@ class DebugContext:
             raise graph_object_creation_error(f"{location!r:.60} is not a SourceLocation; give its file and line.")
         self.name = own
         self.parent = above
+        self.owner = _owners[-1] if _owners else None  #: what it belongs to where it has no parent
         self.location = location or user_location()
 
     def getPathName(self) -> str:
@@ -134,10 +150,11 @@ def record(
 ) -> int:
     """Append a record for an object of this category ("variable", "computeset", "program", ...); returns its id."""
     infos = store.debug_infos
+    parent = context.parent or context.owner
     infos.append(
         {
             "id": len(infos),
-            "parentId": -1 if context.parent is None else context.parent.id,
+            "parentId": -1 if parent is None else parent.id,
             "layer": layer,
             "category": category,
             "name": context.getPathName(),

@@ -123,10 +123,12 @@ def run_bars(source: ReportSource) -> RunBars:
 
 
 def make_run_bars(runs: Runs) -> RunBars:
-    """Recorded runs follow each other on the device clock: each begins where the one before ends."""
+    """Recorded runs follow each other on the device clock: each begins where the one before ends. A bar bears the name
+    that the program gave its run, such as "Engine::run #3 (training)"."""
     end = np.cumsum(_int64(runs.cycles))
     first, count = _int64(runs.first_step), _int64(runs.n_steps)
-    return RunBars([f"Engine::run #{row}" for row in range(len(end))], end - runs.cycles, end, first, first + count - 1)
+    names = [f"Engine::run #{row}" + (f" ({name})" if name else "") for row, name in enumerate(runs.name)]
+    return RunBars(names, end - runs.cycles, end, first, first + count - 1)
 
 
 def step_count(source: ReportSource) -> int:

@@ -62,13 +62,16 @@ def quotient(dividend: Int64Array | Float64Array, divisor: Int64Array | Float64A
 
 
 def library_call(source: ReportSource, context: int) -> str:
-    """ "library::api" of a debug context, else its category, else ""."""
+    """ "library::api" of a debug context of a library, the kind of a framework's operation ("Conv"), else the category,
+    else ""."""
     arguments = source.debug.record(context).get("arguments")
     if not isinstance(arguments, dict):
         return ""
-    library, api, category = (arguments.get(name) for name in ("library", "api", "category"))
+    library, api, kind, category = (arguments.get(name) for name in ("library", "api", "opid", "category"))
     if isinstance(api, str) and api:
         return f"{library}::{api}" if isinstance(library, str) and library else api
+    if isinstance(kind, str) and kind:
+        return kind
     return category if isinstance(category, str) else ""
 
 

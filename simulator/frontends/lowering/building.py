@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from simulator.frontends.captured import Body, Place
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.shards import Execution, Spot
-from simulator.graph.debug_context import DebugInfo, created_at
+from simulator.graph.debug_context import DebugInfo, belonging_to, created_at
 from simulator.poplar import DebugContext, FloatingPointBehaviour, Graph, SourceLocation, Tensor, Type
 from simulator.poplar import program as programs
 from simulator.poplibs import popops, poputil
@@ -44,6 +44,7 @@ class Building:
     place: Place = field(default_factory=Place)
     info: DebugInfo | None = None  #: the record of the operator at hand
     draws: int = 0
+    parts: dict[str, DebugInfo] = field(default_factory=dict)  #: records of what is no operator of the module
     fills: dict[tuple[int, Type, float], Tensor] = field(default_factory=dict)  #: constants that operators share
     body_program: programs.Sequence | None = None  #: of the loop or branch that is being built
     build_body: Callable[[Body, Sequence[Tensor]], list[Tensor]] = field(init=False)  #: (body, inputs) -> outputs
@@ -58,13 +59,15 @@ class Building:
 
     @contextmanager
     def inside(self, program: programs.Sequence) -> Iterator[None]:
-        """Build the operators of a body into `program`."""
-        before = self.body_program
+        """Build the operators of a body into `program`. They are operators of their own, not pieces of the loop."""
+        before = self.body_program, self.info
         self.body_program = self.program = program
+        self.info = None
         try:
-            yield
+            with belonging_to(None):
+                yield
         finally:
-            self.body_program = before
+            self.body_program, self.info = before
             self._move_to(self.spot)
 
     def leave_operators(self, program: programs.Sequence) -> None:
@@ -102,20 +105,34 @@ class Building:
         before = self.place, self.info
         location = SourceLocation(place.file, place.line) if place.file else None
         path = "/".join(part for part in (place.module.replace(".", "/"), kind) if part)
-        context = DebugContext(path, location=location)
+        # a piece of an operator that is lowered in pieces is named after it
+        context = (
+            DebugContext(path, location=location) if self.info is None else DebugContext(kind, self.info, location)
+        )
         stack = [f"{frame.file}:{frame.line} {frame.function}" for frame in place.stack]
         self.place = place
         self.info = self.top.addDebugInfo(
             context, self.layer, operator=name, module=place.module, stack=stack, opid=kind
         )
         try:
-            if location is None:
+            with belonging_to(self.info), nullcontext() if location is None else created_at(location):
                 yield
-            else:
-                with created_at(location):
-                    yield
         finally:
             self.place, self.info = before
+
+    @contextmanager
+    def part(self, path: str, kind: str, module: str = "") -> Iterator[None]:
+        """Build what is no operator of the module, such as a transfer or the update of a weight: all that is made
+        inside belongs to the record "`path`/`kind`", which may be entered several times. Names stay."""
+        name = f"{path}/{kind}"
+        if name not in self.parts:
+            self.parts[name] = self.top.addDebugInfo(name, self.layer, module=module, opid=kind)
+        with belonging_to(self.parts[name]):
+            yield
+
+    def weight_part(self, weight: str, kind: str) -> AbstractContextManager[None]:
+        """`part` for the weight or buffer of this name, "layer1.conv.weight"."""
+        return self.part(weight.replace(".", "/"), kind, weight.rpartition(".")[0])
 
     def name(self, suffix: str = "") -> Any:
         """The debug context of something that belongs to the operator at hand."""

@@ -7,6 +7,7 @@ meet at one value are added ("GradSum", as PopART calls it).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,8 +103,11 @@ class Tape:
 
     def _run(self, operator: Operator) -> None:
         if operator.recorded is not None:
-            for piece in operator.recorded.forward:
-                self._build(piece)
+            pieces = operator.recorded.forward
+            alone = len(pieces) == 1
+            with nullcontext() if alone else self.at.operator(operator.name, _kind(operator), operator.place):
+                for piece in pieces:
+                    self._build(piece)
             with self.at.at_spot(self.at.spot_of(operator.place)):
                 for result, piece_result in zip(operator.results, operator.recorded.results, strict=True):
                     self._set(result, self._local(piece_result))
@@ -113,7 +117,7 @@ class Tape:
 
     def _build(self, operator: Operator) -> Backward | None:
         rule = rule_of(operator)
-        with self.at.operator(operator.name, _kind(operator, rule), operator.place):
+        with self.at.operator(operator.name, _kind(operator), operator.place):
             self._create_operands(operator, rule)
             arguments = {_parameter(name): self._resolved(value) for name, value in operator.arguments.items()}
             spot, built = self.at.spot, rule.build(self.at, **arguments)
@@ -156,12 +160,12 @@ class Tape:
     def _run_back(self, operator: Operator, slopes: Sequence[Tensor | None]) -> None:
         recorded = operator.recorded
         assert recorded is not None
-        with self.at.operator(operator.name, "Grad", operator.place):
+        with self.at.operator(operator.name, _gradient_kind(operator), operator.place):
             for value, slope in zip(recorded.slopes, slopes, strict=True):
                 if value is not None:
                     self._set(value, slope if slope is not None else self._zeros(value))
-        for piece in recorded.backward:
-            self._build(piece)
+            for piece in recorded.backward:
+                self._build(piece)
         with self.at.at_spot(self.at.spot_of(operator.place)):
             gradients = [
                 (operand, self._local(one))
@@ -177,8 +181,7 @@ class Tape:
         )
         if not wanted:
             return
-        rule = rule_of(operator)
-        with self.at.operator(operator.name, f"{rule.kind}Grad", operator.place):
+        with self.at.operator(operator.name, _gradient_kind(operator), operator.place):
             gradients = backward(self.at, slopes, wanted)
         missing = sorted(wanted - gradients.keys())
         if missing:
@@ -220,10 +223,20 @@ class Tape:
         return self.at.constant(element_type(value.dtype), value.shape, 0, "zeros")
 
 
-def _kind(operator: Operator, rule: Rule) -> str:
-    """The kind in the name of an operator; that of a gradient which the program itself has ends in "Grad"."""
+def _kind(operator: Operator) -> str:
+    """The kind in the name of an operator; that of a gradient which the program itself has ends in "Grad". One without
+    a rule, which is lowered in pieces, has its framework's name: "Hardswish" for aten.hardswish.default."""
+    if operator.name in TABLE:
+        kind = TABLE[operator.name].kind
+    else:
+        kind = "".join(word.capitalize() for word in operator.name.split(".")[1].split("_"))
     is_gradient = operator.place.annotations.get(IS_GRADIENT, False)
-    return f"{rule.kind}Grad" if is_gradient and not rule.kind.endswith("Grad") else rule.kind
+    return f"{kind}Grad" if is_gradient and not kind.endswith("Grad") else kind
+
+
+def _gradient_kind(operator: Operator) -> str:
+    """The kind in the name of the gradient of an operator."""
+    return f"{_kind(operator).removesuffix('Grad')}Grad"
 
 
 def rule_of(operator: Operator) -> Rule:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +59,8 @@ class _Step:
             self.steps = self._scalar("Step")
             self.states["Step"] = self.steps
             self.first_values["Step"] = 0.0
-            popops.addInPlace(self.at.graph, self.steps, 1.0, self.at.program, "Step/next")
+            with self.at.part("Step", "Increment"):
+                popops.addInPlace(self.at.graph, self.steps, 1.0, self.at.program, "Step/next")
         return self.steps
 
     def apply(self, term: Term, tensors: Sequence[Tensor | float], name: str) -> Tensor:
@@ -79,6 +81,18 @@ class _Step:
             popops.subInPlace(self.at.graph, weight, cast, self.at.program, name)
             return
         popops.scaledSubtractFrom(self.at.graph, weight, change, factor, self.at.program, name)
+
+    def kind(self, weight: str) -> str:
+        """PopART's name of the operation that updates a weight."""
+        rule = self.optimizer.rule
+        if rule is not Rule.SGD:
+            return "RMSPropVarUpdate" if rule is Rule.RMSPROP else "AdamVarUpdate"
+        momentum = self.value(f"{self.optimizer.group_of(weight)}.momentum")
+        return "SGD0VarUpdate" if isinstance(momentum, float) and momentum == 0.0 else "SGD1VarUpdate"
+
+    def updating(self, weight: str) -> AbstractContextManager[None]:
+        """All that is made inside belongs to the update of a weight."""
+        return self.at.weight_part(weight, self.kind(weight))
 
     def _scalar(self, name: str) -> Tensor:
         made = self.at.top.addVariable(FLOAT, [], name)
@@ -108,11 +122,16 @@ def update_rule(optimizer: Optimizer) -> Callable[[Building, Mapping[str, tuple[
             if not setting.is_constant:
                 step.value(name)
         stepped = {name: pair for name, pair in weights.items() if optimizer.group_of(name) is not None}
-        gradients = {name: _unscaled(step, name, slope) for name, (_, slope) in stepped.items()}
+        gradients = {}
+        for name, (_, slope) in stepped.items():
+            with step.updating(name):
+                gradients[name] = _unscaled(step, name, slope)
         if math.isfinite(optimizer.max_grad_norm):
-            _clip(step, gradients)
+            with at.part("gradients", "ClipNorm"):
+                _clip(step, gradients)
         for name, (weight, _) in stepped.items():
-            _RULES[optimizer.rule](step, name, f"{optimizer.group_of(name)}.", weight, gradients[name])
+            with step.updating(name):
+                _RULES[optimizer.rule](step, name, f"{optimizer.group_of(name)}.", weight, gradients[name])
         return Updated(step.states, step.rates, step.first_values)
 
     return update

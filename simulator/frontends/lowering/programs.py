@@ -8,6 +8,7 @@ Weights and inputs get their places when the first operator reads them, so that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from simulator.base.errors import poplar_error
@@ -163,7 +164,8 @@ class ModuleLowering:
         index = self.graph.addReplicationIndexConstant("randomSeed/replica")
         self.graph.setTileMapping(index, 0)
         high = self.seed[1].reshape([1])
-        popops.addInPlace(self.graph, high, index.reshape([1]), seed_from_host, "randomSeed/replica/add")
+        with self.at.part("randomSeedFromHost", "HostLoad"):
+            popops.addInPlace(self.graph, high, index.reshape([1]), seed_from_host, "randomSeed/replica/add")
 
     # The step
 
@@ -174,8 +176,10 @@ class ModuleLowering:
         self.before = programs.Sequence(debugContext="zeroAccumulators")
         self.after = programs.Sequence(debugContext="update")
         gradients = self._gradients(self.before) if self.update is not None else {}
-        self._update_buffers()
-        self.execution.advance_seed()
+        with self.at.part("buffers", "CopyVarUpdate"):
+            self._update_buffers()
+        with self.at.part("randomSeed", "ModifyRandomSeed"):
+            self.execution.advance_seed()
         if not self.settings.synthetic_data:
             for one in self.captured.inputs:
                 if one.value.elements:
@@ -231,7 +235,8 @@ class ModuleLowering:
                 continue
             slope = self.tape.slopes[weight.value.number]
             if self.settings.accumulation > 1:
-                slope = self._accumulated(weight, slope, before)
+                with self.at.weight_part(weight.name, "Accumulate"):
+                    slope = self._accumulated(weight, slope, before)
             gradients[weight.name] = (self.tape.tensor(weight.value), slope)
         return gradients
 
@@ -254,9 +259,11 @@ class ModuleLowering:
             return
         for name, (_, slope) in gradients.items():
             context = f"ReplicatedAllReduce___{name}"
-            gcl.allReduceInPlaceCrossReplica(self.graph, slope, gcl.CollectiveOperator.ADD, self.at.program, context)
-            if self.settings.mean_over_replicas:
-                popops.mulInPlace(self.graph, slope, 1.0 / self.settings.replicas, self.at.program, f"{context}/mean")
+            with self.at.weight_part(name, "ReplicatedAllReduce"):
+                add, program = gcl.CollectiveOperator.ADD, self.at.program
+                gcl.allReduceInPlaceCrossReplica(self.graph, slope, add, program, context)
+                if self.settings.mean_over_replicas:
+                    popops.mulInPlace(self.graph, slope, 1.0 / self.settings.replicas, program, f"{context}/mean")
 
     # Streams
 
@@ -266,9 +273,10 @@ class ModuleLowering:
     def _stream_in(self, one: Input) -> None:
         tensor = self.tape.tensor(one.value)
         name = self._input_stream(one).handle
-        fifo = self.graph.addHostToDeviceFIFO(name, tensor.elementType(), tensor.numElements())
         begin = self.execution.begin(self.tape.homes[one.value.number])
-        begin.add(programs.Copy(fifo, tensor, False, name))
+        with self.at.part(f"inputs/{one.name}", "HostLoad"):
+            fifo = self.graph.addHostToDeviceFIFO(name, tensor.elementType(), tensor.numElements())
+            begin.add(programs.Copy(fifo, tensor, False, name))
 
     def _main(self) -> tuple[programs.Program, tuple[OutputStream, ...], Mapping[str, OutputStream]]:
         """The program of one run, and the streams that it fills."""
@@ -280,7 +288,8 @@ class ModuleLowering:
         for name, value in named:
             tensor = self.output_copies.get(value.number, self.tape.tensor(value))
             how = (self.execution.end(self.tape.homes[value.number]), period, last, start)
-            sent.append(self._send(name, tensor, value, chosen.outputs, chosen.period, how))
+            with self.at.part(f"outputs/{name}", "HostStore"):
+                sent.append(self._send(name, tensor, value, chosen.outputs, chosen.period, how))
         observed = {}
         for one in chosen.observed:
             if one.outputs is Outputs.EVERY_N and (chosen.outputs, chosen.period) != (Outputs.EVERY_N, one.period):
@@ -290,7 +299,8 @@ class ModuleLowering:
                 )
             tensor, value, home = self._observed_tensor(one)
             how = (self.execution.end(home), period, last, start)
-            observed[one.handle] = self._send(one.handle, tensor, value, one.outputs, one.period, how)
+            with self.at.part(f"outputs/{one.handle}", "HostStore"):
+                observed[one.handle] = self._send(one.handle, tensor, value, one.outputs, one.period, how)
         return self._loops(start, period, last), tuple(sent), observed
 
     def _set_arithmetic(self, main: programs.Sequence) -> None:
@@ -311,7 +321,8 @@ class ModuleLowering:
         step = programs.Sequence(debugContext="step")
         step.add(self.before)
         lasting = [self.tape.tensor(weight.value) for weight in self.captured.weights]
-        step.add(self.execution.step(self._micro_batches(), lasting))
+        with self.at.part("pipeline", "Stash") if isinstance(self.execution, Pipeline) else nullcontext():
+            step.add(self.execution.step(self._micro_batches(), lasting))
         step.add(self.after)
         main = programs.Sequence(debugContext="outer")
         self._set_arithmetic(main)
@@ -378,11 +389,13 @@ class ModuleLowering:
                 continue
             type_, elements, pair = tensor.elementType(), tensor.numElements(), _pair(name, tensor)
             read, written = pair.from_host.handle, pair.to_host.handle
-            fifo = self.graph.addHostToDeviceFIFO(read, type_, elements, ReplicatedStreamMode.BROADCAST)
-            inwards.add(programs.Copy(fifo, tensor, False, read))
+            with self.at.part(from_host, "HostLoad"):
+                fifo = self.graph.addHostToDeviceFIFO(read, type_, elements, ReplicatedStreamMode.BROADCAST)
+                inwards.add(programs.Copy(fifo, tensor, False, read))
             if to_host:
-                back = self.graph.addDeviceToHostFIFO(written, type_, elements)
-                outwards.add(programs.Copy(tensor, back, False, written))
+                with self.at.part(to_host, "HostStore"):
+                    back = self.graph.addDeviceToHostFIFO(written, type_, elements)
+                    outwards.add(programs.Copy(tensor, back, False, written))
         return inwards, outwards
 
     # What the user may watch
@@ -425,7 +438,8 @@ def sgd_without_state(rate: float) -> Update:
         at.graph.setInitialValue(step, rate)
         at.graph.setTileMapping(step, 0)
         for name, (weight, slope) in gradients.items():
-            popops.scaledSubtractFrom(at.graph, weight, slope, step, at.program, f"{name}/SGD0VarUpdate")
+            with at.weight_part(name, "SGD0VarUpdate"):
+                popops.scaledSubtractFrom(at.graph, weight, slope, step, at.program, f"{name}/SGD0VarUpdate")
         return Updated(rates={"learningRate": step})
 
     return update
