@@ -172,7 +172,9 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
     },
     "operations": {
         "name": FigureTitle("Name", "Name of the operation's debug context"),
-        "operation": FigureTitle("Operation", "Library call, kind of a framework's operation, or the number of operations in the group"),
+        "operation": FigureTitle(
+            "Operation", "Library call, kind of a framework's operation, or the number of operations in the group"
+        ),
         "context": FigureTitle("Context", "Id of the operation's debug context"),
         "matched": FigureTitle("In", "Reports with operations of this name"),
         "operations": FigureTitle("Operations", "Number of operations in the group"),

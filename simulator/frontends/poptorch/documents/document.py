@@ -52,6 +52,23 @@ results are those of one IPU ([tests](../tests/frontends/lowering/test_pipeline.
 *Replicas* take micro-batches in turns, add their gradients over all replicas (`ReplicatedAllReduce`) and draw random
 numbers of their own ([tests](../tests/frontends/lowering/test_lowered_replicas.py)).
 
+## The profile
+
+With `POPLAR_ENGINE_OPTIONS='{"autoReport.all": "true"}'` each model leaves a report in `training/` or `inference/`. Its
+operations of the layer `poptorch` take nearly all cycles ([tests](../tests/frontends/programs/test_example_pages.py)):
+
+| operation | what it is |
+| --- | --- |
+| `layer1/conv/Conv`, `layer1/conv/ConvGrad` | an operator of the module `layer1.conv`, and its gradient |
+| `layer1/conv/weight/SGD0VarUpdate` | the optimizer's step on a weight, with the casts and states that it needs |
+| `layer1/conv/weight/Accumulate` | the sum of gradients over micro-batches; `ReplicatedAllReduce` that over replicas |
+| `inputs/x/HostLoad`, `outputs/y/HostStore` | transfers of a step; `weightsFromHost/HostLoad` and its like are those between steps |
+| `pipeline/Stash` | activations that wait for their backward pass |
+| `buffers/CopyVarUpdate`, `randomSeed/ModifyRandomSeed` | running statistics, and the seed of the next micro-batch |
+
+What is not attributed is the switch that chooses the program of a run. Source shows the line of each operator, and the
+line of the call for transfers and updates.
+
 ## Variables
 
 | variable | meaning |
