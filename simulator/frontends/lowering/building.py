@@ -47,6 +47,7 @@ class Building:
     parts: dict[str, DebugInfo] = field(default_factory=dict)  #: records of what is no operator of the module
     fills: dict[tuple[int, Type, float], Tensor] = field(default_factory=dict)  #: constants that operators share
     body_program: programs.Sequence | None = None  #: of the loop or branch that is being built
+    around_body: DebugInfo | None = None  #: the record of that loop or branch
     build_body: Callable[[Body, Sequence[Tensor]], list[Tensor]] = field(init=False)  #: (body, inputs) -> outputs
 
     def __post_init__(self) -> None:
@@ -60,14 +61,13 @@ class Building:
     @contextmanager
     def inside(self, program: programs.Sequence) -> Iterator[None]:
         """Build the operators of a body into `program`. They are operators of their own, not pieces of the loop."""
-        before = self.body_program, self.info
+        before = self.body_program, self.around_body
         self.body_program = self.program = program
-        self.info = None
+        self.around_body = self.info
         try:
-            with belonging_to(None):
-                yield
+            yield
         finally:
-            self.body_program, self.info = before
+            self.body_program, self.around_body = before
             self._move_to(self.spot)
 
     def leave_operators(self, program: programs.Sequence) -> None:
@@ -105,10 +105,10 @@ class Building:
         before = self.place, self.info
         location = SourceLocation(place.file, place.line) if place.file else None
         path = "/".join(part for part in (place.module.replace(".", "/"), kind) if part)
-        # a piece of an operator that is lowered in pieces is named after it
-        context = (
-            DebugContext(path, location=location) if self.info is None else DebugContext(kind, self.info, location)
-        )
+        with belonging_to(None):
+            context = DebugContext(path, location=location)
+        if self.info is not None and self.info is not self.around_body:  # a piece is named after its operator
+            context = DebugContext(kind, self.info, location)
         stack = [f"{frame.file}:{frame.line} {frame.function}" for frame in place.stack]
         self.place = place
         self.info = self.top.addDebugInfo(
