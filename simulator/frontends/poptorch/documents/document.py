@@ -62,7 +62,8 @@ operations of the layer `poptorch` take nearly all cycles ([tests](../tests/fron
 | `layer1/conv/Conv`, `layer1/conv/ConvGrad` | an operator of the module `layer1.conv`, and its gradient |
 | `layer1/conv/weight/SGD0VarUpdate` | the optimizer's step on a weight, with the casts and states that it needs |
 | `layer1/conv/weight/Accumulate` | the sum of gradients over micro-batches; `ReplicatedAllReduce` that over replicas |
-| `inputs/x/HostLoad`, `outputs/y/HostStore` | transfers of a step; `weightsFromHost/HostLoad` and its like are those between steps |
+| `inputs/x/HostLoad`, `outputs/y/HostStore` | transfers of a step |
+| `weightsFromHost/HostLoad` and its like | transfers between steps |
 | `pipeline/Stash` | activations that wait for their backward pass |
 | `buffers/CopyVarUpdate`, `randomSeed/ModifyRandomSeed` | running statistics, and the seed of the next micro-batch |
 
