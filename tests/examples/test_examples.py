@@ -38,6 +38,28 @@ def test_tutorial_2_prints_what_the_published_program_prints(tmp_path: Path) -> 
     assert done.stderr.startswith("v3: [\n  [5.0000000 4.5000000]\n  [4.0000000 3.5000000]\n]\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ([], ["Attached to device 0", "Compiled", "[3. 8.]"]),
+        (["--connection_type", "ON_DEMAND"], ["Compiled", "Attached to device 0", "[3. 8.]"]),
+        (["--connection_type", "NEVER"], ["Compiled"]),
+    ],
+)
+def test_when_the_device_is_attached(arguments: list[str], lines: list[str], tmp_path: Path) -> None:
+    own = {"POPVISION_LOCKS": str(tmp_path / "locks"), "POPVISION_TILES": "4"}
+    done = run(["connection_type.py", *arguments], tmp_path, **own)
+    assert (done.returncode, done.stdout.splitlines()) == (0, lines), done.stderr
+
+
+def test_a_program_is_compiled_now_and_run_later(tmp_path: Path) -> None:
+    own = {"POPVISION_LOCKS": str(tmp_path / "locks")}
+    saved = run(["connection_type.py", "--connection_type", "PRE_COMPILE"], tmp_path, **own)
+    assert saved.stdout.splitlines() == ["Compiled", "Saved to sums.poplar"], saved.stderr
+    loaded = run(["connection_type.py", "--connection_type", "ON_DEMAND", "--load"], tmp_path, **own)
+    assert loaded.stdout.splitlines() == ["Attached to device 0", "[3. 8.]"], loaded.stderr
+
+
 @pytest.mark.parametrize("argument", ["--plan", "--hw"])
 def test_matmul_chain(argument: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     done = example_run(tmp_path_factory, "matmul_chain.py", argument)

@@ -55,6 +55,20 @@ def test_loading_returns_to_the_saved_state(tmp_path: Path) -> None:
     assert saved.split(":")[1].split() == loaded.split(":")[1].split()
 
 
+def test_programs_are_compiled_for_later_without_a_device(tmp_path: Path) -> None:
+    own = {"POPVISION_LOCKS": str(tmp_path / "locks"), "POPVISION_TILES": "4"}
+    cached = ("--cache", "cache")
+    first, refusal = run("connection_type", "--connection_type", "Never", *cached, folder=tmp_path, **own).splitlines()
+    assert first == "Compiled"
+    assert refusal.startswith("Trying to run a model on an offline device (ConnectionType.Never)")
+    [stored] = (tmp_path / "cache").glob("*.popef")
+    before = stored.stat().st_mtime_ns
+    assert run("connection_type", *cached, folder=tmp_path, **own) == "tensor([3., 8.])\n"
+    assert list((tmp_path / "cache").glob("*.popef")) == [stored]
+    assert stored.stat().st_mtime_ns == before
+    assert run("connection_type", "--connection_type", "OnDemand", folder=tmp_path, **own) == "tensor([3., 8.])\n"
+
+
 def test_replicas_train_as_one(tmp_path: Path) -> None:
     assert run("data_parallel", folder=tmp_path) == run("data_parallel", "--replicas", "1", folder=tmp_path)
 
