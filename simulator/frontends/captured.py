@@ -7,7 +7,7 @@ gradient along (`Recorded`); one that is lowered whole does not. A model has hun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -159,6 +159,16 @@ def tensors_of(argument: Argument) -> Iterator[Value]:
     elif isinstance(argument, Sequence) and not isinstance(argument, str):
         for part in argument:
             yield from tensors_of(part)
+
+
+def operators_within(operators: Iterable[Operator]) -> Iterator[Operator]:
+    """These operators, and those of the loops and branches among them."""
+    for operator in operators:
+        yield operator
+        for argument in operator.arguments.values():
+            for part in argument if isinstance(argument, list | tuple) else [argument]:
+                if isinstance(part, Body):
+                    yield from operators_within(part.operators)
 
 
 def values_with_gradient(program: Program) -> set[int]:

@@ -35,6 +35,7 @@ from simulator.frontends.tensorflow.device_function import DeviceFunction
 from simulator.frontends.tensorflow.device_variables import installed
 from simulator.frontends.tensorflow.files import ReportFiles, serialize
 from simulator.frontends.tensorflow.flags import Flags, read_flags, usage
+from simulator.frontends.tensorflow.user_operations import unhashable_operation
 from simulator.poplar import Device, Executable, IPUModel, compileGraph
 
 _channel = pvti.createTraceChannel("tensorflow_plugin")
@@ -48,6 +49,20 @@ _NO_CACHE_PATH = (
 _COMPILED = "Compiled cluster using XLA!  This line is logged at most once for the lifetime of the process."
 _NO_REPORT = (
     "The program was loaded from {path} and not compiled, so no report is written for it; delete this file to get one."
+)
+_SET_HASHABLE = (
+    "please set the 'is_hashable' attribute to 'true' in the operations metadata function. Please see the "
+    "documentation for further details."
+)
+_NOT_PRE_COMPILED = (
+    "IPU devices have been configured for pre-compilation, however the program contains custom user operation "
+    "{operation} which cannot be safely pre-compiled. If it is safe to pre-compile these Custom User operations, "
+    f"{_SET_HASHABLE}"
+)
+_NOT_CACHED = (
+    "Executable caching has been enabled, however the program being compiled contains custom user operations which "
+    "cannot be safely serialized. If it is safe to pre-compile these custom user operations, "
+    f"{_SET_HASHABLE}"
 )
 _NOT_CONFIGURED = "No IPU device was configured for /device:IPU:0, creating a device with a single IPU."
 
@@ -115,11 +130,13 @@ class System:
     ) -> tuple[Executable, Interface]:
         """The executable of a function, from the cache or compiled now; one run calls the function `iterations` times.
 
-        Raises tf.errors.FailedPreconditionError for pre-compilation without a cache, and what lowering and compilation
+        Raises tf.errors.FailedPreconditionError for pre-compilation without a cache or of custom operations that are
+        not hashable, and what lowering and compilation
         raise."""
         pre_compiles = self.connection.type is ConnectionType.PRE_COMPILE
         if pre_compiles and self._cache is None:
             raise tf.errors.FailedPreconditionError(None, None, _NO_CACHE_PATH)
+        cache = self._cache_for(captured)
         interfaces: list[Interface] = []
 
         def compile_now() -> Executable:
@@ -137,11 +154,11 @@ class System:
                 return self._compile_lowered(lowered)
 
         key = executable_key(self.connection.target, self._key_parts(captured, iterations, outputs))
-        if self._cache is None:
+        if cache is None:
             executable = compile_now()
             interface = interfaces[0]
         else:
-            fetched = self._cache.fetch(key, compile_now, lambda: to_json(interfaces[0]), self.connection.target)
+            fetched = cache.fetch(key, compile_now, lambda: to_json(interfaces[0]), self.connection.target)
             executable, interface = fetched.executable, from_json(fetched.notes)
             if pre_compiles and fetched.outcome is Outcome.STORED:
                 sentence = f"A pre-compiled Poplar program has been saved to {fetched.path}"
@@ -153,6 +170,16 @@ class System:
             serialize(Path(self.request.serialization_folder), key, executable, interface)
         log_lines.log_once(log_lines.COMPILED, _COMPILED)
         return executable, interface
+
+    def _cache_for(self, captured: CapturedFunction) -> ExecutableCache | None:
+        """The cache, unless the program has operations that may not be cached."""
+        unsafe = unhashable_operation(captured.program)
+        if self._cache is None or unsafe is None:
+            return self._cache
+        if self.connection.type is ConnectionType.PRE_COMPILE:
+            raise tf.errors.FailedPreconditionError(None, None, _NOT_PRE_COMPILED.format(operation=unsafe))
+        log_lines.log(log_lines.COMPILER, _NOT_CACHED)
+        return None
 
     def _key_parts(self, captured: CapturedFunction, iterations: int, outputs: Outputs) -> list[str]:
         remote = self.request.remote_buffers

@@ -13,3 +13,4 @@ from simulator.frontends.lowering.tensorflow import products as products
 from simulator.frontends.lowering.tensorflow import randomness as randomness
 from simulator.frontends.lowering.tensorflow import recurrent as recurrent
 from simulator.frontends.lowering.tensorflow import tensor_lists as tensor_lists
+from simulator.frontends.lowering.tensorflow import user_operations as user_operations

@@ -10,4 +10,5 @@ from simulator.frontends.tensorflow.capture.converters import randomness as rand
 from simulator.frontends.tensorflow.capture.converters import reductions as reductions
 from simulator.frontends.tensorflow.capture.converters import shaping as shaping
 from simulator.frontends.tensorflow.capture.converters import tensor_lists as tensor_lists
+from simulator.frontends.tensorflow.capture.converters import user_operations as user_operations
 from simulator.frontends.tensorflow.capture.converters import variables as variables
