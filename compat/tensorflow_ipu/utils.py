@@ -11,6 +11,7 @@ from simulator.frontends.tensorflow.configuration.functional import (
     auto_select_ipus,
     create_ipu_config,
     get_num_of_ipus_in_device,
+    move_variable_initialization_to_cpu,
     reset_ipu_seed,
     select_ipus,
     set_compilation_options,

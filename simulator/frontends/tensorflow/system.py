@@ -64,6 +64,9 @@ _NOT_CACHED = (
     "cannot be safely serialized. If it is safe to pre-compile these custom user operations, "
     f"{_SET_HASHABLE}"
 )
+_NOT_REPLICATED = (
+    "Programs run on the first of the {ipus} IPUs and are not replicated: the others do nothing (docs/tensorflow.md)."
+)
 _NOT_CONFIGURED = "No IPU device was configured for /device:IPU:0, creating a device with a single IPU."
 
 
@@ -124,6 +127,8 @@ class System:
         if request.ipus is None and request.device_id is None:
             log_lines.log_once(log_lines.EXECUTOR, _NOT_CONFIGURED)
         self.connection = _connect(kind, request, flags)
+        if (ipus := self.connection.target.getNumIPUs()) > 1:
+            log_lines.log(log_lines.EXECUTOR, _NOT_REPLICATED.format(ipus=ipus), "W")
 
     def compile(
         self, captured: CapturedFunction, iterations: int = 1, outputs: Outputs = Outputs.FINAL

@@ -238,13 +238,13 @@ class Configuration(Category):
         int | list[int] | tuple[int, ...],
         [],
         "The number of IPUs of the device /device:IPU:0; a list has one number per device.",
-        "any free device of that size; lists of several devices are refused",
+        "any free device of that size; its first IPU runs programs, without replicas; several devices are refused",
     )
     select_ipus = works(
         int | list[int] | tuple[int, ...],
         [],
         "The id of the device /device:IPU:0; a list has one id per device.",
-        "the device of that id and no other; lists of several devices are refused",
+        "the device of that id and no other; several devices are refused",
     )
     convolutions = _Convolutions
     device_connection = _DeviceConnection

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from typing import Any
 
 from simulator.frontends.tensorflow import system
 from simulator.frontends.tensorflow.configuration.enumerations import (
@@ -419,6 +420,10 @@ def get_num_of_ipus_in_device(ipu_device: str, device: str = "cpu") -> int:
     /device:IPU:0."""
     _check_device(ipu_device)
     return system.current().connection.target.getNumIPUs()
+
+
+def move_variable_initialization_to_cpu(graph: Any = None) -> None:
+    """Nothing: variables are made on the host, and sent before the first run that reads them."""
 
 
 def _check_no_devices(opts: IpuOptions) -> None:
