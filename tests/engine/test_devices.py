@@ -190,14 +190,15 @@ def test_attaching_is_exclusive_within_and_between_processes() -> None:
     assert pair.attach()
     assert pair.attach()
     assert not single.attach()
-    assert manager.getDevice(2).attach()
+    third = manager.getDevice(2)
+    assert third.attach()
     program = "from simulator.poplar import DeviceManager as M; print([M().getDevice(i).attach() for i in range(4)])"
     other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert other.stdout == "[False, False, False, True]\n"
     pair.detach()
     assert single.attach()
     single.detach()
-    manager.getDevice(2).detach()
+    third.detach()
     with manager.getDevice(0) as held:
         assert held.isAttached()
         with pytest.raises(poplar_error, match="in use by another process"), manager.getDevice(16):
@@ -266,3 +267,15 @@ def test_targets_without_a_device() -> None:
         Target.createIPUTarget(4)  # type: ignore[call-overload]
     with pytest.raises(invalid_option, match=r"'x' .value '1'. is not an option of"):
         Target.createIPUTarget("ipu2", {"x": "1"})
+
+
+def test_a_device_is_given_back_with_its_last_reference() -> None:
+    device = DeviceManager.createDeviceManager().getDevice(3)
+    assert device.attach()
+    part = device.createVirtualDevice(16)
+    del device
+    assert not DeviceManager.createDeviceManager().getDevice(3).attach()  # the virtual device has it still
+    del part
+    other = DeviceManager.createDeviceManager().getDevice(3)
+    assert other.attach()
+    other.detach()

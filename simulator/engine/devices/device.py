@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,8 @@ class DeviceCondition:
 class Device:
     """A group of IPUs (simulated hardware), an IPU Model or a CPU.
 
-    Simulated hardware must be attached; while it is, no other process can attach any of its IPUs."""
+    Simulated hardware must be attached; while it is, no other process can attach any of its IPUs. It is given back when
+    the last object that knows the device is gone, as Poplar's destructor does."""
 
     def __init__(
         self, target: Target, id_: int = 0, ipus: tuple[int, ...] = (), locks: DeviceLocks | None = None
@@ -39,6 +41,8 @@ class Device:
         self._ipus = ipus
         self._locks = locks
         self._attached = False
+        self._give_back: weakref.finalize[..., Device] | None = None
+        self._seen_from: Device | None = None  #: of a virtual device: the one that it is a part of
         self.condition = DeviceCondition()
 
     @staticmethod
@@ -80,6 +84,9 @@ class Device:
                 self._attached = True
             elif not self._attached:
                 self._attached = self._locks.take(self._ipus)
+                if self._attached:
+                    self._give_back = weakref.finalize(self, self._locks.give_back, self._ipus)
+                    self._give_back.atexit = False  # the system drops the locks of a process that ends
             return self._attached
 
     def isAttached(self) -> bool:
@@ -88,6 +95,8 @@ class Device:
     def detach(self) -> None:
         """Give the device back."""
         if self._attached and self._locks is not None:
+            if self._give_back is not None:
+                self._give_back.detach()
             self._locks.give_back(self._ipus)
         self._attached = False
 
@@ -105,6 +114,7 @@ class Device:
             self._target.createVirtualTarget(self._target.getNumIPUs(), tilesPerIPU), self._id, self._ipus, self._locks
         )
         device._attached = self._attached
+        device._seen_from = self
         device.condition = self.condition
         return device
 

@@ -31,6 +31,10 @@ class DeviceLocks:
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or lock_folder()
 
+    def has_any(self) -> bool:
+        """Whether this process has an IPU of this system."""
+        return any(path.parent == self.folder for path in self._held)
+
     def take(self, ipus: Sequence[int]) -> bool:
         """Lock all of these IPUs, or none and return False when one of them is locked already. Raises `poplar_error`
         where a lock file cannot be opened."""

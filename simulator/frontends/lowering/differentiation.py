@@ -6,8 +6,8 @@ meet at one value are added ("GradSum", as PopART calls it).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,10 @@ Backward = Callable[[Building, Sequence[Tensor | None], frozenset[str]], Mapping
 
 class UnknownOperatorError(poplar_error):
     """The program calls an operator that has no rule, or uses a result that its rule does not compute."""
+
+
+class RefusedOperandsError(poplar_error):
+    """PopLibs refuse the operands of an operator."""
 
 
 @dataclass
@@ -120,7 +124,8 @@ class Tape:
         with self.at.operator(operator.name, _kind(operator), operator.place):
             self._create_operands(operator, rule)
             arguments = {_parameter(name): self._resolved(value) for name, value in operator.arguments.items()}
-            spot, built = self.at.spot, rule.build(self.at, **arguments)
+            with _refusals_of(operator):
+                spot, built = self.at.spot, rule.build(self.at, **arguments)
             backward = None
             if rule.own_backward:
                 built, backward = built
@@ -181,7 +186,7 @@ class Tape:
         )
         if not wanted:
             return
-        with self.at.operator(operator.name, _gradient_kind(operator), operator.place):
+        with self.at.operator(operator.name, _gradient_kind(operator), operator.place), _refusals_of(operator):
             gradients = backward(self.at, slopes, wanted)
         missing = sorted(wanted - gradients.keys())
         if missing:
@@ -237,6 +242,18 @@ def _kind(operator: Operator) -> str:
 def _gradient_kind(operator: Operator) -> str:
     """The kind in the name of the gradient of an operator."""
     return f"{_kind(operator).removesuffix('Grad')}Grad"
+
+
+@contextmanager
+def _refusals_of(operator: Operator) -> Iterator[None]:
+    """Name the operator, its module and its line in what PopLibs refuse."""
+    try:
+        yield
+    except (UnknownOperatorError, RefusedOperandsError):
+        raise
+    except poplar_error as error:
+        place = _where(operator.place)
+        raise RefusedOperandsError(f"{operator.name} of {place} cannot be lowered to the IPU: {error}") from error
 
 
 def rule_of(operator: Operator) -> Rule:

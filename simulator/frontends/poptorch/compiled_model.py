@@ -114,7 +114,8 @@ def compile_model(
             executable = compile_now()
             interface = interfaces[0]
         else:
-            key = executable_key(target, [repr(part) for part in _identity(request, captured, options)])
+            hexadecimal = executable_key(target, [repr(part) for part in _identity(request, captured, options)])
+            key = str(int(hexadecimal, 16))  # PopART names its files by decimal hashes
             fetched = cache.fetch(key, compile_now, lambda: to_json(interfaces[0]), target)
             executable, interface = fetched.executable, from_json(fetched.notes)
     except poplar_error as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.base.errors import poplar_error
 from simulator.frontends.poptorch import environment
 from simulator.frontends.poptorch.enums import ConnectionType
 from simulator.frontends.poptorch.errors import Error
@@ -79,6 +80,8 @@ def connection_for(options: Options, ipus: int) -> Connection:
         return DeviceConnection(type_, request, note_attached, note_waiting)
     except DeviceUnavailableError as error:
         raise Error(acquisition_failed(ipus)) from error
+    except poplar_error as error:  # a device id that the system lacks
+        raise Error(str(error)) from error
 
 
 def attached_device(connection: Connection) -> Device:

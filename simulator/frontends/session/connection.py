@@ -6,15 +6,17 @@ TensorFlow's `DeviceConnectionType` and PopTorch's `ConnectionType`; the default
 
 from __future__ import annotations
 
+import gc
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from simulator.base.errors import poplar_error
 from simulator.base.target import Target, TargetType
 from simulator.engine.devices.device import Device
+from simulator.engine.devices.device_locks import DeviceLocks
 from simulator.engine.devices.device_manager import DeviceManager
 from simulator.engine.devices.what_if import overridden
 
@@ -145,21 +147,21 @@ class DeviceConnection:
 
     def _attach(self, wait: bool) -> None:
         candidates = self._candidates()
+        device = _attached_of(candidates)
+        if device is None and DeviceLocks().has_any():
+            gc.collect()  # gives back the devices of programs that only circles of references keep
+            device = _attached_of(candidates)
         deadline = time.monotonic() + self.request.timeout_seconds
-        announced = False
-        while True:
-            for device in candidates:
-                if device.attach():
-                    self.attached = device
-                    if self._on_attached is not None:
-                        self._on_attached(device)
-                    return
+        if device is None and wait and self._on_waiting is not None:
+            self._on_waiting()
+        while device is None:
             if not wait or time.monotonic() >= deadline:
                 raise DeviceUnavailableError(self._refusal(wait))
-            if not announced and self._on_waiting is not None:
-                self._on_waiting()
-            announced = True
             time.sleep(min(self.request.poll_seconds, max(0.0, deadline - time.monotonic())))
+            device = _attached_of(candidates)
+        self.attached = device
+        if self._on_attached is not None:
+            self._on_attached(device)
 
     def _refusal(self, waited: bool) -> str:
         wanted = (
@@ -169,3 +171,8 @@ class DeviceConnection:
         )
         after = f" within {self.request.timeout_seconds:g} s" if waited else ""
         return f"No process gave back {wanted}{after}; end the program that has it, or ask for a device that is free."
+
+
+def _attached_of(candidates: Sequence[Device]) -> Device | None:
+    """The first device that is free, attached."""
+    return next((device for device in candidates if device.attach()), None)

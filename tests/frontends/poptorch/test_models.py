@@ -271,6 +271,7 @@ def test_the_second_model_takes_the_cached_executable(pair: Any, tmp_path: Any) 
     assert [path.suffix for path in tmp_path.iterdir() if path.suffix != ".compile_lock"] == [".popef"]
     torch.testing.assert_close(net.first.weight.detach(), twin.first.weight.detach())
     entry = next(path for path in tmp_path.iterdir() if path.suffix == ".popef")
+    assert entry.stem.isdecimal()
     entry.write_bytes(entry.read_bytes()[: entry.stat().st_size // 2])
     again = poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))
     assert again(x, y)[0].shape == out.shape

@@ -17,7 +17,8 @@ from simulator.frontends import poptorch
 HOLDER = """
 import time
 from simulator.poplar import DeviceManager
-assert DeviceManager.createDeviceManager().getDevice(0).attach()
+device = DeviceManager.createDeviceManager().getDevice(0)
+assert device.attach()
 print("attached", flush=True)
 time.sleep(120)
 """

@@ -190,3 +190,29 @@ def test_the_report_of_a_training_that_is_stopped_opens(tmp_path: Path, ending: 
     with popvision.open(tmp_path / "report" / "training") as opened:
         assert len(opened.runs()) >= 1
         assert opened.source.reader.total_cycles() > 0
+
+
+def test_refused_operands_name_the_module_and_its_line() -> None:
+    class Mixed(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.narrow = torch.nn.Linear(4, 3).half()
+
+        def forward(self, x: Any) -> Any:
+            return self.narrow(x)
+
+    with pytest.raises(
+        poptorch.Error, match=r"linear\.default of module 'narrow' \(.*:\d+\) cannot be lowered.*float and half"
+    ):
+        poptorch.inferenceModel(Mixed(), options())(torch.randn(2, 4))
+
+
+def test_a_device_that_the_system_lacks() -> None:
+    with pytest.raises(poptorch.Error, match="There is no device 99"):
+        poptorch.inferenceModel(torch.nn.Linear(4, 3), options().useIpuId(99))(torch.randn(2, 4))
+
+
+def test_a_model_that_nobody_refers_to_gives_its_device_back() -> None:
+    for _ in range(20):  # a system has 16
+        model = poptorch.inferenceModel(torch.nn.Linear(4, 3), options())
+        model(torch.randn(2, 4))

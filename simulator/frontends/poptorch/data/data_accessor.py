@@ -90,8 +90,9 @@ class AsynchronousDataAccessor:
             source = Path(name)
             with os.fdopen(handle, "wb") as file:
                 pickle.dump(self._dataset, file)
-        self._process = context.Process(target=_load, args=(source, *rest))
-        self._process.start()
+        process = context.Process(target=_load, args=(source, *rest))
+        process.start()
+        self._process = process  # from here on `terminate` has something to end
 
     def terminate(self) -> None:
         """End the process."""
