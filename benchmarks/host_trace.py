@@ -1,15 +1,12 @@
 """The host tracer and the host timeline: `python -m benchmarks.host_trace`.
 
-Spans: the time that `with pvti.Tracepoint(channel, label)` adds to a loop on the traced thread, writing included, in
-its own process; the best of several rounds, because other programs may use the machine. Opening: a generated trace of
-ten million events (nested, twelve threads), from starting to read it to the overview and the first window, in a fresh
-process; and in Chromium from navigation to the last pixel. Writes its section into docs/benchmarks.md.
+Spans: see `benchmarks.host_trace_spans`. Opening: a generated trace of ten million events (nested, twelve threads),
+from starting to read it to the overview and the first window, in a fresh process; and in Chromium from navigation to
+the last pixel. Writes its section into docs/benchmarks.md.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.document import write_section
+from benchmarks.host_trace_spans import memory_section, span_section, traced
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -25,42 +23,7 @@ if TYPE_CHECKING:
 EVENTS = 10_000_000
 JOURNAL_SPANS = 1_000_000
 OPEN_LIMIT = 1.5  # seconds
-SPAN_LIMIT = 500  # nanoseconds
-ROUNDS, SPANS = 15, 200_000
 ATTEMPTS = 3
-
-LOOPS = {
-    "with pvti.Tracepoint(channel, label)": "for _ in span:\n    with Tracepoint(channel, 'x'):\n        pass",
-    "a Tracepoint made once: with scope": "for _ in span:\n    with scope:\n        pass",
-    "Tracepoint.begin and Tracepoint.end": "for _ in span:\n    begin(channel, 'x')\n    end(channel, 'x')",
-    "Tracepoint.event (instant)": "for _ in span:\n    event(channel, 'x')",
-}
-
-SPAN_PROGRAM = """
-import json, sys, time
-import popvision.pvti as pvti
-
-channel = pvti.createTraceChannel("bench")
-Tracepoint, begin, end, event = pvti.Tracepoint, pvti.Tracepoint.begin, pvti.Tracepoint.end, pvti.Tracepoint.event
-scope = Tracepoint(channel, "x")
-loops, rounds, spans = json.loads(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-span = range(spans)
-bare = "for _ in span:\\n    pass"
-def best(code):
-    exec("def run():\\n" + "\\n".join("    " + line for line in code.splitlines()), globals())
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter_ns()
-        run()
-        times.append((time.perf_counter_ns() - start) / spans)
-    return min(times)
-base = best(bare)
-clock = best("for _ in span:\\n    now()") if (now := time.perf_counter_ns) else 0
-print(json.dumps({"base": base, "clock": clock - base, **{name: best(code) - base for name, code in loops.items()}}))
-sys.stdout.flush()
-import os
-os._exit(0)  # what the spans cost is measured, not finalising millions of them
-"""
 
 JOURNAL_PROGRAM = """
 import os, sys
@@ -94,39 +57,10 @@ print(opened, complete, peak, source.events)
 def main() -> None:
     """Measure, print and write the section."""
     with tempfile.TemporaryDirectory() as folder:
-        text = "\n".join([*span_section(Path(folder)), "", *open_section(Path(folder))])
+        places = [Path(folder, name) for name in ("spans", "memory", "open")]
+        text = "\n".join([*span_section(places[0]), *memory_section(places[1]), "", *open_section(places[2])])
     print(text)
     write_section("benchmarks.md", "host_trace", text)
-
-
-def traced(program: str, folder: Path, *arguments: str, on: bool = True) -> str:
-    """Run a program with tracing on or off; its standard output."""
-    environment = {key: value for key, value in os.environ.items() if key != "PVTI_OPTIONS"}
-    if on:
-        environment["PVTI_OPTIONS"] = json.dumps({"directory": str(folder)})
-    command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-
-
-def span_section(folder: Path) -> list[str]:
-    arguments = (json.dumps(LOOPS), str(ROUNDS), str(SPANS))
-    on = json.loads(traced(SPAN_PROGRAM, folder / "spans", *arguments))
-    off = json.loads(traced(SPAN_PROGRAM, folder / "off", *arguments, on=False))
-    lines = [
-        "## Host tracer",
-        "",
-        f"Nanoseconds per span on the traced thread over a bare loop ({on['base']:.0f} ns), writing to the file "
-        f"included; best of {ROUNDS} rounds of {SPANS:,}. Reading the clock once takes {on['clock']:.0f} ns on this "
-        f"machine, and a span reads it twice. Limit: {SPAN_LIMIT} ns. viztracer, whose tracer is written in C, is "
-        "quoted with 113 ns per call (not measured here).",
-        "",
-        "| call | tracing on (ns) | tracing off (ns) | within the limit |",
-        "| --- | ---: | ---: | --- |",
-    ]
-    for name in LOOPS:
-        within = "yes" if on[name] <= SPAN_LIMIT else f"no, {on[name] / SPAN_LIMIT:.2f}x"
-        lines.append(f"| `{name}` | {on[name]:.0f} | {off[name]:.0f} | {within} |")
-    return lines
 
 
 def open_section(folder: Path) -> list[str]:

@@ -61,14 +61,6 @@ class SilentScope(Scope):
         return None
 
 
-def record(code: int) -> None:
-    """Record an event of the current thread now."""
-    try:
-        local.send(code)
-    except (AttributeError, ValueError, StopIteration):
-        recover(code)
-
-
 def recover(code: int) -> None:
     """Record an event after `local.send` failed.
 

@@ -249,7 +249,7 @@ class PoptorchTracepoint(pvti.Tracepoint):
         super().__init__(channel, "poptorch." + label + suffix)
         self.label = label
 with PoptorchTracepoint("execute", suffix="!") as point:
-    assert isinstance(point, pvti.Tracepoint) and point.label == "execute"
+    assert point.label == "execute"
     pvti.disableTraceChannel(channel)
 with PoptorchTracepoint("dropped"): pass
 pvti.enableTraceChannel(channel)
