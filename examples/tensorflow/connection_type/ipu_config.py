@@ -5,7 +5,6 @@ import tensorflow as tf
 from tensorflow.python.ipu import config
 
 tf.compat.v1.disable_v2_behavior()
-connection_type.TYPES.append("PRE_COMPILE")
 
 
 def configure(kind: str) -> None:
@@ -17,7 +16,5 @@ def configure(kind: str) -> None:
     options.configure_ipu_system()
 
 
-connection_type.configure = configure
-
 if __name__ == "__main__":
-    connection_type.main()
+    connection_type.main([kind.name for kind in config.DeviceConnectionType], configure)

@@ -3,8 +3,6 @@
 import connection_type
 from tensorflow.python.ipu import utils
 
-connection_type.TYPES.append("PRE_COMPILE")
-
 
 def configure(kind: str) -> None:
     options = utils.create_ipu_config()
@@ -15,7 +13,5 @@ def configure(kind: str) -> None:
     utils.configure_ipu_system(options)
 
 
-connection_type.configure = configure
-
 if __name__ == "__main__":
-    connection_type.main()
+    connection_type.main([kind.name for kind in utils.DeviceConnectionType], configure)

@@ -190,7 +190,8 @@ class System:
         remote = self.request.remote_buffers
         if self.connection.attached is not None:
             remote = self.connection.attached.supportsRemoteBuffers()
-        parts = (iterations, outputs.value, self.request.precision, sorted(self.engine_options.items()), remote)
+        options = sorted(self.engine_options.items()), sorted(self.request.without_effect.items())
+        parts = (iterations, outputs.value, self.request.precision, options, remote)
         return ["tensorflow", tf.__version__, self.flags.key(), identity(captured.program), *map(repr, parts)]
 
     def _compile_lowered(self, lowered: Lowered) -> Executable:

@@ -288,6 +288,50 @@ def test_remote_buffers_are_part_of_the_key(tmp_path: Path) -> None:
     assert len(entries(tmp_path)) == 2, "without a device the configuration says that there are none"
 
 
+@pytest.mark.parametrize(
+    ("category", "option", "value"),
+    [
+        ("", "allow_recompute", True),
+        ("", "compilation_poplar_options", {"opt.maxCompilationThreads": "2"}),
+        ("matmuls", "poplar_options", {"partialsType": "half"}),
+        ("floating_point_behaviour", "inv", True),
+        ("norms", "use_stable_statistics", True),
+        ("optimizations", "prefetch_data_streams", False),
+        ("device_connection", "version", "ipu1"),
+        ("device_connection", "enable_remote_buffers", True),
+        ("", "select_ipus", 17),
+    ],
+)
+def test_each_option_of_a_program_is_part_of_its_key(category: str, option: str, value: Any, tmp_path: Path) -> None:
+    config = IPUConfig()
+    config.select_ipus = 0
+    config.device_connection.type = DeviceConnectionType.ON_DEMAND
+    config.configure_ipu_system()
+    sum_of_ones()
+    assert len(entries(tmp_path)) == 1
+    setattr(getattr(config, category) if category else config, option, value)
+    config.configure_ipu_system()
+    sum_of_ones()
+    assert len(entries(tmp_path)) == 2
+
+
+def test_flags_and_variables_are_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = f"--executable_cache_path={tmp_path / 'cache'}"
+    settings = [("", ""), ("--use_synthetic_data", ""), ("", json.dumps({"autoReport.directory": "elsewhere"}))]
+    for number, (flag, options) in enumerate(settings, 1):
+        monkeypatch.setenv("TF_POPLAR_FLAGS", f"{cache} {flag} --use_on_demand")
+        monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", options)
+        reset_ipu_configuration()
+        configure()
+        sum_of_ones()
+        assert len(entries(tmp_path)) == number
+    monkeypatch.setenv("TF_POPLAR_FLAGS", f"{cache} --use_on_demand --log_cycle_count=0")
+    reset_ipu_configuration()
+    configure()
+    sum_of_ones()
+    assert len(entries(tmp_path)) == number, "cycles are logged of any executable"
+
+
 def test_programs_behind_a_branch_on_zeros_stay_uncompiled(tmp_path: Path) -> None:
     configure("PRE_COMPILE")
     square = tf.function(lambda x: x * x).get_concrete_function(tf.TensorSpec([2], tf.float32))
