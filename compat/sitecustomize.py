@@ -1,7 +1,8 @@
 """Runs at the start of Python: `tensorflow.python.ipu` becomes importable beside a stock TensorFlow.
 
-A finder on `sys.meta_path` answers for that one package and for no other name; TensorFlow is imported by the user's
-program alone. Then the next sitecustomize on `sys.path` runs, which this file hides.
+A finder on `sys.meta_path` answers for that package, and for `tensorflow.python.keras.datasets`, which Graphcore's
+TensorFlow has and later ones have not; for no other name. TensorFlow is imported by the user's program alone. Then the
+next sitecustomize on `sys.path` runs, which this file hides.
 """
 
 import importlib.machinery
@@ -11,19 +12,22 @@ import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = "tensorflow.python.ipu"
+#: folders beside this file by the package that they are
+_FOLDERS = {_PACKAGE: "tensorflow_ipu", "tensorflow.python.keras.datasets": "tensorflow_keras_datasets"}
 
 
 class IpuPackageFinder:
-    """Finds `tensorflow.python.ipu` in compat/tensorflow_ipu, unless TensorFlow has a package of that name."""
+    """Finds the two packages beside this file, unless TensorFlow has them."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name != _PACKAGE:
+        if name not in _FOLDERS:
             return None
         if importlib.machinery.PathFinder.find_spec(name, path) is not None:
-            print(f"popvision: this TensorFlow has its own {_PACKAGE}; it is left as it is.", file=sys.stderr)
+            if name == _PACKAGE:
+                print(f"popvision: this TensorFlow has its own {_PACKAGE}; it is left as it is.", file=sys.stderr)
             return None
-        folder = os.path.join(_HERE, "tensorflow_ipu")
+        folder = os.path.join(_HERE, _FOLDERS[name])
         return importlib.util.spec_from_file_location(
             name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
         )

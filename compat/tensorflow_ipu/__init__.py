@@ -2,6 +2,10 @@
 
 import importlib
 
+from simulator.frontends.tensorflow.datasets import install
+
+install()
+
 
 def __getattr__(name):
     if name.startswith("_"):

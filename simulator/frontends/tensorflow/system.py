@@ -269,10 +269,19 @@ class System:
 
 
 class CompiledFunction:
-    """A captured function that is compiled at its first run, for the system of then."""
+    """A captured function that is compiled at its first run, for the system of then; one run calls it `iterations`
+    times."""
 
-    def __init__(self, captured: CapturedFunction, shapes: Sequence[tuple[int, ...]]) -> None:
+    def __init__(
+        self,
+        captured: CapturedFunction,
+        shapes: Sequence[tuple[int, ...]],
+        iterations: int = 1,
+        outputs: Outputs = Outputs.FINAL,
+    ) -> None:
+        """`shapes`: of the results of one call."""
         self._captured, self._shapes = captured, shapes
+        self._iterations, self._outputs = iterations, outputs
         self._system: System | None = None
         self._function: DeviceFunction | None = None
 
@@ -280,7 +289,7 @@ class CompiledFunction:
         """Results as arrays. Raises what compilation, attachment and the run raise."""
         system = current()
         if self._function is None or self._system is not system:
-            self._function = system.function(self._captured)
+            self._function = system.function(self._captured, self._iterations, self._outputs)
             self._system = system
         results = system.run(self._function, arguments)
         if results is None:

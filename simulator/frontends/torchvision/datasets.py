@@ -13,10 +13,9 @@ from typing import Any
 
 import torch
 
+from simulator.frontends.synthetic_images import CLOTHES, DIGITS, image_counts, synthetic_images
 from simulator.frontends.torchvision.idx_files import find_idx, read_idx
-from simulator.frontends.torchvision.synthetic_images import CLOTHES, DIGITS, synthetic_images
 
-_COUNTS = "POPVISION_SYNTHETIC_IMAGES"
 _told: set[str] = set()
 
 
@@ -102,7 +101,7 @@ class MNIST(torch.utils.data.Dataset):
                 f"torchvision stand-in: {self.raw_folder} has no IDX files of {name}; synthetic images take their "
                 "place.\n"
             )
-        return synthetic_images(self.strokes, _counts()[0 if self.train else 1], 0 if self.train else 1)
+        return synthetic_images(self.strokes, image_counts()[0 if self.train else 1], 0 if self.train else 1)
 
 
 class FashionMNIST(MNIST):
@@ -121,11 +120,3 @@ class FashionMNIST(MNIST):
         "Ankle boot",
     )
     strokes = CLOTHES
-
-
-def _counts() -> tuple[int, int]:
-    text = os.environ.get(_COUNTS, "60000,10000")
-    parts = text.split(",")
-    if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
-        raise RuntimeError(f"{_COUNTS} is {text!r}; it is two numbers, as 2000,500.")
-    return int(parts[0]), int(parts[1])

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
+from simulator.frontends.synthetic_images import DIGITS, synthetic_images
 from simulator.frontends.torchvision import datasets, transforms
-from simulator.frontends.torchvision.synthetic_images import DIGITS, synthetic_images
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -12,7 +12,7 @@ import torch
 
 from examples.pytorch.mnist_network import Network, WithLoss
 from simulator.frontends import poptorch
-from simulator.frontends.torchvision.synthetic_images import DIGITS, synthetic_images
+from simulator.frontends.synthetic_images import DIGITS, synthetic_images
 
 BATCH, RATE, STEPS, UNSEEN = 8, 0.05, 50, 400
 

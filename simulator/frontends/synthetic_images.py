@@ -9,12 +9,14 @@ two classes at once, so that no network gets all of them right.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 SIDE = 28
+_COUNTS = "POPVISION_SYNTHETIC_IMAGES"
 _VARIANTS = 160
 _NOISES = 512
 #: share of images that show two classes
@@ -122,6 +124,17 @@ CLOTHES: tuple[tuple[Sequence[Point], ...], ...] = (
         [(-0.6, -0.4), (0.05, -0.4)],
     ),
 )
+
+
+def image_counts() -> tuple[int, int]:
+    """Images of the training and the test set: 60000 and 10000, or what POPVISION_SYNTHETIC_IMAGES says.
+
+    Raises RuntimeError where it says something else than two numbers."""
+    text = os.environ.get(_COUNTS, "60000,10000")
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
+        raise RuntimeError(f"{_COUNTS} is {text!r}; it is two numbers, as 2000,500.")
+    return int(parts[0]), int(parts[1])
 
 
 def synthetic_images(strokes: Sequence[Sequence[Sequence[Point]]], count: int, seed: int) -> tuple[Any, Any]:

@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.strategy import IPUStrategy, IPUStrategyV1

@@ -1,0 +1,1 @@
+"""`tensorflow.python.keras.datasets`, which TensorFlow has no longer: MNIST."""

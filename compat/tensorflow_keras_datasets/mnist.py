@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.datasets import load_data

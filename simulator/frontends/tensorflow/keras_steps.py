@@ -1,0 +1,128 @@
+"""Keras models whose training, evaluation and prediction steps run on the device.
+
+Keras asks a model for three functions that take batches from an iterator and give the step's results. Models that were
+made in the scope of an IPUStrategy get these from here; batches, callbacks, history and the reading of metrics stay
+Keras' own. `steps_per_execution` batches are one run of the device.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakSet
+
+import tensorflow as tf
+from keras.src import tree
+from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
+
+from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow.traced_calls import TracedCalls, signature
+
+_depth = [0]
+_models: WeakSet[Any] = WeakSet()
+
+
+@contextmanager
+def model_scope() -> Iterator[None]:
+    """Models that are made within run their steps on the device."""
+    _install()
+    _depth[0] += 1
+    try:
+        yield
+    finally:
+        _depth[0] -= 1
+
+
+class DeviceSteps:
+    """Keras' train_function or test_function: takes the batches of one execution, gives the last one's results."""
+
+    def __init__(self, model: Any, step: Callable[[Any], Any]) -> None:
+        self._model = model
+        self._calls = TracedCalls(step)
+
+    def __call__(self, iterator: Any) -> Any:
+        """Raises StopIteration where the iterator is at its end, and what capture and the system raise."""
+        results = None
+        for group in _groups(_batches(iterator, self._model.steps_per_execution)):
+            results = self._calls.run_last(group)
+        return results
+
+
+class DevicePrediction:
+    """Keras' predict_function: takes a list of batches, gives their predictions as one batch."""
+
+    def __init__(self, step: Callable[[Any], Any]) -> None:
+        self._calls = TracedCalls(step)
+
+    def __call__(self, batches: Sequence[Any]) -> Any:
+        """Raises what capture and the system raise."""
+        groups = _groups([(_without_optionals(one),) for one in batches])
+        results = [result for group in groups for result in self._calls.run_all(group)]
+        return results[0] if len(results) == 1 else tree.map_structure(lambda *parts: concat(parts), *results)
+
+
+def _batches(iterator: Any, count: int) -> list[Any]:
+    """Up to `count` batches, each as the argument of a step."""
+    batches = [(_without_optionals(one),) for _, one in zip(range(count), iterator, strict=False)]
+    if not batches:
+        raise StopIteration
+    return batches
+
+
+def _without_optionals(batch: Any) -> Any:
+    """The batch with None where Keras' iterator has an empty Optional."""
+    return tree.map_structure(lambda one: None if isinstance(one, tf.experimental.Optional) else one, batch)
+
+
+def _groups(batches: Sequence[Any]) -> list[list[Any]]:
+    """Runs of batches of one signature: the last batch of a data set may be smaller."""
+    groups: list[list[Any]] = []
+    before = None
+    for batch in batches:
+        key = signature(batch)
+        if key != before:
+            groups.append([])
+        groups[-1].append(batch)
+        before = key
+    return groups
+
+
+@functools.cache
+def _install() -> None:
+    """Wrap the three methods of Keras' trainer that make its functions."""
+    cls = TensorFlowTrainer
+    first, make, predict = cls.__init__, cls._make_function, cls.make_predict_function
+
+    @functools.wraps(first)
+    def init(self: Any) -> None:
+        first(self)
+        if _depth[0]:
+            _models.add(self)
+
+    @functools.wraps(make)
+    def make_function(self: Any, step_function: Any) -> Any:
+        if self not in _models:
+            return make(self, step_function)
+        _check(self)
+        return DeviceSteps(self, step_function)
+
+    @functools.wraps(predict)
+    def predict_function(self: Any, force: bool = False) -> Any:
+        if self not in _models:
+            return predict(self, force)
+        if self.predict_function is None or force:
+            _check(self)
+            self.predict_function = DevicePrediction(self.predict_step)
+        return self.predict_function
+
+    cls.__init__, cls._make_function, cls.make_predict_function = init, make_function, predict_function
+
+
+def _check(model: Any) -> None:
+    if model.run_eagerly:
+        raise poplar_error(
+            f"The model '{model.name}' was compiled with run_eagerly=True, but the IPU runs traced steps; compile it "
+            "without, or make the model outside the scope of the IPUStrategy."
+        )

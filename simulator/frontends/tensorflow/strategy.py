@@ -1,0 +1,62 @@
+"""`ipu_strategy`: the scope in which Keras models are made that train and infer on the IPU, and `run` for functions.
+
+There is one replica. TensorFlow's own distribution strategy stays the default one within the scope: variables are
+ordinary variables of the host, and the device has their newest values between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import tensorflow as tf
+from tensorflow.python.distribute import distribute_lib
+
+from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow.keras_steps import model_scope
+from simulator.frontends.tensorflow.traced_calls import TracedCalls
+
+_DEVICE = "/device:IPU:0"
+
+
+class IPUStrategy(tf.distribute.Strategy):
+    """The strategy of one device, "/device:IPU:0"."""
+
+    def __init__(self, ipu_device: str = _DEVICE) -> None:
+        """Raises poplar_error for any other device."""
+        if ipu_device != _DEVICE:
+            raise poplar_error(f"There is no device {ipu_device!r}; this system has '{_DEVICE}'.")
+        super().__init__(distribute_lib._DefaultDistributionExtended(self))
+        self._calls: WeakKeyDictionary[Any, TracedCalls] = WeakKeyDictionary()
+
+    @contextmanager
+    def scope(self) -> Iterator[IPUStrategy]:
+        """Keras models that are made within run their steps on the IPU, there and later."""
+        with model_scope():
+            yield self
+
+    def run(
+        self, fn: Callable[..., Any], args: Any = (), kwargs: dict[str, Any] | None = None, options: Any = None
+    ) -> Any:
+        """The result of `fn(*args, **kwargs)`, computed on the IPU; `fn` may be a tf.function. Within the trace of
+        another function it is part of that trace.
+
+        Raises what capture raises for operators and shapes, and tf.errors as the system does."""
+        if not tf.executing_eagerly():
+            return fn(*args, **(kwargs or {}))
+        calls = self._calls.get(fn)
+        if calls is None:
+            traced = fn if hasattr(fn, "get_concrete_function") else tf.function(fn)
+            calls = TracedCalls(lambda positional, named: traced(*positional, **named))
+            self._calls[fn] = calls
+        return calls.run_last([(tuple(args), dict(kwargs or {}))])
+
+
+class IPUStrategyV1(IPUStrategy):
+    """The name of the strategy in the SDKs before 3.0."""
+
+    def __init__(self, ipu_device: str = _DEVICE, add_ipu_cross_replica_reductions: bool = True) -> None:
+        """`add_ipu_cross_replica_reductions` changes nothing: there is one replica."""
+        super().__init__(ipu_device)
