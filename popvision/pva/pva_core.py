@@ -23,7 +23,7 @@ from popvision.pva.report import Report, openReport
 from popvision.pva.step import CycleWindow, ExecutionStep, MinMax, StepIpu
 from popvision.pva.target import IPU, Graph, Target
 from popvision.pva.tile import Categories, CategoryMemory, MemorySum, RegionMemory, Tile, TileMemory, TileVertex
-from popvision.pva.trace import Event, Process, Thread, Trace, openTrace
+from popvision.pva.trace import Event, Heatmap, LineGraph, LineGraphSeries, Process, Thread, Trace, openTrace
 from popvision.pva.versions import InstrumentationSettings, PoplarVersion, ProfileReportVersion
 from popvision.pva.vertices import ComputeSet, VertexInstances, VertexType
 
@@ -46,9 +46,12 @@ __all__ = [
     "FormatError",
     "GlobalExchangeProgram",
     "Graph",
+    "Heatmap",
     "HostInterval",
     "InstrumentationSettings",
     "Interval",
+    "LineGraph",
+    "LineGraphSeries",
     "LiveMemory",
     "LivenessProgramStep",
     "LoweredVar",

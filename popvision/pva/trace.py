@@ -1,4 +1,5 @@
-"""Host traces with libpva's names: Trace -> Process -> Thread -> Event, views over columns.
+"""Host traces with libpva's names: Trace -> Process -> Thread -> Event, views over columns; line graphs and heat maps,
+which libpva's published names do not cover, as arrays.
 
 Instant events appear among their siblings with duration 0. Times are whole microseconds as libpva gives them;
 `Event.nanoseconds` keeps what the file has.
@@ -8,11 +9,13 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from popvision.formats.pvti.reader import ThreadEvents, ThreadRow, TraceReader
+from popvision.formats.foreign_traces.importing import is_foreign_trace, temporary_import
+from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadEvents, ThreadRow, TraceReader
 from popvision.pva.listview import ListView
 
 _INSTANTS = -1
@@ -59,8 +62,8 @@ class Event:
 
     @property
     def metadata(self) -> str | None:
-        """The JSON text that the program attached."""
-        return self._thread._reader.metadata(self._site)
+        """The JSON text that the program attached. The first use reads the texts of all events."""
+        return self._thread._reader.metadata_texts.get(self._site)
 
     def children(self) -> ListView[Event]:
         """Events directly inside this one, in time order."""
@@ -156,8 +159,9 @@ class Thread:
 class Process:
     """A process of the trace."""
 
-    def __init__(self, pid: int, threads: list[Thread]) -> None:
+    def __init__(self, pid: int, name: str, threads: list[Thread]) -> None:
         self.pid = pid
+        self.name = name
         self._threads = threads
 
     @property
@@ -176,14 +180,100 @@ class Process:
         return f"Process(pid={self.pid}, threads={len(self._threads)})"
 
 
+class LineGraph:
+    """A line graph of a trace: lines that share a unit."""
+
+    def __init__(self, name: str, unit: str, series: list[LineGraphSeries]) -> None:
+        self.name, self.unit = name, unit
+        self._series = series
+
+    @property
+    def series(self) -> list[LineGraphSeries]:
+        """Its lines, in the order they were made."""
+        return list(self._series)
+
+    def __repr__(self) -> str:
+        return f"LineGraph(name={self.name!r}, unit={self.unit!r}, series={len(self._series)})"
+
+
+class LineGraphSeries:
+    """A line of a line graph; a value holds until the next one."""
+
+    def __init__(self, reader: TraceReader, row: SeriesRow) -> None:
+        self._reader, self._row = reader, row
+
+    @property
+    def name(self) -> str:
+        """The name that the program gave it."""
+        return self._row.name
+
+    @property
+    def timestamps(self) -> NDArray[np.int64]:
+        """Time of each sample, in whole microseconds since the Unix epoch, ascending."""
+        return self._samples[0] // 1000
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Value of each sample."""
+        return self._samples[1]
+
+    @cached_property
+    def _samples(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        return self._reader.samples(self._row.id)
+
+    def __repr__(self) -> str:
+        return f"LineGraphSeries(name={self.name!r})"
+
+
+class Heatmap:
+    """Histograms over time. With the unit "2^x" the edges are exponents."""
+
+    def __init__(self, reader: TraceReader, row: HeatmapRow) -> None:
+        self._reader, self._row = reader, row
+
+    @property
+    def name(self) -> str:
+        """The name that the program gave it."""
+        return self._row.name
+
+    @property
+    def unit(self) -> str:
+        """The unit of the edges, "" for none."""
+        return self._row.unit
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Ascending edges of the bins, one more than bins."""
+        return self._row.edges
+
+    @property
+    def timestamps(self) -> NDArray[np.int64]:
+        """Time of each histogram, in whole microseconds since the Unix epoch, ascending."""
+        return self._columns[0] // 1000
+
+    @property
+    def quantities(self) -> NDArray[np.uint32]:
+        """Values counted, [histogram, bin]: below the first edge, in each bin, from the last edge up."""
+        return self._columns[1]
+
+    @cached_property
+    def _columns(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        return self._reader.heatmap_columns(self._row)
+
+    def __repr__(self) -> str:
+        return f"Heatmap(name={self.name!r}, unit={self.unit!r}, bins={len(self.edges) - 1})"
+
+
 class Trace:
-    """An opened .pvti file."""
+    """An opened host trace."""
 
     def __init__(self, reader: TraceReader) -> None:
         self._reader = reader
         rows = reader.threads()
-        pids = [pid for pid, _, _ in reader.processes()]
-        self._processes = [Process(pid, [Thread(reader, row) for row in rows if row.pid == pid]) for pid in pids]
+        self._processes = [
+            Process(pid, name, [Thread(reader, row) for row in rows if row.pid == pid])
+            for pid, _, name in reader.processes()
+        ]
 
     @property
     def processes(self) -> list[Process]:
@@ -197,10 +287,39 @@ class Trace:
                 return process
         raise KeyError(f"{self._reader.path} has no process {pid}.")
 
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Facts that the file records: run_id, command, producer, state ..."""
+        return dict(self._reader.meta)
+
+    @property
+    def channels(self) -> list[str]:
+        """Names of the trace channels, in the order they were made."""
+        return [name for name, _ in self._reader.channels()]
+
+    @cached_property
+    def lineGraphs(self) -> list[LineGraph]:
+        """Line graphs, in the order they were made."""
+        graphs: dict[int, LineGraph] = {}
+        for row in self._reader.series():
+            graph = graphs.setdefault(row.graph_id, LineGraph(row.graph, row.unit, []))
+            graph._series.append(LineGraphSeries(self._reader, row))
+        return list(graphs.values())
+
+    @cached_property
+    def heatmaps(self) -> list[Heatmap]:
+        """Heat maps, in the order they were made."""
+        return [Heatmap(self._reader, row) for row in self._reader.heatmaps()]
+
     def __repr__(self) -> str:
         return f"Trace({str(self._reader.path)!r}, processes={len(self._processes)})"
 
 
 def openTrace(filename: str | os.PathLike[str]) -> Trace:
-    """Open a host trace. Raises FormatError, a RuntimeError, with one sentence when it cannot be read."""
-    return Trace(TraceReader(filename))
+    """Open a host trace: a .pvti, or a Chrome or Perfetto trace. Raises FormatError, a RuntimeError, with one sentence
+    when it cannot be read."""
+    path = Path(filename)
+    if not is_foreign_trace(path):
+        return Trace(TraceReader(path))
+    folder = temporary_import(path)
+    return Trace(TraceReader(Path(folder.name, "trace.pvti"), folder))

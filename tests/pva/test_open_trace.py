@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,15 @@ def path(tmp_path: Path) -> Path:
         for site, (channel, label) in enumerate([(1, "Epoch 0"), (2, "load"), (1, "step"), (1, "flag")], start=1):
             writer.add_string(site, label)
             writer.add_site(site, channel, site, 1 if site == 3 else None)
+        writer.set_meta("run_id", "r1")
+        writer.add_graph(7, "Loss", "%")
+        writer.add_graph(8, "Load", "")
+        for series, graph, name in ((9, 7, "Training"), (10, 8, "CPU"), (11, 7, "Validation")):
+            writer.add_series(series, graph, name)
+        writer.add_samples(9, [10**18, 10**18 + 2_500], [1.5, 2.5])
+        writer.add_samples(9, [10**18 + 9_000], [3.5])
+        writer.add_heatmap(12, "weights", "2^x", [-1.0, 0.0, 1.0])
+        writer.add_heatmap_column(12, 10**18 + 4_999, [0, 3, 0, 7])
         writer.add_events(5, [site << 2 | kind for kind, site, _ in rows], [int(us * 1000) for _, _, us in rows])
     writer.close()
     finalise(writer.path)
@@ -45,6 +57,7 @@ def test_processes_threads_and_events(path: Path) -> None:
     trace = openTrace(str(path))
     assert [process.pid for process in trace.processes] == [77]
     process = trace.process(77)
+    assert process.name == "python"
     assert [thread.tid for thread in process.threads] == [78]
     events = process.thread(78).events
     assert len(events) == 2
@@ -72,3 +85,43 @@ def test_what_is_not_there_says_so(path: Path) -> None:
         trace.processes[0].thread(1)
     with pytest.raises(RuntimeError, match="cannot open"):
         openTrace(path.with_name("missing.pvti"))
+
+
+def test_line_graphs_and_heat_maps(path: Path) -> None:
+    trace = openTrace(path)
+    loss, load = trace.lineGraphs
+    assert [(graph.name, graph.unit) for graph in (loss, load)] == [("Loss", "%"), ("Load", "")]
+    assert [[line.name for line in graph.series] for graph in (loss, load)] == [["Training", "Validation"], ["CPU"]]
+    training, validation = loss.series
+    assert (training.timestamps - 10**15).tolist() == [0, 2, 9]
+    assert training.values.tolist() == [1.5, 2.5, 3.5]
+    assert (len(validation.timestamps), len(validation.values)) == (0, 0)
+    (weights,) = trace.heatmaps
+    assert (weights.name, weights.unit, weights.edges.tolist()) == ("weights", "2^x", [-1, 0, 1])
+    assert (weights.timestamps - 10**15).tolist() == [4]
+    assert weights.quantities.tolist() == [[0, 3, 0, 7]]
+
+
+def test_what_the_file_says_of_itself(path: Path) -> None:
+    trace = openTrace(path)
+    assert trace.channels == ["app", "io"]
+    assert (trace.metadata["run_id"], trace.metadata["state"]) == ("r1", "finalised")
+
+
+def test_traces_of_other_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "imports"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    events = [{"ph": "X", "pid": 3, "tid": 4, "ts": 10, "dur": 5, "name": "work", "cat": "c", "args": {"batch": 2}}]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (event,) = openTrace(path).process(3).threads[0].events
+    assert (event.label, event.channel, event.duration, json.loads(event.metadata or "")) == (
+        "work",
+        "c",
+        5,
+        {"batch": 2},
+    )
+    del event
+    gc.collect()  # The folder of the import goes with the last object; now, not within a later test.
+    assert list(folder.iterdir()) == []

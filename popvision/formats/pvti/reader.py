@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ class SeriesRow:
     graph: str
     unit: str
     name: str
+    graph_id: int
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,10 @@ class TraceReader:
     """Raises FormatError, one sentence, when the path is not a host trace that this version can read, and later when
     a part of it turns out to be damaged. A file that is still being written is read as far as it is written."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], owned_folder: TemporaryDirectory[str] | None = None) -> None:
+        """`owned_folder`: a temporary folder with the file, which goes with this reader."""
         self.path = Path(path)
+        self._owned_folder = owned_folder
         _refuse_paraview(self.path)
         self._file = SqliteFile(self.path, _WHAT)
         with self._connect() as db:
@@ -111,6 +115,13 @@ class TraceReader:
             row = db.execute(query, (int(site),)).fetchone()
         return row[0] if row else None
 
+    @cached_property
+    def metadata_texts(self) -> dict[int, str]:
+        """Site -> JSON text, of all sites with metadata."""
+        query = "SELECT sites.id, text FROM sites JOIN strings ON strings.id = metadata"
+        with self._connect() as db:
+            return dict(db.execute(query))
+
     def events(self, thread: int) -> ThreadEvents:
         """All events of a thread."""
         with self._connect() as db:
@@ -119,7 +130,7 @@ class TraceReader:
 
     def series(self) -> list[SeriesRow]:
         """Lines of line graphs, graph by graph."""
-        query = "SELECT series.id, graphs.name, unit, series.name FROM series JOIN graphs ON graphs.id = graph"
+        query = "SELECT series.id, graphs.name, unit, series.name, graph FROM series JOIN graphs ON graphs.id = graph"
         with self._connect() as db:
             return [SeriesRow(*row) for row in db.execute(query + " ORDER BY graphs.id, series.id")]
 
