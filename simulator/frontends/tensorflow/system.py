@@ -26,7 +26,7 @@ from simulator.frontends.session.connection import (
     DeviceRequest,
     DeviceUnavailableError,
 )
-from simulator.frontends.session.executable_cache import ExecutableCache, Outcome, executable_key
+from simulator.frontends.session.executable_cache import CachedExecutable, ExecutableCache, Outcome, executable_key
 from simulator.frontends.session.progress import compilation_progress
 from simulator.frontends.tensorflow import errors, log_lines
 from simulator.frontends.tensorflow.capture.function import CapturedFunction
@@ -136,10 +136,8 @@ class System:
         """The executable of a function, from the cache or compiled now; one run calls the function `iterations` times.
 
         Raises tf.errors.FailedPreconditionError for pre-compilation without a cache or of custom operations that are
-        not hashable, and what lowering and compilation
-        raise."""
-        pre_compiles = self.connection.type is ConnectionType.PRE_COMPILE
-        if pre_compiles and self._cache is None:
+        not hashable, tf.errors.InternalError for errors of Poplar, and what lowering raises."""
+        if self._cache is None and self.connection.type is ConnectionType.PRE_COMPILE:
             raise tf.errors.FailedPreconditionError(None, None, _NO_CACHE_PATH)
         cache = self._cache_for(captured)
         interfaces: list[Interface] = []
@@ -158,19 +156,16 @@ class System:
             with errors.as_tensorflow("Compile engine"):
                 return self._compile_lowered(lowered)
 
-        key = executable_key(self.connection.target, self._key_parts(captured, iterations, outputs))
+        has_key = cache is not None or bool(self.request.serialization_folder)
+        key = self._key(captured, iterations, outputs) if has_key else ""
         if cache is None:
             executable = compile_now()
             interface = interfaces[0]
         else:
             fetched = cache.fetch(key, compile_now, lambda: to_json(interfaces[0]), self.connection.target)
             executable, interface = fetched.executable, from_json(fetched.notes)
-            if pre_compiles and fetched.outcome is Outcome.STORED:
-                sentence = f"A pre-compiled Poplar program has been saved to {fetched.path}"
-                log_lines.log(log_lines.COMPILER, sentence)
             executable.writes_reports = fetched.outcome is not Outcome.LOADED
-            if fetched.outcome is Outcome.LOADED and ReportFiles(self.engine_options).are_wanted:
-                log_lines.log(log_lines.COMPILER, _NO_REPORT.format(path=fetched.path))
+            self._log_origin(fetched)
         if self.request.serialization_folder:
             serialize(Path(self.request.serialization_folder), key, executable, interface)
         log_lines.log_once(log_lines.COMPILED, _COMPILED)
@@ -186,13 +181,22 @@ class System:
         log_lines.log(log_lines.COMPILER, _NOT_CACHED)
         return None
 
-    def _key_parts(self, captured: CapturedFunction, iterations: int, outputs: Outputs) -> list[str]:
+    def _log_origin(self, fetched: CachedExecutable) -> None:
+        """Say that a program is saved for later, or that it has no report because it was saved before."""
+        if fetched.outcome is Outcome.STORED and self.connection.type is ConnectionType.PRE_COMPILE:
+            log_lines.log(log_lines.COMPILER, f"A pre-compiled Poplar program has been saved to {fetched.path}")
+        if fetched.outcome is Outcome.LOADED and ReportFiles(self.engine_options).are_wanted:
+            log_lines.log(log_lines.COMPILER, _NO_REPORT.format(path=fetched.path))
+
+    def _key(self, captured: CapturedFunction, iterations: int, outputs: Outputs) -> str:
+        """What the executable of a function depends on, as the name of its file."""
         remote = self.request.remote_buffers
         if self.connection.attached is not None:
             remote = self.connection.attached.supportsRemoteBuffers()
         options = sorted(self.engine_options.items()), sorted(self.request.without_effect.items())
-        parts = (iterations, outputs.value, self.request.precision, options, remote)
-        return ["tensorflow", tf.__version__, self.flags.key(), identity(captured.program), *map(repr, parts)]
+        settings = repr((iterations, outputs.value, self.request.precision, options, remote))
+        parts = ["tensorflow", tf.__version__, self.flags.key(), identity(captured.program), settings]
+        return executable_key(self.connection.target, parts)
 
     def _compile_lowered(self, lowered: Lowered) -> Executable:
         without_effect = {**self.request.without_effect, **self.flags.without_effect()}

@@ -160,7 +160,7 @@ def test_only_hashable_operations_are_precompiled(library: str, tmp_path: Path) 
 )
 def test_wrong_operations_are_refused_by_one_sentence(library: str, name: str, sentence: str) -> None:
     configure()
-    with pytest.raises(UserOperationError) as raised:
+    with pytest.raises(poplar_error) as raised:
         run(lambda x: operation(library, x, op_name=name), VALUES)
     assert sentence in str(raised.value)
 
