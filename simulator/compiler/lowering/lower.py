@@ -138,7 +138,8 @@ class Lowering:
         done = 0
         while done < len(self._functions):  # a function may call further functions
             index = self._functions[done]
-            body = self.table.add(None, "Sequence", f"function {index}", owner=FUNCTION)
+            name = named_sequence(self._store.functions[index]) or f"function {index}"
+            body = self.table.add(None, "Sequence", name, owner=FUNCTION)
             self.function_roots[index] = body
             self._visits.owner = ("function", index)
             self._lower_into(body, self._store.functions[index])

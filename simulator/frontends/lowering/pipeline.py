@@ -300,7 +300,9 @@ class _Cycles:
         self, forward: Sequence[programs.Sequence], backward: Sequence[programs.Sequence], stash: Stash | None
     ) -> None:
         """Add the next stage."""
-        ahead, back, advance = (programs.Sequence(debugContext=name) for name in ("forward", "backward", "advance"))
+        stage = f"stage{len(self._forward)}"
+        names = (f"{stage}/{name}" for name in ("forward", "backward", "advance"))
+        ahead, back, advance = (programs.Sequence(debugContext=name) for name in names)
         if stash is not None:
             stash.restore(back)
         for part in forward:

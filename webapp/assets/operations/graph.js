@@ -36,6 +36,21 @@
   }
 
   /**
+   * Squeeze the lines of text that are wider than their boxes. All are measured before the first is changed.
+   *
+   * @param {Element} drawing
+   * @param {number} width
+   */
+  function squeeze(drawing, width) {
+    const room = width - 8;
+    const wide = [...drawing.querySelectorAll("text")].filter((line) => line.getComputedTextLength() > room);
+    for (const line of wide) {
+      line.setAttribute("textLength", String(room));
+      line.setAttribute("lengthAdjust", "spacingAndGlyphs");
+    }
+  }
+
+  /**
    * @param {OperationEdge} edge
    * @param {[number, number]} box
    */
@@ -107,6 +122,7 @@
       this.edges = data.edges.map((edge) => this.edge(edge));
       this.nodes = data.nodes.map((node, at) => this.node(node, at));
       host.appendChild(this.svg);
+      squeeze(this.svg, data.box[0]);
       this.current = 0;
       this.view = this.viewInAddress() || this.fit();
       this.draw();

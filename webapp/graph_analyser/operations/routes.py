@@ -128,6 +128,6 @@ def _detail(source: ReportSource, node: Node, kind: str, clock: float) -> str:
     share = f" · {percent_text(node.value / node.total)}" if node.total > 0 else ""
     lead = {"group": f"{node.count:,} ops · ", "program": f"{_TYPES.get(node.type, node.type)} · "}.get(node.kind, "")
     if node.kind == "operation":
-        call = library_call(source, node.context)
-        lead = f"{call.rpartition('::')[2]} · " if call else ""
+        call = library_call(source, node.context).rpartition("::")[2]
+        lead = f"{call} · " if call and not node.name.endswith(call) else ""
     return f"{lead}{shown}{share}"
