@@ -230,7 +230,7 @@ class Configuration(Category):
         str,
         "",
         "Folder of serialized executables; empty: none.",
-        "a file <hash>.ipu_bin and its interface, <hash>.json",
+        "the files `<hash>.ipu_bin`, the executable, and `<hash>.json`, its interface",
     )
     compilation_poplar_options = works(dict, {}, "Engine options of Poplar.", "options of compileGraph and Engine")
     gcl_poplar_options = recorded(dict, {}, "Options of GCL's collectives.", _ONE_REPLICA)
