@@ -56,9 +56,9 @@ class Entry(IntEnum):
     WEIGHTS_FROM_HOST = 0
     OPTIMIZER_FROM_HOST = 1
     SEED_FROM_HOST = 2
-    MAIN = 3
-    WEIGHTS_TO_HOST = 4
-    SEED_TO_HOST = 5
+    SEED_TO_HOST = 3
+    MAIN = 4
+    WEIGHTS_TO_HOST = 5
 
 
 @dataclass(frozen=True)

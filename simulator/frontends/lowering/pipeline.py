@@ -146,6 +146,9 @@ class Pipeline:
     def program(self, spot: Spot) -> programs.Sequence:
         return self._part(spot).body
 
+    def last_program(self, home: Spot) -> programs.Sequence:
+        return self.program(home)
+
     def end(self, spot: Spot) -> programs.Sequence:
         return self._part(spot).end
 

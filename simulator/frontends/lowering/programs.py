@@ -1,6 +1,7 @@
 """Programs of a module: weights and streams around the forward and backward passes, in the order of PopART's programs.
 
-    Main: Repeat "batchesPerStep" ( Repeat "accumulationLoop" ( inputs, forward, backward, outputs ), update )
+    Main: Repeat "batchesPerStep" ( Repeat "accumulationLoop" ( "program" ), "update" )
+    "program": "preForward" (inputs), "forward", "backward", "toHost" (outputs)
 
 Weights and inputs get their places when the first operator reads them, so that a weight lies as its product wants it.
 """
@@ -211,7 +212,8 @@ class ModuleLowering:
             if written & _variables(tensor):
                 self.output_copies[value.number] = self._copied(value, tensor)
         for name, value, new, target in writes:
-            self._program_of(value).add(programs.Copy(new, target, False, f"{name}/update"))
+            last = self.execution.last_program(self.tape.homes[value.number])
+            last.add(programs.Copy(new, target, False, f"{name}/update"))
 
     def _copied(self, value: Value, tensor: Tensor) -> Tensor:
         """The value as it is before weights and buffers change."""
@@ -248,10 +250,6 @@ class ModuleLowering:
         popops.zero(graph, total, before, f"{name}/zero")
         popops.addInPlace(graph, total, slope, self.execution.program(spot), f"{name}/add")
         return total
-
-    def _program_of(self, value: Value) -> programs.Sequence:
-        """The program that makes a value."""
-        return self.execution.program(self.tape.homes[value.number])
 
     def _reduce(self, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> None:
         """Add the gradients of all replicas; with the mean they are divided by their number."""

@@ -55,6 +55,9 @@ class Execution(Protocol):
     def program(self, spot: Spot) -> programs.Sequence:
         """The operators of a spot."""
 
+    def last_program(self, home: Spot) -> programs.Sequence:
+        """What writes to buffers made at `home`: after all that reads them."""
+
     def end(self, spot: Spot) -> programs.Sequence:
         """What follows the operators of a spot: outputs stream out."""
 
@@ -140,13 +143,14 @@ def add_seed_step(graph: Graph, seed: Tensor, program: programs.Sequence, name: 
 
 
 class Shards:
-    """One IPU works at a time: all operators are in one program, in their order."""
+    """One IPU works at a time: the operators are in two programs, forward and backward, in their order."""
 
     def __init__(self, graph: Graph, ipus: int, seed: Tensor, has_draws: Callable[[], bool]) -> None:
         self._top, self._graphs = graph, graphs_by_ipu(graph, ipus)
         self._seed, self._has_draws = seed, has_draws
-        self._inputs = programs.Sequence(debugContext="microBatch")
-        self._body = programs.Sequence(debugContext="program")
+        self._inputs = programs.Sequence(debugContext="preForward")
+        self._forward = programs.Sequence(debugContext="forward")
+        self._backward: programs.Sequence | None = None  # inference has none
         self._outputs = programs.Sequence(debugContext="toHost")
         self._copies: dict[tuple[int, int], Tensor] = {}
         self._seeds: dict[int, Tensor] = {0: seed}
@@ -155,19 +159,26 @@ class Shards:
         return self._graphs[spot.ipu]
 
     def spot(self, place: Place, is_backward: bool) -> Spot:
-        return Spot(place.annotations.get(IPU, 0))
+        return Spot(place.annotations.get(IPU, 0), is_backward=is_backward)
 
     def source_spot(self, spot: Spot) -> Spot:
-        return spot
+        return replace(spot, is_backward=False)
 
     def slope_spot(self, home: Spot) -> Spot:
-        return home
+        return replace(home, is_backward=True)
 
     def begin(self, spot: Spot) -> programs.Sequence:
         return self._inputs
 
     def program(self, spot: Spot) -> programs.Sequence:
-        return self._body
+        if not spot.is_backward:
+            return self._forward
+        if self._backward is None:
+            self._backward = programs.Sequence(debugContext="backward")
+        return self._backward
+
+    def last_program(self, home: Spot) -> programs.Sequence:
+        return self._forward if self._backward is None else self._backward
 
     def end(self, spot: Spot) -> programs.Sequence:
         return self._outputs
@@ -186,7 +197,7 @@ class Shards:
     def _copied(self, tensor: Tensor, target: Spot, context: DebugContext) -> Tensor:
         if not tensor.numElements():
             return tensor
-        return poputil.copyToIpu(self._top, tensor, self._body, target.ipu, context)
+        return poputil.copyToIpu(self._top, tensor, self.program(target), target.ipu, context)
 
     def seed(self, spot: Spot) -> Tensor:
         if spot.ipu not in self._seeds:
@@ -195,9 +206,9 @@ class Shards:
 
     def advance_seed(self) -> None:
         if self._has_draws():
-            add_seed_step(self._graphs[0], self._seed[0].reshape([1]), self._body, "randomSeed")
+            add_seed_step(self._graphs[0], self._seed[0].reshape([1]), self.last_program(Spot()), "randomSeed")
 
     def step(self, micro_batches: int, lasting: Iterable[Tensor]) -> programs.Program:
-        self._inputs.add(self._body)
-        micro = programs.Sequence(self._inputs, self._outputs, debugContext="microBatches")
+        parts = [one for one in (self._inputs, self._forward, self._backward, self._outputs) if one is not None]
+        micro = programs.Sequence(*parts, debugContext="program")
         return programs.Repeat(micro_batches, micro, "accumulationLoop") if micro_batches > 1 else micro
