@@ -17,7 +17,7 @@ from simulator.frontends.session.connection import (
     DeviceRequest,
     DeviceUnavailableError,
 )
-from simulator.poplar import TargetType, index_error, invalid_machine_model, poplar_error
+from simulator.poplar import IPUModel, Target, TargetType, index_error, invalid_machine_model, poplar_error
 
 ONE = DeviceRequest(device_id=0, poll_seconds=0.01, timeout_seconds=0.05)
 
@@ -186,3 +186,29 @@ def test_allotments_that_are_none(monkeypatch, ids, count, sentence):
         monkeypatch.setenv("POPVISION_IPUS", count)
     with pytest.raises(invalid_machine_model, match=sentence):
         DeviceManager()
+
+
+def test_an_attached_device_is_of_the_version_that_is_named():
+    connection = DeviceConnection(ConnectionType.ALWAYS, DeviceRequest(version="ipu1", device_id=0))
+    assert connection.attached.getTarget().getTargetArchString() == "ipu1"
+    assert connection.attached.getTarget() == connection.target
+    other = DeviceManager().getDevice(0)
+    assert not other.attach(), "it is the same IPU"
+    connection.detach()
+    assert other.attach()
+    other.detach()
+
+
+def test_a_device_takes_no_target_of_another_size():
+    two = Target.createIPUTarget(2, "ipu2")
+    with pytest.raises(poplar_error, match="Device 0 has 1 IPUs, not the 2 of the target"):
+        DeviceManager().getDevice(0).with_target(two)
+
+
+def test_an_ipu_model_takes_the_place_of_hardware():
+    model = IPUModel("ipu1").createDevice()
+    request = DeviceRequest(model=model)
+    first, second = (DeviceConnection(ConnectionType.ALWAYS, request) for _ in range(2))
+    assert first.device_for_run() is second.device_for_run() is model
+    assert first.target is model.getTarget()
+    assert DeviceConnection(ConnectionType.PRE_COMPILE, request).device_for_run() is None, "no version is needed"
