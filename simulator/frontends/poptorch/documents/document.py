@@ -70,6 +70,32 @@ operations of the layer `poptorch` take nearly all cycles ([tests](../tests/fron
 What is not attributed is the switch that chooses the program of a run. Source shows the line of each operator, and the
 line of the call for transfers and updates.
 
+## The journey of a weight
+
+Follow `layer1.conv.weight` of `examples/pytorch/mnist.py` through one training step (modules below
+`simulator/frontends/`).
+
+1. **Module**. `poptorch.trainingModel(model, options, optimizer)` makes an executor (`poptorch/executor.py`) and
+   freezes the options. Nothing is captured before the first call: shapes come from its arguments.
+2. **Capture** (`capture/modules.py`). torch.export runs the module once on fake tensors. One pass over its nodes
+   gives a program in single-assignment form (`captured.py`): the weight becomes a `Weight`, the convolution an
+   `Operator` with its module path, its stack of source lines and its IPU. Element-wise operators bring the pieces
+   of torch's own gradient along (`capture/gradients.py`).
+3. **Lowering** (`lowering/programs.py`). A rule per operator, found by its aten name (`lowering/rules.py`), calls
+   PopLibs: `lowering/convolutions.py` asks poplin how a weight of this convolution should lie, and that is where
+   the weight is put. Each call carries a debug context with module path, file and line (`lowering/building.py`).
+   `lowering/differentiation.py` walks the tape back; `lowering/optimizers.py` subtracts the gradient from the
+   weight in place.
+4. **Compilation**. From here on this is any Poplar program: the [journey
+   above](architecture.md#one-values-journey), steps 3 to 7. `session/executable_cache.py` keeps the executable
+   under a hash of graph, weights' shapes and options.
+5. **Runs** (`session/device_program.py`). The first call attaches, loads and streams the weights to the device.
+   Later calls stream inputs and results only. When the user's Python reads `model.layer1.conv.weight`,
+   `poptorch/host_weights.py` fetches it from the device first.
+6. **Report**. The debug contexts name the operation `layer1/conv/Conv` and its gradient `layer1/conv/ConvGrad`.
+   Source shows the user's file, because the innermost frame outside the torch package is the line of record;
+   `report.operations(layer="poptorch")` and the Operations page add up cycles and bytes by module.
+
 ## Variables
 
 | variable | meaning |
