@@ -116,8 +116,10 @@ def answer_text(catalogue: Catalogue, tool: Tool, given: Any) -> str:
     generation = catalogue.report(arguments["report"]).source.generation if tool.subject == "report" else 0
     page = Page(offset_of(arguments["cursor"], question, generation), arguments["limit"])
     answer = tool.answer(catalogue, arguments, page)
-    if tool.subject == "report" and (lost := catalogue.report(arguments["report"]).lost):
-        answer = {"lost": lost[:5]} | answer
+    if tool.subject:
+        opened = (catalogue.trace if tool.subject == "trace" else catalogue.report)(arguments["report"])
+        if opened.lost:
+            answer = {"lost": opened.lost[:5]} | answer
     return bounded(answer, question, generation)
 
 

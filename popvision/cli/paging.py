@@ -48,10 +48,11 @@ def open_report(path: Path) -> Iterator[OpenedReport]:
         echo_lost(path, report.lost)
 
 
-def echo_lost(path: Path, lost: Sequence[str]) -> None:
-    """Name the first loss of a damaged report on stderr, and count the others."""
+def echo_lost(path: Path, lost: Sequence[str], lister: str = "popvision info --verify") -> None:
+    """Name the first loss of a damaged report or trace on stderr, count the others and name the command that lists
+    them."""
     if lost:
-        others = f"; and {len(lost) - 1:,} more (popvision info --verify lists them)" if len(lost) > 1 else ""
+        others = f"; and {len(lost) - 1:,} more ({lister} lists them)" if len(lost) > 1 else ""
         click.echo(f"popvision: {path} is damaged; lost: {lost[0].rstrip('.')}{others}.", err=True)
 
 

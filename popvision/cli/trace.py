@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from popvision.cli.console import echo, make_table, progress
-from popvision.cli.paging import page_options, show
+from popvision.cli.paging import echo_lost, page_options, show
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
@@ -61,10 +61,13 @@ def info(path: Path, as_json: bool) -> None:
     }
     facts = {"begin_ns": trace.begin_ns, "duration_us": trace.duration_us, **trace.facts}
     if as_json:
-        rows = {name.replace(" ", "_"): records(table) for name, table in tables.items()}
+        rows: dict[str, object] = {name.replace(" ", "_"): records(table) for name, table in tables.items()}
+        rows["lost"] = trace.lost
         click.echo(json.dumps({"path": str(trace.path), **facts, **rows}, indent=1))
         return
     echo(str(trace.path), make_table(("fact", "value"), list(facts.items()), header=False))
+    for sentence in trace.lost:
+        echo(f"Lost: {sentence}")
     for name, table in tables.items():
         if len(table):
             echo("", name.capitalize(), make_table(list(table.columns), [list(row.values()) for row in records(table)]))
@@ -116,6 +119,27 @@ def export(path: Path, format_: str, output: Path | None) -> None:
             click.echo(f"Wrote {output}", err=True)
 
 
+@command.command()
+@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--by", type=click.Choice(["absolute", "first", "event"]), default="absolute", show_default=True)
+@click.option("--label", default="", help="Label of the event that coincides, for --by event.")
+@click.option("--channel", default="", help="Its channel; any by default.")
+@click.option("--occurrence", type=click.IntRange(0), default=0, show_default=True, help="Its number by begin.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def align(paths: tuple[Path, ...], by: str, label: str, channel: str, occurrence: int, as_json: bool) -> None:
+    """Show where traces lie on one clock: by absolute time, by their first events, or by a chosen event."""
+    from popvision.answers.trace import trace_alignment_answer
+
+    traces = [_open(path) for path in paths]
+    answer = trace_alignment_answer(traces, mode=by, label=label, channel=channel, occurrence=occurrence)
+    if as_json:
+        click.echo(json.dumps(answer, indent=1))
+        return
+    columns = {"name": "trace", "begin_us": "begin us", "duration_us": "duration us", "shift_ns": "shift ns"}
+    rows = [[each[key] for key in columns] for each in answer["traces"]]
+    echo(f"Aligned by {by}", "", make_table(list(columns.values()), rows), *answer["notes"])
+
+
 @command.command(name="import")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; SOURCE.pvti by default.")
@@ -159,7 +183,9 @@ def _open(path: Path) -> OpenedTrace:
             held = ", ".join(str(each.relative_to(path)) for each in traces[:5]) or "none"
             raise FormatError(f"{path} holds {len(traces)} host traces ({held}); name one .pvti.")
         path = traces[0]
-    return OpenedTrace(path)
+    trace = OpenedTrace(path)
+    echo_lost(trace.path, trace.lost, "popvision trace info")
+    return trace
 
 
 def _items(answer: dict[str, Any]) -> Sequence[str | Table]:

@@ -121,6 +121,7 @@ def _trace_rows(source: TraceSource) -> list[tuple[str, str]]:
         ("channels", ", ".join(source.names.channel_name)),
         ("line graphs", f"{len(source.series):,} series"),
         ("heat maps", f"{len(source.heatmaps):,}"),
+        *(("lost", sentence) for sentence in source.lost[:3]),
     ]
 
 

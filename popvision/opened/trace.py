@@ -49,6 +49,11 @@ class OpenedTrace(Opened[TraceSource]):
         """Facts that the file records: run_id, command, producer, state ..."""
         return dict(self.source.meta)
 
+    @property
+    def lost(self) -> list[str]:
+        """A sentence for each damaged part that was left out."""
+        return list(self.source.lost)
+
     def processes(self) -> pd.DataFrame:
         """A row per process: pid, parent_pid (missing when unknown), name."""
         import pandas as pd

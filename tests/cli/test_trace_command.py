@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -88,3 +90,26 @@ def test_bad_input_is_one_sentence(trace: Path, arguments: tuple[str, ...], sent
     assert done.returncode == 1
     assert sentence in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_what_damage_has_cost_is_said(trace: Path) -> None:
+    with sqlite3.connect(trace) as db:
+        db.execute("UPDATE slices SET crc = 0 WHERE depth = 1")
+    done = popvision("trace", "stats", trace, "--json")
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"popvision: {trace} is damaged; lost: Thread 1 is left out from the first damage on")
+    assert len(json.loads(done.stdout)["rows"]) >= 1
+    (lost,) = json.loads(popvision("trace", "info", trace, "--json").stdout)["lost"]
+    assert lost.startswith("Thread 1 is left out")
+    assert "Lost: Thread 1 is left out" in " ".join(popvision("trace", "info", trace).stdout.split())
+
+
+def test_alignment_of_two_traces(trace: Path) -> None:
+    other = trace.with_name("other.pvti")
+    shutil.copy(trace, other)
+    answer = json.loads(popvision("trace", "align", trace, other, "--by", "first", "--json").stdout)
+    assert [row["begin_us"] for row in answer["traces"]] == [0.0, 0.0]
+    text = popvision("trace", "align", trace, other, "--by", "event", "--label", "nowhere").stdout
+    assert "other.pvti has no event 'nowhere'; it is aligned by its first event." in text.replace("\n", " ")
+    done = popvision("trace", "align", trace, "--by", "event")
+    assert (done.returncode != 0, "only when its label is given" in done.stderr) == (True, True)

@@ -139,7 +139,6 @@ def test_a_newer_major_version_is_refused_and_a_newer_minor_one_is_read(tmp_path
         "UPDATE slices SET n = 1000000000",
         "UPDATE slices SET n = -1",
         "UPDATE slices SET depth = 99999999",
-        "UPDATE instants SET site = x'ff'",
         "UPDATE sites SET id = 1 << 60 WHERE id = 3",
         "UPDATE slices SET start_ns = NULL",
         "DROP TABLE slices",

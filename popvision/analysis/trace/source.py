@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +20,8 @@ from popvision.formats.foreign_traces.importing import is_foreign_trace, tempora
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
 from popvision.kept import MOST_BYTES, Kept
+
+T = TypeVar("T")
 
 
 class Lane:
@@ -96,16 +100,21 @@ class TraceThread:
 
 class TraceSource:
     """An opened host trace: a .pvti, or the trace of another tool, which is imported into a temporary .pvti first.
-    Raises FormatError with one sentence when it cannot be read."""
+    Raises FormatError with one sentence when nothing of it can be read; `lost` has a sentence for each damaged part
+    that was left out."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._imported = temporary_import(self.path) if is_foreign_trace(self.path) else None
         self.reader = TraceReader(self.path if self._imported is None else Path(self._imported.name, "trace.pvti"))
         self.label = self.path.name
-        self.names: Names = self.reader.names
-        self.threads = [self._thread(row) for row in self.reader.threads()]
-        self.begin, self.end = self._extent()
+        self.lost: list[str] = []
+        with self.reader.one_state():
+            self.names: Names = self.reader.names
+            self.threads = [self._thread(row) for row in self.reader.threads()]
+            self.begin, self.end = self._extent()
+        if self.lost and not (self.begin or self.end):
+            raise FormatError(f"{self.path} is damaged, and none of its events can be read: {self.lost[0]}")
         lanes = sum(lane.nbytes for thread in self.threads for lane in thread.lanes)
         self.kept = Kept(max(MOST_BYTES, 2 * lanes))  #: room for one choice of hidden channels, whichever it is
 
@@ -143,15 +152,29 @@ class TraceSource:
     @cached_property
     def series(self) -> list[tuple[SeriesRow, Int64Array, Float64Array]]:
         """Each line of a line graph with its times (ns since the epoch) and values."""
-        return [(row, *self.reader.samples(row.id)) for row in self.reader.series()]
+        rows = self._readable("The list of line graphs", self.reader.series) or []
+        read = [(row, self._readable(f"Line {row.name!r}", partial(self.reader.samples, row.id))) for row in rows]
+        return [(row, *columns) for row, columns in read if columns is not None]
 
     @cached_property
     def heatmaps(self) -> list[tuple[HeatmapRow, Int64Array, UInt32Array]]:
         """Each heat map with the times of its columns and their quantities (column, bin)."""
-        return [(row, *self.reader.heatmap_columns(row)) for row in self.reader.heatmaps()]
+        rows = self._readable("The list of heat maps", self.reader.heatmaps) or []
+        read = [
+            (row, self._readable(f"Heat map {row.name!r}", partial(self.reader.heatmap_columns, row))) for row in rows
+        ]
+        return [(row, *columns) for row, columns in read if columns is not None]
+
+    def _readable(self, what: str, read: Callable[[], T]) -> T | None:
+        """What can be read; None and a sentence in `lost` where the file is damaged there."""
+        try:
+            return read()
+        except FormatError as error:
+            self.lost.append(f"{what} cannot be read: {error}")
+            return None
 
     def _thread(self, row: ThreadRow) -> TraceThread:
-        events = self.reader.events(row.id)
+        events = self.reader.events(row.id, self.lost)
         lanes = [
             Lane(lane.start, lane.duration, lane.site, self._names_of_sites(lane.site), lane.parent)
             for lane in events.lanes

@@ -12,32 +12,41 @@ from popvision.formats.errors import FormatError
 from popvision.formats.pvti.columns import check, unpack_fixed
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.nesting import Nested, Nester
+from popvision.formats.pvti.salvage import until_damage
 
 STRETCH = 1 << 19
 """Begins and ends nested at a time: a few tens of megabytes, however long the trace is."""
 
 
-def nested_stretches(db: sqlite3.Connection, thread: int, names: Names, clock_offset_ns: int) -> Iterator[Nested]:
+def nested_stretches(
+    db: sqlite3.Connection, thread: int, names: Names, clock_offset_ns: int, lost: list[str] | None = None
+) -> Iterator[Nested]:
     """What a thread's journal says, in bounded memory; the last one closes what was never ended.
 
-    Raises FormatError for a damaged chunk.
+    Raises FormatError for a damaged chunk; with `lost` the journal ends there, and a sentence says so.
     """
     nester = Nester(names.of_site)
     pieces: list[NDArray[np.int64]] = []
     waiting = 0
-    query = "SELECT id, n, crc, data FROM raw_chunks WHERE thread = ? ORDER BY id"
-    for id, n, crc, data in db.execute(query, (thread,)):
-        what = f"journal chunk {id}"
-        columns = unpack_fixed(data, 2 * n, "<i8", what)
-        check(crc, what, data)
-        pieces.append(columns.reshape(2, n))
-        waiting += n
+    for columns in until_damage(_chunks(db, thread), f"Thread {thread}", lost):
+        pieces.append(columns)
+        waiting += columns.shape[1]
         if waiting >= STRETCH:
             yield _nest(nester, pieces, clock_offset_ns)
             pieces, waiting = [], 0
     if pieces:
         yield _nest(nester, pieces, clock_offset_ns)
     yield nester.finish()
+
+
+def _chunks(db: sqlite3.Connection, thread: int) -> Iterator[NDArray[np.int64]]:
+    """Codes and times of each chunk, [2, events]."""
+    query = "SELECT id, n, crc, data FROM raw_chunks WHERE thread = ? ORDER BY id"
+    for id, n, crc, data in db.execute(query, (thread,)):
+        what = f"journal chunk {id}"
+        columns = unpack_fixed(data, 2 * n, "<i8", what)
+        check(crc, what, data)
+        yield columns.reshape(2, n)
 
 
 def _nest(nester: Nester, pieces: list[NDArray[np.int64]], clock_offset_ns: int) -> Nested:

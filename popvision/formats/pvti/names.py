@@ -35,12 +35,17 @@ def read_names(db: sqlite3.Connection, path: object) -> Names:
     channels: dict[str, int] = {}
     names: dict[tuple[str, str], int] = {}
     for (name,) in db.execute("SELECT name FROM channels ORDER BY id"):
-        channels.setdefault(name, len(channels))
+        channels.setdefault(as_text(name), len(channels))
     query = (
         "SELECT sites.id, channels.name, strings.text FROM sites JOIN channels ON channels.id = sites.channel "
         "JOIN strings ON strings.id = sites.label WHERE sites.id >= 0"
     )
     for site, channel, label in db.execute(query):
-        of_site[site] = names.setdefault((channel, label), len(names))
+        of_site[site] = names.setdefault((as_text(channel), as_text(label)), len(names))
     of_channel = np.array([channels[channel] for channel, _ in names], np.int32)
     return Names(of_site, of_channel, [label for _, label in names], list(channels))
+
+
+def as_text(value: object) -> str:
+    """A text of the file; damage may have turned it into a number or bytes."""
+    return value if isinstance(value, str) else "(damaged)"

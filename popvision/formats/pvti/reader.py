@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,8 @@ from popvision.formats.pvti import schema
 from popvision.formats.pvti.bins import decode_bins
 from popvision.formats.pvti.columns import Floats, Instants, Ints, Slices, check, joined, unpack, unpack_fixed
 from popvision.formats.pvti.journal import clock_offset, nested_stretches
-from popvision.formats.pvti.names import Names, read_names
+from popvision.formats.pvti.names import Names, as_text, read_names
+from popvision.formats.pvti.salvage import nested_part, until_damage
 
 _WHAT = "host trace"
 
@@ -75,10 +76,11 @@ class TraceReader:
         self.path = Path(path)
         self._owned_folder = owned_folder
         _refuse_paraview(self.path)
-        self._file = SqliteFile(self.path, _WHAT)
+        self._file = SqliteFile(self.path, _WHAT, salvage=True)
         with self._connect() as db:
             self._check_tables(db)
-            self.meta: dict[str, str] = dict(db.execute("SELECT key, value FROM meta"))
+            rows = db.execute("SELECT key, value FROM meta")
+            self.meta = {as_text(key): as_text(value) for key, value in rows}
         self._check_version()
 
     @property
@@ -89,13 +91,15 @@ class TraceReader:
     def processes(self) -> list[tuple[int, int | None, str]]:
         """(pid, parent's pid, name) of each process."""
         with self._connect() as db:
-            return db.execute("SELECT pid, parent_pid, name FROM processes ORDER BY id").fetchall()
+            rows = db.execute("SELECT pid, parent_pid, name FROM processes ORDER BY id")
+            return [(int(pid), None if parent is None else int(parent), as_text(name)) for pid, parent, name in rows]
 
     def threads(self) -> list[ThreadRow]:
         """Threads in the order of their first event."""
         query = "SELECT threads.id, tid, threads.name, pid FROM threads JOIN processes ON processes.id = process"
         with self._connect() as db:
-            return [ThreadRow(*row) for row in db.execute(query + " ORDER BY threads.id")]
+            rows = db.execute(query + " ORDER BY threads.id")
+            return [ThreadRow(int(id), int(tid), as_text(name), int(pid)) for id, tid, name, pid in rows]
 
     @cached_property
     def names(self) -> Names:
@@ -106,33 +110,56 @@ class TraceReader:
     def channels(self) -> list[tuple[str, bool]]:
         """(name, enabled) of each channel, in the order they were made."""
         with self._connect() as db:
-            return [(name, bool(on)) for name, on in db.execute("SELECT name, enabled FROM channels ORDER BY id")]
+            return [
+                (as_text(name), bool(on)) for name, on in db.execute("SELECT name, enabled FROM channels ORDER BY id")
+            ]
 
     def metadata(self, site: int) -> str | None:
         """The JSON text that an event with this site carries."""
         query = "SELECT text FROM sites JOIN strings ON strings.id = metadata WHERE sites.id = ?"
         with self._connect() as db:
             row = db.execute(query, (int(site),)).fetchone()
-        return row[0] if row else None
+        return as_text(row[0]) if row else None
 
     @cached_property
     def metadata_texts(self) -> dict[int, str]:
         """Site -> JSON text, of all sites with metadata."""
         query = "SELECT sites.id, text FROM sites JOIN strings ON strings.id = metadata"
         with self._connect() as db:
-            return dict(db.execute(query))
+            return {int(site): as_text(text) for site, text in db.execute(query)}
 
-    def events(self, thread: int) -> ThreadEvents:
-        """All events of a thread."""
+    def one_state(self) -> AbstractContextManager[object]:
+        """Within this context all calls of a thread see one state of a file that grows."""
+        return self._connect()
+
+    def events(self, thread: int, lost: list[str] | None = None) -> ThreadEvents:
+        """All events of a thread. With `lost` what comes before the first damage, and a sentence there about the rest;
+        without it FormatError."""
+        before = len(lost or ())
         with self._connect() as db:
-            stored = _stored(db, thread)
-            return stored if stored.lanes or self.state == "finalised" else self._from_journal(db, thread)
+            found = _stored(db, thread, lost)
+            if not found.lanes and self.state != "finalised":
+                found = self._from_journal(db, thread, lost)
+        lanes, instants, intact = nested_part(found.lanes, found.instants)
+        if intact:
+            return found
+        sentence = f"thread {thread} has events that do not nest"
+        if lost is None:
+            raise FormatError(f"{self.path} is damaged: {sentence}.")
+        if len(lost) == before:
+            lost.append(f"{sentence.capitalize()}; those from the first one on are left out.")
+        unfinished = [(depth, place) for depth, place in found.unfinished if depth < len(lanes) > 0]
+        return ThreadEvents(lanes, instants, [each for each in unfinished if each[1] < len(lanes[each[0]])])
 
     def series(self) -> list[SeriesRow]:
         """Lines of line graphs, graph by graph."""
         query = "SELECT series.id, graphs.name, unit, series.name, graph FROM series JOIN graphs ON graphs.id = graph"
         with self._connect() as db:
-            return [SeriesRow(*row) for row in db.execute(query + " ORDER BY graphs.id, series.id")]
+            rows = db.execute(query + " ORDER BY graphs.id, series.id")
+            return [
+                SeriesRow(int(id), as_text(graph), as_text(unit), as_text(name), int(graph_id))
+                for id, graph, unit, name, graph_id in rows
+            ]
 
     def samples(self, series: int) -> tuple[Ints, Floats]:
         """Times (ns since the epoch) and values of a series, in time order."""
@@ -150,7 +177,9 @@ class TraceReader:
         with self._connect() as db:
             rows = db.execute("SELECT id, name, unit, edges FROM heatmaps ORDER BY id").fetchall()
         return [
-            HeatmapRow(id, name, unit, unpack_fixed(edges, len(edges) // 8, "<f8", f"heat map {name!r}"))
+            HeatmapRow(
+                id, as_text(name), as_text(unit), unpack_fixed(edges, len(edges) // 8, "<f8", f"heat map {name!r}")
+            )
             for id, name, unit, edges in rows
         ]
 
@@ -205,35 +234,46 @@ class TraceReader:
                 f"{self.path} has trace format {version}; this program reads up to {schema.MAJOR}.x: use a newer one."
             )
 
-    def _from_journal(self, db: sqlite3.Connection, thread: int) -> ThreadEvents:
-        parts = list(nested_stretches(db, thread, self.names, clock_offset(db)))
+    def _from_journal(self, db: sqlite3.Connection, thread: int, lost: list[str] | None) -> ThreadEvents:
+        parts = list(nested_stretches(db, thread, self.names, clock_offset(db), lost))
         depths = 1 + max((depth for part in parts for depth in part.lanes), default=-1)
         lanes = [_join_slices([part.lanes[depth] for part in parts if depth in part.lanes]) for depth in range(depths)]
         instants = _join_instants([part.instants for part in parts if part.instants is not None])
         return ThreadEvents(lanes, instants, [each for part in parts for each in part.unfinished])
 
 
-def _stored(db: sqlite3.Connection, thread: int) -> ThreadEvents:
+def _stored(db: sqlite3.Connection, thread: int, lost: list[str] | None) -> ThreadEvents:
     lanes: list[list[Slices]] = []
+    for depth, slices in until_damage(_slices(db, thread), f"Thread {thread}", lost):
+        while len(lanes) <= depth:
+            lanes.append([])
+        lanes[depth].append(slices)
+    instants = list(until_damage(_instants(db, thread), f"Thread {thread}, instant events,", lost))
+    query = "SELECT depth, position FROM unfinished WHERE thread = ?"
+    rows = until_damage(db.execute(query, (thread,)), f"Thread {thread}, the list of unfinished events,", lost)
+    unfinished = [(int(depth), int(position)) for depth, position in rows]
+    return ThreadEvents([_join_slices(lane) for lane in lanes], _join_instants(instants), unfinished)
+
+
+def _slices(db: sqlite3.Connection, thread: int) -> Iterator[tuple[int, Slices]]:
+    """(depth, run of events) in the order written."""
     query = "SELECT id, depth, n, crc, start_ns, duration_ns, site, parent FROM slices WHERE thread = ? ORDER BY id"
     for id, depth, n, crc, *blobs in db.execute(query, (thread,)):
         what = f"slices row {id}"
         if not 0 <= depth < schema.MAX_DEPTH:
             raise FormatError(f"{what} is damaged: depth {depth} is outside 0 to {schema.MAX_DEPTH - 1}.")
         check(crc, what, *blobs)
-        while len(lanes) <= depth:
-            lanes.append([])
         start = unpack_fixed(blobs[0], n, "<i8", what)
-        lanes[depth].append(Slices(start, *(unpack(blob, n, what) for blob in blobs[1:])))
-    instants = []
+        yield depth, Slices(start, *(unpack(blob, n, what) for blob in blobs[1:]))
+
+
+def _instants(db: sqlite3.Connection, thread: int) -> Iterator[Instants]:
     query = "SELECT id, n, crc, time_ns, site, depth, parent FROM instants WHERE thread = ? ORDER BY id"
     for id, n, crc, *blobs in db.execute(query, (thread,)):
         what = f"instants row {id}"
         check(crc, what, *blobs)
         time = unpack_fixed(blobs[0], n, "<i8", what)
-        instants.append(Instants(time, *(unpack(blob, n, what) for blob in blobs[1:])))
-    unfinished = db.execute("SELECT depth, position FROM unfinished WHERE thread = ?", (thread,)).fetchall()
-    return ThreadEvents([_join_slices(lane) for lane in lanes], _join_instants(instants), unfinished)
+        yield Instants(time, *(unpack(blob, n, what) for blob in blobs[1:]))
 
 
 def _join_slices(parts: list[Slices]) -> Slices:

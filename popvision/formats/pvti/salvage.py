@@ -1,0 +1,89 @@
+"""What to trust of a damaged trace: rows up to the first damaged one, and events that nest as a writer leaves them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from popvision.formats.errors import FormatError
+from popvision.formats.pvti.columns import Instants, Slices
+
+T = TypeVar("T")
+
+#: Raised by rows whose pages, types or sizes are not those that a writer leaves.
+DAMAGE = (FormatError, sqlite3.DatabaseError, TypeError, ValueError, OverflowError, LookupError, MemoryError)
+
+
+def until_damage(rows: Iterator[T], what: str, lost: list[str] | None) -> Iterator[T]:
+    """Rows up to the first damaged one, about which `lost` gets a sentence; without `lost` its exception is raised."""
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except sqlite3.OperationalError:
+            raise  # locked: all of it can be read later
+        except DAMAGE as error:
+            if lost is None:
+                raise
+            reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+            lost.append(f"{what} is left out from the first damage on: {reason}.")
+            return
+        yield row
+
+
+def nested_part(lanes: list[Slices], instants: Instants) -> tuple[list[Slices], Instants, bool]:
+    """The events that nest: each lane up to its first event that overlaps the one before, begins outside its parent or
+    names none, and the instants in time order inside what is left. The last item says whether all do."""
+    nested: list[Slices] = []
+    for depth, lane in enumerate(lanes):
+        bad = _overlaps(lane)
+        if depth:
+            bad |= _strays(lane, nested[depth - 1])
+        first = int(bad.argmax()) if bad.any() else len(lane)
+        whole = first == len(lane)
+        nested.append(
+            lane if whole else Slices(lane.start[:first], lane.duration[:first], lane.site[:first], lane.parent[:first])
+        )
+    while nested and not len(nested[-1]):
+        nested.pop()
+    keep = _inside(instants, nested)
+    if not keep.all():
+        instants = Instants(instants.time[keep], instants.site[keep], instants.depth[keep], instants.parent[keep])
+    intact = bool(keep.all()) and sum(map(len, nested)) == sum(map(len, lanes))
+    return nested, instants, intact
+
+
+def _overlaps(lane: Slices) -> NDArray[np.bool_]:
+    """Events that end before they begin or begin before the one before has ended."""
+    end = lane.end
+    bad = end < lane.start
+    bad[1:] |= lane.start[1:] < end[:-1]
+    return bad
+
+
+def _strays(lane: Slices, above: Slices) -> NDArray[np.bool_]:
+    """Events whose parent is none of the lane above, lies before the parent of the event before, or does not enclose
+    their begin."""
+    if not len(above):
+        return np.ones(len(lane), np.bool_)
+    parent = lane.parent
+    bad = parent >= len(above)
+    bad[1:] |= parent[1:] < parent[:-1]
+    place = np.minimum(parent, len(above) - 1).astype(np.int64)
+    bad |= (lane.start < above.start[place]) | (lane.start > above.end[place])
+    return bad
+
+
+def _inside(instants: Instants, lanes: list[Slices]) -> NDArray[np.bool_]:
+    """Instants in time order whose enclosing event is there; depth 0 has none."""
+    lengths = np.array([1, *map(len, lanes)], np.int64)
+    depth = np.minimum(instants.depth, len(lanes)).astype(np.int64)
+    keep = (instants.depth <= len(lanes)) & (instants.parent < lengths[depth])
+    if len(keep):
+        keep &= np.maximum.accumulate(instants.time) == instants.time
+    return np.asarray(keep)

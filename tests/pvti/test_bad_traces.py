@@ -1,0 +1,392 @@
+"""Traces that are damaged, busy or extreme: opened as far as true, with a sentence, and never wrongly nested."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popvision.analysis.trace.alignment import align_traces
+from popvision.analysis.trace.drawing import blocks_in, overview
+from popvision.analysis.trace.search import find_event
+from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.statistics import label_statistics
+from popvision.formats.errors import FormatError
+from popvision.formats.pvti.finalise import finalise
+from popvision.formats.pvti.generate import generate_trace
+from popvision.formats.pvti.writer import TraceWriter
+from tests.pvti.traced import ROOT
+
+YEAR_NS = 365 * 24 * 3600 * 10**9
+
+
+def check_nested(source: TraceSource) -> None:
+    """Every event lies in its lane after the one before, and begins inside its parent."""
+    for thread in source.threads:
+        for depth, lane in enumerate(thread.lanes):
+            end = lane.end
+            assert (lane.duration.astype(np.int64) >= 0).all()
+            assert (lane.start[1:] >= end[:-1]).all()
+            if depth:
+                above = thread.lanes[depth - 1]
+                parent = lane.parent.astype(np.int64)
+                assert (parent < len(above)).all()
+                assert (lane.start >= above.start[parent]).all()
+                assert (lane.start <= above.end[parent]).all()
+        assert (np.diff(thread.instant_time) >= 0).all()
+        assert all(place < len(thread.lanes[depth]) for depth, place in thread.unfinished)
+
+
+def use(source: TraceSource) -> None:
+    """What a viewer asks first."""
+    check_nested(source)
+    overview(source, 200)
+    for thread in source.threads:
+        for lane in thread.lanes:
+            blocks_in(lane, source.begin, source.end + 1, 300)
+    label_statistics(source, None, None)
+    find_event(source, "o", (source.begin, 0, 0, 0))
+    align_traces([source, source], "first")
+
+
+def write(
+    path: Path, events: list[tuple[int, int]], labels: list[str] | None = None, offset: int = 0, channel: str = "c"
+) -> Path:
+    """A trace of one thread, closed and not finalised: events are (code, time)."""
+    writer = TraceWriter(path, {}, clock_offset_ns=offset)
+    with writer.transaction():
+        writer.add_process(1, 1, None, "p")
+        writer.set_thread(1, 1, 100, "main")
+        writer.set_channel(1, channel, True)
+        for site, label in enumerate(labels or ["a", "b"], start=1):
+            writer.add_string(site, label)
+            writer.add_site(site, 1, site, None)
+        if events:
+            writer.add_events(1, [code for code, _ in events], [time_ for _, time_ in events])
+    writer.close()
+    return path
+
+
+def begin(site: int) -> int:
+    return site << 2
+
+
+def end(site: int) -> int:
+    return site << 2 | 1
+
+
+# Damage
+
+
+def test_a_truncated_trace_shows_what_is_left_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.pvti"
+    generate_trace(path, 300_000, threads=3, seed=3)
+    complete = TraceSource(path)
+    data = path.read_bytes()
+    opened = 0
+    for share in np.linspace(0.05, 0.95, 10):
+        (tmp_path / "cut.pvti").write_bytes(data[: int(len(data) * share)])
+        try:
+            source = TraceSource(tmp_path / "cut.pvti")
+        except FormatError:
+            continue
+        opened += 1
+        use(source)
+        assert source.lost
+        assert all("\n" not in sentence for sentence in source.lost)
+        assert 0 < source.events < complete.events
+        for part, all_ in zip(source.threads, complete.threads, strict=True):
+            for lane, all_lane in zip(part.lanes, all_.lanes, strict=False):
+                assert (lane.start == all_lane.start[: len(lane)]).all()
+                assert (lane.duration == all_lane.duration[: len(lane)]).all()
+    assert opened >= 3
+
+
+@pytest.mark.parametrize(
+    ("damage", "left", "sentence"),
+    [
+        ("UPDATE instants SET site = x'ff'", 4, "instant events, is left out from the first damage on: instants row 1"),
+        ("UPDATE slices SET crc = crc + 1 WHERE depth = 1", 2, "Thread 1 is left out from the first damage on: slices"),
+        ("UPDATE slices SET depth = 2 WHERE depth = 1", 2, "Thread 1 has events that do not nest"),
+        ("UPDATE slices SET depth = 0 WHERE depth = 1", 2, "Thread 1 has events that do not nest"),
+        ("UPDATE samples SET crc = 0", 4, "Line 's' cannot be read"),
+        ("UPDATE HEATMAP_DATA SET bin_quantities = x'ff'", 4, "Heat map 'h' cannot be read"),
+        ("UPDATE heatmaps SET edges = x'ff'", 4, "The list of heat maps cannot be read"),
+    ],
+)
+def test_one_damaged_part_leaves_the_others(tmp_path: Path, damage: str, left: int, sentence: str) -> None:
+    path = tmp_path / "t.pvti"
+    pairs = [(begin(1), 0), (begin(2), 1), (2 << 2 | 2, 2), (end(2), 3), (end(1), 4)]
+    writer = TraceWriter(path, {}, clock_offset_ns=0)
+    with writer.transaction():
+        writer.add_process(1, 1, None, "p")
+        writer.set_thread(1, 1, 100, "main")
+        writer.set_channel(1, "c", True)
+        for site in (1, 2):
+            writer.add_string(site, "ab"[site - 1])
+            writer.add_site(site, 1, site, None)
+        events = [(code, time_ + 10 * turn) for turn in range(2) for code, time_ in pairs]
+        writer.add_events(1, [code for code, _ in events], [time_ for _, time_ in events])
+        writer.add_graph(1, "g", "")
+        writer.add_series(1, 1, "s")
+        writer.add_samples(1, [1], [2.0])
+        writer.add_heatmap(1, "h", "", [0.0, 1.0])
+        writer.add_heatmap_column(1, 1, [0, 1, 0])
+    writer.close()
+    finalise(path)
+    with sqlite3.connect(path) as db:
+        db.execute(damage)
+    source = TraceSource(path)
+    use(source)
+    assert source.events == left
+    (lost,) = source.lost
+    assert sentence in lost
+
+
+def mutate(whole: bytes, random: np.random.Generator) -> bytes:
+    """One of: cut, bytes changed, a page swapped with another, a page zeroed, an insertion."""
+    data = bytearray(whole)
+    kind = int(random.integers(0, 5))
+    page = 4096
+    pages = len(data) // page
+    if kind == 0:
+        del data[int(random.integers(1, len(data))) :]
+    elif kind == 1:
+        for place in random.integers(0, len(data), int(random.integers(1, 60))):
+            data[place] = int(random.integers(0, 256))
+    elif kind == 2:
+        one, two = (int(at) * page for at in random.integers(1, pages, 2))
+        data[one : one + page], data[two : two + page] = data[two : two + page], data[one : one + page]
+    elif kind == 3:
+        one = int(random.integers(0, pages)) * page
+        data[one : one + page] = bytes(page)
+    else:
+        one = int(random.integers(0, len(data)))
+        data[one:one] = random.bytes(int(random.integers(1, 300)))
+    return bytes(data)
+
+
+@pytest.mark.parametrize("attempts", [300, pytest.param(100_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("state", ["finalised", "journal"])
+def test_mutated_traces_never_crash_hang_or_nest_wrongly(tmp_path: Path, state: str, attempts: int) -> None:
+    path = tmp_path / "t.pvti"
+    if state == "finalised":
+        generate_trace(path, 1500, threads=2, seed=3)
+    else:
+        events = [(code, at * 10 + step) for at in range(400) for step, code in enumerate((4, 8, 6, 9, 5))]
+        write(path, events, ["outer", "inner"])
+    whole = path.read_bytes()
+    random = np.random.default_rng(11)
+    damaged = tmp_path / "damaged.pvti"
+    opened = 0
+    for _ in range(attempts // 2):
+        damaged.write_bytes(mutate(whole, random))
+        started = time.perf_counter()
+        with contextlib.suppress(FormatError):  # Anything else fails the test.
+            use(TraceSource(damaged))
+            opened += 1
+        assert time.perf_counter() - started < 20
+    assert attempts // 20 < opened < attempts // 2
+
+
+# Other programs at the same file
+
+
+def test_a_locked_trace_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from popvision.formats.profile import connection
+
+    monkeypatch.setattr(connection, "PATIENCE", 0.1)
+    path = write(tmp_path / "t.pvti", [(begin(1), 0), (end(1), 5)])
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(FormatError, match="is locked by another program"):
+        TraceSource(path)
+    db.execute("ROLLBACK")
+    db.close()
+    assert TraceSource(path).events == 1
+
+
+def test_a_trace_with_a_hot_journal_opens_as_before_the_transaction(tmp_path: Path) -> None:
+    """A program that is killed while it finalises leaves `-journal`; its transaction is rolled back."""
+    path = write(tmp_path / "t.pvti", [(begin(1), 0), (end(1), 5)])
+    code = (
+        "import os, sqlite3, sys\n"
+        "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "db.execute('PRAGMA cache_size = 1')\n"
+        "db.execute('PRAGMA cache_spill = 1')\n"
+        "db.execute('BEGIN IMMEDIATE')\n"
+        "db.execute('DELETE FROM raw_chunks')\n"
+        "for i in range(3000): db.execute('INSERT INTO strings VALUES (?, ?)', (100 + i, 'x' * 500))\n"
+        "os._exit(9)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert path.with_name("t.pvti-journal").stat().st_size > 0
+    source = TraceSource(path)
+    assert (source.events, source.lost) == (1, [])
+    use(source)
+
+
+def test_a_growing_trace_is_whole_at_every_look(tmp_path: Path) -> None:
+    """The writer commits chunks whose labels are new each time; a look between sees events and labels of one state."""
+    path = tmp_path / "t.pvti"
+    writer = TraceWriter(path, {}, clock_offset_ns=0)
+    with writer.transaction():
+        writer.add_process(1, 1, None, "p")
+        writer.set_thread(1, 1, 100, "main")
+        writer.set_channel(1, "c", True)
+    stop = threading.Event()
+
+    def grow() -> None:
+        turn = 0
+        while not stop.is_set() and turn < 3000:
+            turn += 1
+            with writer.transaction():
+                writer.add_string(turn, f"label {turn}")
+                writer.add_site(turn, 1, turn, None)
+                writer.add_events(1, [begin(turn), end(turn)], [turn * 10, turn * 10 + 5])
+
+    thread = threading.Thread(target=grow)
+    thread.start()
+    seen = []
+    try:
+        for _ in range(15):
+            source = TraceSource(path)
+            use(source)
+            assert source.lost == []
+            assert len(source.names) == source.events
+            seen.append(source.events)
+    finally:
+        stop.set()
+        thread.join()
+        writer.close()
+    assert seen == sorted(seen)
+    assert TraceSource(path).events >= seen[-1] > 0
+
+
+def test_a_replaced_and_a_removed_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.pvti", [(begin(1), 0), (end(1), 5)])
+    source = TraceSource(path)
+    other = write(tmp_path / "other.pvti", [(begin(2), 0), (end(2), 5), (begin(2), 6), (end(2), 7)])
+    shutil.move(other, path)
+    assert TraceSource(path).events == 2
+    path.unlink()
+    use(source)  # what was read stays
+    with pytest.raises(FormatError, match="cannot open"):
+        TraceSource(path)
+
+
+# Extremes
+
+
+def test_clock_steps_and_ends_before_begins(tmp_path: Path) -> None:
+    """A clock that runs backwards stands still instead: durations are never negative, the order is kept."""
+    events = [(begin(1), 1000), (begin(2), 400), (end(2), 300), (end(1), 1500), (begin(1), 1200), (end(1), 1100)]
+    source = TraceSource(write(tmp_path / "t.pvti", events))
+    use(source)
+    first, second = source.threads[0].lanes
+    assert (first.start.tolist(), first.duration.tolist()) == ([1000, 1500], [500, 0])
+    assert (second.start.tolist(), second.duration.tolist()) == ([1000], [0])
+    finalise(tmp_path / "t.pvti")
+    again = TraceSource(tmp_path / "t.pvti")
+    assert again.threads[0].lanes[0].start.tolist() == [1000, 1500]
+
+
+def test_chrome_events_that_end_before_they_begin(tmp_path: Path) -> None:
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 100, "dur": -50, "name": "negative"},
+        {"ph": "B", "pid": 1, "tid": 1, "ts": 300, "name": "back"},
+        {"ph": "E", "pid": 1, "tid": 1, "ts": 250},
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 400, "dur": 10, "name": "good"},
+    ]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    source = TraceSource(path)
+    use(source)
+    labels = {source.names.label[int(name)] for lane in source.threads[0].lanes for name in lane.name}
+    assert "good" in labels
+
+
+def test_an_event_of_a_year_beside_one_of_a_nanosecond(tmp_path: Path) -> None:
+    offset = 1_700_000_000_000_000_000
+    events = [(begin(1), 0), (begin(2), 10), (end(2), 11), (end(1), YEAR_NS)]
+    source = TraceSource(write(tmp_path / "t.pvti", events, offset=offset))
+    use(source)
+    assert (source.begin, source.end) == (offset, offset + YEAR_NS)
+    outer, inner = source.threads[0].lanes
+    assert (int(outer.duration[0]), int(inner.duration[0])) == (YEAR_NS, 1)
+    table = label_statistics(source, None, None)
+    assert table.set_index("label").loc["b", "total_us"] == 0.001
+
+
+def test_a_million_channels(tmp_path: Path) -> None:
+    path = tmp_path / "t.pvti"
+    writer = TraceWriter(path, {}, clock_offset_ns=0)
+    with writer.transaction():
+        writer.add_process(1, 1, None, "p")
+        writer.set_thread(1, 1, 100, "main")
+        writer.add_string(1, "x")
+        db = writer.connection
+        db.executemany("INSERT INTO channels VALUES (?, ?, 1)", ((n, f"channel {n}") for n in range(1, 1_000_001)))
+        db.executemany("INSERT INTO sites VALUES (?, ?, 1, NULL)", ((n, n) for n in range(1, 1_000_001)))
+        sites = range(1, 1_000_001, 1000)
+        codes = [code for site in sites for code in (begin(site), end(site))]
+        writer.add_events(1, codes, list(range(len(codes))))
+    writer.close()
+    started = time.perf_counter()
+    source = TraceSource(path)
+    use(source)
+    assert source.events == 1000
+    assert len(source.names.channel_name) == 1_000_000
+    assert time.perf_counter() - started < 40  # about 4 s alone
+
+
+HOSTILE = [
+    "",
+    "\0",
+    "a" * 100_000,
+    "<script>alert(1)</script>",
+    "\u202eright to left",
+    "\ud800",
+    "\r\n",
+    "💥" * 50,
+    "=1+1",
+]
+
+
+def test_hostile_labels_and_channels(tmp_path: Path) -> None:
+    sites = range(1, len(HOSTILE) + 1)
+    events = [(code, 10 * site + step) for site in sites for step, code in enumerate((begin(site), end(site)))]
+    path = write(tmp_path / "t.pvti", events, HOSTILE, channel="<img src=x onerror=alert(1)>")
+    source = TraceSource(path)
+    use(source)
+    shown = [source.names.label[int(name)] for name in source.threads[0].lanes[0].name]
+    expected = [label.encode("utf-8", "replace").decode().replace("\0", "␀") for label in HOSTILE]
+    assert shown == expected
+    assert source.names.channel_name == ["<img src=x onerror=alert(1)>"]
+
+
+def test_an_empty_trace_opens(tmp_path: Path) -> None:
+    for number, finish in enumerate((False, True)):
+        path = write(tmp_path / f"{number}.pvti", [])
+        if finish:
+            finalise(path)
+        source = TraceSource(path)
+        use(source)
+        assert (source.events, source.begin, source.end, source.lost) == (0, 0, 0, [])
+    done = subprocess.run(
+        [sys.executable, "-m", "popvision", "trace", "stats", str(path), "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["rows"] == []
