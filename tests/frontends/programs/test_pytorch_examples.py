@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import popvision
+from examples import demo
 from examples.pytorch.mnist_network import Network, WithLoss
 from simulator.frontends import poptorch
 
@@ -151,3 +152,12 @@ def test_a_resnet_classifies_large_images_on_four_ipus(tmp_path: Path) -> None:
     with popvision.open(tmp_path / "graph_profile" / "inference") as report:
         assert report.compute_sets()["name"].str.contains("blocks/7/conv2/Conv", regex=False).any()
         assert sorted(set(report.vertices()["ipu"])) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["pytorch_pipeline", pytest.param("pytorch_mnist", marks=pytest.mark.full)])
+def test_examples_join_the_demo(name: str, tmp_path: Path) -> None:
+    assert set(demo.PYTORCH_PROGRAMS) <= set(demo.programs())
+    demo.run(name, tmp_path / name)
+    with popvision.open(tmp_path / name / "training") as report:
+        assert "model/layer1/conv/Conv" in set(report.operations()["name"])
+    assert list((tmp_path / name).glob("*.pvti"))
