@@ -43,6 +43,7 @@ class Building:
     is_backward: bool = False  #: whether gradients are being built
     place: Place = field(default_factory=Place)
     info: DebugInfo | None = None  #: the record of the operator at hand
+    operand: str = ""  #: the name of the weight or input that is being laid out
     draws: int = 0
     parts: dict[str, DebugInfo] = field(default_factory=dict)  #: records of what is no operator of the module
     fills: dict[tuple[int, Type, float], Tensor] = field(default_factory=dict)  #: constants that operators share
@@ -134,9 +135,19 @@ class Building:
         """`part` for the weight or buffer of this name, "layer1.conv.weight"."""
         return self.part(weight.replace(".", "/"), kind, weight.rpartition(".")[0])
 
+    @contextmanager
+    def naming(self, name: str) -> Iterator[None]:
+        """Give what is made inside this name, that of a weight or input whose layout the operator at hand chooses."""
+        before = self.operand
+        self.operand = name
+        try:
+            yield
+        finally:
+            self.operand = before
+
     def name(self, suffix: str = "") -> Any:
         """The debug context of something that belongs to the operator at hand."""
-        return DebugContext(suffix, self.info)
+        return DebugContext(self.operand) if self.operand else DebugContext(suffix, self.info)
 
     def variable(self, dtype: str | Type, shape: Sequence[int], name: str) -> Tensor:
         """A new variable, spread over the tiles in order."""

@@ -41,6 +41,7 @@ class Tape:
 
     at: Building
     place_value: Callable[[Value, Tensor | None], Tensor | None]
+    name_of: Callable[[Value], str]  #: of a weight or input
     with_gradient: set[int]
     tensors: dict[int, Tensor] = field(default_factory=dict)
     homes: dict[int, Spot] = field(default_factory=dict)
@@ -152,7 +153,8 @@ class Tape:
                 continue
             home = self.at.execution.source_spot(self.at.spot)
             with self.at.at_spot(home):
-                wanted = layout(self.at, **{_parameter(key): one for key, one in operator.arguments.items()})
+                with self.at.naming(self.name_of(value)):
+                    wanted = layout(self.at, **{_parameter(key): one for key, one in operator.arguments.items()})
                 self._set(value, self._placed(value, wanted), home)
 
     def _resolved(self, argument: Argument) -> Any:

@@ -80,7 +80,8 @@ class ModuleLowering:
         self.at = Building(self.graph, self.execution, update is not None, settings.precision, settings.front_end)
         self._weights: dict[int, Weight] = {weight.value.number: weight for weight in program.weights}
         self._inputs: dict[int, Input] = {one.value.number: one for one in program.inputs}
-        self.tape = Tape(self.at, self._place_value, values_with_gradient(program) if update else set())
+        with_gradient = values_with_gradient(program) if update else set()
+        self.tape = Tape(self.at, self._place_value, self._name, with_gradient)
         self.output_copies: dict[int, Tensor] = {}  #: outputs that are views of what the step writes, by number
 
     def _execution(self) -> Execution:
@@ -140,16 +141,19 @@ class ModuleLowering:
 
     def _place_value(self, value: Value, layout: Tensor | None) -> Tensor | None:
         """The tensor of a weight or input, laid out like `layout` or spread in order; inputs are streamed in first."""
-        weight, given = self._weights.get(value.number), self._inputs.get(value.number)
-        if weight is None and given is None:
+        if value.number not in self._weights and value.number not in self._inputs:
             return None
-        name = weight.name if weight is not None else given.name if given is not None else ""
         if layout is None:
-            tensor = self.at.graph.addVariable(element_type(value.dtype), list(value.shape), name)
+            tensor = self.at.graph.addVariable(element_type(value.dtype), list(value.shape), self._name(value))
             poputil.mapTensorLinearly(self.at.graph, tensor)
         else:
             tensor = layout
         return tensor
+
+    def _name(self, value: Value) -> str:
+        """That of a weight or input, "" for other values."""
+        named = self._weights.get(value.number) or self._inputs.get(value.number)
+        return named.name if named is not None else ""
 
     def _seed(self) -> Tensor:
         """The seed of random draws. Its first word goes on with each micro-batch (shards.SEED_STEP)."""

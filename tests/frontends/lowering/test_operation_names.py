@@ -88,3 +88,13 @@ def test_operators_of_a_loops_body_are_operations_of_their_own() -> None:
     named = operations(lowered)
     assert {"unrolled/Repeat": "Repeat", "cell/Relu": "Relu"}.items() <= named.items()
     assert owner(lowered, "unrolled/Repeat/state") == "unrolled/Repeat"
+
+
+def test_weights_and_inputs_bear_their_own_names_wherever_they_lie() -> None:
+    writer = Writer()
+    y = writer.linear("first", writer.input("x", 4, 3), 2)
+    lowered, _ = lower(writer.program({"y": y}, None), Settings(), training=False)
+    variables = {one["name"] for one in records(lowered) if one["category"] == "variable"}
+    assert {"first.weight", "first.bias", "x"} <= variables
+    assert "first/MatMul/weight" not in variables
+    assert owner(lowered, "first.weight") == owner(lowered, "x") == "first/MatMul"
