@@ -183,7 +183,7 @@ def _line_figures(source: ReportSource, ipu: int | None) -> LineFigures:
     lines = places(source)
     n = len(lines.line)
     missing: list[str] = []
-    ipu = _busiest(source) if ipu is None else ipu
+    ipu = busiest_ipu(source) if ipu is None else ipu
     if not 0 <= ipu < source.reader.target().num_ipus:
         raise ValueError(f"there is no IPU {ipu}")
     cycles = received = None
@@ -206,7 +206,7 @@ def _line_figures(source: ReportSource, ipu: int | None) -> LineFigures:
     return LineFigures(lines, cycles, received, live, executions, *counts, ipu, index, missing)
 
 
-def _busiest(source: ReportSource) -> int:
+def busiest_ipu(source: ReportSource) -> int:
     """The IPU whose steps take longest, the lowest number of equals."""
     reader = source.reader
     lengths = [int(np.sum(reader.steps_on_ipu(ipu).cycles)) for ipu in range(reader.target().num_ipus)]

@@ -10,7 +10,7 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import NotRecordedError
-from popvision.analysis.source_code.lines import NOWHERE, LineFigures, file_table, line_figures
+from popvision.analysis.source_code.lines import NOWHERE, LineFigures, busiest_ipu, file_table, line_figures
 from webapp.components import (
     empty_hint,
     group,
@@ -73,7 +73,7 @@ def _ipu(source: ReportSource, ipu: int | None) -> int | None:
 
 def _toolbar(context: ViewContext, line_sums: LineFigures) -> Component:
     ipus = context.source.reader.target().num_ipus
-    choices = {"": "Busiest"} | {str(ipu): f"IPU {ipu}" for ipu in range(ipus)}
+    choices = {"": f"Busiest: IPU {busiest_ipu(context.source)}"} | {str(ipu): f"IPU {ipu}" for ipu in range(ipus)}
     ipu = _ipu(context.source, context.selection.ipu)
     left: list[Any] = [select("ipu", "IPU", choices, "" if ipu is None else str(ipu))] if ipus > 1 else []
     if context.target is not None:
