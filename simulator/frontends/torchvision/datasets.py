@@ -86,6 +86,11 @@ class MNIST(torch.utils.data.Dataset):
         for folder in (Path(self.raw_folder), self.root):
             images = find_idx(folder, f"{prefix}-images-idx3-ubyte")
             labels = find_idx(folder, f"{prefix}-labels-idx1-ubyte")
+            if (images is None) != (labels is None):
+                lacking = f"{prefix}-labels-idx1-ubyte" if images else f"{prefix}-images-idx3-ubyte"
+                raise RuntimeError(
+                    f"{images or labels} has no {lacking} beside it; put that file there or remove both."
+                )
             if images and labels:
                 pixels, numbers = read_idx(images, 3), read_idx(labels, 1)
                 if len(pixels) != len(numbers):
