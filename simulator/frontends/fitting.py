@@ -34,6 +34,7 @@ class Fitting:
     tried_batches: int
     tried_proportions: int
     is_complete: bool  #: False where the time ran out: something larger may fit
+    refused_batch: str = ""  #: the sentence of what refused a smaller batch, which ends their search
 
 
 class _Search:
@@ -78,7 +79,8 @@ def find_fitting(
     progress: Callable[[str], None] = lambda line: None,
 ) -> Fitting:
     """Search below `batch`, with which the module does not fit. `fits(batch, proportion)` compiles; a proportion of
-    None is the default. `seconds` limit the start of a compilation, not its end."""
+    None is the default. `seconds` limit the start of a compilation, not its end. A smaller batch that `fits` refuses
+    with an exception, as a loss with labels of its own may, ends the search of batches and is part of the answer."""
     search = _Search(seconds, progress)
     hundredths, tried_proportions = search.largest(
         LEAST,
@@ -87,14 +89,13 @@ def find_fitting(
         lambda one: fits(batch, one / 100),
         lambda one: f"availableMemoryProportion {one / 100}",
     )
-    largest, tried_batches = search.largest(1, batch, 1, lambda one: fits(one, None), lambda one: f"batch {one}")
-    return Fitting(
-        largest,
-        None if hundredths is None else hundredths / 100,
-        tried_batches,
-        tried_proportions,
-        not search.ran_out,
-    )
+    largest, tried_batches, refused = None, 0, ""
+    try:
+        largest, tried_batches = search.largest(1, batch, 1, lambda one: fits(one, None), lambda one: f"batch {one}")
+    except Exception as error:  # the user's own module and loss run here, and refuse as they like
+        refused = (str(error).strip() or type(error).__name__).splitlines()[0]
+    proportion = None if hundredths is None else hundredths / 100
+    return Fitting(largest, proportion, tried_batches, tried_proportions, not search.ran_out, refused)
 
 
 def open_report(path: str | Path) -> Any:

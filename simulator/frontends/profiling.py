@@ -159,11 +159,7 @@ def _what_fits(step: _Step, seconds: float) -> str:
             return False
         return True
 
-    try:
-        found = find_fitting(step.batch(), fits, seconds, lambda line: _say(f"  compiled: {line}"))
-    except Exception as error:  # a loss with labels of its own refuses a smaller batch, in whatever way it likes
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        return f"A smaller batch cannot be compiled: {first}"
+    found = find_fitting(step.batch(), fits, seconds, lambda line: _say(f"  compiled: {line}"))
     return _sentence(found, step.batch())
 
 
@@ -175,6 +171,8 @@ def _sentence(found: Fitting, batch: int) -> str:
         parts.append(f"batch {batch} does not fit with any availableMemoryProportion from {LEAST / 100}")
     if found.batch is not None:
         parts.append(f"the largest batch that fits is {found.batch}")
+    elif found.refused_batch:
+        parts.append(f"a smaller batch cannot be compiled: {found.refused_batch.rstrip('.')}")
     elif found.tried_batches:
         parts.append("not even batch 1 fits")
     text = "; ".join(parts) or "nothing was compiled"

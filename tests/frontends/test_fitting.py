@@ -34,3 +34,14 @@ def _machine(limit: int, hundredths: int, tried: list[tuple[int, float | None]])
 def test_no_compilation_begins_after_the_time() -> None:
     found = find_fitting(8, lambda size, proportion: pytest.fail("compiled"), 0)
     assert (found.batch, found.proportion, found.is_complete) == (None, None, False)
+
+
+def test_a_proportion_that_fits_outlives_a_batch_that_is_refused() -> None:
+    def fits(batch: int, proportion: float | None) -> bool:
+        if proportion is None:
+            raise ValueError(f"Expected 8 labels, not {batch}.")
+        return proportion <= 0.2
+
+    found = find_fitting(8, fits, 60)
+    assert (found.batch, found.proportion, found.is_complete) == (None, 0.2, True)
+    assert found.refused_batch == "Expected 8 labels, not 1."
