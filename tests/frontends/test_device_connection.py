@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from simulator.engine.devices.device import as_chip
 from simulator.engine.devices.device_manager import DeviceManager
 from simulator.frontends.session.connection import (
     CompilationOnlyError,
@@ -202,7 +203,7 @@ def test_an_attached_device_is_of_the_version_that_is_named():
 def test_a_device_takes_no_target_of_another_size():
     two = Target.createIPUTarget(2, "ipu2")
     with pytest.raises(poplar_error, match="Device 0 has 1 IPUs, not the 2 of the target"):
-        DeviceManager().getDevice(0).with_target(two)
+        as_chip(DeviceManager().getDevice(0), two)
 
 
 def test_an_ipu_model_takes_the_place_of_hardware():

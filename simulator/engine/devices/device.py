@@ -118,16 +118,6 @@ class Device:
         device.condition = self.condition
         return device
 
-    def with_target(self, target: Target) -> Device:
-        """The same IPUs as those of another chip: simulated hardware is of the version that a program asks for. Raises
-        poplar_error for another number of IPUs."""
-        if target.getNumIPUs() != self._target.getNumIPUs():
-            raise poplar_error(
-                f"Device {self._id} has {self._target.getNumIPUs()} IPUs, not the {target.getNumIPUs()} of the target; "
-                "name a device of that size."
-            )
-        return Device(target, self._id, self._ipus, self._locks)
-
     def __enter__(self) -> Device:
         if not self.attach():
             raise poplar_error(f"Device {self._id} is in use by another process; choose another or wait.")
@@ -140,3 +130,14 @@ class Device:
 
     def __repr__(self) -> str:
         return f"Device(id={self._id}, {self._target.type.value}, {self._target.getNumIPUs()} IPUs)"
+
+
+def as_chip(device: Device, target: Target) -> Device:
+    """The same IPUs as those of another chip: simulated hardware is of the version that a program asks for. Raises
+    poplar_error for another number of IPUs."""
+    if target.getNumIPUs() != device.getNumIPUs():
+        raise poplar_error(
+            f"Device {device.getId()} has {device.getNumIPUs()} IPUs, not the {target.getNumIPUs()} of the target; "
+            "name a device of that size."
+        )
+    return Device(target, device._id, device._ipus, device._locks)

@@ -15,7 +15,7 @@ from enum import Enum
 
 from simulator.base.errors import poplar_error
 from simulator.base.target import Target, TargetType
-from simulator.engine.devices.device import Device
+from simulator.engine.devices.device import Device, as_chip
 from simulator.engine.devices.device_locks import DeviceLocks
 from simulator.engine.devices.device_manager import DeviceManager
 from simulator.engine.devices.what_if import overridden
@@ -129,7 +129,7 @@ class DeviceConnection:
         if self.request.model is not None:
             return [self.request.model]
         devices = self._hardware()
-        return [one.with_target(self._target_of_version()) for one in devices] if self.request.version else devices
+        return [as_chip(one, self._target_of_version()) for one in devices] if self.request.version else devices
 
     def _hardware(self) -> list[Device]:
         manager = DeviceManager.createDeviceManager()
