@@ -82,7 +82,7 @@ def test_images_and_labels_must_be_as_many(files, tmp_path):
 
 def test_images_without_labels_are_not_replaced(files, tmp_path):
     (files / "train-labels-idx1-ubyte.gz").unlink()
-    with pytest.raises(RuntimeError, match="train-images-idx3-ubyte.* has no train-labels-idx1-ubyte beside it"):
+    with pytest.raises(RuntimeError, match=r"train-images-idx3-ubyte.* has no train-labels-idx1-ubyte beside it"):
         datasets.MNIST(tmp_path)
 
 
