@@ -1,4 +1,5 @@
-"""`popvision html REPORT --view memory -o page.html`: one HTML file of a view, without server and network."""
+"""`popvision html REPORT --view memory -o page.html`: one HTML file of a view, without server and network; of a host
+trace its timeline."""
 
 from __future__ import annotations
 
@@ -14,9 +15,8 @@ from popvision.cli.console import progress
 @click.argument("report", type=click.Path(path_type=Path))
 @click.option(
     "--view",
-    required=True,
     metavar="VIEW",
-    help="summary, memory, liveness, program_tree, source, operations, execution or exchange.",
+    help="summary, memory, liveness, program_tree, source, operations, execution or exchange; timeline of a trace.",
 )
 @click.option("--selection", default="", help='The selection, as in the address of the view: "tiles=3&liveness=17".')
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; - = stdout.")
@@ -24,19 +24,35 @@ from popvision.cli.console import progress
 @click.option(
     "--theme", type=click.Choice(["both", "light", "dark"]), default="both", show_default=True, help="Colours."
 )
-def command(report: Path, view: str, selection: str, output: Path | None, confidential: bool, theme: str) -> None:
+def command(
+    report: Path, view: str | None, selection: str, output: Path | None, confidential: bool, theme: str
+) -> None:
     """Write a view of REPORT, a profile.pop or its folder, as one HTML file to share; it loads nothing from elsewhere.
-    For a damaged report it shows what is readable and lists what is lost."""
+    For a damaged report it shows what is readable and lists what is lost. Of a host trace (.pvti, Chrome, Perfetto) it
+    writes the timeline, and --view may be left out."""
     from popvision.analysis.report.source import ReportSource
+    from popvision.analysis.trace.source import TraceSource
     from popvision.formats.errors import FormatError
+    from popvision.formats.foreign_traces.importing import is_foreign_trace
     from popvision.formats.replacing import replacing
-    from webapp.documents.export import ExportError, export_document, file_name
+    from webapp.documents.export import ExportError, export_document, export_trace, file_name
 
-    source = ReportSource(report, salvage=True)
+    is_trace = report.suffix == ".pvti" or is_foreign_trace(report)
+    view = view or ("timeline" if is_trace else "")
+    if not view:
+        raise click.UsageError("--view is missing; of a report it names the view to write.")
+    if is_trace and view != "timeline":
+        raise FormatError(f"{report} is a host trace, which has no view {view!r}: use timeline.")
     params = dict(parse_qsl(selection.lstrip("?")))
+    source: TraceSource | ReportSource
     try:
         with progress(f"Drawing {view}"):
-            page = export_document(source, view, params, confidential=confidential, theme=theme)
+            if is_trace:
+                source = TraceSource(report)
+                page = export_trace(source, params, confidential=confidential, theme=theme)
+            else:
+                source = ReportSource(report, salvage=True)
+                page = export_document(source, view, params, confidential=confidential, theme=theme)
     except ExportError as problem:
         raise FormatError(f"{problem}.") from None
     if output is not None and str(output) == "-":

@@ -1,4 +1,4 @@
-"""Names of a report, or stable pseudonyms for them.
+"""Names of a report or trace, or stable pseudonyms for them.
 
 A pseudonym is the kind and the first row of the name in the table of the report (of a file, its place among the source
 files). A name has the same pseudonym in every exported view of a report, which reveals nothing about the name.
@@ -12,6 +12,7 @@ from typing import Any
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.source_code.lines import places
+from popvision.analysis.trace.source import TraceSource
 from webapp.documents.document import NAME_KINDS
 
 #: Kinds that are omitted entirely.
@@ -21,7 +22,7 @@ _LEFT_OUT = ("value", "code")
 class Names:
     """`show(kind, text)` returns the text for the document."""
 
-    def __init__(self, source: ReportSource, confidential: bool) -> None:
+    def __init__(self, source: ReportSource | TraceSource, confidential: bool) -> None:
         self.confidential = confidential
         self._source = source
         self._numbers: dict[str, dict[str, int]] = {}
@@ -37,14 +38,24 @@ class Names:
         return f"{kind} {numbers.setdefault(name, len(numbers))}"
 
     def _known(self, kind: str) -> dict[str, int]:
-        reader = self._source.reader
+        source = self._source
+        if isinstance(source, TraceSource):
+            texts = {
+                "label": source.names.label,
+                "channel": source.names.channel_name,
+                "thread": [thread.row.name or str(thread.row.tid) for thread in source.threads],
+                "line graph": [row.graph for row, *_ in source.series],
+                "line": [row.name for row, *_ in source.series],
+            }.get(kind, [])
+            return {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        reader = source.reader
         lists: dict[str, Callable[[], Iterable[str]]] = {
             "program": lambda: reader.programs().name,
-            "operation": lambda: [str(record.get("name", "")) for _, record in self._source.debug.records()],
+            "operation": lambda: [str(record.get("name", "")) for _, record in source.debug.records()],
             "compute set": lambda: reader.compute_sets().name,
             "vertex type": lambda: reader.vertex_types().name,
-            "variable": self._variables,
-            "file": lambda: filter(None, places(self._source).file),
+            "variable": lambda: _variables(source),
+            "file": lambda: filter(None, places(source).file),
         }
         rows: dict[str, int] = {}
         known = if_recorded(lists[kind]) or () if kind in lists else ()
@@ -52,6 +63,7 @@ class Names:
             rows.setdefault(str(name), row)
         return rows
 
-    def _variables(self) -> list[str]:
-        variables = self._source.reader.variables()
-        return [*(variables.name if variables is not None else []), *self._source.reader.lowered_names()]
+
+def _variables(source: ReportSource) -> list[str]:
+    variables = source.reader.variables()
+    return [*(variables.name if variables is not None else []), *source.reader.lowered_names()]

@@ -9,7 +9,10 @@ from typing import Any
 from webapp.arrays import AnyArray
 
 #: Kinds of columns with names from the report, which `--confidential` replaces (confidential.py).
-NAME_KINDS = ("program", "operation", "variable", "compute set", "vertex type", "file", "run", "value", "code")
+NAME_KINDS = (
+    *("program", "operation", "variable", "compute set", "vertex type", "file", "run", "value", "code"),
+    *("thread", "label", "channel", "line graph", "line"),
+)
 
 
 @dataclass(frozen=True)
@@ -65,13 +68,22 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """A complete SVG, escaped by its maker, with the names of its lines."""
+
+    title: str
+    svg: str
+    lines: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Note:
     """A sentence about missing or omitted content."""
 
     text: str
 
 
-Block = Facts | Table | Curves | Picture | Note
+Block = Facts | Table | Curves | Picture | Drawing | Note
 
 
 @dataclass(frozen=True)

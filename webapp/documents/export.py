@@ -1,18 +1,21 @@
-"""Export a view of a report with a selection as one HTML file."""
+"""Export a view of a report with a selection, or the timeline of a host trace, as one HTML file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from urllib.parse import urlencode
 
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target
+from popvision.analysis.trace.source import TraceSource
 from webapp.documents import memory_views, operation_views, program_views, source_views
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Document, Note
 from webapp.documents.page import write_page
+from webapp.documents.trace_views import timeline_blocks, trace_provenance
 from webapp.selection import SHARED_KEYS, Selection
 from webapp.view import ViewContext
 from webapp.views import find_view
@@ -63,7 +66,25 @@ def export_document(
     return write_page(document, names, theme).encode("utf-8", "replace")
 
 
-def file_name(source: ReportSource, view_id: str, confidential: bool) -> str:
+def export_trace(
+    source: TraceSource, params: Mapping[str, str], *, confidential: bool = False, theme: str = "both"
+) -> bytes:
+    """The timeline of a host trace, of the window in `params`, as one self-contained UTF-8 HTML file. Raises
+    ExportError for an unknown theme."""
+    if theme not in THEMES:
+        raise ExportError(f"unknown theme {theme[:40]!r}: use one of {', '.join(THEMES)}")
+    names = Names(source, confidential)
+    blocks = timeline_blocks(source, params, names)
+    window = {key: value for key, value in params.items() if key in ("tl_from", "tl_to", "tl_hide")}
+    address = f"timeline?{urlencode(window)}" if window else "timeline"
+    hidden = "A part of the trace cannot be read."  # the sentences name lines and heat maps
+    lost = [hidden if confidential else each.replace(str(source.path), "the trace") for each in source.lost]
+    provenance = trace_provenance(source, address, confidential)
+    document = Document("Timeline", "a trace" if confidential else source.label, provenance, blocks, lost)
+    return write_page(document, names, theme).encode("utf-8", "replace")
+
+
+def file_name(source: ReportSource | TraceSource, view_id: str, confidential: bool) -> str:
     """A file name of letters, digits and dashes."""
     label = "" if confidential else re.sub(r"[^A-Za-z0-9]+", "-", source.label).strip("-")[:60]
     return f"{'-'.join(filter(None, (label, view_id.replace('_', '-'))))}.html"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from itertools import takewhile
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from popvision.analysis.execution.raster import CLASSES
 from webapp.documents.charts import curves_svg
 from webapp.documents.confidential import Names
-from webapp.documents.document import NAME_KINDS, Curves, Document, Facts, Note, Picture, Table
+from webapp.documents.document import NAME_KINDS, Curves, Document, Drawing, Facts, Note, Picture, Table
 from webapp.formats import bytes_text, percent_text
 from webapp.theme import tokens
 
@@ -139,13 +139,15 @@ def _blocks(document: Document, names: Names, room: Room) -> list[str]:
     return [f'<p class="lost" role="note">{note}</p>', *parts]
 
 
-def _block(block: Facts | Curves | Picture | Note) -> str:
+def _block(block: Facts | Curves | Picture | Drawing | Note) -> str:
     if isinstance(block, Facts):
         return _facts(block)
     if isinstance(block, Curves):
         return _curves(block)
     if isinstance(block, Picture):
         return _picture(block)
+    if isinstance(block, Drawing):
+        return f"<section><h2>{_text(block.title)}</h2>{_key(block.lines)}{block.svg}</section>"
     assert isinstance(block, Note)
     return f'<p class="note">{_text(block.text)}</p>'
 
@@ -161,11 +163,14 @@ def _facts(facts: Facts) -> str:
 
 def _curves(curves: Curves) -> str:
     drawing, decimated = curves_svg(curves)
-    key = "".join(
-        f'<span><i class="key series-{index + 1}"></i>{_text(name)}</span>' for index, name in enumerate(curves.names)
-    )
     note = '<p class="note">The plot shows minima and maxima only.</p>' if decimated else ""
-    return f'<section><h2>{_text(curves.title)}</h2><p class="legend">{key}</p>{drawing}{note}</section>'
+    return f"<section><h2>{_text(curves.title)}</h2>{_key(curves.names)}{drawing}{note}</section>"
+
+
+def _key(names: Sequence[str]) -> str:
+    """The colours of lines, of which there are six."""
+    items = (f'<span><i class="key series-{at % 6 + 1}"></i>{_text(name)}</span>' for at, name in enumerate(names))
+    return f'<p class="legend">{"".join(items)}</p>' if names else ""
 
 
 def _picture(picture: Picture) -> str:

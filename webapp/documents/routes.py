@@ -5,7 +5,7 @@ from __future__ import annotations
 from dash import Dash
 from flask import Response, request
 
-from webapp.documents.export import ExportError, export_document, file_name
+from webapp.documents.export import ExportError, export_document, export_trace, file_name
 from webapp.library import Library
 
 _OPTIONS = ("confidential", "html_theme")
@@ -15,17 +15,22 @@ def register(app: Dash, library: Library) -> None:
     """The one route."""
 
     def respond(key: str, view: str) -> Response:
-        source = library.report(key)
         confidential = request.args.get("confidential") == "1"
         params = {name: value for name, value in request.args.items() if name not in _OPTIONS}
+        theme = request.args.get("html_theme", "both")
         try:
-            page = export_document(
-                source, view, params, confidential=confidential, theme=request.args.get("html_theme", "both")
-            )
+            if view == "timeline":
+                trace = library.trace(key)
+                page = export_trace(trace, params, confidential=confidential, theme=theme)
+                name = file_name(trace, view, confidential)
+            else:
+                report = library.report(key)
+                page = export_document(report, view, params, confidential=confidential, theme=theme)
+                name = file_name(report, view, confidential)
         except ExportError as problem:
             return Response(str(problem), status=404, mimetype="text/plain")
         response = Response(page, mimetype="text/html")
-        response.headers["Content-Disposition"] = f"attachment; filename={file_name(source, view, confidential)}"
+        response.headers["Content-Disposition"] = f"attachment; filename={name}"
         return response
 
     app.server.add_url_rule("/data/<key>/<view>/export.html", "export-document", respond)

@@ -1,0 +1,171 @@
+"""A window of a host trace as SVG: a row per lane with the blocks of its events, and line graphs as steps.
+
+Blocks of one channel and lane are one path, so that a lane of 600 blocks takes some 12 kB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from popvision.analysis.trace.drawing import blocks_in, instants_in, samples_in
+from popvision.analysis.trace.source import Lane, TraceSource
+from webapp.arrays import AnyArray
+from webapp.documents.confidential import Names
+from webapp.documents.page import safe_text
+from webapp.formats import seconds_text
+from webapp.system_analyser.timeline.channel_colours import channel_colour
+
+WIDTH, LEFT, RIGHT, ROW = 1100, 170, 10, 16
+_HEAD, _GRAPH = 24, 90
+_PLOT = WIDTH - LEFT - RIGHT
+
+#: Blocks of a lane are merged below this share of the plot's width.
+_BLOCKS = 600
+
+#: Channels with a key.
+_MOST_KEYS = 400
+
+#: Pixels of a block with a label, and of a character of it.
+_LABEL, _CHARACTER = 34, 6.2
+
+
+@dataclass(frozen=True)
+class Window:
+    """The time shown, ns since the epoch, of a trace without some channels."""
+
+    source: TraceSource
+    begin: int
+    end: int
+    hidden: frozenset[int]
+
+    def x(self, time: AnyArray) -> AnyArray:
+        """Pixels from the left of the drawing, clipped to the window."""
+        share = (np.clip(time, self.begin, self.end) - self.begin) / max(1, self.end - self.begin)
+        return np.asarray(LEFT + _PLOT * share)
+
+    def visible_lanes(self, thread: int) -> list[Lane]:
+        """A thread's lanes that have an event in the window."""
+        lanes = self.source.lanes_without(thread, self.hidden)
+        return [lane for lane in lanes if np.subtract(*lane.between(self.begin, self.end))]
+
+
+def flames_svg(window: Window, threads: Sequence[int], names: Names) -> str:
+    """The lanes of some threads under a time axis."""
+    parts: list[str] = []
+    top = _HEAD
+    for thread in threads:
+        row = window.source.threads[thread].row
+        name = names.show("thread", row.name or str(row.tid))
+        parts.append(_text(4, top + 12, _shortened(name, LEFT - 12), "tick"))
+        lanes = window.visible_lanes(thread)
+        for lane in lanes:
+            parts.extend(_lane(window, lane, top, names))
+            top += ROW
+        top += _marks(window, thread, top, parts)
+        top += 4
+    axis = _axis(window, top)
+    return _svg("Events of each thread over host time", top + 4, [*axis, *parts])
+
+
+def _lane(window: Window, lane: Lane, top: int, names: Names) -> Iterator[str]:
+    blocks = blocks_in(lane, window.begin, window.end, _BLOCKS)
+    left, right = window.x(blocks.start), window.x(blocks.end)
+    width = np.maximum(right - left, 0.7)
+    channel = window.source.names.channel[blocks.name]
+    for number in np.unique(channel).tolist():
+        rows = np.flatnonzero(channel == number)
+        path = "".join(
+            f"M{x:.1f} {top}h{w:.1f}v{ROW - 1}h-{w:.1f}z"
+            for x, w in zip(left[rows].tolist(), width[rows].tolist(), strict=True)
+        )
+        yield f'<path fill="{channel_colour(number, "light")}" d="{path}"/>'
+    for row in np.flatnonzero((width >= _LABEL) & (blocks.count == 1)).tolist():
+        label = names.show("label", window.source.names.label[int(blocks.name[row])])
+        shown = _shortened(label, float(width[row]) - 6)
+        if shown:
+            yield f'<text x="{left[row] + 3:.1f}" y="{top + 12}" font-size="10" fill="#000000">{escape(shown)}</text>'
+
+
+def _marks(window: Window, thread: int, top: int, parts: list[str]) -> int:
+    """Draw a thread's instant events as ticks; the height taken."""
+    times, name, _ = instants_in(window.source.threads[thread], window.begin, window.end, _BLOCKS)
+    shown = ~np.isin(window.source.names.channel[name], list(window.hidden))
+    if not shown.any():
+        return 0
+    path = "".join(f"M{x:.1f} {top}v8" for x in window.x(times[shown]).tolist())
+    parts.append(f'<path class="axis" stroke="currentColor" fill="none" d="{path}"/>')
+    return 10
+
+
+def legend_svg(window: Window, names: Names) -> str:
+    """The colours of the channels that have events and are shown, of the first ones where they are many."""
+    used = np.unique(window.source.names.channel).tolist()
+    channels = [number for number in used if number not in window.hidden][:_MOST_KEYS]
+    parts, per_row, wide = [], 4, WIDTH // 4
+    for place, number in enumerate(channels):
+        x, y = wide * (place % per_row), 4 + 18 * (place // per_row)
+        parts.append(f'<rect x="{x}" y="{y}" width="11" height="11" fill="{channel_colour(number, "light")}"/>')
+        text = names.show("channel", window.source.names.channel_name[number])
+        parts.append(_text(x + 16, y + 10, _shortened(text, wide - 24), "tick"))
+    return _svg("Colours of the channels", 6 + 18 * -(-len(channels) // per_row), parts)
+
+
+def graph_svg(window: Window, lines: Sequence[int], title: str) -> str:
+    """The lines of one line graph; a value holds until the next sample."""
+    drawn = [samples_in(*window.source.series[line][1:], window.begin, window.end, _PLOT) for line in lines]
+    finite = [values[np.isfinite(values)] for _, values in drawn]
+    low = min((float(values.min()) for values in finite if len(values)), default=0.0)
+    high = max((float(values.max()) for values in finite if len(values)), default=1.0)
+    span = high - low or 1.0
+    parts = []
+    for place, (times, values) in enumerate(drawn):
+        usable = np.isfinite(values)
+        x = window.x(times[usable]).tolist()
+        y = (_HEAD + _GRAPH * (1 - (values[usable] - low) / span)).tolist()
+        path = "".join(
+            f"{'H' if at else 'M'}{a:.1f}{'V' if at else ' '}{b:.1f}"
+            for at, (a, b) in enumerate(zip(x, y, strict=True))
+        )
+        if path:
+            parts.append(f'<path class="line series-{place % 6 + 1}" d="{path}"/>')
+    for value, y in ((high, _HEAD), (low, _HEAD + _GRAPH)):
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
+        parts.append(_text(LEFT - 8, y + 4, f"{value:.4g}", "tick end"))
+    return _svg(title, _HEAD + _GRAPH + 8, [*_axis(window, _HEAD + _GRAPH), *parts])
+
+
+def _axis(window: Window, height: int) -> Iterator[str]:
+    """Grid lines at round times since the first event of the trace."""
+    length = max(1, window.end - window.begin)
+    rough = length / 8
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = max(1, round(next(each * power for each in (1, 2, 5, 10) if each * power >= rough)))
+    first = -(-(window.begin - window.source.begin) // step) * step
+    for time in range(first, window.end - window.source.begin + 1, step):
+        x = float(window.x(np.array([time + window.source.begin]))[0])
+        yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_HEAD - 6}" y2="{height}"/>'
+        yield _text(x, 12, "0" if time == 0 else seconds_text(time / 1e9), "tick mid")
+
+
+def _shortened(text: str, pixels: float) -> str:
+    """The text, cut in the middle to the pixels there are; "" where nothing useful fits."""
+    text = safe_text(text)
+    most = int(pixels / _CHARACTER)
+    if len(text) <= most:
+        return text
+    if most < 5:
+        return ""
+    return f"{text[: most - most // 3 - 1]}…{text[len(text) - most // 3 :]}"
+
+
+def _text(x: float, y: float, text: str, kind: str) -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+
+
+def _svg(label: str, height: int, parts: Sequence[str]) -> str:
+    head = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label, True)}">'
+    return "".join([head, *parts, "</svg>"])

@@ -1,0 +1,138 @@
+"""Document of a host trace: what it holds, the drawing of a window, the statistics of its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from popvision.analysis.trace.drawing import events_between
+from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.statistics import label_statistics
+from webapp.documents.confidential import Names
+from webapp.documents.document import Block, Drawing, Facts, Field, Note, Table
+from webapp.documents.memory_views import frame_table
+from webapp.documents.trace_drawing import Window, flames_svg, graph_svg, legend_svg
+from webapp.formats import integer_text, seconds_text
+
+#: Threads that are drawn, those with most events.
+MOST_THREADS = 40
+
+_MICROSECONDS = ("total", "self", "mean", "min", "p50", "p95", "p99", "max")
+
+
+def window_of(source: TraceSource, params: Mapping[str, str]) -> Window:
+    """The window and the hidden channels of an address: tl_from and tl_to, ns since the first event; tl_hide. Values
+    that are no numbers of this trace are ignored."""
+    length = source.end - source.begin
+    begin, end = _whole(params.get("tl_from", ""), 0), _whole(params.get("tl_to", ""), length)
+    if not 0 <= begin < end:
+        begin, end = 0, length
+    hidden = frozenset(_whole(each, -1) for each in params.get("tl_hide", "").split(","))
+    known = hidden & frozenset(range(len(source.names.channel_name)))
+    return Window(source, source.begin + begin, source.begin + min(max(end, 1), max(length, 1)), known)
+
+
+def _whole(text: str, otherwise: int) -> int:
+    try:
+        return int(float(text))
+    except (ValueError, OverflowError):
+        return otherwise
+
+
+def timeline_blocks(source: TraceSource, params: Mapping[str, str], names: Names) -> list[Block]:
+    """Facts, the drawing with its key, line graphs, statistics of the window, threads."""
+    window = window_of(source, params)
+    if not (source.events or any(len(thread.instant_time) for thread in source.threads)):
+        return [_facts(window), Note("This trace holds no events.")]
+    blocks: list[Block] = [_facts(window)]
+    threads = [number for number in range(len(source.threads)) if _is_drawn(window, number)]
+    chosen = sorted(sorted(threads, key=lambda number: -source.threads[number].events)[:MOST_THREADS])
+    blocks.append(Drawing("Events over host time", flames_svg(window, chosen, names) + legend_svg(window, names)))
+    notes = []
+    if len(chosen) < len(threads):
+        notes.append(f"The drawing shows the {len(chosen)} threads with most events of {len(threads):,}.")
+    if window.hidden:
+        notes.append(f"{len(window.hidden)} channels are hidden in the drawing; figures include their events.")
+    blocks += [Note(" ".join(notes))] if notes else []
+    blocks += _graphs(window, names)
+    if source.heatmaps:
+        blocks.append(Note(f"Heat maps of the trace that this file does not show: {len(source.heatmaps)}."))
+    return [*blocks, _statistics(window), _threads(source)]
+
+
+def _is_drawn(window: Window, thread: int) -> bool:
+    instants = window.source.threads[thread].instant_time
+    inside = len(instants) and instants[-1] >= window.begin and instants[0] <= window.end
+    return bool(window.visible_lanes(thread) or inside)
+
+
+def _facts(window: Window) -> Facts:
+    source, length = window.source, window.end - window.begin
+    at = f"{seconds_text((window.begin - source.begin) / 1e9)} after the first event"
+    return Facts(
+        [
+            ("Host time shown", seconds_text(length / 1e9), at),
+            ("Events shown", integer_text(events_between(source, window.begin, window.end)), f"of {source.events:,}"),
+            ("Threads", integer_text(len(source.threads)), ""),
+            ("Channels", integer_text(len(source.names.channel_name)), ""),
+        ]
+    )
+
+
+def _graphs(window: Window, names: Names) -> list[Block]:
+    graphs: dict[int, list[int]] = {}
+    for number, (row, *_) in enumerate(window.source.series):
+        graphs.setdefault(row.graph_id, []).append(number)
+    blocks: list[Block] = []
+    for lines in graphs.values():
+        rows = [window.source.series[number][0] for number in lines]
+        unit = f" ({rows[0].unit})" if rows[0].unit and not names.confidential else ""
+        title = names.show("line graph", rows[0].graph) + unit
+        series = [names.show("line", row.name) for row in rows]
+        blocks.append(Drawing(title, graph_svg(window, lines, title), series))
+    return blocks
+
+
+def _statistics(window: Window) -> Table:
+    source = window.source
+    everything = window.begin == source.begin and window.end >= source.end
+    frame = label_statistics(source, None if everything else window.begin, None if everything else window.end)
+    fields = [
+        Field("label", "Label", "label"),
+        Field("channel", "Channel", "channel"),
+        Field("count", "Count", "integer"),
+        *(Field(f"{name}_us", f"{name.capitalize()} µs", "decimal") for name in _MICROSECONDS),
+    ]
+    title = "Time of each label" if everything else "Time of each label; events that cross the window count in full"
+    return frame_table(title, frame.sort_values("self_us", ascending=False, kind="stable"), fields)
+
+
+def _threads(source: TraceSource) -> Table:
+    rows = [
+        {
+            "thread": thread.row.name or str(thread.row.tid),
+            "events": thread.events,
+            "instants": len(thread.instant_time),
+            "depth": len(thread.lanes),
+        }
+        for thread in source.threads[:1000]
+    ]
+    fields = [
+        Field("thread", "Thread", "thread"),
+        Field("events", "Events", "integer"),
+        Field("instants", "Instants", "integer"),
+        Field("depth", "Depth", "integer"),
+    ]
+    return Table("Threads", fields, rows, len(source.threads))
+
+
+def trace_provenance(source: TraceSource, address: str, confidential: bool) -> list[tuple[str, str]]:
+    """Origin of the file; without paths and commands where it is confidential."""
+    meta = source.meta
+    begin = datetime.fromtimestamp(source.begin // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    rows = [("Clock", "host"), ("First event", begin), ("State", meta.get("state", "unknown"))]
+    if not confidential:
+        rows.append(("Producer", meta.get("producer", "unknown")))
+        rows += [("Command", meta["command"])] if "command" in meta else []
+        rows += [("Run id", meta["run_id"])] if "run_id" in meta else []
+    return [*rows, ("Exported", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")), ("Address", address)]
