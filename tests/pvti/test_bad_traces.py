@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from popvision.analysis.trace.alignment import align_traces
 from popvision.analysis.trace.drawing import blocks_in, overview
@@ -21,8 +23,10 @@ from popvision.analysis.trace.search import find_event
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.formats.errors import FormatError
+from popvision.formats.pvti.columns import Instants, Slices
 from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.generate import generate_trace
+from popvision.formats.pvti.salvage import nested_part
 from popvision.formats.pvti.writer import TraceWriter
 from tests.pvti.traced import ROOT
 
@@ -390,3 +394,51 @@ def test_an_empty_trace_opens(tmp_path: Path) -> None:
         check=True,
     )
     assert json.loads(done.stdout)["rows"] == []
+
+
+def slow_nested_lengths(lanes: list[Slices]) -> list[int]:
+    """How many events of each lane nest, an event at a time."""
+    lengths: list[int] = []
+    for depth, lane in enumerate(lanes):
+        count, above = 0, lanes[depth - 1] if depth else None
+        for start, parent in zip(lane.start.tolist(), lane.parent.tolist(), strict=True):
+            before = count - 1
+            if count and start < int(lane.start[before]) + int(lane.duration[before]):
+                break
+            if above is not None:
+                if parent >= lengths[depth - 1] or (count and parent < int(lane.parent[before])):
+                    break
+                begins = int(above.start[parent])
+                if not begins <= start <= begins + int(above.duration[parent]):
+                    break
+            count += 1
+        lengths.append(count)
+    return lengths
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_the_part_that_nests_is_that_of_a_slow_loop(data: st.DataObject) -> None:
+    lanes = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        rows = data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 2)), max_size=8))
+        start, at = [], 0
+        for step, duration, _ in rows:
+            start.append(at + step - data.draw(st.sampled_from([0, 0, 0, 0, 1])))
+            at += step + duration
+        parent = sorted(row[2] for row in rows) if data.draw(st.booleans()) else [row[2] for row in rows]
+        lanes.append(
+            Slices(
+                np.array(start, np.int64),
+                np.array([row[1] for row in rows], np.uint8),
+                np.zeros(len(rows), np.uint8),
+                np.array(parent, np.uint8),
+            )
+        )
+    instants = Instants(np.zeros(0, np.int64), *(np.zeros(0, np.uint8),) * 3)
+    nested, _, intact = nested_part(lanes, instants)
+    expected = slow_nested_lengths(lanes)
+    assert intact == (expected == [len(lane) for lane in lanes])
+    while expected and not expected[-1]:
+        expected.pop()
+    assert [len(lane) for lane in nested] == expected

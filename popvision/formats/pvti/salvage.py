@@ -41,14 +41,14 @@ def nested_part(lanes: list[Slices], instants: Instants) -> tuple[list[Slices], 
     names none, and the instants in time order inside what is left. The last item says whether all do."""
     nested: list[Slices] = []
     for depth, lane in enumerate(lanes):
+        if _is_nested(lane, nested[depth - 1] if depth else None):
+            nested.append(lane)
+            continue
         bad = _overlaps(lane)
         if depth:
             bad |= _strays(lane, nested[depth - 1])
         first = int(bad.argmax()) if bad.any() else len(lane)
-        whole = first == len(lane)
-        nested.append(
-            lane if whole else Slices(lane.start[:first], lane.duration[:first], lane.site[:first], lane.parent[:first])
-        )
+        nested.append(Slices(lane.start[:first], lane.duration[:first], lane.site[:first], lane.parent[:first]))
     while nested and not len(nested[-1]):
         nested.pop()
     keep = _inside(instants, nested)
@@ -56,6 +56,24 @@ def nested_part(lanes: list[Slices], instants: Instants) -> tuple[list[Slices], 
         instants = Instants(instants.time[keep], instants.site[keep], instants.depth[keep], instants.parent[keep])
     intact = bool(keep.all()) and sum(map(len, nested)) == sum(map(len, lanes))
     return nested, instants, intact
+
+
+def _is_nested(lane: Slices, above: Slices | None) -> bool:
+    """Whether all events of a lane do, in a few passes: events of one parent stand together, so that its first and its
+    last one tell of all."""
+    end, parent = lane.end, lane.parent
+    if (end < lane.start).any() or (lane.start[1:] < end[:-1]).any():
+        return False
+    if above is None or not len(lane):
+        return True
+    if (parent[1:] < parent[:-1]).any() or parent[-1] >= len(above):
+        return False
+    change = np.flatnonzero(parent[1:] != parent[:-1])
+    first, last = np.append(0, change + 1), np.append(change, len(lane) - 1)
+    place = parent[first].astype(np.int64)
+    begin = above.start[place]
+    inside = (lane.start[first] >= begin) & (lane.start[last] <= begin + above.duration[place].astype(np.int64))
+    return bool(inside.all())
 
 
 def _overlaps(lane: Slices) -> NDArray[np.bool_]:
