@@ -222,11 +222,21 @@ def test_every_page_in_both_themes(example: tuple[str, Example], folder: Path, c
                     check(page, example[1])
             if entry.kind == "report":
                 check_table(page, base, entry.key, example[1])
+                open_page(page, base, f"/r/{entry.key}/operations?ops_view=graph")
+                expect(page.locator(".ops-node").first).to_be_attached()
+                assert page.evaluate(_WIDE_TEXTS) == []
+                assert problems == []
         brightness = sum(map(int, re.findall(r"\d+", page.evaluate(_GROUND))[:3])) / (3 * 255)
         assert (brightness > 0.8) if theme == "light" else (brightness < 0.2)
         page.close()
 
 
+#: texts of the graph of operations that reach over their boxes
+_WIDE_TEXTS = """[...document.querySelectorAll(".ops-node")].flatMap((node) => {
+  const room = node.querySelector("rect").getBBox().width - 4;
+  const wide = [...node.querySelectorAll("text")].filter((text) => text.getBBox().width > room);
+  return wide.map((text) => text.textContent);
+})"""
 _GROUND = "getComputedStyle(document.body).backgroundColor"
 
 

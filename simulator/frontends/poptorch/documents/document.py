@@ -92,7 +92,8 @@ Follow `layer1.conv.weight` of `examples/pytorch/mnist.py` through one training 
 5. **Runs** (`session/device_program.py`). The first call attaches, loads and streams the weights to the device.
    Later calls stream inputs and results only. When the user's Python reads `model.layer1.conv.weight`,
    `poptorch/host_weights.py` fetches it from the device first.
-6. **Report**. The debug contexts name the operation `layer1/conv/Conv` and its gradient `layer1/conv/ConvGrad`.
+6. **Report**. The variable keeps the name `layer1.conv.weight`. The debug contexts name the operation
+   `layer1/conv/Conv`, its gradient `layer1/conv/ConvGrad` and the weight's update `layer1/conv/weight/SGD0VarUpdate`.
    Source shows the user's file, because the innermost frame outside the torch package is the line of record;
    `report.operations(layer="poptorch")` and the Operations page add up cycles and bytes by module.
 
