@@ -7,6 +7,7 @@ C and C++ codelets by their text; kernels are bound again when the file is read,
 
 from __future__ import annotations
 
+import gc
 from dataclasses import fields, replace
 from typing import IO, Any
 
@@ -18,7 +19,7 @@ from simulator.base.target import Target
 from simulator.codelets.vertex import vertex_type
 from simulator.compiler.compiled_graph import CompiledGraph, GraphSource
 from simulator.engine.options import EngineOptions
-from simulator.engine.value_codec import Decoder, Encoder, Node, NotAnExecutableError
+from simulator.engine.value_codec import Decoder, Encoder, NotAnExecutableError, read_node
 from simulator.graph.program import Execute, LibraryGroup, Program
 from simulator.graph.store import ExecutedVertices, GraphStore
 from simulator.graph.vertices import BlockCosts, VertexBlock, VertexType
@@ -77,6 +78,8 @@ def from_file(in_: IO[bytes], check_package: bool) -> tuple[CompiledGraph, Numer
     data = in_.read()
     if not isinstance(data, bytes):
         raise file_load_error("An executable is read from a binary file object: open(path, 'rb').")
+    collecting = gc.isenabled()
+    gc.disable()  # the values are many and all stay; in a process with TensorFlow, collections take half of the time
     try:
         return _read(data, check_package)
     except (NotAnExecutableError, FormatError) as error:
@@ -87,6 +90,9 @@ def from_file(in_: IO[bytes], check_package: bool) -> tuple[CompiledGraph, Numer
         raise file_load_error(
             f"The file holds no executable of this simulator: it is damaged ({type(error).__name__}: {error})."
         ) from None
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _read(data: bytes, check_package: bool) -> tuple[CompiledGraph, NumericPlan, EngineOptions, str, Target]:
@@ -103,7 +109,7 @@ def _read(data: bytes, check_package: bool) -> tuple[CompiledGraph, NumericPlan,
                 f"it was written by version {message.package} and this is {__version__}; compile again, or pass "
                 "checkPackageHash=False"
             )
-        nodes = [Node(n.kind, n.text, bytes(n.data), tuple(n.children)) for n in message.nodes]
+        nodes = [read_node(one) for one in message.nodes]
         root = message.root
     decoder = Decoder(nodes)
     parts = decoder.decode(root)

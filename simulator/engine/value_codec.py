@@ -7,6 +7,7 @@ up by name in those modules. Codelets of the user are named by module and class,
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from enum import Enum
@@ -30,6 +31,21 @@ class Node(NamedTuple):
     text: str = ""
     data: bytes = b""
     children: tuple[int, ...] = ()
+
+
+#: kinds of nodes that have a text and nothing else, and those that have data too; all others have children
+_TEXTS = frozenset({"none", "json", "path", "type", "dtype", "enum", "codelet"})
+_DATA = frozenset({"array", "bytes", "number"})
+
+
+def read_node(stored: Any) -> Node:
+    """A node from its reader in a file. What its kind has not is not read: most nodes are numbers and names."""
+    kind = stored.kind
+    if kind in _TEXTS:
+        return Node(kind, stored.text)
+    if kind in _DATA:
+        return Node(kind, stored.text, bytes(stored.data))
+    return Node(kind, stored.text, b"", tuple(stored.children))
 
 
 class NotAnExecutableError(Exception):
@@ -218,6 +234,7 @@ def _class_name(cls: type) -> str:
     return name
 
 
+@functools.cache
 def _class(name: str, kind: type) -> type:
     module, _, qualname = name.partition(":")
     if not module.startswith(_OWN):
