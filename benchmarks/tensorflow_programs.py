@@ -13,7 +13,9 @@ time, which depends less on other processes.
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -21,8 +23,9 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 200
@@ -38,14 +41,21 @@ with tf.compat.v1.Session() as session:
 """
 
 
-def seconds_of(command: list[str], **variables: str) -> float:
-    """Seconds of a process with these environment variables in addition; it must succeed."""
+class Seconds(NamedTuple):
+    wall: float
+    processor: float
+
+
+def seconds_of(command: list[str], **variables: str) -> Seconds:
+    """Of a process with these environment variables in addition; it must succeed."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | variables
-    began = time.perf_counter()
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)
-    return time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Seconds(time.perf_counter() - began, used)
 
 
 def processes(folder: Path, turns: int) -> None:
@@ -74,29 +84,27 @@ def cached(folder: Path, turns: int) -> None:
             subprocess.run(command, env=os.environ | variables, check=True, capture_output=True, text=True).stdout
             for _ in range(2)
         ]
-        pairs.append([[float(word) for word in one.split()] for one in done])
-    for index, name in enumerate(("Keras program, compile or load", "Keras program, first step in all")):
-        _print(name, *((hit[index], miss[index]) for miss, hit in pairs), sides=("cache", "compile"))
+        pairs.append([json.loads(one) for one in done])
+    for index, name in enumerate(("Keras program, load or compile", "Keras program, first step in all")):
+        _print(name, *((Seconds(*hit[index]), Seconds(*miss[index])) for miss, hit in pairs), sides=("load", "compile"))
 
 
 def first_step() -> None:
-    """Print the seconds of compiling or loading, and of the whole first step, of the Keras program in this process."""
+    """Print the seconds of compiling or loading the Keras program, and of its whole first execution, as JSON."""
     from simulator.frontends.tensorflow.system import System
 
-    spent = [0.0]
+    spent: list[Seconds] = []
     original = System.compile
 
-    def timed(self: Any, *rest: Any) -> Any:
-        began = time.perf_counter()
-        result = original(self, *rest)
-        spent[0] += time.perf_counter() - began
-        return result
+    def noting(self: Any, *rest: Any) -> Any:
+        results: list[Any] = []
+        spent.append(_timed(lambda: results.append(original(self, *rest))))
+        return results[0]
 
-    System.compile = timed  # type: ignore[method-assign]
+    System.compile = noting  # type: ignore[method-assign]
     model, data = _model(True, 10), _data()
-    began = time.perf_counter()
-    model.fit(data, steps_per_epoch=10, verbose=0)
-    print(spent[0], time.perf_counter() - began)
+    whole = _timed(lambda: model.fit(data, steps_per_epoch=10, verbose=0))
+    print(json.dumps([spent[0], whole]))
 
 
 def _data() -> Any:
@@ -127,33 +135,31 @@ def steps(turns: int) -> None:
     data = _data()
     for per_execution in (1, 10):
         models = [_model(on_ipu, per_execution) for on_ipu in (False, True)]
-        wall, processor = [], []
+        pairs = []
         for turn in range(turns + 1):
-            measured = [
-                _timed(lambda model=model: model.fit(data, steps_per_epoch=STEPS, verbose=0)) for model in models
-            ]
+            times = [_timed(partial(one.fit, data, steps_per_epoch=STEPS, verbose=0)) for one in models]
             if turn:
-                wall.append((measured[0][0] / STEPS, measured[1][0] / STEPS))
-                processor.append((measured[0][1] / STEPS, measured[1][1] / STEPS))
-        _print(f"Keras step, {per_execution} per execution", *wall)
-        _print("    processor time", *processor)
+                stock, ours = (Seconds(one.wall / STEPS, one.processor / STEPS) for one in times)
+                pairs.append((stock, ours))
+        _print(f"Keras step, {per_execution} per execution", *pairs)
 
 
-def _timed(turn: Callable[[], Any]) -> tuple[float, float]:
-    """(seconds, seconds of processor time) of a turn."""
+def _timed(turn: Callable[[], Any]) -> Seconds:
     began, used = time.perf_counter(), time.process_time()
     turn()
-    return time.perf_counter() - began, time.process_time() - used
+    return Seconds(time.perf_counter() - began, time.process_time() - used)
 
 
-def _print(name: str, *pairs: Any, sides: tuple[str, str] = ("stock", "IPU")) -> None:
-    first, second = (statistics.median(pair[side] for pair in pairs) * 1e3 for side in (0, 1))
-    ratio = statistics.median(pair[1] / pair[0] for pair in pairs)
-    print(
-        f"{name:<34} {sides[0]} {first:>9.2f} ms   {sides[1]} {second:>9.2f} ms   {second - first:>+9.2f} ms "
-        f"{ratio:>7.2f}x",
-        flush=True,
-    )
+def _print(name: str, *pairs: tuple[Seconds, Seconds], sides: tuple[str, str] = ("stock", "IPU")) -> None:
+    for clock in range(2):
+        first, second = (statistics.median(pair[side][clock] for pair in pairs) * 1e3 for side in (0, 1))
+        ratio = statistics.median(pair[1][clock] / pair[0][clock] for pair in pairs)
+        title = "    processor time" if clock else name
+        print(
+            f"{title:<34} {sides[0]} {first:>9.2f} ms   {sides[1]} {second:>9.2f} ms   {second - first:>+9.2f} ms "
+            f"{ratio:>6.2f}x",
+            flush=True,
+        )
 
 
 def main() -> None:
