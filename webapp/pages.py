@@ -102,6 +102,8 @@ def _page(content: Component, view: View, context: ViewContext) -> Any:
         if context.target is not None:
             banners.append(damage_banner(context.target.lost, "The target"))
         facts |= attributes(data_clock=clock, data_generation=source.generation, data_identity=source.report_id)
+    else:
+        banners = [damage_banner(context.trace.lost, "This trace")]
     page = html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}", **facts)
     return [*(banner for banner in banners if banner is not None), page]
 

@@ -270,3 +270,22 @@ def test_queries_that_cannot_be_answered(viewer: Viewer, query: str, status: int
     answer = viewer.page.request.get(f"{viewer.base}/data/{viewer.key}/timeline/{query}")
     assert (answer.status, said in answer.text()) == (status, True)
     viewer.problems.clear()
+
+
+def test_a_damaged_trace_says_what_is_left_out(chromium: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "damaged.pvti"
+    generate_trace(path, 600, threads=3, labels=24, seed=8)
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE slices SET crc = 0 WHERE thread = 2 AND depth = 0")
+        (left,) = db.execute("SELECT sum(n) FROM slices WHERE thread != 2").fetchone()
+    base, library = serve(tmp_path)
+    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    damaged = Viewer(base, key, path, page)
+    damaged.go()
+    banner = page.inner_text(".damage")
+    assert banner.startswith("This trace is damaged.")
+    assert "Thread 2 is left out from the first damage on" in banner
+    assert f"{left:,}" in damaged.corner()
+    assert damaged.problems == []
+    page.close()

@@ -106,7 +106,8 @@ class TraceSource:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._imported = temporary_import(self.path) if is_foreign_trace(self.path) else None
-        self.reader = TraceReader(self.path if self._imported is None else Path(self._imported.name, "trace.pvti"))
+        file = self.path if self._imported is None else Path(self._imported.name, "trace.pvti")
+        self.reader = TraceReader(file, salvage=True)
         self.label = self.path.name
         self.lost: list[str] = []
         with self.reader.one_state():

@@ -71,12 +71,19 @@ class TraceReader:
     """Raises FormatError, one sentence, when the path is not a host trace that this version can read, and later when
     a part of it turns out to be damaged. A file that is still being written is read as far as it is written."""
 
-    def __init__(self, path: str | os.PathLike[str], owned_folder: TemporaryDirectory[str] | None = None) -> None:
-        """`owned_folder`: a temporary folder with the file, which goes with this reader."""
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        owned_folder: TemporaryDirectory[str] | None = None,
+        *,
+        salvage: bool = False,
+    ) -> None:
+        """`owned_folder`: a temporary folder with the file, which goes with this reader. With `salvage` a file that
+        SQLite refuses as a whole, because its end is missing, is opened all the same: see `events`."""
         self.path = Path(path)
         self._owned_folder = owned_folder
         _refuse_paraview(self.path)
-        self._file = SqliteFile(self.path, _WHAT, salvage=True)
+        self._file = SqliteFile(self.path, _WHAT, salvage=salvage)
         with self._connect() as db:
             self._check_tables(db)
             rows = db.execute("SELECT key, value FROM meta")
