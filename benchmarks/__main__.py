@@ -15,6 +15,7 @@ NAMES = (
     "estimate",
     "plan",
     "compile_scale",
+    "many_copies",
     "deep_network",
     "many_tiles",
     "exchange",

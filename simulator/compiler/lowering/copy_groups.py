@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.base import regions
+from simulator.base.region_set import RegionSet
 from simulator.compiler.ir.element_map import ElementMap
 from simulator.graph import program as host
 
@@ -19,13 +19,19 @@ NAMES_SHOWN = 8
 def group_copies(programs: Sequence[host.Program]) -> Iterator[host.Program | list[host.Copy]]:
     """The programs in order; adjacent independent tensor copies form a list. Copies of nothing are dropped."""
     group: list[host.Copy] = []
+    read, written = RegionSet(), RegionSet()
     for program in programs:
         if isinstance(program, host.Copy) and program.kind == "tensor":
             if program.source.numElements() == 0:
                 continue
-            if group and not _independent(group, program):
+            source, destination = program.source.regions(), program.destination.regions()
+            if group and (written.meets(source) or written.meets(destination) or read.meets(destination)):
                 yield group
                 group = []
+            if not group:
+                read, written = RegionSet(), RegionSet()
+            read.add(source)
+            written.add(destination)
             group.append(program)
             continue
         if group:
@@ -34,18 +40,6 @@ def group_copies(programs: Sequence[host.Program]) -> Iterator[host.Program | li
         yield program
     if group:
         yield group
-
-
-def _independent(group: list[host.Copy], copy: host.Copy) -> bool:
-    """True where `copy` and the group neither read nor write what the other writes."""
-    written = regions_of([c.destination for c in group])
-    read = regions_of([c.source for c in group])
-    source, destination = copy.source.regions(), copy.destination.regions()
-    return not (
-        regions.intersect(source, written)
-        or regions.intersect(destination, written)
-        or regions.intersect(destination, read)
-    )
 
 
 def regions_of(tensors: Sequence[Any]) -> tuple[Int64Array, Int64Array]:
