@@ -1,1 +1,2 @@
 from simulator.frontends.tensorflow.graph_mode import ipu_scope
+from simulator.frontends.tensorflow.host_scope import outside_compilation_scope

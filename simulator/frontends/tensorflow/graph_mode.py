@@ -15,6 +15,7 @@ from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow.capture.device_tracing import device_tracing
 from simulator.frontends.tensorflow.capture.function import capture_function
 from simulator.frontends.tensorflow.graph_programs import install, keeping_errors
+from simulator.frontends.tensorflow.host_scope import has_host_operations, refuse_host_operations
 from simulator.frontends.tensorflow.system import CompiledFunction
 
 install()
@@ -35,19 +36,23 @@ def compile(computation: Callable[..., Any], inputs: Sequence[Any] = ()) -> list
     if concrete.captured_inputs:
         names = ", ".join(f"'{one.name}'" for one in concrete.captured_inputs)
         raise poplar_error(f"The computation on the IPU reads {names}; give it all tensors that it reads as inputs.")
-    with context.eager_mode():
-        captured = capture_function(concrete)
-    shapes = [tuple(one.shape.as_list()) for one in concrete.outputs]
-    function = CompiledFunction(captured, shapes)
-
-    def run(*arguments: AnyArray) -> list[AnyArray]:
-        return function.run(arguments)
-
+    run = _runner(concrete)
     results = tf.numpy_function(keeping_errors(run), tensors, [one.dtype for one in concrete.outputs])
     results = list(results) if isinstance(results, (list, tuple)) else [results]
     for result, one in zip(results, concrete.outputs, strict=True):
         result.set_shape(one.shape)
     return results
+
+
+def _runner(concrete: Any) -> Callable[..., list[AnyArray]]:
+    """A function of arrays that runs a trace, or that refuses it: systems are configured after the graph is made."""
+    if has_host_operations(concrete.graph):
+        return lambda *arguments: refuse_host_operations()
+    with context.eager_mode():
+        captured = capture_function(concrete)
+    shapes = [tuple(one.shape.as_list()) for one in concrete.outputs]
+    function = CompiledFunction(captured, shapes)
+    return lambda *arguments: function.run(arguments)
 
 
 @contextmanager
