@@ -15,6 +15,7 @@ import tensorflow as tf
 from simulator.arrays import AnyArray
 from simulator.frontends.lowering.lowered import Outputs
 from simulator.frontends.tensorflow.capture.device_tracing import device_tracing
+from simulator.frontends.tensorflow.capture.entries import CaptureError
 from simulator.frontends.tensorflow.capture.function import capture_function
 from simulator.frontends.tensorflow.host_scope import has_host_operations, refuse_host_operations
 from simulator.frontends.tensorflow.system import CompiledFunction
@@ -51,13 +52,18 @@ def is_tensor(leaf: Any) -> bool:
 
 
 def signature(arguments: Any) -> Hashable:
-    """Equal for arguments that one program serves."""
+    """Equal for arguments that one program serves. Raises CaptureError for ragged and sparse tensors."""
     leaves = tf.nest.flatten(arguments)
     tensors = all(is_tensor(one) for one in leaves)
     parts: list[Hashable] = []
     for one in leaves:
         if is_tensor(one):
             parts.append((tuple(one.shape), one.dtype.name))
+        elif isinstance(one, tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices):
+            raise CaptureError(
+                f"A {type(one).__name__} of shape {one.shape} is an argument; programs on the IPU take dense tensors "
+                "of fixed shapes, as to_tensor() or tf.sparse.to_dense gives them."
+            )
         else:
             parts.append((type(one), one if isinstance(one, str | bytes | int | float | None) else id(one)))
     if tensors and isinstance(arguments, tuple) and not any(isinstance(one, dict | list) for one in arguments):

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.synthetic_images import DIGITS, synthetic_images
+from simulator.frontends.tensorflow.capture.entries import CaptureError
 from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.strategy import IPUStrategy
 from simulator.frontends.tensorflow.system import System
@@ -215,3 +216,45 @@ def test_strategy_compiles_once_for_a_signature(compilations: list[tuple[Any, ..
 def test_there_is_one_device() -> None:
     with pytest.raises(poplar_error, match=r"There is no device '/device:IPU:1'; this system has '/device:IPU:0'"):
         IPUStrategy("/device:IPU:1")
+
+
+@pytest.mark.parametrize("make", [lambda: tf.ragged.constant([[1.0], [2.0, 3.0]]), lambda: tf.sparse.eye(3)])
+def test_ragged_and_sparse_arguments_are_refused(make: Callable[[], Any]) -> None:
+    given = make()
+    with pytest.raises(CaptureError, match=f"A {type(given).__name__} of shape .* is an argument; .* dense tensors"):
+        IPUStrategy().run(lambda x: x, (given,))
+
+
+class Weighing(keras.Model):
+    """A model with a step of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = L.Dense(10)
+        self.seen = self.add_weight(shape=(), initializer="zeros", trainable=False)
+
+    def call(self, x: Any) -> Any:
+        return self.dense(tf.reshape(x, [-1, 784]))
+
+    def train_step(self, data: Any) -> dict[str, Any]:
+        x, y, _ = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, self(x)))
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        self.seen.assign_add(tf.cast(tf.shape(x)[0], tf.float32))
+        return {"loss": loss, "seen": self.seen}
+
+
+def test_steps_of_two_models_take_turns_on_the_device() -> None:
+    x, y = digits(64)
+    outcomes = []
+    for on_ipu in (True, False):
+        keras.utils.set_random_seed(0)
+        with IPUStrategy().scope() if on_ipu else nullcontext():
+            models = [Weighing(), Weighing()]
+            for one in models:
+                one.compile("sgd")
+        logs = [[one.train_on_batch(x[:32], y[:32], return_dict=True) for one in models] for _ in range(3)]
+        outcomes.append([logs, *(one.get_weights() for one in models)])
+    for mine, other in zip(tf.nest.flatten(outcomes[0]), tf.nest.flatten(outcomes[1]), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=2e-4, atol=1e-5)
