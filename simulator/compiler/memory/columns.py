@@ -57,7 +57,8 @@ def memory_report(
     by_class = bytes_of_classes(temps.live_class, temps.tile, temps.bytes, len(live), machine.tiles)
     peak = peak_by_tile(by_class, live)
     low_state = settings.limit_vertex_state
-    address = lay_out(a, live, machine.tiles, machine.region_split, constraints, peak, low_state=low_state)
+    border, capacity = machine.region_split, machine.usable_bytes
+    address = lay_out(a, live, machine.tiles, border, constraints, peak, low_state=low_state, capacity=capacity)
     check_fixed(a, constraints.addresses(a), address, inventory.names)
     if settings.verify:
         verify_constraints(a, address, live, constraints, machine.region_split, inventory.names)

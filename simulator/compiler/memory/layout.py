@@ -14,6 +14,10 @@ its range (first fit). A block consists of all allocations on a tile with the sa
 Blocks of two groups that are live at the same time never share a memory element (`VertexType.apart`), unless nothing
 else fits. On random ranges without groups the result is within 1 % of the largest sum of live bytes.
 
+A tile whose blocks end behind its memory is laid out a second time, with blocks across the border: addresses go on
+there, and only an allocation that must be interleaved has to lie above it. A large block, such as the message of a
+product on a Mk1 tile, else leaves more room unused below the border than it has above.
+
 Addresses are multiples of 8 bytes (the data path); those of blocks and of wide fields multiples of 16 (wide loads).
 Layout may exceed the memory; the report shows where.
 """
@@ -108,9 +112,11 @@ def lay_out(
     peak: Int64Array | None = None,
     element: int = ELEMENT,
     low_state: bool = False,
+    capacity: int | None = None,
 ) -> Int64Array:
     """The address of every allocation. `border` = byte offset at which interleaved memory begins; `peak` = largest sum
-    per tile of live bytes that are not always live, default 0; `low_state` = vertex state follows the code directly."""
+    per tile of live bytes that are not always live, default 0; `low_state` = vertex state follows the code directly;
+    `capacity` = bytes of a tile, default unbounded."""
     if constraints is None:
         rows = int(a.variable.max(initial=0)) + 1
         constraints = LayoutConstraints(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
@@ -122,8 +128,18 @@ def lay_out(
         rank = np.where(a.category == CATEGORY_NUMBER["vertexInstanceState"], _STACK_RANK - 1, rank)
     peak = peak if peak is not None else np.zeros(tiles, np.int64)
     stacks = _always_live(a, rank, address, constraints, border, peak, element)
-    _in_blocks(a, group, live, address, stacks, border, element, taken)
+    memory = _Memory(border, _NOWHERE if capacity is None else capacity, element)
+    _in_blocks(a, group, live, address, stacks, memory, taken)
     return address
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """Byte offsets of a tile's memory: where interleaved memory begins, and the end; bytes of an element."""
+
+    border: int
+    capacity: int
+    element: int
 
 
 @dataclass
@@ -211,8 +227,7 @@ def _in_blocks(
     live: LiveClasses,
     address: Int64Array,
     stacks: _Stacks,
-    border: int,
-    element: int,
+    memory: _Memory,
     taken: tuple[Int64Array, Int64Array],
 ) -> None:
     """Place allocations that are not always live, and those of element groups, around the `taken` ranges."""
@@ -235,19 +250,35 @@ def _in_blocks(
     low, high = _aligned(stacks.low, WIDE_ALIGNMENT), _aligned(stacks.high, WIDE_ALIGNMENT)
     kind, example = _kinds_of_tiles(np.concatenate([size, *taken]), low, high)
     begin, end = _spans(live, found // 2 // groups - 1)
-    placer = _BlockPlacer(
-        _Stacks(low[example], high[example]),
-        border,
-        element,
-        begin,
-        end,
-        found // 2 % groups,
-        found % 2 == 1,
-        (taken[0][:, example], taken[1][:, example]),
-    )
-    base = placer.place_all(size[:, example])
+
+    def bases_of(kinds: Int64Array, crosses_border: bool) -> Int64Array:
+        tile = example[kinds]
+        placer = _BlockPlacer(
+            _Stacks(low[tile], high[tile]),
+            memory,
+            crosses_border,
+            begin,
+            end,
+            found // 2 % groups,
+            found % 2 == 1,
+            (taken[0][:, tile], taken[1][:, tile]),
+        )
+        return placer.place_all(size[:, tile])
+
+    base = bases_of(np.arange(len(example)), False)
+    ends = _ends(base, size[:, example])
+    full = np.flatnonzero(ends > memory.capacity)
+    if len(full):
+        across = bases_of(full, True)
+        better = _ends(across, size[:, example[full]]) < ends[full]
+        base[:, full[better]] = across[:, better]
     row_block = np.repeat(np.arange(len(found)), last - first)
     address[rows] = base[row_block, kind[a.tile[rows]]] + inside
+
+
+def _ends(base: Int64Array, size: Int64Array) -> Int64Array:
+    """The end of the last block on each tile."""
+    return np.asarray(np.where(size > 0, base + size, 0).max(axis=0))
 
 
 def _spans(live: LiveClasses, class_: Int64Array) -> tuple[Int64Array, Int64Array]:
@@ -276,8 +307,8 @@ class _BlockPlacer:
     def __init__(
         self,
         stacks: _Stacks,
-        border: int,
-        element: int,
+        memory: _Memory,
+        crosses_border: bool,
         begin: Int64Array,
         end: Int64Array,
         group: Int64Array,
@@ -287,7 +318,7 @@ class _BlockPlacer:
         self._taken = taken
         shape = (len(begin), len(stacks.low))
         self._stacks = stacks
-        self._border, self._element = border, element
+        self._border, self._element, self._crosses_border = memory.border, memory.element, crosses_border
         self._begin, self._end, self._group, self._interleaved = begin, end, group, interleaved
         self._placed = np.zeros(len(begin), np.bool_)
         self._address = np.empty(shape, np.int64)
@@ -338,6 +369,8 @@ class _BlockPlacer:
         if self._interleaved[block]:
             return _lowest(placed, size, self._stacks.high)
         found = _lowest(placed, size, self._stacks.low)
+        if self._crosses_border:
+            return found
         over = found + size > self._border
         return np.where(over, _lowest(placed, size, self._stacks.high), found) if over.any() else found
 

@@ -170,3 +170,11 @@ def test_blocks_keep_away_from_what_has_an_address():
     mine = sorted((int(address[i]), int(address[i] + a.bytes[i])) for i in range(3))
     assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(mine))
     assert address[3:].tolist() == [0, 16]
+
+
+def test_a_block_lies_across_the_border_where_the_tile_would_be_full_otherwise():
+    a = allocations([(0, 24, "variable", -1, False), (0, 112, "variable", 0, False), (0, 40, "variable", 1, True)])
+    spans = classes([(0, 4), (0, 4)])
+    assert lay_out(a, spans, 1, BORDER).tolist() == [0, BORDER, BORDER + 112]
+    assert lay_out(a, spans, 1, BORDER, capacity=300).tolist() == [0, BORDER, BORDER + 112]
+    assert lay_out(a, spans, 1, BORDER, capacity=CAPACITY).tolist() == [0, 32, 144]
