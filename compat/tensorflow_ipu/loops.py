@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.loops import repeat, while_loop
