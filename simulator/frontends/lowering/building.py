@@ -153,14 +153,14 @@ class Building:
         """A new variable, spread over the tiles in order."""
         type_ = dtype if isinstance(dtype, Type) else element_type(dtype)
         tensor = self.graph.addVariable(type_, list(shape), self.name(name))
-        poputil.mapTensorLinearly(self.graph, tensor)
+        poputil.map_from_hashed_tile(self.graph, tensor)
         return tensor
 
     def constant(self, dtype: str | Type, shape: Sequence[int], values: Any, name: str = "constant") -> Tensor:
         """A constant, spread over the tiles in order. `values` is one number for all elements, or an array."""
         type_ = dtype if isinstance(dtype, Type) else element_type(dtype)
         tensor = self.graph.addConstant(type_, list(shape), values, self.name(name))
-        poputil.mapTensorLinearly(self.graph, tensor)
+        poputil.map_from_hashed_tile(self.graph, tensor)
         return tensor
 
     def copy(self, tensor: Tensor, name: str = "copy") -> Tensor:

@@ -145,7 +145,7 @@ class ModuleLowering:
             return None
         if layout is None:
             tensor = self.at.graph.addVariable(element_type(value.dtype), list(value.shape), self._name(value))
-            poputil.mapTensorLinearly(self.at.graph, tensor)
+            poputil.map_from_hashed_tile(self.at.graph, tensor)
         else:
             tensor = layout
         return tensor

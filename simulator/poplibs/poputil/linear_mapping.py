@@ -15,6 +15,9 @@ from simulator.graph.tensor import Tensor
 from simulator.programming.graph import Graph
 from simulator.programming.mapping import grain, least_elements, linear_shares
 
+#: The 32-bit fraction of the golden ratio: multiples of it spread evenly over any range (Knuth, volume 3, 6.4).
+GOLDEN_RATIO_32 = 2654435769
+
 
 def mapTensorLinearly(
     graph: Graph, t: Tensor, minElementsPerTile: int | None = None, grainSize: int | None = None
@@ -28,6 +31,27 @@ def mapTensorLinearly(
     minimum = minElementsPerTile if minElementsPerTile is not None else least_elements(type_)
     ends = linear_shares(t.numElements(), graph.getTarget().getNumTiles(), grainSize or grain(type_), minimum)
     map_shares(graph, t, ends, np.arange(len(ends), dtype=np.int64))
+
+
+def map_from_hashed_tile(graph: Graph, t: Tensor) -> None:
+    """Map a tensor as `mapTensorLinearly` does, but start at a tile that its number of elements determines.
+
+    Libraries and front ends place their own small tensors so: with tile 0 as the start of all, a few tiles would take
+    part in every small exchange and hold the code of all. Tensors of equal size still lie on the same tiles, so that
+    element-wise work on them needs no exchange. PopLibs too starts its linear mappings at a tile chosen by a hash;
+    which hash is not published, this one is a guess (Fibonacci hashing). A tensor with a share for every tile of an
+    IPU starts at tile 0, and smaller ones stay on the first IPU of the graph."""
+    if t.numElements() == 0:
+        return
+    type_, target = t.elementType(), graph.getTarget()
+    tiles = target.getNumTiles()
+    ends = linear_shares(t.numElements(), tiles, grain(type_), least_elements(type_))
+    places = np.arange(len(ends), dtype=np.int64)
+    on_one_ipu = min(tiles, target.getTilesPerIPU())
+    if len(ends) < on_one_ipu:
+        hashed = t.numElements() * GOLDEN_RATIO_32 % 2**32
+        places = (places + (hashed * on_one_ipu >> 32)) % on_one_ipu
+    map_shares(graph, t, ends, places)
 
 
 @overload

@@ -22,7 +22,7 @@ from simulator.graph.vertices import FieldEdges
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplibs.pieces import aligned_runs, mapping_of, rows_edges, vector_edges
 from simulator.poplibs.popops.reductions.vertices import Kind, ReduceForm, reduce_vertex
-from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
+from simulator.poplibs.poputil.linear_mapping import map_from_hashed_tile
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.programming.mapping import grain
@@ -63,7 +63,7 @@ def add_stage(
     form = ReduceForm(stage.op, *types, stage.update, stage.scale is not None, in_half)
     if runs_of_outputs(matrix):
         if not stage.mapped:
-            mapTensorLinearly(graph, out)
+            map_from_hashed_tile(graph, out)
         _strided_vertices(graph, cs, matrix, out, fan, form, stage.scale)
     else:
         if not stage.mapped:
