@@ -3,14 +3,12 @@
     python examples/pytorch/resnet18.py                 training at 3x32x32, batch 2
     python examples/pytorch/resnet18.py --inference     inference at 3x224x224, batch 1, on four IPUs as a pipeline
 
-The code that makes the exchanges of a training step fastest does not fit into the part of a tile's memory where code
-can run, so the engine is asked for the smallest exchanges; with other POPLAR_ENGINE_OPTIONS give that one too.
+Training fits into one IPU with default options.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any
 
 import poptorch
@@ -82,7 +80,6 @@ def main() -> None:
     if arguments.inference:
         classify_large_images(model.eval())
         return
-    os.environ.setdefault("POPLAR_ENGINE_OPTIONS", '{"opt.internalExchangeOptimisationTarget": "memory"}')
     training = poptorch.trainingModel(model, poptorch.Options(), torch.optim.SGD(model.parameters(), lr=0.01))
     for step in range(1, arguments.steps + 1):
         _, loss = training(torch.randn(2, 3, 32, 32), torch.randint(0, 10, (2,)))

@@ -16,6 +16,7 @@ from simulator.poplibs.poputil.exceptions import poplibs_error as poplibs_error
 from simulator.poplibs.poputil.linear_mapping import calcLinearTileMapping as calcLinearTileMapping
 from simulator.poplibs.poputil.linear_mapping import clone_mapped as clone_mapped
 from simulator.poplibs.poputil.linear_mapping import getTileImbalance as getTileImbalance
+from simulator.poplibs.poputil.linear_mapping import hashed_tiles as hashed_tiles
 from simulator.poplibs.poputil.linear_mapping import map_from_hashed_tile as map_from_hashed_tile
 from simulator.poplibs.poputil.linear_mapping import map_shares as map_shares
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly as mapTensorLinearly

@@ -43,15 +43,21 @@ def map_from_hashed_tile(graph: Graph, t: Tensor) -> None:
     IPU starts at tile 0, and smaller ones stay on the first IPU of the graph."""
     if t.numElements() == 0:
         return
-    type_, target = t.elementType(), graph.getTarget()
-    tiles = target.getNumTiles()
+    type_ = t.elementType()
+    tiles = graph.getTarget().getNumTiles()
     ends = linear_shares(t.numElements(), tiles, grain(type_), least_elements(type_))
-    places = np.arange(len(ends), dtype=np.int64)
-    on_one_ipu = min(tiles, target.getTilesPerIPU())
-    if len(ends) < on_one_ipu:
-        hashed = t.numElements() * GOLDEN_RATIO_32 % 2**32
-        places = (places + (hashed * on_one_ipu >> 32)) % on_one_ipu
-    map_shares(graph, t, ends, places)
+    map_shares(graph, t, ends, hashed_tiles(graph, t.numElements(), len(ends)))
+
+
+def hashed_tiles(graph: Graph, size: int, shares: int) -> Int64Array:
+    """The tile of each share of a tensor of this `size`: consecutive ones from a tile that the size determines, as
+    `map_from_hashed_tile` says."""
+    target = graph.getTarget()
+    on_one_ipu = min(target.getNumTiles(), target.getTilesPerIPU())
+    places = np.arange(shares, dtype=np.int64)
+    if shares >= on_one_ipu:
+        return places
+    return (places + ((size * GOLDEN_RATIO_32 % 2**32) * on_one_ipu >> 32)) % on_one_ipu
 
 
 @overload

@@ -36,7 +36,6 @@ class Example:
     operations: dict[str, str]  #: name and kind
     line: str
     engines: tuple[str, ...] = ("training",)
-    exchange: str = ""  #: the target of the exchanges' optimisation, where the program's own is needed
 
 
 _MNIST = {
@@ -113,12 +112,10 @@ EXAMPLES = {
         "return self.relu(self.pool(self.conv(x)))",
         ("training", "inference"),
     ),
-    "transformer_small": Example("transformer", ("--small",), _ENCODER, "hidden = ", exchange="balanced"),
-    "transformer": Example("transformer", ("--steps", "2"), _ENCODER, "hidden = ", exchange="balanced"),
-    "resnet18": Example("resnet18", (), _RESNET, "out = self.bn2(self.conv2(", exchange="memory"),
-    "resnet18_inference": Example(
-        "resnet18", ("--inference",), _RESNET, "out = self.bn2(self.conv2(", ("inference",), exchange="memory"
-    ),
+    "transformer_small": Example("transformer", ("--small",), _ENCODER, "hidden = "),
+    "transformer": Example("transformer", ("--steps", "2"), _ENCODER, "hidden = "),
+    "resnet18": Example("resnet18", (), _RESNET, "out = self.bn2(self.conv2("),
+    "resnet18_inference": Example("resnet18", ("--inference",), _RESNET, "out = self.bn2(self.conv2(", ("inference",)),
 }
 IN_CI = ("data_parallel", "gpt")
 
@@ -136,12 +133,11 @@ def folder(example: tuple[str, Example], tmp_path_factory: pytest.TempPathFactor
     """Reports and trace of the example, as its user gets them."""
     name, chosen = example
     made = tmp_path_factory.mktemp(name)
-    more = f', "opt.internalExchangeOptimisationTarget": "{chosen.exchange}"' if chosen.exchange else ""
     run(
         chosen.file,
         *chosen.arguments,
         folder=made,
-        POPLAR_ENGINE_OPTIONS=f'{{"autoReport.all": "true", "autoReport.directory": "./graph_profile"{more}}}',
+        POPLAR_ENGINE_OPTIONS='{"autoReport.all": "true", "autoReport.directory": "./graph_profile"}',
         PVTI_OPTIONS='{"enable": "true", "directory": "./system_profile"}',
     )
     return made

@@ -24,7 +24,7 @@ from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexT
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.machine.cycles.movement import transpose_2d
 from simulator.poplibs.pieces import vector_edges
-from simulator.poplibs.poputil import linear_shares
+from simulator.poplibs.poputil import hashed_tiles, linear_shares
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 
@@ -85,6 +85,7 @@ class Rearrangement:
 
     graph: Graph
     name: DebugInfo
+    spread: bool = False  #: regrouped blocks start at a hashed tile; at tile 0 for products, as the published chain's
     regroups: list[Program] = field(default_factory=list)
     transposes: ComputeSet | None = None
     copies: list[Program] = field(default_factory=list)
@@ -124,7 +125,7 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
     turned = graph.addVariable(type_, [blocks, width, group], (name, "partialTranspose"))
     ends = linear_shares(blocks, graph.getTarget().getNumTiles(), 1, 1)
     begins = np.concatenate([[0], ends[:-1]])
-    tiles = np.arange(len(ends), dtype=np.int64)
+    tiles = hashed_tiles(graph, blocks, len(ends)) if steps.spread else np.arange(len(ends), dtype=np.int64)
     for tensor in (regroup, turned):
         graph.setTileMappingIntervals(tensor, begins * group * width, ends * group * width, tiles)
     steps.regrouped.append(regroup)

@@ -54,7 +54,7 @@ def add_convolution(
         [params.groups, kernels * params.in_channels, params.out_channels]
     )
     left = expanded_acts(graph, acts, params) if chosen.form == "expanded" else positions_of(acts, params)
-    return build.build(graph, left, right, chosen.plan, out_type, name, options)
+    return build.build(graph, left, right, chosen.plan, out_type, name, options, spread=True)
 
 
 def as_output(stored: Tensor, plan: Plan, params: CanonicalConvParams) -> Tensor:
@@ -114,7 +114,7 @@ def _sliding(
     graph: Graph, acts: Tensor, weights: Tensor, plan: Plan, type_: Type, name: DebugInfo, options: MatMulOptions
 ) -> tuple[list[Program], Tensor]:
     shares = sliding_shares(plan)
-    steps = rearrange.Rearrangement(graph, name)
+    steps = rearrange.Rearrangement(graph, name, spread=True)
     own_acts, own_weights = _sliding_acts(steps, acts, shares), _sliding_weights(steps, weights, shares)
     alone = plan.in_split == 1 and convolve.partials_type(shares) is type_
     partials = convolve.partials_variable(graph, shares, name, "partialReduceOut" if alone else "partials")

@@ -21,6 +21,7 @@ from simulator.poplibs.poplin.convolutions import build
 from simulator.poplibs.poplin.convolutions.kernel import attributes_of
 from simulator.poplibs.poplin.convolutions.params import ConvParams, OutputTransform, weight_deltas
 from simulator.poplibs.poplin.convolutions.plan_lookup import look_up_convolution_plan
+from simulator.poplibs.poplin.convolutions.turned_weights import turned_on_tiles
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.options import parse_convolution_options, shows_plans
@@ -110,7 +111,8 @@ def addBias(graph: Graph, in_: Tensor, biases: Tensor, prog: Sequence, debugCont
 def weightsTransposeChansFlipXY(
     graph: Graph, weightsIn: Tensor, weightsOut: Tensor, prog: Sequence, debugContext: Context = ""
 ) -> None:
-    """Copy weights with input and output channels exchanged and the kernel reversed along every dimension."""
+    """Copy weights with input and output channels exchanged and the kernel reversed along every dimension. Where that
+    saves runs to exchange, tiles transpose blocks of channels first (`turned_weights`)."""
     turned = weightsIn.dimShuffle([0, 2, 1, *range(3, weightsIn.rank())])
     turned = _flipped(turned, [True] * (weightsIn.rank() - 3), 3)
     if turned.shape() != weightsOut.shape():
@@ -118,7 +120,9 @@ def weightsTransposeChansFlipXY(
             f"weightsTransposeChansFlipXY: weights of {weightsIn.shape()} do not fit an output of {weightsOut.shape()}."
         )
     call = operation(graph, debugContext, "poplin", "weightsTransposeChansFlipXY", weightsIn=weightsIn)
-    prog.add(Copy(turned, weightsOut, False, call))
+    target = _flipped(weightsOut, [True] * (weightsIn.rank() - 3), 3)
+    target = target.dimShuffle([0, 2, 1, *range(3, weightsIn.rank())])
+    prog.add(turned_on_tiles(graph, weightsIn, target, call) or Copy(turned, weightsOut, False, call))
 
 
 def calculateWeightDeltas(

@@ -21,12 +21,20 @@ from simulator.programming.graph import Graph
 
 
 def build(
-    graph: Graph, a: Tensor, b: Tensor, plan: Plan, out_type: Type, name: DebugInfo, options: MatMulOptions
+    graph: Graph,
+    a: Tensor,
+    b: Tensor,
+    plan: Plan,
+    out_type: Type,
+    name: DebugInfo,
+    options: MatMulOptions,
+    spread: bool = False,
 ) -> tuple[list[Program], Tensor]:
-    """The programs of [g, m, k] x [g, k, n] and the stored [conv groups, out groups, field, block] result."""
+    """The programs of [g, m, k] x [g, k, n] and the stored [conv groups, out groups, field, block] result. `spread` as
+    in `Rearrangement`."""
     shares = shares_of(plan)
     acts, weights = (b.dimShuffle([0, 2, 1]), a) if plan.swapped else (a, b.dimShuffle([0, 2, 1]))
-    steps = rearrange.Rearrangement(graph, name)
+    steps = rearrange.Rearrangement(graph, name, spread)
     arranged = _arranged_acts(steps, acts, shares), _arranged_weights(steps, weights, shares)
     if plan.passes > 1:
         programs, out = passes.add_passes(graph, shares, *arranged, out_type, name, options)
