@@ -7,7 +7,7 @@ import statistics
 import pytest
 import torch
 
-from benchmarks.pytorch_reports import ratios
+from benchmarks.frontends.pytorch_reports import ratios
 from examples.pytorch.mnist_network import Network, WithLoss
 from simulator.poplibs.poplin.products.blas_threads import in_one_thread
 

@@ -1,6 +1,6 @@
 """Training steps of PyTorch programs with autoReport.all, once the recorded runs are over, beside those without.
 
-    .venv-frontends/bin/python -m benchmarks.pytorch_reports [steps]
+    .venv-frontends/bin/python -m benchmarks.frontends.pytorch_reports [steps]
 
 Two equal models train in turns, who begins alternates; a turn is one call. One iteration a call shows what each
 `Engine.run` costs, 20 a call what each step does. Given are the medians of processor time of a step over `steps` (200)
@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.pytorch_steps import cases
+from benchmarks.frontends.pytorch_steps import cases
 from examples.pytorch.transformer_network import Encoder
 from simulator.frontends import poptorch
 from simulator.poplibs.poplin.products.blas_threads import in_one_thread

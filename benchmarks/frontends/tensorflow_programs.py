@@ -1,6 +1,6 @@
 """TensorFlow programs on the simulated IPU beside the same on stock TensorFlow.
 
-    .venv-tensorflow/bin/python -m benchmarks.tensorflow_programs [turns]
+    .venv-tensorflow/bin/python -m benchmarks.frontends.tensorflow_programs [turns]
 
 - The start of Python with compat/ on PYTHONPATH beside without, where TensorFlow is not imported.
 - examples/tensorflow/connection_type beside its computation in a session of stock TensorFlow, whole processes.
@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 STEPS = 200
 
 _STOCK = """
@@ -79,7 +79,7 @@ def cached(folder: Path, turns: int) -> None:
             "POPVISION_LOCKS": str(folder / "locks"),
             "TF_POPLAR_FLAGS": f"--executable_cache_path={folder / str(turn)}",
         }
-        command = [sys.executable, "-m", "benchmarks.tensorflow_programs", "first-step"]
+        command = [sys.executable, "-m", "benchmarks.frontends.tensorflow_programs", "first-step"]
         done = [
             subprocess.run(command, env=os.environ | variables, check=True, capture_output=True, text=True).stdout
             for _ in range(2)

@@ -1,6 +1,6 @@
 """Training steps of PyTorch programs on the simulated IPU beside eager torch on the same cores.
 
-    .venv-frontends/bin/python -m benchmarks.pytorch_steps [steps]
+    .venv-frontends/bin/python -m benchmarks.frontends.pytorch_steps [steps]
 
 Both sides take turns, 20 steps each, with one thread and then with two; the simulated side runs its 20 iterations in a
 call, as programs do. Of `steps` (200) steps after 20 each side's median is given. The ratio of one thread is the median
