@@ -327,6 +327,6 @@ const executionBars = (() => {
 
   const KIND = { GROUP, STREAM_COPY, RUN };
 
-  return { fitText, ROW, KIND, Bars };
+  return { fitText, widthOf, ROW, KIND, Bars };
 })();
 Object.assign(popvision.execution, executionBars);

@@ -95,13 +95,12 @@ const timelineCharts = (() => {
       const { viewport, palette } = this.timeline;
       draw.font = "10px " + palette.font;
       draw.textBaseline = "middle";
-      for (let step = 0; step < 4; step += 1) {
-        const value = this.low + ((this.high - this.low) * (step + 0.35)) / 3.7;
+      for (const value of popvision.canvas.roundTicks(this.low, this.high, 4)) {
         const y = Math.round(this.y(value, top, height)) + 0.5;
         draw.fillStyle = palette.plain.grid;
         draw.fillRect(0, y, viewport.width, 1);
         draw.fillStyle = palette.plain.faint;
-        draw.fillText(number(value), 4, y - 6);
+        draw.fillText(number(value), 4, Math.max(top + 6, y - 6));
       }
     }
 

@@ -8,6 +8,19 @@ const timelineFlames = (() => {
   const LABEL = 24;
   const SHORTEST = 500; /* ns: how wide an event below a microsecond is drawn, where its neighbour leaves room */
 
+  const LEAST_LETTERS = 3;
+
+  /* The label of a narrow event: whole, or without the names that qualify it ("compileGraph" of
+     "poplar::compileGraph"), or the beginning of that, which says more than both its ends; nothing below 3 letters. */
+  function labelFor(draw, text, room) {
+    if (execution.widthOf(draw, text) <= room) return text;
+    const own = text.split(/::|\./).pop().replace(/^_+/, "") || text;
+    const width = execution.widthOf(draw, own);
+    if (width <= room) return own;
+    const letters = Math.floor((own.length * (room - 8)) / width);
+    return letters < LEAST_LETTERS ? "" : own.slice(0, letters) + "…";
+  }
+
   class Flames {
     constructor(timeline) {
       this.timeline = timeline;
@@ -143,7 +156,7 @@ const timelineFlames = (() => {
         const x = Math.max(0, named[at + 1]);
         const room = named[at + 1] + named[at + 2] - x - 8;
         const text = data.header.labels[data.arrays.label[named[at]]];
-        if (room > 12) draw.fillText(execution.fitText(draw, text, room), x + 4, y + tl.LANE / 2);
+        if (room > 12) draw.fillText(labelFor(draw, text, room), x + 4, y + tl.LANE / 2);
       }
     }
 

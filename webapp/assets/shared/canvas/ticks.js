@@ -26,7 +26,9 @@ const canvasTicks = (() => {
   function roundTicks(first, last, most, finest = 0) {
     const step = roundStep(Math.max(finest, (last - first) / most || 1));
     const list = [];
-    for (let at = Math.ceil(first / step) * step; at <= last; at += step) list.push(Math.round(at * 1e6) / 1e6);
+    /* Twelve digits hide the error of the sum; a step below the numbers' own precision must not go on for ever. */
+    for (let at = Math.ceil(first / step) * step; at <= last && list.length <= 2 * most + 2; at += step)
+      list.push(Number(at.toPrecision(12)));
     return list;
   }
 
