@@ -99,6 +99,26 @@ def test_moving_writes_the_window_into_the_url_and_counts_what_is_visible(viewer
     assert f"Events {EVENTS:,}" in viewer.corner()
 
 
+def test_w_and_s_zoom_and_a_and_d_move(viewer: Viewer) -> None:
+    viewer.go("tl_fold=h0")
+    viewer.page.focus(".tl")
+
+    def window_after(keys: str) -> tuple[int, int]:
+        for key in keys:
+            viewer.page.keyboard.press(key)
+        viewer.complete()
+        return int(viewer.url()["tl_from"]), int(viewer.url()["tl_to"])
+
+    begin, end = window_after("wwww")
+    right = window_after("d")
+    assert right[0] > begin
+    assert abs((right[1] - right[0]) - (end - begin)) <= 2
+    assert window_after("a")[0] < right[0]
+    narrow = window_after("w")
+    wide = window_after("s")
+    assert wide[1] - wide[0] > narrow[1] - narrow[0]
+
+
 def test_search_selects_matches_one_after_another(viewer: Viewer) -> None:
     viewer.go("tl_fold=h0")
     (text,) = viewer.sql("SELECT text FROM strings WHERE id = 2")[0]

@@ -179,7 +179,7 @@ const timelineInput = (() => {
       const { timeline } = this;
       const by = SCROLLS[event.key];
       if (by) return (seconds) => scrollBy(timeline, seconds, by);
-      const act = canvas.HELD[canvas.BY_KEY[event.key] || ARROWS[event.key]];
+      const act = canvas.HELD[canvas.BY_KEY[event.key] || ARROWS[event.key] || popvision.keyOf(event)];
       return act ? (seconds) => act(timeline.viewport, seconds, this.focusX()) : null;
     }
 
