@@ -139,6 +139,11 @@ for step in range(int(sys.argv[1])):
 """
 
 
+def restore_interrupts() -> None:
+    """A shell that starts a job in the background makes it ignore Ctrl-C; a program that a user starts does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def started(folder: Path, steps: int, **environment: str) -> subprocess.Popen[str]:
     script = folder / "train.py"
     script.write_text(textwrap.dedent(PROGRAM))
@@ -150,6 +155,7 @@ def started(folder: Path, steps: int, **environment: str) -> subprocess.Popen[st
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=restore_interrupts,
     )
 
 
