@@ -49,6 +49,8 @@ class Building:
     fills: dict[tuple[int, Type, float], Tensor] = field(default_factory=dict)  #: constants that operators share
     body_program: programs.Sequence | None = None  #: of the loop or branch that is being built
     around_body: DebugInfo | None = None  #: the record of that loop or branch
+    streams: dict[str, Any] = field(default_factory=dict)  #: streams and host functions of operators, by their handle
+    sends_data: bool = True  #: whether there are copies of streams
     build_body: Callable[[Body, Sequence[Tensor]], list[Tensor]] = field(init=False)  #: (body, inputs) -> outputs
 
     def __post_init__(self) -> None:

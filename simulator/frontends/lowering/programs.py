@@ -78,6 +78,7 @@ class ModuleLowering:
         self.seed = self._seed()
         self.execution = self._execution()
         self.at = Building(self.graph, self.execution, update is not None, settings.precision, settings.front_end)
+        self.at.sends_data = not settings.synthetic_data
         self._weights: dict[int, Weight] = {weight.value.number: weight for weight in program.weights}
         self._inputs: dict[int, Input] = {one.value.number: one for one in program.inputs}
         with_gradient = values_with_gradient(program) if update else set()

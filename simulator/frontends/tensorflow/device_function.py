@@ -13,7 +13,8 @@ from simulator.arrays import AnyArray
 from simulator.frontends.lowering.lowered import Interface, Outputs
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.tensorflow.capture.function import CapturedFunction
-from simulator.frontends.tensorflow.device_variables import DeviceVariables
+from simulator.frontends.tensorflow.device_variables import Variables
+from simulator.frontends.tensorflow.host_ends import connect_host_ends
 from simulator.poplar import Device, Executable
 
 _channel = pvti.createTraceChannel("tensorflow_plugin")
@@ -29,7 +30,7 @@ class DeviceFunction:
         executable: Executable,
         interface: Interface,
         options: Mapping[str, Any],
-        variables: DeviceVariables,
+        variables: Variables,
     ) -> None:
         self.captured = captured
         with pvti.Tracepoint(_channel, "PoplarEngineConstruction"):
@@ -49,6 +50,8 @@ class DeviceFunction:
         none of their own."""
         with pvti.Tracepoint(_channel, "engine_.load(device_)"):
             self._program.load(device)
+        if not self._program.interface.settings.synthetic_data:
+            connect_host_ends(self._program.engine, self.captured.program.operators, self.captured.host_ends)
         self._program.send_seed(seed)
         self.is_loaded = True
 

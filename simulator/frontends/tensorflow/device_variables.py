@@ -48,6 +48,28 @@ class Holder(Protocol):
         """Values of the variables on the device, by the identity of the handle."""
 
 
+class Variables(Protocol):
+    """Where the variables of a program on the device are new."""
+
+    def register(self, handle: Any, dtype: Any) -> None:
+        """Follow a variable, whose value the host has."""
+
+    def stale(self, holder: Holder, handles: Iterable[int]) -> list[int]:
+        """Those of its variables that the program must get before it runs."""
+
+    def host_value(self, handle: int) -> AnyArray:
+        """The newest value of a variable."""
+
+    def note_sent(self, holder: Holder, handles: Iterable[int]) -> None:
+        """The program has the newest values of these."""
+
+    def note_run(self, holder: Holder, written: Iterable[int]) -> None:
+        """The program has new values of these; all other copies are old."""
+
+    def leave(self, holder: Holder) -> None:
+        """The program is about to lose the device."""
+
+
 @dataclass
 class _State:
     """Of one variable. `holder` wrote it last; None: the host did. `current` are the programs whose copy is as new."""

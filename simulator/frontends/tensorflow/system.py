@@ -18,6 +18,7 @@ from simulator.arrays import AnyArray
 from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.interface_text import from_json, to_json
 from simulator.frontends.lowering.lowered import Interface, Lowered, Outputs
+from simulator.frontends.lowering.tensorflow.host_transfers import transfers
 from simulator.frontends.program_identity import identity
 from simulator.frontends.session.connection import (
     CompilationOnlyError,
@@ -32,7 +33,7 @@ from simulator.frontends.tensorflow import errors, log_lines
 from simulator.frontends.tensorflow.capture.function import CapturedFunction
 from simulator.frontends.tensorflow.capture.lowered_function import lower_function
 from simulator.frontends.tensorflow.device_function import DeviceFunction
-from simulator.frontends.tensorflow.device_variables import installed
+from simulator.frontends.tensorflow.device_variables import Variables, installed
 from simulator.frontends.tensorflow.files import ReportFiles, serialize
 from simulator.frontends.tensorflow.flags import Flags, read_flags, usage
 from simulator.frontends.tensorflow.user_operations import unhashable_operation
@@ -58,6 +59,10 @@ _NOT_PRE_COMPILED = (
     "IPU devices have been configured for pre-compilation, however the program contains custom user operation "
     "{operation} which cannot be safely pre-compiled. If it is safe to pre-compile these Custom User operations, "
     f"{_SET_HASHABLE}"
+)
+_NOT_ON_THE_HOST = (
+    "IPU devices have been configured for pre-compilation, however the program contains `outside_compilation_scope` "
+    "operations which cannot be safely pre-compiled."
 )
 _NOT_CACHED = (
     "Executable caching has been enabled, however the program being compiled contains custom user operations which "
@@ -135,10 +140,13 @@ class System:
     ) -> tuple[Executable, Interface]:
         """The executable of a function, from the cache or compiled now; one run calls the function `iterations` times.
 
-        Raises tf.errors.FailedPreconditionError for pre-compilation without a cache or of custom operations that are
-        not hashable, tf.errors.InternalError for errors of Poplar, and what lowering raises."""
+        Raises tf.errors.FailedPreconditionError for pre-compilation without a cache, of parts that run on the host and
+        of custom operations that are not hashable, tf.errors.InternalError for errors of Poplar, and what lowering
+        raises."""
         if self._cache is None and self.connection.type is ConnectionType.PRE_COMPILE:
             raise tf.errors.FailedPreconditionError(None, None, _NO_CACHE_PATH)
+        if self.connection.type is ConnectionType.PRE_COMPILE and _has_host_calls(captured):
+            raise tf.errors.FailedPreconditionError(None, None, _NOT_ON_THE_HOST)
         cache = self._cache_for(captured)
         interfaces: list[Interface] = []
 
@@ -224,12 +232,16 @@ class System:
         }
 
     def function(
-        self, captured: CapturedFunction, iterations: int = 1, outputs: Outputs = Outputs.FINAL
+        self,
+        captured: CapturedFunction,
+        iterations: int = 1,
+        outputs: Outputs = Outputs.FINAL,
+        variables: Variables | None = None,
     ) -> DeviceFunction:
-        """A function that is compiled for this system, ready to run on it."""
+        """A function that is compiled for this system, ready to run. `variables`: None for those of the process."""
         executable, interface = self.compile(captured, iterations, outputs)
         with errors.as_tensorflow("Compile engine"):
-            made = DeviceFunction(captured, executable, interface, self.engine_options, installed())
+            made = DeviceFunction(captured, executable, interface, self.engine_options, variables or installed())
         atexit.register(made.close)
         return made
 
@@ -250,6 +262,10 @@ class System:
         if self.flags.log_cycle_count >= 0:
             log_lines.log(log_lines.EXECUTOR, f"Total number of IPU cycles: {function.cycles}")
         return results
+
+    def attach_for_run(self) -> None:
+        """Attach now, if runs need it. Raises what `run` raises before it begins."""
+        self._device_for_run()
 
     def _device_for_run(self) -> Device | None:
         try:
@@ -282,23 +298,37 @@ class CompiledFunction:
         shapes: Sequence[tuple[int, ...]],
         iterations: int = 1,
         outputs: Outputs = Outputs.FINAL,
+        variables: Variables | None = None,
     ) -> None:
-        """`shapes`: of the results of one call."""
+        """`shapes`: of the results of one call. `variables`: None for those of the process."""
         self._captured, self._shapes = captured, shapes
-        self._iterations, self._outputs = iterations, outputs
+        self._iterations, self._outputs, self._variables = iterations, outputs, variables
         self._system: System | None = None
         self._function: DeviceFunction | None = None
 
-    def run(self, arguments: Sequence[AnyArray]) -> list[AnyArray]:
-        """Results as arrays. Raises what compilation, attachment and the run raise."""
+    def prepare(self) -> None:
+        """Compile and attach. Raises what compilation and attachment raise."""
+        self._compiled()
+        current().attach_for_run()
+
+    def _compiled(self) -> DeviceFunction:
         system = current()
         if self._function is None or self._system is not system:
-            self._function = system.function(self._captured, self._iterations, self._outputs)
+            self._function = system.function(self._captured, self._iterations, self._outputs, self._variables)
             self._system = system
-        results = system.run(self._function, arguments)
+        return self._function
+
+    def run(self, arguments: Sequence[AnyArray]) -> list[AnyArray]:
+        """Results as arrays. Raises what compilation, attachment and the run raise."""
+        function = self._compiled()
+        results = current().run(function, arguments)
         if results is None:
             return [np.zeros(shape, dtype) for shape, dtype in zip(self._shapes, self._captured.dtypes, strict=True)]
         return results
+
+
+def _has_host_calls(captured: CapturedFunction) -> bool:
+    return any(one.name == "tf.HostCall" for one in transfers(captured.program.operators))
 
 
 _current: list[System] = []

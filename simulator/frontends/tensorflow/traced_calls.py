@@ -17,7 +17,6 @@ from simulator.frontends.lowering.lowered import Outputs
 from simulator.frontends.tensorflow.capture.device_tracing import device_tracing
 from simulator.frontends.tensorflow.capture.entries import CaptureError
 from simulator.frontends.tensorflow.capture.function import capture_function
-from simulator.frontends.tensorflow.host_scope import has_host_operations, refuse_host_operations
 from simulator.frontends.tensorflow.system import CompiledFunction
 
 
@@ -94,8 +93,6 @@ class _Trace:
 
         with device_tracing():
             concrete = tf.function(flat, autograph=False).get_concrete_function(*specifications)
-        if has_host_operations(concrete.graph):
-            refuse_host_operations()
         self._captured = capture_function(concrete)
         self._shapes = [tuple(one.shape.as_list()) for one in concrete.outputs]
         self._results = tf.nest.map_structure(lambda one: None if one is None else 0, self._results)

@@ -1,7 +1,7 @@
 """Operations that a program brings along: functions in a Python file that build into the Poplar graph.
 
-In a trace such an operation is a call of the host (`PyFunc`), whose token says which operation it is: a hash map from
-tokens to operations. The file has the functions that a C++ library of TensorFlow's custom operations has:
+In a trace such an operation is a call of the host, whose token says which operation it is (`host_calls`). The file has
+the functions that a C++ library of TensorFlow's custom operations has:
 
     Build(graph, inputs, outputs, attributes, debugContext)
     Build_grad(graph, input_grad_index, gradients, fwd_outputs, fwd_inputs, outputs, attributes, debugContext)
@@ -23,6 +23,7 @@ import tensorflow as tf
 from simulator.base.errors import poplar_error
 from simulator.frontends.captured import Program, operators_within
 from simulator.frontends.lowering.tensorflow.user_operations import UserOperationError, has_function, library_function
+from simulator.frontends.tensorflow.host_calls import calling
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,6 @@ class UserOperation:
     dtypes: tuple[str, ...]
     forward_results: int | None = None  #: of a gradient: how many results the operation itself has
     gradient_index: int = 0  #: of a gradient: the input whose gradient it gives
-
-
-OPERATIONS: dict[str, UserOperation] = {}
 
 
 def precompiled_user_op(
@@ -120,12 +118,10 @@ def _called(operation: UserOperation, inputs: list[Any], name: str) -> list[Any]
     def on_the_host(*values: Any) -> Any:
         raise poplar_error(f"The custom operation {operation.function} of {operation.library} runs on the IPU only.")
 
-    made = tf.numpy_function(on_the_host, inputs, [tf.as_dtype(one) for one in operation.dtypes], name=name)
-    results = list(made) if isinstance(made, list | tuple) else [made]
+    dtypes = [tf.as_dtype(one) for one in operation.dtypes]
+    results = calling(operation, on_the_host, inputs, dtypes, name) if dtypes else []
     for result, shape in zip(results, operation.shapes, strict=True):
         result.set_shape(shape)
-    if results and hasattr(results[0], "op"):
-        OPERATIONS[results[0].op.get_attr("token").decode()] = operation
     return results
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow.loops import repeat, while_loop
 from tests.frontends.tensorflow.tensorflow_twin import captured, check, numbers, on_device
 
@@ -45,8 +44,6 @@ def test_a_condition_ends_the_loop() -> None:
     assert [one.item() for one in check(function, np.float32(3.0))] == [192, 6]
 
 
-def test_other_types_and_queues_are_refused() -> None:
+def test_other_types_are_refused() -> None:
     with pytest.raises(TypeError, match=r"Mismatch .* loop body: \['float32'\] vs \['int32'\]"):
         captured(lambda x: repeat(2, lambda a: tf.cast(a, tf.int32), x), numbers(3))
-    with pytest.raises(poplar_error, match="Loops here take no infeed_queue; give the loop its data as inputs"):
-        repeat(2, lambda: None, infeed_queue=object())  # type: ignore[arg-type]

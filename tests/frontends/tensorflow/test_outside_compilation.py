@@ -1,9 +1,10 @@
-"""outside_compilation_scope: refused when compiled, with the driver's words in pre-compilation."""
+"""outside_compilation_scope: the host computes in the middle of a program of the device; refused in pre-compilation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -15,10 +16,10 @@ from simulator.frontends.tensorflow.configuration.enumerations import DeviceConn
 from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.graph_mode import compile
 from simulator.frontends.tensorflow.host_scope import outside_compilation_scope
+from simulator.frontends.tensorflow.loops import repeat
 from simulator.frontends.tensorflow.strategy import IPUStrategy
 
 PRE_COMPILED = "the program contains `outside_compilation_scope` operations which cannot be safely pre-compiled"
-HERE = "contains `outside_compilation_scope` operations, but programs run on the simulated IPU as a whole"
 
 
 def configure(kind: DeviceConnectionType) -> None:
@@ -31,10 +32,16 @@ def configure(kind: DeviceConnectionType) -> None:
 
 
 @pytest.fixture(autouse=True)
-def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TF_POPLAR_FLAGS", f"--executable_cache_path={tmp_path / 'cache'}")
+def released() -> Iterator[None]:
     yield
     reset_ipu_configuration()
+
+
+@pytest.fixture
+def pre_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TF_POPLAR_FLAGS", f"--executable_cache_path={tmp_path / 'cache'}")
+    configure(DeviceConnectionType.PRE_COMPILE)
+    yield
     assert not list(tmp_path.glob("cache/*.poplar_exec"))
 
 
@@ -50,39 +57,108 @@ def branching(x: tf.Tensor) -> tf.Tensor:
 
 
 @pytest.mark.parametrize("function", [halved, branching])
-def test_strategy_refuses_the_scope_also_in_a_branch(function: object) -> None:
-    configure(DeviceConnectionType.PRE_COMPILE)
+@pytest.mark.usefixtures("pre_compiling")
+def test_pre_compilation_refuses_the_scope_also_in_a_branch(function: Any) -> None:
     with pytest.raises(tf.errors.FailedPreconditionError, match=PRE_COMPILED):
         IPUStrategy().run(function, (tf.ones([2]),))
-    configure(DeviceConnectionType.ON_DEMAND)
-    with pytest.raises(tf.errors.UnimplementedError, match=HERE):
-        IPUStrategy().run(function, (tf.ones([2]),))
 
 
-def test_keras_models_with_the_scope_are_refused() -> None:
-    configure(DeviceConnectionType.PRE_COMPILE)
-    with IPUStrategy().scope():
-        model = keras.Sequential([keras.Input((2,)), keras.layers.Lambda(halved), keras.layers.Dense(1)])
-        model.compile(loss="mse", optimizer="sgd")
-    with pytest.raises(tf.errors.FailedPreconditionError, match=PRE_COMPILED):
-        model.predict(np.ones((4, 2), np.float32), verbose=0)
-
-
-def test_graph_mode_refuses_when_the_session_runs() -> None:
-    """The graph is made before the system is configured."""
+@pytest.mark.usefixtures("pre_compiling")
+def test_pre_compilation_refuses_it_in_a_session() -> None:
     with tf.Graph().as_default():
         given = tf.compat.v1.placeholder(tf.float32, [2])
         result = compile(halved, [given])
-        for kind, error, words in (
-            (DeviceConnectionType.PRE_COMPILE, tf.errors.FailedPreconditionError, PRE_COMPILED),
-            (DeviceConnectionType.ON_DEMAND, tf.errors.UnimplementedError, HERE),
+        with (
+            tf.compat.v1.Session() as session,
+            pytest.raises(tf.errors.FailedPreconditionError, match=PRE_COMPILED),
         ):
-            configure(kind)
-            with tf.compat.v1.Session() as session, pytest.raises(error, match=words):
-                session.run(result, {given: [1.0, 2.0]})
+            session.run(result, {given: [1.0, 2.0]})
 
 
-def test_the_scope_is_for_functions_of_the_device() -> None:
+def test_a_branch_runs_its_part_only_when_it_is_taken() -> None:
+    assert IPUStrategy().run(branching, (tf.constant([3.0, 5.0]),)).numpy().tolist() == [2.5, 3.5]
+    assert IPUStrategy().run(branching, (tf.constant([-3.0, 1.0]),)).numpy().tolist() == [-3, 1]
+
+
+def test_keras_layers_with_the_scope_run() -> None:
+    with IPUStrategy().scope():
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Lambda(halved), keras.layers.Dense(1)])
+        model.compile(loss="mse", optimizer="sgd")
+    x = np.array([[1, 2], [3, 4]], np.float32)
+    kernel, bias = model.layers[-1].get_weights()
+    np.testing.assert_allclose(model.predict(x, verbose=0), (x / 2 + 1) @ kernel + bias, rtol=1e-5)
+
+
+def test_the_scope_in_a_session_gives_what_the_host_gives() -> None:
+    with tf.Graph().as_default():
+        given = tf.compat.v1.placeholder(tf.float32, [2])
+        result = compile(halved, [given])
+        configure(DeviceConnectionType.ON_DEMAND)
+        with tf.compat.v1.Session() as session:
+            assert session.run(result[0], {given: [1.0, 2.0]}).tolist() == [1.5, 2.0]
+
+
+def test_a_loop_calls_the_host_each_time(capfd: pytest.CaptureFixture[str]) -> None:
+    """Parts print, count in a variable of the host and compute in types that no tile has; one has no operand, one no
+    result."""
+    calls, count = [], tf.Variable(0)
+
+    def noted(value: Any) -> Any:
+        calls.append(value.numpy().tolist())
+        return value + 1
+
+    def function(x: tf.Tensor) -> Any:
+        def body(step: Any, a: Any) -> Any:
+            a = a * 2.0
+            with outside_compilation_scope("parts"):
+                tf.print("step", step)
+                count.assign_add(1)
+                wide = tf.py_function(noted, [tf.cast(a, tf.float64)], tf.float64)
+                b = tf.cast(tf.ensure_shape(wide, a.shape), tf.float32)
+            return step + 1, b
+
+        results = repeat(3, body, [0, x])
+        with outside_compilation_scope():
+            tf.print("done")
+        with outside_compilation_scope():
+            constant = tf.range(2)
+        return results, constant
+
+    (steps, values), constant = IPUStrategy().run(function, [tf.constant([1.0, 2.0])])
+    assert calls == [[2, 4], [6, 10], [14, 22]]
+    assert (int(steps), values.numpy().tolist(), constant.numpy().tolist()) == (3, [15, 23], [0, 1])
+    assert count.numpy() == 3
+    printed = [one for one in capfd.readouterr().err.splitlines() if one.startswith(("step", "done"))]
+    assert printed == ["step 0", "step 1", "step 2", "done"]
+
+
+def test_errors_of_the_host_come_out() -> None:
+    def function(x: tf.Tensor) -> tf.Tensor:
+        with outside_compilation_scope():
+            tf.debugging.assert_less(x, 2.0, message="too large")
+            return tf.identity(x)
+
+    assert float(IPUStrategy().run(function, [tf.constant(1.0)])) == 1
+    with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):
+        IPUStrategy().run(function, [tf.constant(3.0)])
+
+
+def test_what_parts_on_the_host_refuse() -> None:
+    shared = tf.Variable(1.0)
+
+    def unshaped(x: tf.Tensor) -> tf.Tensor:
+        with outside_compilation_scope():
+            return tf.numpy_function(lambda array: array, [x], tf.float32)
+
+    def both(x: tf.Tensor) -> tf.Tensor:
+        with outside_compilation_scope():
+            shared.assign(5.0)
+        return x + shared
+
+    with pytest.raises(poplar_error, match=r"The shape <unknown> of .* is not fixed; set it with set_shape"):
+        IPUStrategy().run(unshaped, [tf.constant(1.0)])
+    with pytest.raises(poplar_error, match=r"The variable 'Variable' is used on the device and, by "):
+        IPUStrategy().run(both, [tf.constant(1.0)])
     with (
         pytest.raises(poplar_error, match="used in a function that is compiled for the IPU"),
         outside_compilation_scope(),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from simulator.frontends.lowering.tensorflow import constants as constants
 from simulator.frontends.lowering.tensorflow import convolutions as convolutions
 from simulator.frontends.lowering.tensorflow import elementwise as elementwise
+from simulator.frontends.lowering.tensorflow import host_transfers as host_transfers
 from simulator.frontends.lowering.tensorflow import indexing as indexing
 from simulator.frontends.lowering.tensorflow import neural as neural
 from simulator.frontends.lowering.tensorflow import optimizers as optimizers

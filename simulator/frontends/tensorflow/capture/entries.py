@@ -1,7 +1,7 @@
 """What stands for a tensor of a TensorFlow graph while it is captured: a sum type.
 
 A tensor is known on the host (`Known`), computed on the device (`Computed`), a handle of a variable (`Handle`) or of a
-list of tensors (`ListHandle`), or the key of random draws (`RandomKey`).
+list of tensors (`ListHandle`), the key of random draws (`RandomKey`), or a resource of the host (`HostResource`).
 """
 
 from __future__ import annotations
@@ -94,7 +94,14 @@ class RandomKey:
     seed: Value | None
 
 
-Entry = Known | Computed | Handle | ListHandle | RandomKey
+@dataclass(frozen=True)
+class HostResource:
+    """A handle of what only the host has, such as an iterator over a data set."""
+
+    tensor: Any
+
+
+Entry = Known | Computed | Handle | ListHandle | RandomKey | HostResource
 
 
 @dataclass

@@ -19,6 +19,7 @@ from simulator.frontends.tensorflow.capture.entries import (
     Entry,
     Environment,
     Handle,
+    HostResource,
     Known,
     Variable,
 )
@@ -38,6 +39,7 @@ class CapturedFunction:
     dtypes: tuple[str, ...]  #: TensorFlow's element type of each result
     variable_dtypes: Mapping[str, str]  #: TensorFlow's element type by the name of the weight
     variables: Mapping[str, Any] = field(default_factory=dict)  #: handles by the name of the weight
+    host_ends: Mapping[str, Any] = field(default_factory=dict)  #: what the program's transfers reach, by their handle
 
     def pack(self, outputs: Sequence[AnyArray]) -> list[AnyArray]:
         """The results of the function from the outputs of the program, in the element types of the function."""
@@ -96,13 +98,13 @@ def _names(variables: Sequence[Any]) -> dict[int, str]:
 
 
 def _captured(tracer: Tracer, tensor: Any, names: Mapping[int, str]) -> Entry:
-    """The entry of a tensor that the function captured: a variable's handle or a constant."""
+    """The entry of a tensor that the function captured: a constant, a variable's handle or another resource."""
     if tensor.dtype.name != "resource":
         return Known(np.asarray(tensor.numpy()))
     if id(tensor) not in tracer.variables:
         held = tensor._handle_data
         if held is None or not held.is_set or len(held.shape_and_type) != 1:
-            raise CaptureError(f"The function captures {tensor}, a resource that is no variable.")
+            return HostResource(tensor)
         known = held.shape_and_type[0]
         shape = tuple(dim.size for dim in known.shape.dim)
         name = names.get(id(tensor), f"variable_{len(tracer.variables)}")
@@ -150,6 +152,7 @@ def _finished(
     inputs = tuple(name if one.value.number in read else None for name, one in zip(names, given, strict=True))
     written = {name for name, _ in updates}
     weights = [one for one in used if one.value.number in read or one.name in written]
+    _check_host_variables(tracer, weights)
     program = Program(
         tuple(Weight(one.name, one.value, WeightKind.PARAMETER) for one in weights),
         tuple(Input(name, one.value) for name, one in zip(inputs, given, strict=True) if name is not None),
@@ -165,7 +168,18 @@ def _finished(
         tuple(str(one.dtype.name) for one in tensors),
         {one.name: one.dtype for one in weights},
         {one.name: one.handle for one in weights},
+        tracer.host_ends,
     )
+
+
+def _check_host_variables(tracer: Tracer, weights: Sequence[Variable]) -> None:
+    """A variable is the host's or the device's while a program runs."""
+    for one in weights:
+        if one.name in tracer.host_variables:
+            raise CaptureError(
+                f"The variable '{one.name}' is used on the device and, by {tracer.host_variables[one.name]}, in "
+                "outside_compilation_scope; read it before the scope, and assign it behind."
+            )
 
 
 def _without_saved(operators: Sequence[Operator]) -> list[Operator]:

@@ -15,15 +15,19 @@ import numpy as np
 
 from simulator.frontends.captured import Argument, Operator, Place, Value
 from simulator.frontends.lowering.differentiation import UnknownOperatorError
+from simulator.frontends.lowering.tensorflow.host_transfers import transfers
 from simulator.frontends.tensorflow.capture.conversion import CONVERTERS, EAGER, Call
 from simulator.frontends.tensorflow.capture.entries import (
     CaptureError,
     Computed,
     Entry,
     Environment,
+    Handle,
+    HostResource,
     Known,
     Variable,
 )
+from simulator.frontends.tensorflow.capture.host_parts import HostPart, host_parts
 from simulator.frontends.tensorflow.capture.ordering import in_order
 from simulator.frontends.tensorflow.capture.places import described, place_of
 from simulator.frontends.tensorflow.capture.shape_inference import ShapeInference, evaluate
@@ -40,6 +44,9 @@ class Tracer:
         self.inference = ShapeInference()
         self.operators: list[Operator] = []
         self.variables: dict[int, Variable] = {}  #: by the identity of the handle
+        self.host_ends: dict[str, Any] = {}  #: by the handle of the transfers that reach them
+        self.iterators: dict[int, Any] = {}  #: what gives their elements, by the identity of the handle
+        self.host_variables: dict[str, str] = {}  #: variables that parts on the host use, and what uses them
         self._values = 0
         self._counts: dict[int, tuple[int, int]] = {}  #: counts by value: (the value that they begin with, the change)
         self._moved: dict[tuple[int, int], Value] = {}  #: (count, change) -> its value
@@ -82,6 +89,15 @@ class Tracer:
         )
         return value
 
+    def host_end(self, kind: str, end: Any) -> str:
+        """The handle of transfers with this end on the host: its kind and a number, in the order of the capture."""
+        for handle, other in self.host_ends.items():
+            if other is end:
+                return handle
+        handle = f"{kind}{len(self.host_ends)}"
+        self.host_ends[handle] = end
+        return handle
+
     # Counts of elements, which lists of one length share
 
     def moved_count(self, count: Value | int, change: int, place: Place) -> Value | int:
@@ -108,7 +124,13 @@ class Tracer:
 
     def run(self, graph: Any, environment: Environment, outer: Place) -> None:
         """Capture the operators of a graph. The entries of its inputs are in the environment."""
-        for op in in_order(graph):
+        order = in_order(graph)
+        parts = host_parts(graph, order)
+        for op in order:
+            if op.name in parts:
+                if parts[op.name].operators[-1] is op:
+                    self._call_host(parts[op.name], environment, place_of(op, environment.path, outer))
+                continue
             if op.type in _ARGUMENTS:
                 self._pass_by(op, environment)
                 continue
@@ -117,6 +139,39 @@ class Tracer:
             results = self._convert(op, inputs, place, environment.path)
             for tensor, entry in zip(op.outputs, results, strict=True):
                 environment.entries[tensor.name] = entry
+
+    def _call_host(self, part: HostPart, environment: Environment, place: Place) -> None:
+        """A part of the graph that runs on the host: what the device computes goes there, and results come back."""
+        call = Call(self, part.operators[0], (), place, environment.path)
+        entries = [environment.entries[one.name] for one in part.inputs]
+        for entry in entries:
+            if isinstance(entry, Handle):
+                self.host_variables[entry.variable.name] = call.described
+        sent = [one for one in entries if isinstance(one, Computed)]
+        given = [one if isinstance(one, Computed) else self._on_host(one, call) for one in entries]
+        results = [self.new_value(part.shape(one), call.device_dtype(one.dtype.name)) for one in part.results]
+        arguments = {
+            "handle": self.host_end("host", part.function(given)),
+            "inputs": [one.value for one in sent],
+            "shapes": [one.shape for one in results],
+            "dtypes": [one.dtype for one in results],
+        }
+        self.add("tf.HostCall", arguments, results, place)
+        for tensor, value in zip(part.results, results, strict=True):
+            environment.entries[tensor.name] = Computed(value, tensor.dtype.name)
+
+    def _on_host(self, entry: Entry, call: Call) -> Any:
+        """What a part on the host takes that the device does not compute: an array, or a handle."""
+        if isinstance(entry, Known):
+            return entry.array
+        if isinstance(entry, HostResource):
+            return entry.tensor
+        if isinstance(entry, Handle):
+            return entry.variable.handle
+        raise CaptureError(
+            f"The operator {call.described} in outside_compilation_scope takes a list of tensors of the device; give "
+            "it a tensor (stack())."
+        )
 
     def _pass_by(self, op: Any, environment: Environment) -> None:
         """Checks give their operand; placeholders have their entries already."""
@@ -149,11 +204,11 @@ class Tracer:
 
 
 def reachable(operators: Sequence[Operator], results: Sequence[Value]) -> list[Operator]:
-    """The operators that results depend on, in their order."""
+    """The operators that results depend on, and those that the host notices, in their order."""
     needed = {value.number for value in results}
     chosen = []
     for operator in reversed(operators):
-        if any(result.number in needed for result in operator.results):
+        if any(result.number in needed for result in operator.results) or any(transfers([operator])):
             chosen.append(operator)
             needed.update(value.number for value in operator.operands())
     return chosen[::-1]

@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.infeed_queue import IPUInfeedQueue
