@@ -73,11 +73,14 @@ def _time_before(edges: Int64Array, begin: Int64Array, duration: UInt32Array) ->
 
 def _colours(time: Int64Array, whole: Int64Array) -> UInt8Array:
     levels = np.maximum((62 * time + whole) // (2 * whole), time > 0)
-    rest = np.maximum(0, 31 - levels.sum(axis=0))
-    fills = np.array([_rgb(f"step-{name}-fill") for name in CLASSES])
-    mixed = np.tensordot(levels, fills, axes=(0, 0)) + rest[:, :, None] * np.array(_rgb("sunken"))
-    colours: UInt8Array = np.floor(mixed / (levels.sum(axis=0) + rest)[:, :, None] + 0.5).astype(np.uint8)
-    return colours
+    row, column = np.indices(levels.shape[1:])
+    threshold = (column * 3_242_174_889 + row * 2_447_445_414) % 2**32 >> 16
+    total = levels.sum(axis=0)
+    place = threshold * np.where(2 * (31 - total) <= np.count_nonzero(levels, axis=0), total, 31) >> 16
+    chosen = (np.cumsum(levels, axis=0) <= place).sum(axis=0)
+    colours = np.array([*(_rgb(f"step-{name}-fill") for name in CLASSES), _rgb("sunken")], np.uint8)
+    picture: UInt8Array = colours[chosen]
+    return picture
 
 
 def _rgb(token: str) -> list[int]:

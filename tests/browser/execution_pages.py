@@ -119,7 +119,8 @@ class Opened:
 
 
 def reference(cells: list[tuple[int, int, int, int]], view: dict[str, Any], rows: int, theme: str) -> Any:
-    """Colours (rows, width, 3) of the picture of tiles: each interval cut at each column, shares rounded, blended."""
+    """Colours (rows, width, 3) of the picture of tiles: each interval cut at each column, shares rounded, and of a
+    pixel's classes the one in which the pixel's threshold falls."""
     time = np.zeros((rows, view["width"], 6), np.int64)
     pitch = view["pitch"]
     row_of = [next(r for r in range(rows) if tile < (r + 1) * TILES // rows) for tile in range(TILES)]
@@ -129,22 +130,26 @@ def reference(cells: list[tuple[int, int, int, int]], view: dict[str, Any], rows
         for column in range(left, right + 1):
             inside = min(end * 1024, (column + 1) * pitch) - max(begin * 1024, column * pitch)
             time[row_of[tile], column - view["first"], kind] += inside
-    fills = [_rgb(f"step-{name}-fill", theme) for name in _CLASSES]
-    empty = _rgb("sunken", theme)
+    fills = [rgb(f"step-{name}-fill", theme) for name in _CLASSES]
+    empty = rgb("sunken", theme)
     picture = np.zeros((rows, view["width"], 3), np.uint8)
     for row in range(rows):
         whole = pitch * row_of.count(row)
         for column in range(view["width"]):
             levels = [(62 * int(t) + whole) // (2 * whole) or int(t > 0) for t in time[row, column]]
-            rest = max(0, 31 - sum(levels))
-            for channel in range(3):
-                mixed = sum(level * fill[channel] for level, fill in zip(levels, fills, strict=True))
-                exact = (mixed + rest * empty[channel]) / (sum(levels) + rest)
-                picture[row, column, channel] = int(exact + 0.5)
+            threshold = ((view["first"] + column) * 3242174889 + row * 2447445414) % 2**32 >> 16
+            is_full = 2 * (31 - sum(levels)) <= np.count_nonzero(levels)
+            left, colour = threshold * (sum(levels) if is_full else 31) >> 16, empty
+            for level, fill in zip(levels, fills, strict=True):
+                if left < level:
+                    colour = fill
+                    break
+                left -= level
+            picture[row, column] = colour
     return picture
 
 
-def _rgb(token: str, theme: str) -> list[int]:
+def rgb(token: str, theme: str) -> list[int]:
     block = _TOKENS.read_text().split(f'html[data-theme="{theme}"]')[1].split("}")[0]
     match = re.search(rf"--{token}: #([0-9a-f]{{6}});", block)
     assert match is not None

@@ -13,7 +13,7 @@ import numpy as np
 
 from popvision.formats.profile import model
 from popvision.formats.profile.writer import ProfileWriter
-from tests.browser.execution_pages import _rgb
+from tests.browser.execution_pages import rgb
 from tests.reports import i8, tiny_compilation, u4
 
 LETTERS = {
@@ -101,8 +101,8 @@ def _run(steps: Steps, tiles: int) -> model.RunRecord:
 
 def drawn(viewer: Any, total: int, tiles: int) -> list[str]:
     """What the canvas shows: the colour in the middle of every cycle of every tile, as letters; ? = another colour."""
-    colours = {tuple(_rgb(f"step-{name}-fill", "light")): letter for letter, name in _CLASSES.items()}
-    colours[tuple(_rgb("sunken", "light"))] = "."
+    colours = {tuple(rgb(f"step-{name}-fill", "light")): letter for letter, name in _CLASSES.items()}
+    colours[tuple(rgb("sunken", "light"))] = "."
     view = viewer.view()
     band = view["bands"][0]
     top = view["top"] + band["tilesTop"] - view["scroll"]

@@ -10,26 +10,41 @@ import numpy as np
 from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid, raster
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.report.source import ReportSource
-from webapp.arrays import UInt8Array
+from webapp.arrays import Int64Array, UInt8Array
 from webapp.theme import tokens
 
 COLUMNS, MOST_ROWS = 1_000, 240
 
+#: Steps of the R2 sequence, 2^32 / p and 2^32 / p^2 where p^3 = p + 1; assets/execution/palette.js has the same.
+_R2_COLUMN, _R2_ROW = 3_242_174_889, 2_447_445_414
+
 
 def bsp_png(source: ReportSource, ipu: int, begin: int, end: int) -> bytes:
-    """A pixel mixes the colours of its classes by their shares of its tile cycles; the rest is transparent."""
+    """A pixel has the colour of one of its classes, chosen by `dithered`; time in no class is transparent."""
     steps = timeline(source, ipu)
     columns = max(1, min(COLUMNS, (end - begin) * GRAIN))
     pitch = -(-(end - begin) * GRAIN // columns)
     grid = Grid(pitch, begin * GRAIN // pitch, columns, min(MOST_ROWS, steps.tiles))
-    time = raster(steps.spans, source.reader, steps.tiles, grid).astype(np.float64)
-    pixel_cycles = np.diff(grid.row_tiles(steps.tiles)) * grid.pitch
-    shares = time / pixel_cycles[None, None, :]
-    colours = np.array([_rgb(tokens("light")[f"step-{name}-fill"]) for name in CLASSES], np.float64)
-    filled = shares.sum(axis=0)
-    mixed = np.einsum("cxr,ck->rxk", shares, colours) / np.maximum(filled, 1e-12).T[:, :, None]
-    alpha = np.clip(filled, 0, 1).T[:, :, None] * 255
-    return png(np.concatenate([mixed, alpha], axis=2).round().astype(np.uint8))
+    time = raster(steps.spans, source.reader, steps.tiles, grid)
+    capacity = np.diff(grid.row_tiles(steps.tiles)) * grid.pitch
+    chosen = dithered(time.transpose(0, 2, 1), capacity[:, None], grid.first)
+    colours = [(*_rgb(tokens("light")[f"step-{name}-fill"]), 255) for name in CLASSES]
+    return png(np.array([*colours, (0, 0, 0, 0)], np.uint8)[chosen])
+
+
+def dithered(time: Int64Array, capacity: Int64Array, first: int) -> Int64Array:
+    """The class drawn in each pixel, shape (rows, columns), from `time`, shape (classes, rows, columns); the number of
+    classes where nothing is drawn.
+
+    An ordered dither: a class covers as many pixels of an area as it takes of its time (`capacity` is all time of a
+    pixel), and no mixture of two colours looks like a third class. Thresholds follow the R2 sequence (M. Roberts, "The
+    Unreasonable Effectiveness of Quasirandom Sequences", 2018), evenly spread along rows and columns.
+    """
+    _, rows, columns = time.shape
+    row, column = np.arange(rows, dtype=np.uint64)[:, None], np.arange(first, first + columns, dtype=np.uint64)[None]
+    threshold = (column * np.uint64(_R2_COLUMN) + row * np.uint64(_R2_ROW)) % np.uint64(1 << 32)
+    place = (threshold / float(1 << 32)) * np.maximum(capacity, time.sum(axis=0))
+    return np.asarray((np.cumsum(time, axis=0) <= place).sum(axis=0), np.int64)
 
 
 def png(pixels: UInt8Array) -> bytes:

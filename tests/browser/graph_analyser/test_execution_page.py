@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.execution_pages import IPUS, TILES, Opened, opened, reference
+from tests.browser.execution_pages import IPUS, TILES, Opened, opened, reference, rgb
 from webapp.graph_analyser.execution import routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
@@ -41,6 +41,28 @@ def check_picture(viewer: Opened, theme: str = "light") -> None:
 def test_pixels_of_everything_equal_the_reference(viewer: Opened) -> None:
     viewer.go("ipu=0")
     check_picture(viewer)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_class_covers_its_share_of_the_picture_and_no_colours_are_mixed(viewer: Opened, theme: str) -> None:
+    viewer.go("ipu=0")
+    if theme == "dark":
+        viewer.page.keyboard.press("t")
+        viewer.settle()
+    view, total = viewer.view(), viewer.sql("SELECT sum(cycles) FROM runs")[0]
+    band = view["bands"][0]
+    top = view["top"] + band["tilesTop"] - view["scroll"]
+    drawn = viewer.pixels(view["gutter"], top, view["width"], min(band["tilesHeight"], 400)).reshape(-1, 3)
+    colours = [rgb(f"step-{name}-fill", theme) for name in ("compute", "exchange", "global", "host", "wait", "sync")]
+    of_class = [np.count_nonzero((drawn == colour).all(axis=1)) / len(drawn) for colour in colours]
+    empty = np.count_nonzero((drawn == rgb("sunken", theme)).all(axis=1)) / len(drawn)
+    assert sum(of_class) + empty == pytest.approx(1)
+    cycles = [0] * 6
+    for kind, _, begin, end in viewer.cells(0):
+        cycles[kind] += end - begin
+    assert of_class == pytest.approx([each / TILES / total for each in cycles], abs=0.02)
+    if theme == "dark":
+        viewer.page.keyboard.press("t")
 
 
 def test_no_block_is_asked_for_twice(viewer: Opened) -> None:

@@ -195,12 +195,12 @@ const executionBsp = (() => {
     drawLayer(draw, palette, viewport, layer, top, height) {
       const ratio = layer.pitch / viewport.pitch;
       const exact = ratio === 1;
-      draw.imageSmoothingEnabled = !exact && ratio < 1;
+      draw.imageSmoothingEnabled = false; /* smoothing would mix colours of classes */
       for (const block of layer.blocks) {
         const left = block.first * ratio - viewport.first;
         const right = (block.first + block.columns) * ratio - viewport.first;
         if (right <= 0 || left >= viewport.width) continue;
-        if (!block.canvas) block.canvas = palette.paint(block.pixels, block.columns, layer.rows);
+        if (!block.canvas) block.canvas = palette.paint(block.pixels, block.columns, layer.rows, block.first);
         draw.drawImage(
           block.canvas,
           exact ? left : Math.floor(left),

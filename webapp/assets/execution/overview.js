@@ -52,6 +52,13 @@ const executionOverview = (() => {
       for (const strip of this.strips.values()) strip.canvas = null;
     }
 
+    /* A strip repeats its one row of pixels, so that the dither of a column follows its shares. */
+    paint(palette, strip, rows) {
+      const pixels = new Uint32Array(strip.columns * rows);
+      for (let row = 0; row < rows; row += 1) pixels.set(strip.pixels, row * strip.columns);
+      return palette.paint(pixels, strip.columns, rows, 0);
+    }
+
     draw(draw, palette, viewport, left, ipus, marks) {
       const row = this.rowHeight(ipus.length);
       const height = row * ipus.length;
@@ -61,7 +68,7 @@ const executionOverview = (() => {
       ipus.forEach((ipu, at) => {
         const strip = this.strips.get(ipu);
         if (!strip) return;
-        if (!strip.canvas) strip.canvas = palette.paint(strip.pixels, strip.columns, 1);
+        if (!strip.canvas) strip.canvas = this.paint(palette, strip, row);
         draw.drawImage(strip.canvas, left, 5 + at * row, viewport.width, ipus.length > 1 ? row - 1 : row);
       });
       draw.fillStyle = palette.plain.accent;

@@ -1,11 +1,17 @@
 // @ts-check
 /* Colours and patterns of step families from tokens.css, and colours of packed pixels.
 
-   A packed pixel holds six five-bit shares (compute, exchange, global, host, wait, sync); 31 is the whole pixel. */
+   A packed pixel holds six five-bit shares (compute, exchange, global, host, wait, sync); 31 is the whole pixel. A
+   pixel with several classes takes the colour of one of them: a mixture of two can equal the colour of a third.
+   An ordered dither chooses: the threshold of (column, row) follows the R2 sequence (M. Roberts, "The Unreasonable
+   Effectiveness of Quasirandom Sequences", 2018), whose values are spread evenly along every row and every column.
+   So a class covers as many pixels of an area as it takes of its time. Cost: some six additions a pixel. */
 const executionPalette = (() => {
   "use strict";
   const CLASSES = ["compute", "exchange", "global", "host", "wait", "sync"];
   const FAMILIES = CLASSES.concat(["control", "group", "other", "run"]);
+  const R2_COLUMN = 3242174889; /* 2^32 / p and 2^32 / p^2, where p^3 = p + 1 */
+  const R2_ROW = 2447445414;
   const PLAIN = [
     "canvas",
     "surface",
@@ -83,10 +89,8 @@ const executionPalette = (() => {
       }
       this.families.copy = this.families.host; /* the bar over the parts of a stream copy */
       this.hidden = CLASSES.map((name) => hidden.has(name));
-      this.classFills = CLASSES.map((name) => rgb(this.families[name].fill));
-      this.empty = rgb(this.plain.sunken);
-      this.seen = new Uint32Array(4096);
-      this.colours = new Uint32Array(4096);
+      this.classColours = CLASSES.map((name) => this.packed(this.families[name].fill));
+      this.emptyColour = this.packed(this.plain.sunken);
     }
 
     pattern(draw, family) {
@@ -101,43 +105,40 @@ const executionPalette = (() => {
       return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
     }
 
-    /* One packed pixel as 0xAABBGGRR, the byte order of ImageData. */
-    colour(pixel) {
+    /* The colour drawn for a packed pixel as 0xAABBGGRR, the byte order of ImageData; `threshold` has 16 bits. */
+    colour(pixel, threshold) {
       let sum = 0,
-        red = 0,
-        green = 0,
-        blue = 0;
+        present = 0;
+      for (let index = 0; index < 6; index += 1) {
+        const level = this.hidden[index] ? 0 : (pixel >>> (5 * index)) & 31;
+        sum += level;
+        if (level) present += 1;
+      }
+      const rounding = 2 * (31 - sum) <= present; /* each share is rounded by up to half a level */
+      let left = (threshold * (rounding ? sum : 31)) >>> 16;
       for (let index = 0; index < 6; index += 1) {
         if (this.hidden[index]) continue;
-        const level = (pixel >>> (5 * index)) & 31;
-        const fill = this.classFills[index];
-        sum += level;
-        red += level * fill[0];
-        green += level * fill[1];
-        blue += level * fill[2];
+        left -= (pixel >>> (5 * index)) & 31;
+        if (left < 0) return this.classColours[index];
       }
-      const rest = Math.max(0, 31 - sum),
-        total = sum + rest;
-      red = Math.round((red + rest * this.empty[0]) / total);
-      green = Math.round((green + rest * this.empty[1]) / total);
-      blue = Math.round((blue + rest * this.empty[2]) / total);
-      return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+      return this.emptyColour;
     }
 
-    /* A canvas of packed pixels, row by row. Colours of recent pixels are looked up in a small table. */
-    paint(pixels, columns, rows) {
+    /* A canvas of packed pixels, row by row. `first` is the column of the time axis at which it begins: a pixel's
+       threshold belongs to its place on the axis, so that colours stay while the window moves. */
+    paint(pixels, columns, rows, first) {
       const canvas = popvision.canvas.makeCanvas(columns, rows);
       const draw = popvision.canvas.contextOf(canvas);
       const image = draw.createImageData(columns, rows);
       const out = new Uint32Array(image.data.buffer);
-      for (let at = 0; at < pixels.length; at += 1) {
-        const pixel = pixels[at];
-        const slot = Math.imul(pixel, 2654435761) >>> 20;
-        if (this.colours[slot] === 0 || this.seen[slot] !== pixel) {
-          this.seen[slot] = pixel;
-          this.colours[slot] = this.colour(pixel);
+      let at = 0;
+      for (let row = 0; row < rows; row += 1) {
+        let place = (Math.imul(first, R2_COLUMN) + Math.imul(row, R2_ROW)) | 0;
+        for (let column = 0; column < columns; column += 1) {
+          out[at] = this.colour(pixels[at], place >>> 16);
+          place = (place + R2_COLUMN) | 0;
+          at += 1;
         }
-        out[at] = this.colours[slot];
       }
       draw.putImageData(image, 0, 0);
       return canvas;

@@ -111,11 +111,23 @@ const executionToolbar = (() => {
     return canvas;
   }
 
+  /* Two thirds compute, one third exchange, as the rows of tiles draw them. */
+  function dithered(trace) {
+    return trace.palette.paint(new Uint32Array(26 * 14).fill(20 | (11 << 5)), 26, 14, 0);
+  }
+
   function fillKey(trace) {
     const rows = KEY.map(([family, name, about]) => entry(swatch(trace, family), name, about));
     rows.push(entry(blank(trace), "nothing", "the tile has finished the run and waits for its end"));
     rows.push(
       entry(merged(trace), "merged bars", "bars narrower than a pixel: heights are shares of the pixel's time"),
+    );
+    rows.push(
+      entry(
+        dithered(trace),
+        "several in a pixel",
+        "rows of tiles: each phase takes pixels in proportion to its time, no colours are mixed",
+      ),
     );
     trace.slot("key").replaceChildren(...rows);
   }
