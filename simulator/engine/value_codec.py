@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 
 from simulator.base.errors import poplar_error
 from simulator.base.types import Type, type_named
@@ -59,6 +60,7 @@ class Encoder:
         self.nodes: list[Node] = []
         self._store = store
         self._known: dict[int, int] = {}
+        self._constants: dict[Node, int] = {}  #: nodes of values that have no parts and do not change
         self._alive: list[Any] = []  # ids are unique while these live
 
     def encode(self, value: Any) -> int:
@@ -67,7 +69,7 @@ class Encoder:
             value = self._store
         simple = _simple(value)
         if simple is not None:
-            return self._add(simple)
+            return self._add(simple) if isinstance(value, list) else self._constant(simple)
         if id(value) in self._known:
             return self._known[id(value)]
         place = self._add(Node("none"))
@@ -79,6 +81,12 @@ class Encoder:
     def _add(self, node: Node) -> int:
         self.nodes.append(node)
         return len(self.nodes) - 1
+
+    def _constant(self, node: Node) -> int:
+        """One node for all equal ones: most values of an executable are a few numbers and names."""
+        if node not in self._constants:
+            self._constants[node] = self._add(node)
+        return self._constants[node]
 
     def _all(self, values: Any) -> tuple[int, ...]:
         return tuple(self.encode(value) for value in values)
@@ -151,7 +159,7 @@ class Decoder:
         return tuple(parts) if not node.text else _class(node.text, tuple)._make(parts)  # type: ignore[attr-defined]
 
     def _object(self, index: int, node: Node) -> Any:
-        name, fields = json.loads(node.text)
+        name, fields = _parsed(node.text)
         if len(fields) != len(node.children):
             raise NotAnExecutableError(f"a {name} has {len(node.children)} values for {len(fields)} fields")
         made: Any = object.__new__(_class(name, object))
@@ -161,22 +169,30 @@ class Decoder:
         return made
 
     def _array(self, index: int, node: Node) -> Any:
-        dtype, shape = json.loads(node.text)
+        dtype, shape = _parsed(node.text)
         kind = np.dtype(dtype)
         if kind.hasobject:
             raise NotAnExecutableError("it has an array of objects")
         return np.frombuffer(node.data, kind).reshape([int(n) for n in shape]).copy()
 
 
+def _parsed(text: str) -> Any:
+    """A JSON text; Python's own reader is for infinities and NaN, which others do not have."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text)
+
+
 _MAKERS: dict[str, Callable[[Decoder, int, Node], Any]] = {
     "none": lambda d, i, n: None,
-    "json": lambda d, i, n: json.loads(n.text),
+    "json": lambda d, i, n: _parsed(n.text),
     "bytes": lambda d, i, n: bytes(n.data),
     "path": lambda d, i, n: Path(n.text),
     "type": lambda d, i, n: type_named(n.text),
     "dtype": lambda d, i, n: np.dtype(n.text),
     "number": lambda d, i, n: np.frombuffer(n.data, np.dtype(n.text))[0],
-    "enum": lambda d, i, n: _enum(*json.loads(n.text)),
+    "enum": lambda d, i, n: _enum(*_parsed(n.text)),
     "array": Decoder._array,
     "list": Decoder._list,
     "set": lambda d, i, n: set(d._children(n)),
@@ -184,7 +200,7 @@ _MAKERS: dict[str, Callable[[Decoder, int, Node], Any]] = {
     "dict": Decoder._dict,
     "tuple": Decoder._tuple,
     "object": Decoder._object,
-    "codelet": lambda d, i, n: codelet_class(*json.loads(n.text)),
+    "codelet": lambda d, i, n: codelet_class(*_parsed(n.text)),
 }
 
 

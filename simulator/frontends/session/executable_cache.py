@@ -56,7 +56,9 @@ def read_entry(data: bytes) -> tuple[Executable, bytes]:
     length = int.from_bytes(data[len(_MAGIC) : begin], "little")
     if not data.startswith(_MAGIC) or len(data) < begin + length:
         raise file_load_error("The file holds no executable of a front end, or a part of one.")
-    return Executable.deserialize(io.BytesIO(data[begin + length :])), data[begin : begin + length]
+    file = io.BytesIO(data)
+    file.seek(begin + length)
+    return Executable.deserialize(file), data[begin : begin + length]
 
 
 def _described(target: Target) -> str:
