@@ -4,6 +4,7 @@ from simulator.frontends.tensorflow.configuration.enumerations import (
     MergeRemoteBuffersBehaviour,
     SchedulingAlgorithm,
     SelectionOrder,
+    SyntheticDataCategory,
 )
 from simulator.frontends.tensorflow.configuration.functional import (
     KeyId,
@@ -33,4 +34,14 @@ from simulator.frontends.tensorflow.configuration.functional import (
     set_verification_options,
 )
 from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, configure_ipu_system, get_ipu_config
-from simulator.frontends.tensorflow.flags import running_on_ipu_model
+from simulator.frontends.tensorflow.flags import running_on_ipu_model, use_synthetic_data_for
+from simulator.frontends.tensorflow.refused_names import (
+    export_dataset_to_file,
+    export_inputs_to_file,
+    extract_all_events,
+    extract_all_strings_from_event_trace,
+    extract_all_types_from_event_trace,
+    extract_compile_reports,
+    extract_execute_reports,
+    extract_poplar_serialized_graphs,
+)

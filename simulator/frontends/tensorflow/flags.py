@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow.configuration.enumerations import SyntheticDataCategory
 
 #: milliseconds: the driver takes no shorter time between two looks for a free device
 SHORTEST_POLL = 100
@@ -126,3 +127,14 @@ def _value(name: str, kind: type, is_given: bool, text: str) -> str | int | bool
 def running_on_ipu_model() -> bool:
     """Whether the flags ask for the IPU Model."""
     return read_flags().use_ipu_model
+
+
+def use_synthetic_data_for(synthetic_data_category: SyntheticDataCategory) -> bool:
+    """Whether transfers of this category are left out: inputs and outputs, queues among them, where the flag
+    `--use_synthetic_data` is set. Seeds and variables are always sent here. Raises poplar_error for what is none."""
+    if not isinstance(synthetic_data_category, SyntheticDataCategory):
+        raise poplar_error(
+            f"use_synthetic_data_for({synthetic_data_category!r}): give a utils.SyntheticDataCategory, such as Infeed."
+        )
+    left_out = (SyntheticDataCategory.Infeed, SyntheticDataCategory.Outfeed)
+    return read_flags().use_synthetic_data and synthetic_data_category in left_out

@@ -123,8 +123,12 @@ def _in_the_session(create: Callable[..., Any], **given: Any) -> Any:
 
 @contextmanager
 def ipu_scope(device: str) -> Iterator[None]:
-    """Operators of `ipu_compiler.compile` within belong to this device. Raises poplar_error for any device but
-    "/device:IPU:0", the one of the system."""
+    """Operators of `ipu_compiler.compile` within belong to this device; variables within are resources. Raises
+    poplar_error for any device but "/device:IPU:0", the one of the system."""
     if device != "/device:IPU:0":
         raise poplar_error(f"There is no device {device!r}; this system has '/device:IPU:0'.")
-    yield
+    if tf.executing_eagerly():
+        yield
+        return
+    with tf.compat.v1.variable_scope("", use_resource=True):
+        yield

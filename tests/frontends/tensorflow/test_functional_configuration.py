@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
+from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow import refused_names as names
 from simulator.frontends.tensorflow import system
 from simulator.frontends.tensorflow.capture.function import capture_function
 from simulator.frontends.tensorflow.configuration import functional as utils
@@ -16,10 +18,11 @@ from simulator.frontends.tensorflow.configuration.enumerations import (
     SchedulingAlgorithm,
     SelectionOrder,
     StochasticRoundingBehaviour,
+    SyntheticDataCategory,
 )
 from simulator.frontends.tensorflow.configuration.ipu_config import configure_ipu_system, reset_ipu_configuration
 from simulator.frontends.tensorflow.configuration.options import ConfigurationError
-from simulator.frontends.tensorflow.flags import running_on_ipu_model
+from simulator.frontends.tensorflow.flags import running_on_ipu_model, use_synthetic_data_for
 from simulator.poplar import TargetType
 
 
@@ -252,6 +255,34 @@ def test_the_ipu_model_takes_the_place_of_hardware(monkeypatch: pytest.MonkeyPat
     reset_ipu_configuration()
     with pytest.raises(ConfigurationError, match="can only be specified with `auto_select_ipus`"):
         configure_ipu_system(utils.select_ipus(utils.create_ipu_config(), [0]))
+
+
+def test_synthetic_data_leaves_out_inputs_and_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not any(use_synthetic_data_for(one) for one in SyntheticDataCategory)
+    monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_synthetic_data")
+    left_out = [one.name for one in SyntheticDataCategory if use_synthetic_data_for(one)]
+    assert left_out == ["Infeed", "Outfeed"]
+    with pytest.raises(poplar_error, match=r"'Infeed'.*: give a utils.SyntheticDataCategory"):
+        use_synthetic_data_for("Infeed")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: names.extract_all_events([]), "utils.extract_all_events does not work here: there are no events"),
+        (lambda: names.export_dataset_to_file(None, "a", 1), "utils.export_dataset_to_file does not work here: "),
+        (
+            lambda: names.partials_type("half"),
+            "scopes.partials_type does not work here: .*; set matmuls.poplar_options",
+        ),
+        (lambda: names.ipu_shard(1), r"scopes.ipu_shard\(1\) does not work here: .* one IPU, whose shard is 0"),
+    ],
+)
+def test_names_that_cannot_work_say_so(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(poplar_error, match=message):
+        call()
+    with names.ipu_shard(0):
+        pass
 
 
 def test_a_seed_repeats_random_numbers() -> None:

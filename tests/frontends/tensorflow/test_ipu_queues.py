@@ -217,6 +217,15 @@ def test_pre_compiled_programs_give_one_element_of_zeros(tmp_path: Path, monkeyp
         assert len(list(tmp_path.glob("*.poplar_exec"))) == 1
 
 
+def test_synthetic_data_takes_and_gives_no_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_synthetic_data")
+    infeed, outfeed = IPUInfeedQueue(tf.data.Dataset.range(3, output_type=tf.int32)), IPUOutfeedQueue()
+    infeed.initializer  # noqa: B018  # reading it starts the queue
+    IPUStrategy().run(lambda: repeat(5, lambda n: outfeed.enqueue(n), [], infeed))
+    assert infeed.next_element()[0] == 0
+    assert outfeed.dequeue().numpy().tolist() == []
+
+
 def test_what_queues_refuse() -> None:
     with pytest.raises(ValueError, match="set `drop_remainder=True`"):
         IPUInfeedQueue(tf.data.Dataset.range(3).batch(2))

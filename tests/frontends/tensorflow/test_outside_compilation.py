@@ -144,6 +144,12 @@ def test_errors_of_the_host_come_out() -> None:
 
 
 def test_what_parts_on_the_host_refuse() -> None:
+    def nested(x: tf.Tensor) -> tf.Tensor:
+        with outside_compilation_scope(), outside_compilation_scope():
+            return x
+
+    with pytest.raises(ValueError, match="Illegal nesting of outside_compilation_scope"):
+        IPUStrategy().run(nested, [tf.constant(1.0)])
     shared = tf.Variable(1.0)
 
     def unshaped(x: tf.Tensor) -> tf.Tensor:

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from simulator.frontends.tensorflow.configuration.enumerations import DeviceConnectionType
 from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
-from simulator.frontends.tensorflow.graph_mode import compile
+from simulator.frontends.tensorflow.graph_mode import compile, ipu_scope
 
 v1 = tf.compat.v1
 X = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
@@ -130,6 +130,20 @@ def test_tensors_of_the_session_are_read_without_being_inputs() -> None:
     with v1.Session() as session:
         session.run(v1.global_variables_initializer())
         assert session.run(result[0], {given: [1, 2]}).tolist() == [30, 120]
+
+
+def test_variables_of_the_scope_are_resources() -> None:
+    """Programs of TensorFlow 1 turn resource variables off by `disable_v2_behavior`."""
+    v1.disable_resource_variables()
+    try:
+        with ipu_scope("/device:IPU:0"):
+            outside = v1.get_variable("outside", initializer=3.0)
+            result = compile(lambda: outside * v1.get_variable("inside", initializer=2.0))
+    finally:
+        v1.enable_resource_variables()
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        assert session.run(result) == [6]
 
 
 def test_runs_that_give_zeros_leave_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,11 @@ def marked_for_host(graph: Any) -> Iterator[None]:
         yield
 
 
+def is_marked_for_host(graph: Any) -> bool:
+    """Whether an operator that is made now belongs to a part on the host."""
+    return _ATTRIBUTE in graph._attr_scope_map
+
+
 @dataclass
 class HostPart:
     """The operators of one scope, in their order. `inputs` are tensors of others, `results` those that others read."""

@@ -60,3 +60,13 @@ class StochasticRoundingBehaviour(Enum):
     @staticmethod
     def from_bool(value: bool) -> StochasticRoundingBehaviour:
         return StochasticRoundingBehaviour.ON if value else StochasticRoundingBehaviour.OFF
+
+
+class SyntheticDataCategory(Enum):
+    """Kinds of transfers that synthetic data may take the place of."""
+
+    Seed = 0
+    Infeed = 1
+    Outfeed = 2
+    HostEmbedding = 3
+    Parameters = 4
