@@ -7,9 +7,15 @@ one (their lead). A tile sends its farthest words first, so an exchange ends on 
 
     lead + launch + words sent,
     lead + launch + nearest distance + words received,
-    lead + launch + distance + words of each message.
+    lead + launch + distance + words of each message,
+    lead + launch + instructions: a send for each run (of MAX_WORDS_PER_SEND words at most) and three for each fragment
+    received after the first, one a cycle.
 
-Sources. One word a cycle: the planner rule cycles = bytes / 4 (published-numbers 7.7). Launch: three neighbouring
+Sources. Three instructions control a fragment that a tile receives (published-numbers 3); one a cycle is a guess, the
+rate at which a tile sends words. No published exchange reaches this bound: the chain's (6.1) need 629 instructions at
+the most, for 4,752 words.
+
+One word a cycle: the planner rule cycles = bytes / 4 (published-numbers 7.7). Launch: three neighbouring
 tiles that receive 40, 36 and 40 bytes take 70 cycles with an active-tile balance of 99.5 %, which is
 (70 + 69 + 70) / 3 / 70, so 60 cycles plus one per word of the tile itself (published-numbers 3). Distance: the
 published pipeline constants (published-numbers 1) give 17 + 19 cycles to the opposite side; a cycle per island of four
@@ -55,11 +61,14 @@ CYCLES_PER_ISLAND = 1
 DISTANCE_SOURCE = "36 cycles across the chip (published-numbers 1), 1 per island of 4 tiles (guess; 6.1: 123 cycles)"
 
 #: Code of an exchange on one tile: 20 bytes for each tile taking part (wait, delay, count, return), three instructions
-#: per contiguous run received (published-numbers 3), one per run sent. The 20 and the 4 are fitted to 140 bytes for a
+#: per fragment received (published-numbers 3), one per run sent. The 20 and the 4 are fitted to 140 bytes for a
 #: published exchange of three tiles.
 CODE_PER_TILE = 20
 CODE_PER_RUN_RECEIVED = 12
 CODE_PER_RUN_SENT = 4
+
+#: Instructions of a fragment received (published-numbers 3).
+INSTRUCTIONS_PER_FRAGMENT = 3
 
 #: Most words that one send instruction moves (published-numbers 1).
 MAX_WORDS_PER_SEND = 4148
@@ -92,17 +101,28 @@ class Way:
 
 
 def exchange_cycles(
-    rx_words: Int64Array, tx_words: Int64Array, rate: float = float(WORD_BYTES), way: Way | None = None
+    rx_words: Int64Array,
+    tx_words: Int64Array,
+    rate: float = float(WORD_BYTES),
+    way: Way | None = None,
+    instructions: Int64Array | int = 0,
 ) -> Int64Array:
     """Cycles per tile of an exchange in which each tile receives and sends so many words; 0 where it does neither.
 
-    `rate` is bytes per cycle and tile (4 on all known targets). No `way`: all tiles are neighbours."""
-    received, sent = moving_cycles(rx_words, rate), moving_cycles(tx_words, rate)
+    `rate` is bytes per cycle and tile (4 on all known targets). No `way`: all tiles are neighbours. `instructions`:
+    what `instructions` gives."""
+    received, sent = moving_cycles(rx_words, rate), np.maximum(moving_cycles(tx_words, rate), instructions)
     moving = np.maximum(received, sent)
     if way is not None:
         moving = np.maximum(np.maximum(received + way.nearest, way.latest), sent) + way.lead
     busy = (rx_words > 0) | (tx_words > 0)
     return np.asarray(np.where(busy, LAUNCH_CYCLES + moving, 0), dtype=np.int64)
+
+
+def instructions(rx_fragments: Int64Array, sends: Int64Array) -> Int64Array:
+    """Instructions per tile, between its first word and its last, that control so many fragments received and runs
+    sent. Those of the first fragment are part of the launch."""
+    return np.asarray(INSTRUCTIONS_PER_FRAGMENT * np.maximum(rx_fragments - 1, 0) + sends, dtype=np.int64)
 
 
 def exchange_code_bytes(rx_runs: Int64Array, tx_runs: Int64Array) -> Int64Array:

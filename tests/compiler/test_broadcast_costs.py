@@ -68,7 +68,9 @@ def test_the_operand_comes_once_and_is_not_spread(
     assert variables is not None
     own = dict(zip(variables.name, variables.bytes.tolist(), strict=True))
     buffers = {name: size for name, size in own.items() if "PreArrange" in name or name.endswith("message")}
-    assert sum(buffers.values()) == operand, own
+    # 15 halves do not fill the words of the gather buffer behind the local one: they come through the message buffer.
+    through = 32 if type_ == HALF else 0
+    assert sum(buffers.values()) == operand + through, own
     names = reader.programs().name
     sent = [reader.program_on_ipu(row, 0) for row, name in enumerate(names) if name.endswith("Add/ExchangePre")]
     assert [int(p.rx[0]) for p in sent if p is not None and p.rx is not None] == [operand - local]

@@ -60,10 +60,11 @@ def test_an_element_wanted_twice_by_one_tile_is_sent_twice():
 
 
 def test_runs_do_not_share_words():
-    """Two runs of one half each take a word each, though they are four bytes together."""
+    """Two runs of one half each take a word each, though they are four bytes together. The second is a fragment of its
+    own, which takes three instructions."""
     e = plan_exchange(transfer([(0, 1, 10, 1, 2), (0, 1, 20, 1, 2)]), ONE_IPU, BUSES, 4.0).internal
     assert e is not None
-    assert (e.rx[1], e.cycles[1]) == (4, 62)
+    assert (e.rx[1], e.cycles[1], e.moving.received[1], e.moving.instructions[1]) == (4, 63, 2, 3)
 
 
 def test_switch_broadcast_reaches_every_other_tile():
@@ -119,4 +120,11 @@ def test_figures_equal_a_twin_that_counts_elements(rows):
     # A tile and its bus partner (0 and 1, 2 and 3) take what both receive in half the time.
     both = [sum(n for s, d, start, n, _ in rows if d == t and (s, t ^ 1, start, n, 4) in rows) for t in range(4)]
     busy = [max(rx[t] // 4 - both[t] // 2, sent[t]) for t in range(4)]
+    # A send for each run of elements sent the n-th time; three instructions for each run received but the first.
+    sends, fragments = [0] * 4, Counter(d for _, d, _, _, _ in rows)
+    for t in range(4):
+        for n in range(1, max(times.values()) + 1):
+            going = {element for (src, element), count in times.items() if src == t and count >= n}
+            sends[t] += sum(element - 1 not in going for element in going)
+    busy = [max(words, 3 * max(fragments[t] - 1, 0) + sends[t]) for t, words in enumerate(busy)]
     assert e.cycles.tolist() == [60 + words if words else 0 for words in busy]

@@ -55,8 +55,9 @@ def test_tutorial_3_program_by_program():
         ("OnTileExecute", "sums/PreArrange-0"),
         ("OnTileExecute", "sums"),
     ]
-    # Tile 0 receives 3 words, but shares two of them with its bus partner, tile 1, at twice the rate.
-    assert cycles_of(executable, "cs2_sums/ExchangePre") == [62, 61, 61, 61]
+    # Tile 0 receives three words from three tiles: three instructions for each after the first. Tile 1: one such word,
+    # and one that it sends.
+    assert cycles_of(executable, "cs2_sums/ExchangePre") == [66, 64, 61, 61]
     assert cycles_of(executable, "copy1_Copy_values_to_v1/ExchangePre") == [63, 61, 61, 61]
     # One vertex per tile on one of six contexts: 6 x (10 + 2 n).
     assert cycles_of(executable, "sums") == [6 * 18, 6 * 16, 6 * 14, 6 * 12]

@@ -79,8 +79,8 @@ def dropped_copy(monkeypatch):
 def dropped_message(monkeypatch):
     whole = plan.exchange_figures
 
-    def planted(transfer, tiles, time):
-        made = whole(transfer, tiles, time)
+    def planted(transfer, tiles, time, arrivals=None):
+        made = whole(transfer, tiles, time, arrivals)
         return made and replace(made, size=made.size // 2)
 
     monkeypatch.setattr(plan, "exchange_figures", planted)

@@ -15,6 +15,7 @@ from simulator.arrays import Int64Array
 from simulator.compiler.ir.exchanges import Sendings
 from simulator.compiler.ir.grouping import sums_by_key, union_in_groups
 from simulator.compiler.ir.transfers import Transfer
+from simulator.machine.exchange import WORD_BYTES
 
 
 @dataclass(frozen=True)
@@ -25,20 +26,23 @@ class WholeRuns:
     start: Int64Array
     length: Int64Array
     item_bytes: Int64Array
+    words: Int64Array
     receivers: Int64Array
 
-    def joined(self) -> tuple[Int64Array, Int64Array]:
-        """(sender, bytes) after joining runs that touch. Items of different size are never in one run."""
+    def joined(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """(sender, bytes, words) after joining runs that touch. Items of different size are never in one run."""
         end = self.start + self.length
         apart = (self.start[1:] != end[:-1]) | (self.sender[1:] != self.sender[:-1])
         apart |= self.item_bytes[1:] != self.item_bytes[:-1]
         first = np.flatnonzero(np.append(True, apart))
         last = np.append(first[1:] - 1, len(end) - 1)
-        return self.sender[first], (end[last] - self.start[first]) * self.item_bytes[first]
+        size = (end[last] - self.start[first]) * self.item_bytes[first]
+        return self.sender[first], size, np.add.reduceat(self.words, first)
 
 
-def whole_runs(transfer: Transfer) -> WholeRuns | None:
-    """The runs of a transfer with rows; None where two rows overlap in part or a tile receives a run twice."""
+def whole_runs(transfer: Transfer, words: Int64Array) -> WholeRuns | None:
+    """The runs of a transfer with rows, each of so many words; None where two rows overlap in part or a tile receives a
+    run twice."""
     width = int((transfer.start + transfer.length).max()) + 1
     place = transfer.src * width + transfer.start
     order = np.argsort(place, kind="stable")
@@ -54,15 +58,19 @@ def whole_runs(transfer: Transfer) -> WholeRuns | None:
         if (wanted[1:] == wanted[:-1]).any():
             return None
     sender, start = np.divmod(at[head], width)
-    return WholeRuns(sender, start, length[head], transfer.item_bytes[order[head]], np.diff(np.append(head, len(at))))
+    first = order[head]
+    receivers = np.diff(np.append(head, len(at)))
+    return WholeRuns(sender, start, length[head], transfer.item_bytes[first], words[first], receivers)
 
 
-def sent_runs(transfer: Transfer) -> tuple[Int64Array, Int64Array, Sendings]:
-    """(sender, bytes) of each run that is sent, a multicast once, and the bytes by number of receivers."""
-    whole = whole_runs(transfer)
+def sent_runs(transfer: Transfer, words: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array, Sendings]:
+    """(sender, bytes, words) of each run that is sent, a multicast once, and the bytes by number of receivers. `words`:
+    those that each row takes. Stretches of runs that overlap in part begin at a word."""
+    whole = whole_runs(transfer, words)
     if whole is None:
         stretches = stretches_of(transfer)
-        return *sent_once(stretches), bytes_by_receivers(stretches)
+        sender, size = sent_once(stretches)
+        return sender, size, -(-size // WORD_BYTES), bytes_by_receivers(stretches)
     return *whole.joined(), _sendings(whole.sender, whole.receivers, whole.length * whole.item_bytes)
 
 

@@ -17,7 +17,7 @@ from simulator.compiler.exchange.multicast import sent_runs
 from simulator.compiler.ir.exchanges import Exchange, Exchanges, Moving
 from simulator.compiler.ir.grouping import sums_by_key
 from simulator.compiler.ir.program_table import ProgramTable
-from simulator.compiler.ir.transfers import LocalCopy, Transfer
+from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer, separate_arrivals
 from simulator.compiler.machine import Stage
 from simulator.machine import exchange as fabric
 from simulator.machine.exchange_code import optimised_exchange
@@ -32,20 +32,22 @@ def plan_exchange(
     rate: float,
     stage: Stage | None = None,
     links: Links | None = None,
+    arrivals: Arrivals | None = None,
 ) -> Exchanges:
     """Plan a set of transfers. IPUs, buses and stage have one entry per tile of the device; `rate` is in bytes per
-    cycle. Defaults: all tiles are neighbours; the links of a Mk2 device."""
+    cycle. Defaults: all tiles are neighbours; the links of a Mk2 device; every row is a fragment of its own."""
     if len(transfer) == 0:
         return Exchanges(None, None)
+    arrivals = arrivals or separate_arrivals(transfer)
     tiles = len(ipu_of_tile)
     crosses = ipu_of_tile[transfer.src] != ipu_of_tile[transfer.dst]
     own = transfer.src == transfer.dst  # added by arrange_copies: takes time, but is no traffic between tiles
-    passing = transfer.take(~crosses)
+    passing, arriving = transfer.take(~crosses), arrivals.take(~crosses)
     between = links or Links(int(ipu_of_tile[-1]) + 1, MK2.clock_hz)
 
     def within_ipu(t: Transfer, sent: _Sent) -> tuple[Int64Array, Moving]:
-        words = sent.words + _sum(transfer.src[own], fabric.words(transfer.bytes[own]), tiles)
-        return _within_ipu(passing, bus_of_tile, words, rate, stage)
+        words = sent.words + _sum(transfer.src[own], arrivals.words[own], tiles)
+        return _within_ipu(passing, arriving, bus_of_tile, words, sent, rate, stage)
 
     def over_links(t: Transfer, sent: _Sent) -> tuple[Int64Array, None]:
         busiest = _busiest_tile(t, sent, ipu_of_tile, rate)
@@ -53,7 +55,7 @@ def plan_exchange(
         return _where_taking_part(cycles[ipu_of_tile], t), None
 
     return Exchanges(
-        exchange_figures(transfer.take(~crosses & ~own), tiles, within_ipu),
+        exchange_figures(transfer.take(~crosses & ~own), tiles, within_ipu, arrivals.take(~crosses & ~own)),
         exchange_figures(transfer.take(crosses), tiles, over_links),
     )
 
@@ -100,27 +102,28 @@ def broadcast(
 
 @dataclass(frozen=True)
 class _Sent:
-    """Totals that each tile sends; a multicast counts once."""
+    """Totals that each tile sends; a multicast counts once. `fragments`: those that each tile receives."""
 
     bytes: Int64Array
     words: Int64Array
     runs: Int64Array
+    fragments: Int64Array
 
 
 _Time = Callable[[Transfer, _Sent], tuple[Int64Array, Moving | None]]
 """Computes the cycles per tile of an exchange, and their parts."""
 
 
-def exchange_figures(transfer: Transfer, tiles: int, time: _Time) -> Exchange | None:
+def exchange_figures(transfer: Transfer, tiles: int, time: _Time, arrivals: Arrivals | None = None) -> Exchange | None:
     """The figures of a set of transfers on `tiles` tiles; None for an empty set."""
     if len(transfer) == 0:
         return None
+    arrivals = arrivals or separate_arrivals(transfer)
     rx = _sum(transfer.dst, transfer.bytes, tiles)
-    rx_runs = np.bincount(transfer.dst, minlength=tiles)
-    sender, run_bytes, sendings = sent_runs(transfer)
-    run_words = fabric.words(run_bytes)
+    rx_runs = np.bincount(transfer.dst[arrivals.begins], minlength=tiles)
+    sender, run_bytes, run_words, sendings = sent_runs(transfer, arrivals.words)
     sends = -(-run_words // fabric.MAX_WORDS_PER_SEND)
-    sent = _Sent(*(_sum(sender, column, tiles) for column in (run_bytes, run_words, sends)))
+    sent = _Sent(_sum(sender, run_bytes, tiles), _sum(sender, run_words, tiles), _sum(sender, sends, tiles), rx_runs)
     cycles, moving = time(transfer, sent)
     code = fabric.exchange_code_bytes(rx_runs, sent.runs)
     pair, volume = sums_by_key(transfer.src * tiles + transfer.dst, transfer.bytes)
@@ -129,18 +132,31 @@ def exchange_figures(transfer: Transfer, tiles: int, time: _Time) -> Exchange | 
 
 
 def _within_ipu(
-    transfer: Transfer, bus_of_tile: Int64Array, tx_words: Int64Array, rate: float, stage: Stage | None
+    transfer: Transfer,
+    arrivals: Arrivals,
+    bus_of_tile: Int64Array,
+    tx_words: Int64Array,
+    sent: _Sent,
+    rate: float,
+    stage: Stage | None,
 ) -> tuple[Int64Array, Moving]:
     """Cycles per tile, and their parts."""
     tiles = len(bus_of_tile)
-    passing = np.where(received_by_both(transfer, bus_of_tile), 1, 2) * fabric.words(transfer.bytes)
+    passing = np.where(received_by_both(transfer, bus_of_tile), 1, 2) * arrivals.words
     received = -(-_sum(transfer.dst, passing, tiles) // 2)
     none = np.zeros(tiles, np.int64)
     way = fabric.Way(none, none, none)
     if stage is not None:
         way = way_of(transfer.src, transfer.dst, -(-passing // 2), stage, rate)
-    columns = (fabric.moving_cycles(received, rate), fabric.moving_cycles(tx_words, rate), way.nearest, way.latest)
-    cycles = fabric.exchange_cycles(received, tx_words, rate, way)
+    instructions = fabric.instructions(sent.fragments, sent.runs)
+    columns = (
+        fabric.moving_cycles(received, rate),
+        fabric.moving_cycles(tx_words, rate),
+        way.nearest,
+        way.latest,
+        instructions,
+    )
+    cycles = fabric.exchange_cycles(received, tx_words, rate, way, instructions)
     return cycles, Moving(*(column.astype(np.int32) for column in columns))
 
 

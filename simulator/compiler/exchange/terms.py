@@ -16,6 +16,7 @@ from simulator.machine import counters, exchange_code, links
 from simulator.machine import exchange as fabric
 
 _WORD = "exact: 4 B a cycle each way, 8 for what both tiles of a bus receive (published-numbers 7.7)"
+_INSTRUCTIONS = "guess: one a cycle; three for each fragment (published-numbers 3)"
 _ARRANGED = "exact: arrangement of the copies"
 _CONCERNED = "guess: simulator/compiler/lowering/sync_domains.py"
 _GLOBAL = "exact: getGlobalSyncCycles of the target (published-numbers 3)"
@@ -49,14 +50,15 @@ def exchange_terms(name: str, exchange: Exchange, machine: Machine, tile: int) -
     moving = exchange.moving
     if moving is None or not exchange.cycles[tile]:
         return []
-    received, sent, nearest, latest = (
-        int(column[tile]) for column in (moving.received, moving.sent, moving.nearest, moving.latest)
+    received, sent, nearest, latest, instructions = (
+        int(column[tile])
+        for column in (moving.received, moving.sent, moving.nearest, moving.latest, moving.instructions)
     )
     facts = {
         "tile": tile,
         "bytes received": exchange.rx[tile],
         "bytes sent": exchange.tx[tile],
-        "runs received": exchange.rx_runs[tile],
+        "fragments received": exchange.rx_runs[tile],
     }
     terms = [CostTerm(name, term, float(value), _ARRANGED) for term, value in facts.items()]
     lead = int(machine.stage.lead[tile])
@@ -65,7 +67,9 @@ def exchange_terms(name: str, exchange: Exchange, machine: Machine, tile: int) -
         terms.append(CostTerm(name, "+ wait for the last tile released by the sync", lead, source))
     terms.append(CostTerm(name, "+ launch and pipeline", fabric.LAUNCH_CYCLES, fabric.LAUNCH_SOURCE))
     way = f"fitted: {fabric.DISTANCE_SOURCE}"
-    if sent >= max(received + nearest, latest):
+    if instructions > max(received + nearest, latest, sent):
+        terms.append(CostTerm(name, "+ instructions that send runs and receive fragments", instructions, _INSTRUCTIONS))
+    elif sent >= max(received + nearest, latest):
         terms.append(CostTerm(name, "+ words sent", sent, _WORD))
     elif received + nearest >= latest:
         terms += [CostTerm(name, "+ words received", received, _WORD)]
@@ -74,7 +78,7 @@ def exchange_terms(name: str, exchange: Exchange, machine: Machine, tile: int) -
         terms.append(CostTerm(name, "+ words and way of the message that takes longest", latest, way))
     table = int(exchange.cycles[tile]) - int(sum(t.value for t in terms if t.term.startswith("+ ")))
     if table:
-        terms.append(CostTerm(name, "+ 3 x runs received, from a table", table, exchange_code.SOURCE))
+        terms.append(CostTerm(name, "+ 3 x fragments received, from a table", table, exchange_code.SOURCE))
     return terms
 
 

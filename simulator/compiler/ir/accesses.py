@@ -63,12 +63,19 @@ class Moves:
     arriving: Accesses = Accesses()
 
 
-def moves_of(crosses: BoolArray, length: Int64Array, reads: Int64Array | None, writes: Int64Array | None) -> Moves:
+def moves_of(
+    crosses: BoolArray,
+    length: Int64Array,
+    reads: Int64Array | None,
+    writes: Int64Array | None,
+    landing: BoolArray | None = None,
+) -> Moves:
     """The accesses of an exchange. `reads` and `writes` hold the first element of each row, None where that end is a
-    buffer; `crosses` flags rows between IPUs."""
+    buffer; `crosses` flags rows between IPUs, `landing` those that end in a buffer although others do not."""
 
     def runs(start: Int64Array | None, keep: BoolArray) -> Elements:
         return NOTHING if start is None else elements_of([(start[keep], length[keep])])
 
-    inside = Accesses(runs(reads, ~crosses), runs(writes, ~crosses))
+    written = ~crosses if landing is None else ~crosses & ~landing
+    inside = Accesses(runs(reads, ~crosses), runs(writes, written))
     return Moves(inside, Accesses(reads=runs(reads, crosses)), Accesses(writes=runs(writes, crosses)))

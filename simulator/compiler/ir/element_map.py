@@ -26,6 +26,21 @@ class ElementMap:
     item_bytes: Int64Array
 
     @cached_property
+    def held(self) -> Int64Array:
+        """The elements that the variable of each row has on the row's tile."""
+        last = np.zeros(len(self.begin), np.int64)
+        order = np.lexsort((self.begin, self.tile, self.variable))
+        end = (self.place + self.end - self.begin)[order]
+        changes = (np.diff(self.variable[order]) != 0) | (np.diff(self.tile[order]) != 0)
+        tails = np.append(np.flatnonzero(changes), len(order) - 1)[: len(order)]
+        last[order] = np.repeat(end[tails], np.diff(np.append(-1, tails)))
+        return last
+
+    def offset(self, row: Int64Array, start: Int64Array) -> Int64Array:
+        """The byte offset of elements, each in a row, in the memory of their variable on the row's tile."""
+        return np.asarray((self.place[row] + start - self.begin[row]) * self.item_bytes[row], np.int64)
+
+    @cached_property
     def place(self) -> Int64Array:
         """The offset of each row in its variable's memory on its tile, in elements. The rows of a variable on a tile
         lie one after another, in ascending order."""

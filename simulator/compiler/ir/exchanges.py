@@ -24,6 +24,7 @@ class Moving:
     sent: Int32Array
     nearest: Int32Array
     latest: Int32Array
+    instructions: Int32Array
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Exchange:
     src: Int32Array  #: message i: `size[i]` bytes from tile `src[i]` to tile `dst[i]`
     dst: Int32Array
     size: Int64Array
-    rx_runs: Int64Array  #: contiguous runs received
+    rx_runs: Int64Array  #: fragments received: one sender, consecutive addresses
     moving: Moving | None = None  #: None between IPUs
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
+from simulator.machine import exchange as fabric
 
 _NONE = np.empty(0, np.int64)
 
@@ -35,6 +36,26 @@ class Transfer:
     @property
     def bytes(self) -> Int64Array:
         return np.asarray(self.length * self.item_bytes, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """How the rows of a transfer arrive: the `words` that pass for each, and flags of rows that begin a fragment.
+
+    The fabric moves whole words, so a row takes every word that it touches at its sender. A fragment comes from one
+    sender to consecutive addresses of the receiver."""
+
+    words: Int64Array
+    begins: BoolArray
+
+    def take(self, rows: BoolArray) -> Arrivals:
+        """Those of the flagged rows."""
+        return Arrivals(self.words[rows], self.begins[rows])
+
+
+def separate_arrivals(transfer: Transfer) -> Arrivals:
+    """Every row begins at a word of its own at both ends and is a fragment."""
+    return Arrivals(fabric.words(transfer.bytes), np.ones(len(transfer), np.bool_))
 
 
 EMPTY_TRANSFER = Transfer(_NONE, _NONE, _NONE, _NONE, _NONE)

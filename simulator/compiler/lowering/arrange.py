@@ -4,22 +4,26 @@
 A vertex works on memory of its own tile. An operand (an edge of the vertex that must be one run of memory)
 
 - is used in place when it is one local run; pieces that follow each other in a variable's memory on the tile are one;
-- comes by exchange into a message buffer when all of it is remote;
-- is gathered into a buffer of the tile when part of it is local and it is not one run. The exchange writes the remote
-  parts of gathered operands straight into the gather buffer, so each of them is sent separately. Elements that several
-  other operands of a tile read are sent to the tile once.
+- comes by exchange into the message buffer, and is used there, when all of it is remote and its pieces follow each
+  other there;
+- is gathered into a buffer of the tile otherwise, once for all vertices of the tile that read the same pieces.
 
-An operand that is wholly remote and holds an element several times (a broadcast vector) is received once and spread
-into a gather buffer on the tile. Outputs mirror this.
+The message buffer holds the elements that a tile receives in ascending order, runs of whole words as they lie at their
+senders. The exchange writes remote pieces of gathered operands straight into the gather buffer where they fill words at
+both ends; others come into the message buffer and are copied from there with the local ones (they are *spread*). An
+operand that is wholly remote is spread as a whole where that costs less (`_costs_less_spread`): a broadcast vector is
+received once.
 
-Gather buffers hold the gathered pieces of one field of one block after another; message buffers hold the elements that
-a tile receives in ascending order.
+Outputs mirror this. An output piece that does not fill words where it belongs lands in a buffer there and is unpacked
+with the scattering of the others (`simulator.compiler.lowering.landing`).
+
+Sorts of the pieces of one compute set, in columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,16 +32,16 @@ from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.ir.accesses import Accesses, Elements, elements_of
 from simulator.compiler.ir.element_map import ElementMap, Pieces
 from simulator.compiler.ir.grouping import union_in_groups
-from simulator.compiler.ir.transfers import EMPTY_TRANSFER, LocalCopy, Transfer
+from simulator.compiler.ir.transfers import EMPTY_TRANSFER, Arrivals, LocalCopy, Transfer
+from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE, Landing, fills_words, land
+from simulator.machine import exchange as fabric
+from simulator.machine import local_copy
 
 if TYPE_CHECKING:
     from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock
 
 
 _NONE = np.empty(0, np.int64)
-#: A remote operand that holds each element at least this often is received once and spread. A guess: no public source
-#: gives Poplar's threshold.
-REPEATS_OF_A_BROADCAST = 2
 
 Unmapped = Callable[[int, int], Exception]
 """(variable, element within it) -> the exception for an element without a tile."""
@@ -46,7 +50,9 @@ Unmapped = Callable[[int, int], Exception]
 @dataclass(frozen=True)
 class Operands:
     """Pieces of one field of one block that a compute set reads (or writes), with the tile of their vertex. `gathered`:
-    in the gather buffer; `spread`: copied there from the message buffer."""
+    in the gather buffer; `spread`: copied there from the message buffer; `own`: gathered for this vertex, not for an
+    earlier one of the tile that reads the same; `place`: byte offset in the gather, message or output buffer of the
+    tile, -1 = used in place."""
 
     block: VertexBlock
     field: str
@@ -54,112 +60,101 @@ class Operands:
     pieces: Pieces
     gathered: BoolArray
     spread: BoolArray
+    own: BoolArray
+    place: Int64Array
 
 
 @dataclass(frozen=True)
 class ComputeArrangement:
     before: Transfer  #: rows into message buffers, then rows into gather buffers, each in order
-    message: Int64Array  #: bytes per tile received into message buffers
+    arriving: Arrivals  #: those of `before`
+    message: Int64Array  #: bytes per tile of message buffers
+    message_place: Int64Array  #: byte offset there of each row into message buffers
     gather: LocalCopy
     after: Transfer
+    delivered: Arrivals  #: those of `after`
+    landing: Landing  #: rows of `after` that are unpacked
     output: Int64Array  #: bytes per tile of outputs waiting to be sent
     scatter: LocalCopy
     accesses: Accesses  #: of the compute set itself: elements used in place
     gathered: Elements  #: elements copied into gather buffers within their tile
-    scattered: Elements  #: elements copied back from them within their tile
-    message_rows: int  #: rows of `before` into message buffers
+    scattered: Elements  #: elements copied back from them, or unpacked, within their tile
     inputs: Sequence[Operands]
     outputs: Sequence[Operands]
+
+    @property
+    def message_rows(self) -> int:
+        """Rows of `before` into message buffers."""
+        return len(self.message_place)
 
 
 @dataclass
 class _Side:
-    """Collects the pieces of all inputs (or outputs) of a compute set."""
+    """The pieces of all inputs (or outputs) of a compute set, in columns. Pieces of an operand follow each other."""
 
-    tiles: int
-    remote: list[tuple[Int64Array, Pieces, BoolArray]] = field(default_factory=list)  # (vertex tile, pieces, gathered)
-    operands: list[Operands] = field(default_factory=list)
-    in_place: list[Elements] = field(default_factory=list)
-    copied: list[Elements] = field(default_factory=list)
-    moved: Int64Array = field(init=False)
-    runs: Int64Array = field(init=False)
-    buffer: Int64Array = field(init=False)
+    tile: Int64Array
+    pieces: Pieces
+    operand: Int64Array
+    size: Int64Array
+    local: BoolArray
+    shareable: BoolArray
+    source: Int64Array  #: byte offset of each piece in its variable's memory where it lies
+    follows: BoolArray  #: continues the piece before in the memory of the vertex's own tile
+    fields: list[tuple[VertexBlock, str, int]]  #: with their number of pieces
 
-    def __post_init__(self) -> None:
-        self.moved, self.runs, self.buffer = (np.zeros(self.tiles, np.int64) for _ in range(3))
+    def elements(self, chosen: BoolArray) -> Elements:
+        return self.pieces.start[chosen], self.pieces.length[chosen]
 
-    def add(
-        self,
-        of: tuple[VertexBlock, str],
-        tile: Int64Array,
-        pieces: Pieces,
-        operand: Int64Array | None,
-        emap: ElementMap,
-    ) -> None:
-        local = emap.tile[pieces.row] == tile
-        spread = _spread(operand, pieces, local)
-        gathered = _gathered(operand, pieces, local, emap) | spread
-        self.operands.append(Operands(*of, tile, pieces, gathered, spread))
-        for parts, chosen in ((self.in_place, local & ~gathered), (self.copied, local & gathered)):
-            if chosen.any():
-                parts.append((pieces.start[chosen], pieces.length[chosen]))
-        if gathered.any():
-            size = pieces.length[gathered] * emap.item_bytes[pieces.row[gathered]]
-            self.buffer += _per_tile(tile[gathered], size, self.tiles)
-            near = (local | spread)[gathered]
-            self.moved += _per_tile(tile[gathered][near], size[near], self.tiles)
-            self.runs += np.bincount(tile[gathered][near], minlength=self.tiles)
-        far = np.flatnonzero(~local)
-        if len(far):
-            self.remote.append((tile[far], pieces.take(far), (gathered & ~spread)[far]))
+    def per_operand(self, weights: BoolArray | Int64Array | None = None) -> Int64Array:
+        return np.bincount(self.operand, weights).astype(np.int64)
 
-    def local_copy(self) -> LocalCopy:
-        return LocalCopy(self.moved, self.runs, self.buffer)
+    def last(self) -> BoolArray:
+        """Flags of the last piece of each operand."""
+        return np.append(self.operand[1:] != self.operand[:-1], True)[: len(self.operand)]
 
-    def joined(self) -> tuple[Int64Array, Pieces, BoolArray]:
-        if not self.remote:
-            return _NONE, Pieces(_NONE, _NONE, _NONE, _NONE), np.empty(0, np.bool_)
-        tile, pieces, gathered = zip(*self.remote, strict=True)
-        columns = (np.concatenate([getattr(p, c) for p in pieces]) for c in ("region", "start", "length", "row"))
-        return np.concatenate(tile), Pieces(*columns), np.concatenate(gathered)
+    def continues(self, at: Int64Array, chosen: BoolArray) -> BoolArray:
+        """Flags of chosen pieces at the address where the chosen piece before, of the same operand, ends."""
+        follows = np.zeros(len(at), np.bool_)
+        follows[1:] = (self.operand[1:] == self.operand[:-1]) & chosen[1:] & chosen[:-1]
+        follows[1:] &= at[1:] == (at + self.size)[:-1]
+        return follows
+
+    def operands(self, gathered: BoolArray, spread: BoolArray, own: BoolArray, place: Int64Array) -> list[Operands]:
+        if not self.fields:
+            return []
+        cuts = np.cumsum([n for _, _, n in self.fields])[:-1].astype(np.int64)
+        columns = [np.split(column, cuts) for column in (np.arange(len(self.tile)), gathered, spread, own, place)]
+        return [
+            Operands(block, name, self.tile[at], self.pieces.take(at), g, s, o, p)
+            for (block, name, _), at, g, s, o, p in zip(self.fields, *columns, strict=True)
+        ]
 
 
 def arrange_compute_set(
-    blocks: Iterable[VertexBlock], emap: ElementMap, tiles: int, unmapped: Unmapped
+    blocks: Iterable[VertexBlock], emap: ElementMap, ipu_of_tile: Int64Array, unmapped: Unmapped
 ) -> ComputeArrangement:
-    """Arrange a compute set. `tiles` = tiles of the device. Raises what `unmapped` makes for an element without a
-    tile."""
-    inputs, outputs = _Side(tiles), _Side(tiles)
-    for block in blocks:
-        vertex_tile = block.tiles.astype(np.int64)
-        for name, edges in block.edges.items():
-            spec = block.type.fields_by_name[name]
-            owner = edges.vertex_of_region(len(block))
-            pieces = emap.cut(edges.starts, edges.lengths)
-            check_mapped(pieces, emap, unmapped)
-            tile = vertex_tile[owner[pieces.region]]
-            operand = _operands(spec, edges, owner, pieces)
-            if spec.direction in ("in", "inout"):
-                inputs.add((block, name), tile, pieces, operand, emap)
-            if spec.direction in ("out", "inout"):
-                outputs.add((block, name), tile, pieces, operand, emap)
-    before, message, message_rows = _incoming(inputs, emap, tiles)
-    after, output = _outgoing(outputs, emap, tiles)
-    accesses = Accesses(elements_of(inputs.in_place), elements_of(outputs.in_place))
-    copies = inputs.local_copy(), outputs.local_copy()
+    """Arrange a compute set. Raises what `unmapped` makes for an element without a tile."""
+    tiles = len(ipu_of_tile)
+    inputs, outputs = _sides(blocks, emap, unmapped)
+    incoming, outgoing = _incoming(inputs, emap, tiles), _outgoing(outputs, emap, ipu_of_tile)
+    used = [side.local & ~gathered for side, gathered in ((inputs, incoming.gathered), (outputs, outgoing.gathered))]
+    landed = outgoing.after.start[outgoing.landing.rows], outgoing.after.length[outgoing.landing.rows]
     return ComputeArrangement(
-        before,
-        message,
-        copies[0],
-        after,
-        output,
-        copies[1],
-        accesses,
-        elements_of(inputs.copied),
-        elements_of(outputs.copied),
-        message_rows,
-        inputs.operands,
-        outputs.operands,
+        incoming.before,
+        incoming.arriving,
+        incoming.message.size,
+        incoming.message.place,
+        incoming.copy,
+        outgoing.after,
+        outgoing.delivered,
+        outgoing.landing,
+        outgoing.output,
+        outgoing.copy,
+        Accesses(elements_of([inputs.elements(used[0])]), elements_of([outputs.elements(used[1])])),
+        elements_of([inputs.elements(inputs.local & incoming.gathered & incoming.own)]),
+        elements_of([outputs.elements(outputs.local & outgoing.gathered), landed]),
+        inputs.operands(incoming.gathered, incoming.spread, incoming.own, incoming.place),
+        outputs.operands(outgoing.gathered, np.zeros_like(outgoing.gathered), outgoing.gathered, outgoing.place),
     )
 
 
@@ -173,10 +168,66 @@ def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
         raise unmapped(variable, int(pieces.start[bad[0]] - emap.begin[first]))
 
 
-def _operands(spec: FieldSpec, edges: FieldEdges, owner: Int64Array, pieces: Pieces) -> Int64Array | None:
-    """The operand that each piece belongs to; None where every edge is a single element."""
+def _sides(blocks: Iterable[VertexBlock], emap: ElementMap, unmapped: Unmapped) -> tuple[_Side, _Side]:
+    """(inputs, outputs) of a compute set."""
+    inputs: list[_Field] = []
+    outputs: list[_Field] = []
+    for block in blocks:
+        vertex_tile = block.tiles.astype(np.int64)
+        for name, edges in block.edges.items():
+            spec = block.type.fields_by_name[name]
+            owner = edges.vertex_of_region(len(block))
+            pieces = emap.cut(edges.starts, edges.lengths)
+            check_mapped(pieces, emap, unmapped)
+            operand = _operands(spec, edges, owner, pieces)
+            of = _Field(block, name, vertex_tile[owner[pieces.region]], pieces, operand, spec.direction == "in")
+            if spec.direction in ("in", "inout"):
+                inputs.append(of)
+            if spec.direction in ("out", "inout"):
+                outputs.append(of)
+    return _joined(inputs, emap), _joined(outputs, emap)
+
+
+@dataclass(frozen=True)
+class _Field:
+    block: VertexBlock
+    name: str
+    tile: Int64Array
+    pieces: Pieces
+    operand: Int64Array
+    shareable: bool
+
+
+def _joined(fields: list[_Field], emap: ElementMap) -> _Side:
+    """The columns of all fields; operands are numbered over all of them."""
+    names = ("region", "start", "length", "row")
+    columns = [np.concatenate([_NONE, *(getattr(f.pieces, name) for f in fields)]) for name in names]
+    pieces = Pieces(*columns)
+    first, operand = 0, [_NONE]
+    for f in fields:
+        operand.append(f.operand + first)
+        first += int(f.operand[-1]) + 1 if len(f.operand) else 0
+    tile = np.concatenate([_NONE, *(f.tile for f in fields)])
+    sizes = [len(f.tile) for f in fields]
+    side = _Side(
+        tile,
+        pieces,
+        np.concatenate(operand),
+        pieces.length * emap.item_bytes[pieces.row],
+        emap.tile[pieces.row] == tile,
+        np.repeat(np.array([f.shareable for f in fields], np.bool_), sizes),
+        emap.offset(pieces.row, pieces.start),
+        np.zeros(len(tile), np.bool_),
+        [(f.block, f.name, size) for f, size in zip(fields, sizes, strict=True)],
+    )
+    side.follows[1:] = side.continues(side.source, side.local)[1:] & (np.diff(emap.variable[pieces.row]) == 0)
+    return side
+
+
+def _operands(spec: FieldSpec, edges: FieldEdges, owner: Int64Array, pieces: Pieces) -> Int64Array:
+    """The operand that each piece belongs to, in ascending order."""
     if spec.kind in ("scalar", "scalars"):
-        return None
+        return np.arange(len(pieces.row), dtype=np.int64)
     if spec.kind == "vector":
         return owner[pieces.region]
     if edges.row_offsets is None:
@@ -184,81 +235,280 @@ def _operands(spec: FieldSpec, edges: FieldEdges, owner: Int64Array, pieces: Pie
     return np.searchsorted(edges.row_offsets, pieces.region, side="right") - 1
 
 
-def _gathered(operand: Int64Array | None, pieces: Pieces, local: BoolArray, emap: ElementMap) -> BoolArray:
-    if operand is None or len(operand) == 0:
-        return np.zeros(len(pieces.row), np.bool_)
-    count = np.bincount(operand)
-    if int(count.max()) <= 1:
-        return np.zeros(len(operand), np.bool_)
-    near = np.bincount(operand, weights=local)
-    # Adjacent pieces of one variable on the tile are one run.
-    apart = np.bincount(operand, weights=~_follows(operand, pieces, local, emap))
-    return np.asarray(((apart > 1) & (near > 0))[operand])
+# Inputs
 
 
-def _spread(operand: Int64Array | None, pieces: Pieces, local: BoolArray) -> BoolArray:
-    """Flag pieces of wholly remote operands that hold their elements REPEATS_OF_A_BROADCAST times or more. A few
-    repeated elements, as in padding, are received several times."""
-    none = np.zeros(len(pieces.row), np.bool_)
-    if operand is None or len(operand) < 2:
-        return none
-    end = pieces.start + pieces.length
-    # Nearly all operands are in ascending order and so hold each element once.
-    back = (operand[1:] == operand[:-1]) & (pieces.start[1:] < end[:-1])
-    if not back.any():
-        return none
-    candidates = np.bincount(operand[1:], back, int(operand.max()) + 1) > 0
-    candidates &= np.bincount(operand, local, len(candidates)) == 0
-    at = np.flatnonzero(candidates[operand])
+@dataclass(frozen=True)
+class _Message:
+    """The message buffers: rows sorted by receiver and element, their byte offsets, bytes per tile."""
+
+    rows: Transfer
+    place: Int64Array
+    size: Int64Array
+    span: int
+
+    def addresses(self, tile: Int64Array, start: Int64Array) -> Int64Array:
+        """The byte offset of elements that the buffers hold."""
+        at = np.searchsorted(self.rows.dst * self.span + self.rows.start, tile * self.span + start, side="right") - 1
+        return np.asarray(self.place[at] + (start - self.rows.start[at]) * self.rows.item_bytes[at], np.int64)
+
+
+@dataclass(frozen=True)
+class _Incoming:
+    before: Transfer
+    arriving: Arrivals
+    message: _Message
+    copy: LocalCopy
+    gathered: BoolArray
+    spread: BoolArray
+    own: BoolArray
+    place: Int64Array
+
+
+def _incoming(side: _Side, emap: ElementMap, tiles: int) -> _Incoming:
+    remote = ~side.local
+    gathered, spread = _gathered(side, emap, tiles)
+    own = gathered.copy()
+    own[gathered] = _first_of_equal(side, gathered)
+    place = _stacked(side, own, tiles)
+    straight = own & remote & ~spread
+    straight &= fills_words(side.source, np.maximum(place, 0), side.size, side.last())
+    spread = own & remote & ~straight
+    message = _messages(side, (remote & ~gathered) | spread, emap, tiles)
+    waiting = remote & ~gathered
+    place[waiting] = message.addresses(side.tile[waiting], side.pieces.start[waiting])
+    copy = _gathering(side, own, spread, message, _buffer(side, own, tiles), tiles)
+    before, arriving = _rows_before(side, straight, message, emap)
+    _copy_places(side, gathered, own, place)
+    return _Incoming(before, arriving, message, copy, gathered, spread, own, place)
+
+
+def _gathered(side: _Side, emap: ElementMap, tiles: int) -> tuple[BoolArray, BoolArray]:
+    """(pieces of operands in the gather buffer, those of them that are spread as a whole)."""
+    none = np.zeros(len(side.tile), np.bool_)
+    if len(side.tile) == 0 or int(side.per_operand().max()) <= 1:
+        return none, none
+    near, count = side.per_operand(side.local), side.per_operand()
+    mixed: BoolArray = (side.per_operand(~side.follows) > 1) & (near > 0)
+    away = ((near == 0) & (count > 1))[side.operand]
+    if not away.any():
+        return mixed[side.operand], none
+    wholly_remote = (near == 0)[side.operand]
+    message = _messages(side, wholly_remote, emap, tiles)
+    at = np.zeros(len(side.tile), np.int64)
+    at[wholly_remote] = message.addresses(side.tile[wholly_remote], side.pieces.start[wholly_remote])
+    broken: BoolArray = side.per_operand(away & ~side.continues(at, away)) > 1
+    spread = broken & _costs_less_spread(side, broken)
+    return (mixed | broken)[side.operand], spread[side.operand]
+
+
+def _costs_less_spread(side: _Side, broken: BoolArray) -> BoolArray:
+    """Flag the operands for which a gather copy from the message buffer costs less than fragments straight into the
+    gather buffer, by the rule of `simulator.compiler.lowering.landing`."""
+    count, size = side.per_operand(), side.per_operand(side.size)
+    chosen = broken[side.operand]
+    end = int((side.pieces.start + side.pieces.length).max()) + 1
+    owner, _, length = union_in_groups(side.operand[chosen], side.pieces.start[chosen], side.pieces.length[chosen], end)
+    elements = np.bincount(side.operand[chosen], side.pieces.length[chosen], len(count))
+    distinct = np.bincount(owner, length, len(count)) / np.maximum(elements, 1)
+    code = CYCLES_PER_CODE_BYTE * fabric.CODE_PER_RUN_RECEIVED * count
+    words = size / fabric.WORD_BYTES
+    straight = np.maximum(words, fabric.INSTRUCTIONS_PER_FRAGMENT * count) + code
+    copied = local_copy.CYCLES_PER_RUN * count + size / local_copy.BYTES_PER_CYCLE
+    return np.asarray(straight > words * distinct + copied)
+
+
+def _first_of_equal(side: _Side, chosen: BoolArray) -> BoolArray:
+    """Flag, among the chosen pieces, those of operands that no earlier chosen operand of the tile equals. Fields that
+    vertices write keep their own."""
+    at = np.flatnonzero(chosen)
+    return np.asarray(_earliest(side, chosen)[side.operand[at]] == side.operand[at])
+
+
+def _earliest(side: _Side, chosen: BoolArray) -> Int64Array:
+    """Per operand the first chosen operand of the same tile with the same pieces in the same order (itself if none is
+    earlier)."""
+    at = np.flatnonzero(chosen)
+    operand = side.operand[at]
+    fresh = np.append(True, operand[1:] != operand[:-1])[: len(at)]
+    head = np.flatnonzero(fresh)
+    earliest = np.arange(int(side.operand[-1]) + 1 if len(side.operand) else 0)
+    if len(head) < 2:
+        return earliest
+    count = np.diff(np.append(head, len(at)))
+    position = np.arange(len(at)) - np.repeat(head, count)
+    start, length = side.pieces.start[at], side.pieces.length[at]
+    mixed = _mixed(start) * np.uint64(3) + _mixed(length + (position << 32))
+    digest = np.add.reduceat(_mixed(mixed.astype(np.int64)), head)
+    tile, alone = side.tile[at[head]], ~side.shareable[at[head]]
+    order = np.lexsort((digest, count, tile, np.where(alone, operand[head] + 1, 0)))
+    columns = [column[order] for column in (digest, count, tile)]
+    apart = np.ones(len(head), np.bool_)
+    apart[1:] = alone[order][1:] | alone[order][:-1]
+    for column in columns:
+        apart[1:] |= column[1:] != column[:-1]
+    first = np.flatnonzero(apart)
+    earliest[operand[head][order]] = operand[head][order][first][np.cumsum(apart) - 1]
+    return earliest
+
+
+def _mixed(values: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Well-mixed 64-bit digests of integers (the finaliser of splitmix64)."""
+    x = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)
+
+
+def _copy_places(side: _Side, gathered: BoolArray, own: BoolArray, place: Int64Array) -> None:
+    """Give gathered operands that share a buffer the places of its owner."""
+    shared = gathered & ~own
+    if not shared.any():
+        return
+    count = side.per_operand()
+    first = np.cumsum(count) - count
+    earliest = _earliest(side, gathered)
+    at = np.flatnonzero(shared)
+    place[at] = place[first[earliest[side.operand[at]]] + at - first[side.operand[at]]]
+
+
+def _stacked(side: _Side, chosen: BoolArray, tiles: int) -> Int64Array:
+    """Byte offsets of chosen pieces in a buffer of their tile, in order; -1 for the others. An operand begins at a
+    word; operands of one element stand behind the others."""
+    place = np.full(len(side.tile), -1, np.int64)
+    at = np.flatnonzero(chosen)
     if not len(at):
-        return none
-    elements = np.bincount(operand, pieces.length, len(candidates))
-    owner, _, size = union_in_groups(operand[at], pieces.start[at], pieces.length[at], int(end.max()))
-    distinct_elements = np.bincount(owner, size, len(candidates))
-    repeats = candidates & (elements >= REPEATS_OF_A_BROADCAST * distinct_elements)
-    return np.asarray(repeats[operand])
+        return place
+    head, size = _heads(side, at)
+    single = size < fabric.WORD_BYTES
+    order = np.lexsort((single, side.tile[at[head]]))
+    room = np.where(single, size, fabric.WORD_BYTES * fabric.words(size))[order]
+    end = np.cumsum(room)
+    tile = side.tile[at[head]][order]
+    first = np.flatnonzero(np.append(True, np.diff(tile) != 0))
+    base = np.repeat((end - room)[first], np.diff(np.append(first, len(tile))))
+    begin = np.empty(len(head), np.int64)
+    begin[order] = end - room - base
+    before = np.cumsum(side.size[at]) - side.size[at]
+    number = np.repeat(np.arange(len(head)), np.diff(np.append(head, len(at))))
+    place[at] = begin[number] + before - before[head][number]
+    return place
 
 
-def _follows(operand: Int64Array, pieces: Pieces, local: BoolArray, emap: ElementMap) -> BoolArray:
-    """Flag pieces that continue the one before: same operand, same variable, both on the tile, no gap."""
-    follows = np.zeros(len(operand), np.bool_)
-    row = pieces.row
-    at = emap.place[row] + pieces.start - emap.begin[row]
-    same = (operand[1:] == operand[:-1]) & (emap.variable[row[1:]] == emap.variable[row[:-1]]) & local[1:] & local[:-1]
-    follows[1:] = same & (at[1:] == (at + pieces.length)[:-1])
-    return follows
+def _buffer(side: _Side, chosen: BoolArray, tiles: int) -> Int64Array:
+    """Bytes per tile of the buffer in which `_stacked` places the chosen pieces."""
+    at = np.flatnonzero(chosen)
+    if not len(at):
+        return np.zeros(tiles, np.int64)
+    head, size = _heads(side, at)
+    room = np.where(size < fabric.WORD_BYTES, size, fabric.WORD_BYTES * fabric.words(size))
+    return _per_tile(side.tile[at[head]], room, tiles)
 
 
-def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, Int64Array, int]:
-    """(transfer before the compute set, bytes of the message buffers, number of rows into these). An element comes once
-    per tile into the message buffer, and once per gathered operand."""
-    tile, pieces, gathered = side.joined()
-    if len(tile) == 0:
-        return EMPTY_TRANSFER, np.zeros(tiles, np.int64), 0
-    direct = ~gathered
-    to, start, length = union_in_groups(tile[direct], pieces.start[direct], pieces.length[direct], int(emap.end[-1]))
+def _heads(side: _Side, at: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """(first of the pieces `at` of each operand, bytes of these pieces)."""
+    head = np.flatnonzero(np.append(True, np.diff(side.operand[at]) != 0))
+    return head, np.add.reduceat(side.size[at], head)
+
+
+def _messages(side: _Side, chosen: BoolArray, emap: ElementMap, tiles: int) -> _Message:
+    """The message buffers of the chosen pieces."""
+    if not chosen.any():
+        return _Message(EMPTY_TRANSFER, _NONE, np.zeros(tiles, np.int64), 1)
+    span = int(emap.end[-1])
+    start, length = side.elements(chosen)
+    to, start, length = union_in_groups(side.tile[chosen], start, length, span)
     cut = emap.cut(start, length)
-    message = Transfer(emap.tile[cut.row], to[cut.region], cut.start, cut.length, emap.item_bytes[cut.row])
-    size = _per_tile(message.dst, message.bytes, tiles)
-    if direct.all():
-        return message, size, len(message)
-    own = pieces.take(gathered)
-    columns = (emap.tile[own.row], tile[gathered], own.start, own.length, emap.item_bytes[own.row])
-    rows = (message.src, message.dst, message.start, message.length, message.item_bytes)
-    both = (np.concatenate(pair) for pair in zip(rows, columns, strict=True))
-    return Transfer(*both), size, len(message)
+    rows = Transfer(emap.tile[cut.row], to[cut.region], cut.start, cut.length, emap.item_bytes[cut.row])
+    skew = emap.offset(cut.row, cut.start) % fabric.WORD_BYTES
+    room = fabric.WORD_BYTES * fabric.words(skew + rows.bytes)
+    end = np.cumsum(room)
+    first = np.flatnonzero(np.append(True, np.diff(rows.dst) != 0))
+    base = np.repeat((end - room)[first], np.diff(np.append(first, len(rows))))
+    return _Message(rows, end - room - base + skew, _per_tile(rows.dst, room, tiles), span + 1)
 
 
-def _outgoing(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, Int64Array]:
-    """(transfer after the compute set, from the vertex's tile to the element's tile; bytes of the output buffers)."""
-    tile, pieces, gathered = side.joined()
-    if len(tile) == 0:
-        return EMPTY_TRANSFER, np.zeros(tiles, np.int64)
-    size = pieces.length * emap.item_bytes[pieces.row]
-    src, start, length = union_in_groups(tile, pieces.start, pieces.length, int(emap.end[-1]))
-    cut = emap.cut(start, length)
-    transfer = Transfer(src[cut.region], emap.tile[cut.row], cut.start, cut.length, emap.item_bytes[cut.row])
-    return transfer, _per_tile(tile[~gathered], size[~gathered], tiles)
+def _gathering(
+    side: _Side, own: BoolArray, spread: BoolArray, message: _Message, buffer: Int64Array, tiles: int
+) -> LocalCopy:
+    """The copy into gather buffers; what lies one after another at its source is one run."""
+    copied = own & (side.local | spread)
+    at = np.zeros(len(side.tile), np.int64)
+    at[spread] = message.addresses(side.tile[spread], side.pieces.start[spread])
+    begins = copied & ~((side.follows & own) | side.continues(at, spread))
+    runs = np.bincount(side.tile[begins], minlength=tiles).astype(np.int64)
+    return LocalCopy(_per_tile(side.tile[copied], side.size[copied], tiles), runs, buffer)
+
+
+def _rows_before(side: _Side, straight: BoolArray, message: _Message, emap: ElementMap) -> tuple[Transfer, Arrivals]:
+    """The rows into message buffers and those straight into gather buffers."""
+    m = message.rows
+    words = fabric.words(message.place % fabric.WORD_BYTES + m.bytes)
+    begins = np.append(True, (np.diff(m.dst) != 0) | (np.diff(m.src) != 0))[: len(m)]
+    at = np.flatnonzero(straight)
+    if not len(at):
+        return m, Arrivals(words, begins)
+    src, row = emap.tile[side.pieces.row[at]], side.pieces.row[at]
+    own = (src, side.tile[at], side.pieces.start[at], side.pieces.length[at], emap.item_bytes[row])
+    both = (np.concatenate(pair) for pair in zip((m.src, m.dst, m.start, m.length, m.item_bytes), own, strict=True))
+    fresh = np.append(True, (np.diff(at) != 1) | (np.diff(side.operand[at]) != 0) | (np.diff(src) != 0))
+    arriving = Arrivals(np.concatenate([words, fabric.words(side.size[at])]), np.concatenate([begins, fresh]))
+    return Transfer(*both), arriving
+
+
+# Outputs
+
+
+@dataclass(frozen=True)
+class _Outgoing:
+    after: Transfer
+    delivered: Arrivals
+    landing: Landing
+    output: Int64Array
+    copy: LocalCopy
+    gathered: BoolArray
+    place: Int64Array
+
+
+def _outgoing(side: _Side, emap: ElementMap, ipu_of_tile: Int64Array) -> _Outgoing:
+    tiles = len(ipu_of_tile)
+    gathered = np.zeros(len(side.tile), np.bool_)
+    if len(side.tile):
+        mixed = (side.per_operand(~side.follows) > 1) & (side.per_operand(side.local) > 0)
+        gathered = mixed[side.operand]
+    sent = ~side.local & ~gathered
+    place = np.where(gathered, _stacked(side, gathered, tiles), _stacked(side, sent, tiles))
+    after, source, row = _rows_after(side, place, gathered, emap)
+    target = emap.offset(row, after.start)
+    last = target + after.bytes >= emap.held[row] * emap.item_bytes[row]
+    delivered, landing = land(after, source, emap.variable[row], target, last, ipu_of_tile)
+    copied = gathered & side.local
+    begins = copied & ~side.follows
+    moved = _per_tile(side.tile[copied], side.size[copied], tiles) + landing.moved
+    runs = np.bincount(side.tile[begins], minlength=tiles).astype(np.int64) + landing.runs
+    copy = LocalCopy(moved, runs, _buffer(side, gathered, tiles))
+    return _Outgoing(after, delivered, landing, _buffer(side, sent, tiles), copy, gathered, place)
+
+
+def _rows_after(
+    side: _Side, place: Int64Array, gathered: BoolArray, emap: ElementMap
+) -> tuple[Transfer, Int64Array, Int64Array]:
+    """(transfer from the vertices' tiles to the elements' tiles, byte offset of each row in its buffer, row of the
+    element map). Pieces that follow each other at both ends are one row."""
+    at = np.flatnonzero(~side.local)
+    order = at[np.lexsort((side.pieces.start[at], side.tile[at]))]
+    tile, start, length, row = (c[order] for c in (side.tile, side.pieces.start, side.pieces.length, side.pieces.row))
+    source = place[order] + gathered[order] * _OTHER_BUFFER
+    fresh = np.append(True, (np.diff(tile) != 0) | (np.diff(row) != 0))[: len(order)]
+    fresh[1:] |= (start[1:] != (start + length)[:-1]) | (source[1:] != (source + side.size[order])[:-1])
+    head = np.flatnonzero(fresh)
+    joined = np.add.reduceat(length, head) if len(head) else length
+    columns = (tile[head], emap.tile[row[head]], start[head], joined, emap.item_bytes[row[head]])
+    return Transfer(*columns), source[head], row[head]
+
+
+#: Keeps offsets in gather buffers apart from those in output buffers; a multiple of a word.
+_OTHER_BUFFER = 1 << 40
 
 
 def _per_tile(tile: Int64Array, size: Int64Array, tiles: int) -> Int64Array:

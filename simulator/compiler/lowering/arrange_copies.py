@@ -1,6 +1,10 @@
 """Arrange copies between tensors: the transfers between tiles, and the copies within tiles.
 
 A run whose two ends lie on different tiles goes by exchange. A run within a tile is copied there after the exchange.
+The fabric moves whole words to whole words: a run goes straight to its place where it begins at a word at both ends and
+fills its last word (or ends where the variable's bytes on that tile end). Every other run lands in a buffer of the
+receiving tile, and the on-tile copy after the exchange unpacks it (`simulator.compiler.lowering.landing`).
+
 Two rules save work:
 
 - A constant of one value is not sent; the tiles that need it write it themselves. (Published: the padding of the matmul
@@ -24,8 +28,9 @@ from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
 from simulator.compiler.ir.accesses import Accesses, elements_of
 from simulator.compiler.ir.element_map import ElementMap
-from simulator.compiler.ir.transfers import LocalCopy, Transfer
+from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer
 from simulator.compiler.lowering.arrange import Unmapped, check_mapped
+from simulator.compiler.lowering.landing import Landing, fills_words, land
 from simulator.machine import exchange as fabric
 
 
@@ -50,11 +55,13 @@ SELF_SENT_SLACK = 32
 @dataclass(frozen=True)
 class CopyArrangement:
     transfer: Transfer
+    arrivals: Arrivals
     local: LocalCopy
     accesses: Accesses  #: of the copies within tiles
     sent: Runs  #: those of `transfer`
     near: Runs  #: copied within tiles
     filled: Runs  #: constants that tiles write
+    landing: Landing  #: rows of `sent` that are unpacked after the exchange
 
 
 def arrange_copy(
@@ -75,18 +82,38 @@ def arrange_copy(
     tile, size = _joined_runs(every.take(near), to[near])
     inside = far & (ipu_of_tile[every.src] == ipu_of_tile[every.dst])
     self_sending = _tiles_that_send_to_themselves(every.take(inside), tile, size, every.dst[fill], ipu_of_tile)
+    self_sending[every.dst[near & ~_fills_words(every, to, emap)]] = False
     far |= near & self_sending[every.dst]
     on_tile = ~self_sending[tile]
-    moved = _per_tile(tile[on_tile], size[on_tile], tiles)
-    count = np.bincount(tile[on_tile], minlength=tiles).astype(np.int64)
-    filled = _per_tile(every.dst[fill], every.bytes[fill], tiles)
-    local = LocalCopy(moved, count, np.zeros(tiles, np.int64), filled)
     runs = Runs(every, to)
     sent, copied, filling = runs.take(far), runs.take(near & ~far), runs.take(fill)
+    source_offset = emap.offset(emap.find(sent.transfer.start), sent.transfer.start)
+    arrivals, landing = land(sent.transfer, source_offset, *_places(sent, emap), ipu_of_tile)
+    moved = _per_tile(tile[on_tile], size[on_tile], tiles) + landing.moved
+    count = np.bincount(tile[on_tile], minlength=tiles).astype(np.int64) + landing.runs
+    filled = _per_tile(every.dst[fill], every.bytes[fill], tiles)
+    local = LocalCopy(moved, count, np.zeros(tiles, np.int64), filled)
     own = copied.transfer
-    written = elements_of([(part.to, part.transfer.length) for part in (copied, filling)])
+    landed = sent.take(landing.rows)
+    written = elements_of([(part.to, part.transfer.length) for part in (copied, filling, landed)])
     accesses = Accesses(elements_of([(own.start, own.length)]), written)
-    return CopyArrangement(sent.transfer, local, accesses, sent, copied, filling)
+    return CopyArrangement(sent.transfer, arrivals, local, accesses, sent, copied, filling, landing)
+
+
+def _places(runs: Runs, emap: ElementMap) -> tuple[Int64Array, Int64Array, BoolArray]:
+    """(key of the destination variable, byte offset there, flag) of runs; the flag says that a run ends where the
+    variable's bytes on the tile end."""
+    row = emap.find(runs.to)
+    offset = emap.offset(row, runs.to)
+    last = offset + runs.transfer.bytes >= emap.held[row] * emap.item_bytes[row]
+    return emap.variable[row], offset, last
+
+
+def _fills_words(transfer: Transfer, to: Int64Array, emap: ElementMap) -> BoolArray:
+    """Flag the runs that an exchange can move straight to their place."""
+    _, offset, last = _places(Runs(transfer, to), emap)
+    source = emap.offset(emap.find(transfer.start), transfer.start)
+    return fills_words(source, offset, transfer.bytes, last)
 
 
 def paired_runs(

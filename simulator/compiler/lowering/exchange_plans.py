@@ -18,7 +18,7 @@ from simulator.compiler.ir.accesses import Accesses, Elements, Moves, moves_of
 from simulator.compiler.ir.element_map import ElementMap, Pieces
 from simulator.compiler.ir.exchanges import Exchanges
 from simulator.compiler.ir.program_table import Buffer, Packets
-from simulator.compiler.ir.transfers import LocalCopy, Transfer
+from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer
 from simulator.compiler.lowering import copy_groups
 from simulator.compiler.lowering.arrange import ComputeArrangement, arrange_compute_set, check_mapped
 from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs, arrange_copy, paired_runs
@@ -44,6 +44,7 @@ class ComputePlan:
     after_buffers: tuple[int, ...]
     fetched: tuple[int, ...]  #: those of `before_buffers` that the exchange fills
     scattering: tuple[int, ...]  #: those of `after_buffers` that the local copy empties
+    landing: tuple[int, ...]  #: what the exchange after fills and the local copy unpacks
     fetches: Moves  #: by the exchange before
     delivers: Moves  #: by the exchange after
     gathered: Elements
@@ -66,6 +67,7 @@ class CopyPlan:
     moves: Moves
     accesses: Accesses  #: of the local part
     packets: Packets
+    landing: tuple[int, ...] = ()  #: what the exchange fills and the local copy unpacks
     code_counted: bool = False
     arranged: CopyArrangement | Runs | None = None  #: for debug.verify and the address-accurate mode
 
@@ -145,9 +147,9 @@ class ExchangePlans:
     def _new_compute(self, index: int) -> ComputePlan:
         name, m = self.compute_set_names[index], self.machine
         debug_id = self.compute_set_debug_ids[index]
-        arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.unmapped)
-        before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
-        after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
+        arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.ipu_of_tile, self.unmapped)
+        before = self._exchange(arranged.before, arranged.arriving)
+        after = self._exchange(arranged.after, arranged.delivered)
         label = f"cs{self.number()}_{name}" if before or after else name
         gather = self._add_if_needed(f"{name}/PreArrange-0", arranged.gather)
         scatter = self._add_if_needed(f"{name}/PostArrange-0", arranged.scatter)
@@ -155,6 +157,7 @@ class ExchangePlans:
         gathered = self.add_buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer, debug_id)
         output = self.add_buffer(f"{label}/output", "outputEdge", arranged.output, debug_id)
         scattering = self.add_buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer, debug_id)
+        landing = self.add_buffer(f"{label}/landing", "message", arranged.landing.buffer, debug_id)
         some_gathered_remotely = len(arranged.before) > arranged.message_rows
         return ComputePlan(
             label,
@@ -166,8 +169,9 @@ class ExchangePlans:
             output + scattering,
             message + gathered if some_gathered_remotely else message,
             scattering,
+            landing,
             self.moves(arranged.before, arranged.before.start, None),
-            self.moves(arranged.after, None, arranged.after.start),
+            self.moves(arranged.after, None, arranged.after.start, arranged.landing.rows),
             arranged.gathered,
             arranged.scattered,
             arranged.accesses,
@@ -181,14 +185,21 @@ class ExchangePlans:
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
         arranged = arrange_copy(source, destination, self.emap, m.ipu_of_tile, self.unmapped, self._fills)
-        exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
+        exchange = self._exchange(arranged.transfer, arranged.arrivals)
         description = copy_groups.copy_name(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"
         packets = self.add_packets(f"{label}/GlobalPre", exchange, arranged.transfer, -1)
         local = self._add_if_needed(f"{label}/OnTileCopy-0", arranged.local)
-        moves = self.moves(arranged.transfer, arranged.transfer.start, arranged.sent.to)
+        landing = self.add_buffer(f"{label}/landing", "message", arranged.landing.buffer, -1)
+        moves = self.moves(arranged.transfer, arranged.transfer.start, arranged.sent.to, arranged.landing.rows)
         arrangement = arranged if self._keep else None
-        return CopyPlan(label, exchange, local, moves, arranged.accesses, packets, arranged=arrangement)
+        return CopyPlan(label, exchange, local, moves, arranged.accesses, packets, landing, arranged=arrangement)
+
+    def _exchange(self, rows: Transfer, arrivals: Arrivals) -> Exchanges:
+        m = self.machine
+        return plan_exchange(
+            rows, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links, arrivals if len(rows) else None
+        )
 
     def cross_replica_copy(self, copy: Any) -> CopyPlan:
         """The plan of a copy to another replica. Raises as `compute`."""
@@ -206,10 +217,12 @@ class ExchangePlans:
             self._copies[id(copy),] = (plan, [copy])
         return self._copies[id(copy),][0]
 
-    def moves(self, rows: Transfer, reads: Int64Array | None, writes: Int64Array | None) -> Moves:
-        """The elements that a transfer reads and writes, as `moves_of` splits them."""
+    def moves(
+        self, rows: Transfer, reads: Int64Array | None, writes: Int64Array | None, landing: BoolArray | None = None
+    ) -> Moves:
+        """The elements that a transfer reads and writes, as `moves_of` splits them. It writes no row that lands."""
         of_tile = self.machine.ipu_of_tile
-        return moves_of(of_tile[rows.src] != of_tile[rows.dst], rows.length, reads, writes)
+        return moves_of(of_tile[rows.src] != of_tile[rows.dst], rows.length, reads, writes, landing)
 
     def add_packets(
         self, name: str, exchanges: Exchanges, transfer: Transfer, debug_id: int, *, everything: bool = False

@@ -244,12 +244,12 @@ class Lowering:
         if self._store.external_sets.get(index):
             self._steps.add_sync(parent, debug_id, "", self._tiles_of(index))
         self._steps.add_on_tile(parent, index, Work(buffers=before + after, accesses=plan.accesses), debug_id)
-        outgoing = Work(buffers=after, code=first)
+        outgoing = Work(buffers=after + plan.landing, code=first)
         self._steps.add_exchange(
             parent, f"{plan.label}/ExchangePost", plan.after, outgoing, plan.delivers, plan.packets_after, debug_id
         )
         if plan.scatter >= 0:
-            scattering = Work(buffers=plan.scattering, accesses=Accesses(writes=plan.scattered))
+            scattering = Work(buffers=plan.scattering + plan.landing, accesses=Accesses(writes=plan.scattered))
             self._steps.add_on_tile(parent, plan.scatter, scattering, debug_id)
         plan.code_counted = True
         if program.consensus is not None:
@@ -266,12 +266,14 @@ class Lowering:
     def _lower_copies(self, parent: int, copies: list[host.Copy]) -> None:
         plan = self._steps.plans.copy(copies)
         debug_id = self._debug_id(copies[0])
-        work = Work(code=not plan.code_counted or any(copy.dont_outline for copy in copies))
+        code = not plan.code_counted or any(copy.dont_outline for copy in copies)
+        work = Work(code=code, buffers=plan.landing)
         self._steps.add_exchange(
             parent, f"{plan.label}/ExchangePre", plan.exchange, work, plan.moves, plan.packets, debug_id
         )
         if plan.local >= 0:
-            self._steps.add_on_tile(parent, plan.local, Work(accesses=plan.accesses), debug_id)
+            work = Work(accesses=plan.accesses, buffers=plan.landing)
+            self._steps.add_on_tile(parent, plan.local, work, debug_id)
         plan.code_counted = True
 
     def _lower_cross_replica_copy(self, parent: int, program: host.CrossReplicaCopy) -> None:

@@ -13,11 +13,13 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.compiler.ir.element_map import ElementMap
+from simulator.compiler.ir.transfers import Transfer
 from simulator.compiler.lowering.arrange import Operands
 from simulator.compiler.lowering.exchange_plans import ComputePlan, ExchangePlans
+from simulator.compiler.lowering.landing import Landing
 from simulator.runtime.address_accurate.claims import Claims
 from simulator.runtime.address_accurate.moves import Moved, Sending, buffer_address
-from simulator.runtime.address_accurate.slots import Slots, bytes_from, stacked
+from simulator.runtime.address_accurate.slots import Slots, bytes_from
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,7 @@ def inputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
     first = slice(arranged.message_rows)
     tile = rows.dst + replica.shift
     size = rows.bytes
-    address = replica.buffer(
-        plan.before_buffers, "message", tile[first], stacked(tile[first], size[first]), size[first]
-    )
+    address = replica.buffer(plan.before_buffers, "message", tile[first], arranged.message_place, size[first])
     message = Slots(
         f"the message buffer of '{plan.label}'",
         tile[first],
@@ -77,18 +77,18 @@ def inputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
     return side, Sending(rows, replica.slots, np.concatenate([address, side.far_gathered]))
 
 
-def outputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
-    """(outputs, the exchange of remote ones)."""
+def outputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending, Moved]:
+    """(outputs, the exchange of remote ones, the moves that unpack what lands)."""
     assert plan.arranged is not None
     arranged, rows = plan.arranged, plan.arranged.after
-    tile, pieces = _far(replica, arranged.outputs, gathered=False)
+    tile, pieces, place = _far(replica, arranged.outputs, gathered=False)
     size = pieces["length"] * pieces["item_bytes"]
-    address = replica.buffer(plan.after_buffers, "outputEdge", tile, stacked(tile, size), size)
+    address = replica.buffer(plan.after_buffers, "outputEdge", tile, place, size)
     output = Slots(
         f"the output buffer of '{plan.label}'", tile, pieces["start"], pieces["length"], pieces["item_bytes"], address
     )
     side = _side(replica, arranged.outputs, plan.after_buffers, output)
-    far_tile, far = _far(replica, arranged.outputs, gathered=True)
+    far_tile, far, _ = _far(replica, arranged.outputs, gathered=True)
     source = Slots(
         f"the buffers of '{plan.label}'",
         np.concatenate([tile, far_tile]),
@@ -98,62 +98,63 @@ def outputs_of(replica: Replica, plan: ComputePlan) -> tuple[Side, Sending]:
         np.concatenate([address, side.far_gathered]),
     )
     target = replica.slots.addresses(rows.dst + replica.shift, rows.start)
-    return side, Sending(rows, source, target)
+    target, unpacked = through_landing(replica, plan.landing, arranged.landing, rows, target)
+    return side, Sending(rows, source, target), unpacked
 
 
-def _far(replica: Replica, operands: Sequence[Operands], *, gathered: bool) -> tuple[Int64Array, dict[str, Int64Array]]:
-    """(vertex's tile, columns) of remote pieces, gathered or not."""
+def through_landing(
+    replica: Replica, buffers: Sequence[int], landing: Landing, rows: Transfer, target: Int64Array
+) -> tuple[Int64Array, Moved]:
+    """(where the exchange puts each row, the moves that unpack the rows that land), given the rows' places."""
+    at = landing.rows
+    size = rows.bytes[at]
+    landed = replica.buffer(buffers, "message", rows.dst[at] + replica.shift, landing.place, size)
+    reached = target.copy()
+    reached[at] = landed
+    return reached, Moved(bytes_from(landed, size), bytes_from(target[at], size))
+
+
+def _far(
+    replica: Replica, operands: Sequence[Operands], *, gathered: bool
+) -> tuple[Int64Array, dict[str, Int64Array], Int64Array]:
+    """(vertex's tile, columns, place in the buffer) of remote pieces, gathered or not."""
     emap = replica.emap
     none = np.empty(0, np.int64)
-    tile, start, length, row = [none], [none], [none], [none]
+    tile, start, length, row, place = [none], [none], [none], [none], [none]
     for o in operands:
         remote = (emap.tile[o.pieces.row] != o.tile) & (o.gathered == gathered)
         tile.append(o.tile[remote] + replica.shift)
         start.append(o.pieces.start[remote])
         length.append(o.pieces.length[remote])
         row.append(o.pieces.row[remote])
+        place.append(o.place[remote])
     columns = {"start": np.concatenate(start), "length": np.concatenate(length)}
-    return np.concatenate(tile), columns | {"item_bytes": emap.item_bytes[np.concatenate(row)]}
+    columns["item_bytes"] = emap.item_bytes[np.concatenate(row)]
+    return np.concatenate(tile), columns, np.concatenate(place)
 
 
 def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int], buffered: Slots) -> Side:
     emap = replica.emap
-    places = _gather_places(replica, operands, buffers)
     elements: dict[tuple[int, str], Int64Array] = {}
     none = np.empty(0, np.int64)
     near: list[tuple[Int64Array, Int64Array]] = [(none, none)]
     far: list[Int64Array] = [none]
-    for o, place in zip(operands, places, strict=True):
+    for o in operands:
         tile, item_bytes = o.tile + replica.shift, emap.item_bytes[o.pieces.row]
-        local = emap.tile[o.pieces.row] == o.tile
+        local, size = emap.tile[o.pieces.row] == o.tile, o.pieces.length * item_bytes
         used = np.empty(len(tile), np.int64)
         in_place, waiting = local & ~o.gathered, ~local & ~o.gathered
         used[in_place] = replica.slots.addresses(tile[in_place], o.pieces.start[in_place])
         used[waiting] = buffered.addresses(tile[waiting], o.pieces.start[waiting])
-        used[o.gathered] = place
+        gathered = o.gathered
+        used[gathered] = replica.buffer(buffers, "rearrangement", tile[gathered], o.place[gathered], size[gathered])
         elements[id(o.block), o.field] = bytes_from_items(used, o.pieces.length, item_bytes)
-        copied = local & o.gathered
-        size = o.pieces.length[copied] * item_bytes[copied]
-        at = replica.slots.addresses(tile[copied], o.pieces.start[copied])
-        near.append((bytes_from(at, size), bytes_from(used[copied], size)))
-        if o.spread.any():
-            size = o.pieces.length[o.spread] * item_bytes[o.spread]
-            at = buffered.addresses(tile[o.spread], o.pieces.start[o.spread])
-            near.append((bytes_from(at, size), bytes_from(used[o.spread], size)))
-        far.append(used[~local & o.gathered & ~o.spread])
+        for copied, slots in ((local & o.own, replica.slots), (o.spread, buffered)):
+            at = slots.addresses(tile[copied], o.pieces.start[copied])
+            near.append((bytes_from(at, size[copied]), bytes_from(used[copied], size[copied])))
+        far.append(used[~local & o.own & ~o.spread])
     moved = Moved(np.concatenate([a for a, _ in near]), np.concatenate([b for _, b in near]))
     return Side(elements, moved, buffered, np.concatenate(far))
-
-
-def _gather_places(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]) -> list[Int64Array]:
-    """The address of every gathered piece, per field."""
-    tiles = [o.tile[o.gathered] + replica.shift for o in operands]
-    sizes = [(o.pieces.length * replica.emap.item_bytes[o.pieces.row])[o.gathered] for o in operands]
-    if not operands:
-        return []
-    tile, size = np.concatenate(tiles), np.concatenate(sizes)
-    address = replica.buffer(buffers, "rearrangement", tile, stacked(tile, size), size)
-    return np.split(address, np.cumsum([len(t) for t in tiles])[:-1])
 
 
 def bytes_from_items(address: Int64Array, length: Int64Array, item_bytes: Int64Array) -> Int64Array:

@@ -17,7 +17,7 @@ from simulator.compiler.lowering.exchange_plans import ComputePlan, CopyPlan
 from simulator.graph import program as host
 from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.codelet_code import CodeletCode
-from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of, outputs_of
+from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of, outputs_of, through_landing
 from simulator.runtime.address_accurate.moves import Moved, Sending, check_sent, joined
 from simulator.runtime.address_accurate.slots import bytes_from
 from simulator.runtime.address_accurate.tile_memory import POISON, TileMemory
@@ -142,7 +142,7 @@ class Leaves:
         blocks = [block for block in store.settled_blocks if block.compute_set == compute_set]
         vertices = [
             vertex
-            for number, ((read, _), (written, _)) in enumerate(zip(inputs, outputs, strict=True))
+            for number, ((read, _), (written, _, _)) in enumerate(zip(inputs, outputs, strict=True))
             for i, block in enumerate(blocks)
             for vertex in vertices_of(
                 block, read.elements, written.elements, store, self._code, (places_of(block, blocks[:i], name), number)
@@ -152,10 +152,10 @@ class Leaves:
         if plan.gather >= 0:
             self._on_tile[plan.gather] = self._copying(joined([side.near for side, _ in inputs]))
         if plan.scatter >= 0:
-            back = [Moved(side.near.destination, side.near.source) for side, _ in outputs]
-            self._on_tile[plan.scatter] = self._copying(joined(back))
+            back = [Moved(side.near.destination, side.near.source) for side, _, _ in outputs]
+            self._on_tile[plan.scatter] = self._copying(joined([*back, *(unpacked for _, _, unpacked in outputs)]))
         self._add_exchanges(plan.before, [s for _, s in inputs], plan.packets_before, False)
-        self._add_exchanges(plan.after, [s for _, s in outputs], plan.packets_after, False)
+        self._add_exchanges(plan.after, [s for _, s, _ in outputs], plan.packets_after, False)
 
     def _run(self, compute_set: int, vertices: list[Any]) -> None:
         self._denied[compute_set] = run_vertices(vertices, self._memory, verify=self._verify)
@@ -179,17 +179,24 @@ class Leaves:
         if isinstance(arranged, Runs):
             self._add_exchanges(plan.exchange, [self._sent(arranged, r) for r in self._replicas], plan.packets, True)
         elif isinstance(arranged, CopyArrangement):
-            sendings = [self._sent(arranged.sent, r) for r in self._replicas]
-            self._add_exchanges(plan.exchange, sendings, plan.packets, False)
+            sendings, unpacked = zip(*(self._landing(plan, arranged, r) for r in self._replicas), strict=True)
+            self._add_exchanges(plan.exchange, list(sendings), plan.packets, False)
             if plan.local >= 0:
-                self._on_tile[plan.local] = self._local(arranged)
+                self._on_tile[plan.local] = self._local(arranged, list(unpacked))
+
+    def _landing(self, plan: CopyPlan, arranged: CopyArrangement, replica: Replica) -> tuple[Sending, Moved]:
+        """(the exchange of a copy, the moves that unpack what lands)."""
+        sent = self._sent(arranged.sent, replica)
+        target, unpacked = through_landing(replica, plan.landing, arranged.landing, sent.rows, sent.target)
+        return Sending(sent.rows, sent.source, target), unpacked
 
     def _sent(self, runs: Runs, replica: Replica) -> Sending:
         rows = runs.transfer
         return Sending(rows, replica.slots, replica.slots.addresses(rows.dst + replica.shift, runs.to))
 
-    def _local(self, arranged: CopyArrangement) -> Action:
-        copy = self._copying(joined([self._sent(arranged.near, r).moved(r.shift) for r in self._replicas]))
+    def _local(self, arranged: CopyArrangement, unpacked: list[Moved]) -> Action:
+        near = [self._sent(arranged.near, r).moved(r.shift) for r in self._replicas]
+        copy = self._copying(joined([*near, *unpacked]))
         filled = [self._filling(arranged.filled, replica) for replica in self._replicas]
         addresses, contents = (np.concatenate(part) for part in zip(*filled, strict=True))
 
