@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from popvision.formats.profile import model
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
 from simulator.base.errors import poplar_error
 from simulator.compiler.ir.element_map import ElementMap
@@ -23,6 +24,7 @@ from simulator.compiler.lowering.arrange import ComputeArrangement
 from simulator.compiler.lowering.arrange_copies import CopyArrangement
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.memory.layout import ALIGNMENT, CODE_CATEGORIES
+from simulator.machine.exchange import LAUNCH_CYCLES, WORD_BYTES
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
@@ -47,11 +49,18 @@ def verify_exchanges(store: GraphStore, plans: ExchangePlans, emap: ElementMap) 
         _check_delivery(f"after compute set '{name}'", writes, plan.arranged.after, emap, receiving=False)
         _check_figures(f"before compute set '{name}'", plan.arranged.before, plan.before, plans)
         _check_figures(f"after compute set '{name}'", plan.arranged.after, plan.after, plans)
+        after, landing = plan.arranged.after, plan.arranged.landing.rows
+        _check_words(f"after compute set '{name}'", after, after.start, landing, emap, plans)
+        for when, exchanges in (("before", plan.before), ("after", plan.after)):
+            _check_limits(f"{when} compute set '{name}'", exchanges, plans)
     for copy, sources in plans.copied:
         if isinstance(copy.arranged, CopyArrangement):
             moved = copy.arranged.transfer
             _check_copied(f"of '{copy.label}'", sources, moved, emap, plans)
             _check_figures(f"of '{copy.label}'", moved, copy.exchange, plans)
+            to, landing = copy.arranged.sent.to, copy.arranged.landing.rows
+            _check_words(f"of '{copy.label}'", moved, to, landing, emap, plans)
+            _check_limits(f"of '{copy.label}'", copy.exchange, plans)
 
 
 def verify_layout(lowered: Sequence[model.LoweredTile], classes: model.EquivalenceClasses) -> None:
@@ -150,6 +159,55 @@ def _check_figures(where: str, moved: Transfer, planned: Exchanges, plans: Excha
             raise _fault(
                 f"in the exchange {where} tile {tile} {what} {int(bytes_[tile])} bytes in place of "
                 f"{int(expected[tile])}"
+            )
+
+
+def _check_words(
+    where: str, moved: Transfer, to: Int64Array, landing: BoolArray, emap: ElementMap, plans: ExchangePlans
+) -> None:
+    """Check, element by element, that every word that an exchange writes within an IPU comes whole from one tile, or is
+    the last of its variable on the tile."""
+    of_tile = plans.machine.ipu_of_tile
+    straight = ~landing & (of_tile[moved.src] == of_tile[moved.dst])
+    rows, target = moved.take(straight), to[straight]
+    if not len(rows):
+        return
+    element = regions.elements(target, rows.length)
+    row = emap.find(element)
+    offset, size = emap.offset(row, element), emap.item_bytes[row]
+    sender, receiver = np.repeat(rows.src, rows.length), np.repeat(rows.dst, rows.length)
+    ends = (offset + size == emap.held[row] * size).astype(np.int64)
+    words = np.stack([receiver, emap.variable[row], offset // WORD_BYTES])
+    _, first, number = np.unique(words, axis=1, return_index=True, return_inverse=True)
+    number = np.ravel(number)
+    filled = np.bincount(number, size)
+    mixed = np.bincount(number, sender != sender[first][number])
+    wrong = np.flatnonzero((mixed > 0) | ((filled % WORD_BYTES != 0) & (np.bincount(number, ends) == 0)))
+    if len(wrong):
+        at = first[wrong[0]]
+        raise _fault(
+            f"the exchange {where} writes {int(filled[wrong[0]])} bytes of the word of element {int(element[at])} "
+            f"on tile {int(receiver[at])}"
+        )
+
+
+def _check_limits(where: str, planned: Exchanges, plans: ExchangePlans) -> None:
+    """Check that no tile moves more than a word a cycle each way (two received where its bus partner receives the
+    same), and that it has cycles and code for the instructions of what it receives."""
+    exchange, rate = planned.internal, plans.machine.exchange_rate
+    if exchange is None:
+        return
+    busy = (exchange.rx > 0) | (exchange.tx > 0)
+    least = np.maximum(exchange.rx / (2 * rate), exchange.tx / rate)
+    least = np.maximum(least, 3 * np.maximum(exchange.rx_fragments - 1, 0))
+    late = np.flatnonzero(busy & (exchange.cycles - LAUNCH_CYCLES < np.floor(least)))
+    code = np.flatnonzero(busy & (exchange.code < 12 * exchange.rx_fragments))
+    for tiles, what in ((late, "cycles"), (code, "bytes of code")):
+        if len(tiles):
+            tile = int(tiles[0])
+            raise _fault(
+                f"the exchange {where} has too few {what} on tile {tile}: it receives {int(exchange.rx[tile])} bytes "
+                f"in {int(exchange.rx_fragments[tile])} fragments and sends {int(exchange.tx[tile])}"
             )
 
 

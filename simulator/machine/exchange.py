@@ -64,7 +64,7 @@ DISTANCE_SOURCE = "36 cycles across the chip (published-numbers 1), 1 per island
 #: per fragment received (published-numbers 3), one per run sent. The 20 and the 4 are fitted to 140 bytes for a
 #: published exchange of three tiles.
 CODE_PER_TILE = 20
-CODE_PER_RUN_RECEIVED = 12
+CODE_PER_FRAGMENT = 12
 CODE_PER_RUN_SENT = 4
 
 #: Instructions of a fragment received (published-numbers 3).
@@ -125,8 +125,8 @@ def instructions(rx_fragments: Int64Array, sends: Int64Array) -> Int64Array:
     return np.asarray(INSTRUCTIONS_PER_FRAGMENT * np.maximum(rx_fragments - 1, 0) + sends, dtype=np.int64)
 
 
-def exchange_code_bytes(rx_runs: Int64Array, tx_runs: Int64Array) -> Int64Array:
-    """Bytes of exchange code per tile for so many contiguous runs received and sent."""
-    taking_part = (rx_runs > 0) | (tx_runs > 0)
-    code = CODE_PER_TILE + CODE_PER_RUN_RECEIVED * rx_runs + CODE_PER_RUN_SENT * tx_runs
+def exchange_code_bytes(rx_fragments: Int64Array, tx_runs: Int64Array) -> Int64Array:
+    """Bytes of exchange code per tile for so many fragments received and runs sent."""
+    taking_part = (rx_fragments > 0) | (tx_runs > 0)
+    code = CODE_PER_TILE + CODE_PER_FRAGMENT * rx_fragments + CODE_PER_RUN_SENT * tx_runs
     return np.asarray(np.where(taking_part, code, 0), dtype=np.int64)

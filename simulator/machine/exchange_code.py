@@ -1,8 +1,9 @@
 """Exchange code for speed or for size (opt.internalExchangeOptimisationTarget).
 
-For speed every contiguous run that a tile receives has three instructions of its own (`simulator.machine.exchange`).
+For speed every fragment that a tile receives has three instructions of its own (`simulator.machine.exchange`).
 The documentation says that the other targets save always-live memory at the expense of speed, not how. A guess that
-does so: a tile loops over a table with a word for each run, and pays those three instructions as cycles of the loop.
+does so: a tile loops over a table with a word for each fragment, and pays those three instructions as cycles of the
+loop.
 
 - "cycles": straight code everywhere;
 - "memory": the table on every tile where it is smaller;
@@ -14,26 +15,26 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.machine.exchange import CODE_PER_RUN_RECEIVED
+from simulator.machine.exchange import CODE_PER_FRAGMENT
 
 GOALS = ("cycles", "balanced", "memory")
 
-#: Guesses: bytes of the loop and of a table entry, and cycles of three instructions for each run (published-numbers 3:
-#: three instructions control a fragment).
+#: Guesses: bytes of the loop and of a table entry, and cycles of three instructions for each fragment
+#: (published-numbers 3: three instructions control a fragment).
 LOOP_BYTES = 24
 ENTRY_BYTES = 4
-CYCLES_PER_RUN = 3
+CYCLES_PER_FRAGMENT = 3
 SOURCE = "guess: exchange code from a table, simulator/machine/exchange_code.py"
 
 
 def optimised_exchange(
-    target: str, code: Int64Array, cycles: Int64Array, runs_received: Int64Array
+    target: str, code: Int64Array, cycles: Int64Array, fragments: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     """Code bytes and cycles per tile of an exchange whose straight form has `code` and `cycles`."""
     if target == "cycles":
         return code, cycles
-    saved = (CODE_PER_RUN_RECEIVED - ENTRY_BYTES) * runs_received - LOOP_BYTES
-    longer = cycles + CYCLES_PER_RUN * runs_received
+    saved = (CODE_PER_FRAGMENT - ENTRY_BYTES) * fragments - LOOP_BYTES
+    longer = cycles + CYCLES_PER_FRAGMENT * fragments
     looped = (saved > 0) & (cycles > 0)
     if target == "balanced":
         looped &= longer <= cycles.max(initial=0)

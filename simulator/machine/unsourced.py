@@ -31,7 +31,7 @@ UNSOURCED: list[Unsourced] = [
     *_of("exchange", "fitted", "70 cycles of the three-tile exchange, less pipeline and words", "START_CYCLES"),
     *_of("exchange", "guess", "way along a column, per island of four tiles", "CYCLES_PER_ISLAND"),
     *_of("exchange", "fitted", "140 bytes of code of the three-tile exchange", "CODE_PER_TILE", "CODE_PER_RUN_SENT"),
-    *_of("exchange_code", "guess", "exchange code from a table", "LOOP_BYTES", "ENTRY_BYTES", "CYCLES_PER_RUN"),
+    *_of("exchange_code", "guess", "exchange code from a table", "LOOP_BYTES", "ENTRY_BYTES", "CYCLES_PER_FRAGMENT"),
     *_of("sync", "guess", "only the newest single-chip target's figure is published", "GLOBAL_SYNC_CYCLES"),
     *_of("targets", "fitted", "published internal syncs take 100 to 133 cycles", "Chip.min_ipu_sync_delay"),
     *_of(
@@ -98,7 +98,12 @@ UNSOURCED: list[Unsourced] = [
         "CONTROL_CODE_PER_ABORT",
     ),
     *_of("footprint", "fitted", "descriptors of copies", "COPY_VERTEX_STATE", "COPY_DESCRIPTOR_PER_RUN"),
-    *_of("/compiler.lowering.arrange", "guess", "from where on an operand is broadcast", "REPEATS_OF_A_BROADCAST"),
+    *_of(
+        "/compiler.lowering.landing",
+        "fitted",
+        "columns of a published halo exchange land, runs of eight words of the matmul chain do not",
+        "CYCLES_PER_CODE_BYTE",
+    ),
     *_of(
         "/compiler.lowering.arrange_copies",
         "fitted",

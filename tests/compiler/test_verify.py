@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from simulator.compiler.exchange import plan
-from simulator.compiler.lowering import arrange, exchange_plans
+from simulator.compiler.lowering import arrange, arrange_copies, exchange_plans
 from simulator.compiler.memory import columns
-from simulator.poplar import FLOAT, Engine, Graph, IPUModel, poplar_error
+from simulator.poplar import FLOAT, HALF, Engine, Graph, IPUModel, poplar_error
 from simulator.poplar.program import Copy, Execute, Sequence
 from simulator.poplibs import poplin, popops
 from tests.compiler.tiny_graphs import Scale, Sum, model
 
 
 def program(target=None):
-    """Tile 0 sums what lies on tiles 0 and 1, the sum goes to tile 3 and is copied to tile 2."""
+    """Tile 0 sums what lies on tiles 0 and 1, the sum goes to tile 3 and is copied to tile 2. Two halves come to one
+    word of tile 3 from two tiles."""
     graph = Graph(target or model(tiles=4))
     graph.addCodelets(Sum)
     graph.addCodelets(Scale)
@@ -28,10 +29,16 @@ def program(target=None):
     sum_, scale = graph.addComputeSet("sum"), graph.addComputeSet("scale")
     for cs, kind, fields in ((sum_, "Sum", {"x": x, "out": far[0]}), (scale, "Scale", {"x": x, "y": y})):
         graph.setTileMapping(graph.addVertex(cs, kind, fields), 0)
+    halves, joined = graph.addVariable(HALF, [2], "halves"), graph.addVariable(HALF, [2], "joined")
+    graph.setTileMapping(halves[0], 1)
+    graph.setTileMapping(halves[1], 2)
+    graph.setTileMapping(joined, 3)
+    graph.createHostWrite("halves", halves)
+    graph.createHostRead("joined", joined)
     graph.createHostWrite("x", x)
     graph.createHostRead("out", out)
     graph.createHostRead("y", y)
-    return graph, Sequence(Execute(sum_), Copy(far, out), Execute(scale))
+    return graph, Sequence(Execute(sum_), Copy(far, out), Execute(scale), Copy(halves, joined))
 
 
 def compiles(verify):
@@ -71,7 +78,11 @@ def dropped_copy(monkeypatch):
 
     def planted(*args):
         arranged = whole(*args)
-        return replace(arranged, transfer=without_last_row(arranged.transfer))
+        rows = without_last_row(arranged.transfer)
+        keep = np.arange(len(arranged.transfer)) < len(rows)
+        landing = replace(arranged.landing, rows=arranged.landing.rows[keep])
+        arrivals, sent = arranged.arrivals.take(keep), arranged.sent.take(keep)
+        return replace(arranged, transfer=rows, arrivals=arrivals, sent=sent, landing=landing)
 
     monkeypatch.setattr(exchange_plans, "arrange_copy", planted)
 
@@ -82,6 +93,28 @@ def dropped_message(monkeypatch):
     def planted(transfer, tiles, time, arrivals=None):
         made = whole(transfer, tiles, time, arrivals)
         return made and replace(made, size=made.size // 2)
+
+    monkeypatch.setattr(plan, "exchange_figures", planted)
+
+
+def broken_words(monkeypatch):
+    """Halves that must land go straight to their place."""
+    whole = arrange_copies.land
+
+    def planted(*args):
+        arrivals, landing = whole(*args)
+        none = np.zeros(0, np.int64)
+        return arrivals, replace(landing, rows=np.zeros_like(landing.rows), place=none)
+
+    monkeypatch.setattr(arrange_copies, "land", planted)
+
+
+def too_fast(monkeypatch):
+    whole = plan.exchange_figures
+
+    def planted(transfer, tiles, time, arrivals=None):
+        made = whole(transfer, tiles, time, arrivals)
+        return made and replace(made, cycles=np.minimum(made.cycles, 60))
 
     monkeypatch.setattr(plan, "exchange_figures", planted)
 
@@ -103,6 +136,8 @@ def askew(monkeypatch):
         (wrong_home, "moves element 4 between tiles 2 and 0, but it lies on tile 1"),
         (dropped_copy, "brings 0 bytes to tile 2 in place of 4"),
         (dropped_message, "gets messages of"),
+        (broken_words, "writes 4 bytes of the word of element .* on tile 3"),
+        (too_fast, "has too few cycles on tile"),
         (one_address, "two allocations that are live at the same time"),
         (askew, "not a multiple of 8"),
     ],

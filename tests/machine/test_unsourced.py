@@ -19,7 +19,7 @@ PUBLISHED = re.compile(r"published|poplar-model|exact|estimator|headers", re.IGN
 DOUBTFUL = re.compile(r"\bfitted\b|\bguess", re.IGNORECASE)
 #: share a comment with constants that are fitted, and are published themselves, as that comment says
 BESIDE = {
-    ("machine.exchange", "CODE_PER_RUN_RECEIVED"),
+    ("machine.exchange", "CODE_PER_FRAGMENT"),
     ("machine.footprint", "WORKER_SCRATCH"),
     ("machine.footprint", "WORKERS"),
     ("machine.footprint", "POINTER_PER_EDGE"),

@@ -120,15 +120,17 @@ def exchange_figures(transfer: Transfer, tiles: int, time: _Time, arrivals: Arri
         return None
     arrivals = arrivals or separate_arrivals(transfer)
     rx = _sum(transfer.dst, transfer.bytes, tiles)
-    rx_runs = np.bincount(transfer.dst[arrivals.begins], minlength=tiles)
+    rx_fragments = np.bincount(transfer.dst[arrivals.begins], minlength=tiles)
     sender, run_bytes, run_words, sendings = sent_runs(transfer, arrivals.words)
     sends = -(-run_words // fabric.MAX_WORDS_PER_SEND)
-    sent = _Sent(_sum(sender, run_bytes, tiles), _sum(sender, run_words, tiles), _sum(sender, sends, tiles), rx_runs)
+    sent = _Sent(
+        _sum(sender, run_bytes, tiles), _sum(sender, run_words, tiles), _sum(sender, sends, tiles), rx_fragments
+    )
     cycles, moving = time(transfer, sent)
-    code = fabric.exchange_code_bytes(rx_runs, sent.runs)
+    code = fabric.exchange_code_bytes(rx_fragments, sent.runs)
     pair, volume = sums_by_key(transfer.src * tiles + transfer.dst, transfer.bytes)
     src, dst = (pair // tiles).astype(np.int32), (pair % tiles).astype(np.int32)
-    return Exchange(rx, sent.bytes, code, cycles, sendings, src, dst, volume, rx_runs, moving)
+    return Exchange(rx, sent.bytes, code, cycles, sendings, src, dst, volume, rx_fragments, moving)
 
 
 def _within_ipu(
@@ -233,7 +235,7 @@ def optimise_exchanges(table: ProgramTable, target: str) -> None:
             continue
         e = work.exchange
         if id(e) not in done:
-            code, cycles = optimised_exchange(target, e.code, e.cycles, e.rx_runs)
+            code, cycles = optimised_exchange(target, e.code, e.cycles, e.rx_fragments)
             done[id(e)] = (e, replace(e, code=code, cycles=cycles))
         work.exchange = done[id(e)][1]
         work.cycles = work.exchange.cycles

@@ -58,7 +58,7 @@ def exchange_terms(name: str, exchange: Exchange, machine: Machine, tile: int) -
         "tile": tile,
         "bytes received": exchange.rx[tile],
         "bytes sent": exchange.tx[tile],
-        "fragments received": exchange.rx_runs[tile],
+        "fragments received": exchange.rx_fragments[tile],
     }
     terms = [CostTerm(name, term, float(value), _ARRANGED) for term, value in facts.items()]
     lead = int(machine.stage.lead[tile])

@@ -39,7 +39,7 @@ class Exchange:
     src: Int32Array  #: message i: `size[i]` bytes from tile `src[i]` to tile `dst[i]`
     dst: Int32Array
     size: Int64Array
-    rx_runs: Int64Array  #: fragments received: one sender, consecutive addresses
+    rx_fragments: Int64Array  #: fragments received: one sender, consecutive addresses
     moving: Moving | None = None  #: None between IPUs
 
 

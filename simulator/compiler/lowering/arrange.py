@@ -58,6 +58,7 @@ class Operands:
     field: str
     tile: Int64Array
     pieces: Pieces
+    operand: Int64Array  #: which operand each piece belongs to
     gathered: BoolArray
     spread: BoolArray
     own: BoolArray
@@ -125,7 +126,7 @@ class _Side:
         cuts = np.cumsum([n for _, _, n in self.fields])[:-1].astype(np.int64)
         columns = [np.split(column, cuts) for column in (np.arange(len(self.tile)), gathered, spread, own, place)]
         return [
-            Operands(block, name, self.tile[at], self.pieces.take(at), g, s, o, p)
+            Operands(block, name, self.tile[at], self.pieces.take(at), self.operand[at], g, s, o, p)
             for (block, name, _), at, g, s, o, p in zip(self.fields, *columns, strict=True)
         ]
 
@@ -311,7 +312,7 @@ def _costs_less_spread(side: _Side, broken: BoolArray) -> BoolArray:
     owner, _, length = union_in_groups(side.operand[chosen], side.pieces.start[chosen], side.pieces.length[chosen], end)
     elements = np.bincount(side.operand[chosen], side.pieces.length[chosen], len(count))
     distinct = np.bincount(owner, length, len(count)) / np.maximum(elements, 1)
-    code = CYCLES_PER_CODE_BYTE * fabric.CODE_PER_RUN_RECEIVED * count
+    code = CYCLES_PER_CODE_BYTE * fabric.CODE_PER_FRAGMENT * count
     words = size / fabric.WORD_BYTES
     straight = np.maximum(words, fabric.INSTRUCTIONS_PER_FRAGMENT * count) + code
     copied = local_copy.CYCLES_PER_RUN * count + size / local_copy.BYTES_PER_CYCLE

@@ -101,7 +101,7 @@ def _small(message: Int64Array, length: Int64Array, begins: BoolArray) -> BoolAr
     fragments = np.bincount(number, weights=begins)
     stretches, size = np.bincount(number), np.bincount(number, weights=length)
     words = np.bincount(number, weights=fabric.words(length))
-    code = CYCLES_PER_CODE_BYTE * fabric.CODE_PER_RUN_RECEIVED * (fragments - 1)
+    code = CYCLES_PER_CODE_BYTE * fabric.CODE_PER_FRAGMENT * (fragments - 1)
     straight = code + np.maximum(fabric.INSTRUCTIONS_PER_FRAGMENT * fragments - words, 0)
     unpacking = local_copy.CYCLES_PER_RUN * stretches + size / local_copy.BYTES_PER_CYCLE
     unpacking += WORKERS * local_copy.START_CYCLES

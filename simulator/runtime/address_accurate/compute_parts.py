@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.arrays import Int64Array
+from simulator.base.errors import poplar_error
 from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.ir.transfers import Transfer
 from simulator.compiler.lowering.arrange import Operands
@@ -148,6 +149,7 @@ def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]
         used[waiting] = buffered.addresses(tile[waiting], o.pieces.start[waiting])
         gathered = o.gathered
         used[gathered] = replica.buffer(buffers, "rearrangement", tile[gathered], o.place[gathered], size[gathered])
+        _check_one_run(o, used, size)
         elements[id(o.block), o.field] = bytes_from_items(used, o.pieces.length, item_bytes)
         for copied, slots in ((local & o.own, replica.slots), (o.spread, buffered)):
             at = slots.addresses(tile[copied], o.pieces.start[copied])
@@ -155,6 +157,18 @@ def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]
         far.append(used[~local & o.own & ~o.spread])
     moved = Moved(np.concatenate([a for a, _ in near]), np.concatenate([b for _, b in near]))
     return Side(elements, moved, buffered, np.concatenate(far))
+
+
+def _check_one_run(o: Operands, address: Int64Array, size: Int64Array) -> None:
+    """Raises poplar_error where an operand does not lie in one run of memory."""
+    apart = (o.operand[1:] == o.operand[:-1]) & (address[1:] != (address + size)[:-1])
+    if apart.any():
+        first = int(np.flatnonzero(apart)[0])
+        raise poplar_error(
+            f"Field '{o.field}' of a vertex of type '{o.block.type.name}' on tile {int(o.tile[first])} is read or "
+            f"written at address {int((address + size)[first])}, but its next element lies at "
+            f"{int(address[first + 1])}."
+        )
 
 
 def bytes_from_items(address: Int64Array, length: Int64Array, item_bytes: Int64Array) -> Int64Array:
