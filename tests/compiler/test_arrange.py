@@ -116,10 +116,10 @@ def consecutive(used, place):
 
 def costs_less_spread(parts):
     """A gather copy of 12 cycles a piece and 8 bytes a cycle, beside fragments of three instructions and 12 bytes of
-    code each, a byte of which weighs 1.5 cycles."""
+    code each, a byte of which weighs 1.25 cycles."""
     used = [e for part in parts for e in part]
     size, distinct = SIZE[used].sum(), len(set(used)) / len(used)
-    return max(size / 4, 3 * len(parts)) + 18 * len(parts) > size / 4 * distinct + 12 * len(parts) + size / 8
+    return max(size / 4, 3 * len(parts)) + 15 * len(parts) > size / 4 * distinct + 12 * len(parts) + size / 8
 
 
 def slow_inputs(vertices_, tiles):
@@ -359,7 +359,7 @@ def test_halves_that_do_not_fill_words_land(tiles, first, count, to, stride):
 
 def test_a_column_of_single_words_lands_where_its_fragments_cost_more():
     """A hundred single words, 400 bytes apart at the receiver: fragments take 2 x 99 cycles more than their words and
-    1,188 bytes of code, which weigh 1,782; the copy takes 360 + 12 x 100 + 50. Ten go straight."""
+    1,188 bytes of code, which weigh 1,485; the copy takes 360 + 12 x 100 + 50. Ten go straight."""
     for rows, lands in ((100, True), (10, False)):
         numel = 100 * rows
         ends = np.array([numel, 2 * numel])

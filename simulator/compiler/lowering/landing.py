@@ -9,8 +9,9 @@ A message (one sender, one receiver) of many small fragments may land too, altho
 cost: straight, each fragment after the first needs three instructions of always-live code and may need more cycles than
 its words; landed, the message is one fragment, and the on-tile copy costs what `simulator.machine.local_copy` says.
 A byte of exchange code weighs CYCLES_PER_CODE_BYTE cycles. Fitted between two published programs: the columns of 100
-single words of a halo exchange land (module text of `simulator.machine.local_copy`), the runs of eight words of the
-matmul chain's copies do not (published-numbers 6.1); so the weight lies between 1.1 and 2.0.
+single words of a halo exchange land (module text of `simulator.machine.local_copy`), so it is more than 1.19; the
+matmul chain's operands of rows of eight words come straight into their gather buffers, for its published time has no
+room for copies of them (published-numbers 6.1), so it is less than 1.33.
 
 Sorts of the rows by receiver; a few columns of them in memory.
 """
@@ -28,7 +29,7 @@ from simulator.machine import local_copy
 from simulator.machine.cycles.rounding import WORKERS
 
 #: Cycles that a byte of always-live exchange code weighs. Fitted, see the module text.
-CYCLES_PER_CODE_BYTE = 1.5
+CYCLES_PER_CODE_BYTE = 1.25
 
 
 @dataclass(frozen=True)
