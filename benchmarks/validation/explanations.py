@@ -32,9 +32,9 @@ _BALANCE = (
 )
 _COPY_VERTICES = (
     "The published 16,877 vertices are our 9,694 and 7,183 more. Of the published state 117 kB remain for these, 16 B "
-    "each; edges agree within 2 %. They are therefore copy vertices, five on each of 1,400 tiles, where we have 3,237 "
-    "runs of 12 B; 3.1 kB of descriptors show that nearly all copy one run. The rule that makes five of them is "
-    "unknown (docs/memory.md)."
+    "each; edges agree within 2 %. They are therefore copy vertices, five on each of 1,400 tiles, where we have 9,554 "
+    "runs of 12 B; 3.1 kB of descriptors show that nearly all copy one run. What the descriptors hold is unknown "
+    "(docs/memory.md)."
 )
 _UNDEF = (
     "The published tree has a WriteUndef between the two copies of m5's operands. Ours has one WriteUndef for both "
@@ -48,7 +48,6 @@ EXPLAINED: dict[str, Explanation] = {
     "sync 8": Explanation(_SYNC_SHORT, (100, 126)),
     "sync 10": Explanation(_SYNC_LAST, (100, 126)),
     "tile balance": Explanation(_BALANCE, (84, 88)),
-    "vertexInstanceState": Explanation(_COPY_VERTICES, (190_000, 250_000)),
     "vertexFieldData": Explanation(_COPY_VERTICES, (250_000, 265_000)),
     "copyDescriptor": Explanation(_COPY_VERTICES, (1_500, 2_800)),
     "index 24, WriteUndef": Explanation(_UNDEF, (4, 7)),

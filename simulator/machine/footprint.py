@@ -64,11 +64,12 @@ BRANCH_RECORD_BYTES = 4
 #: Switch variable and sync id, on the control tile.
 CONTROL_ID_BYTES = 8
 
-#: A local copy on a tile: for each run a vertex of 12 bytes (source, destination, size), and for each further run 4
-#: bytes of descriptor. Fitted. A vertex for each run: a published halo exchange has 13,964 ShortMemcpy and Memcpy64Bit
-#: for as many runs (`simulator.machine.local_copy`).
+#: A local copy on a tile: for each run a vertex of 12 bytes (source, destination, size), and 4 bytes of descriptor
+#: where there are several. Fitted. A vertex for each run: a published halo exchange has 13,964 ShortMemcpy and
+#: Memcpy64Bit for as many runs (`simulator.machine.local_copy`). Runs that are vertices need no descriptor of their
+#: own; the chain's 3.1 kB (published-numbers 6.1) are a few hundred words for some 7,000 copy vertices.
 COPY_VERTEX_STATE = 12
-COPY_DESCRIPTOR_PER_RUN = 4
+COPY_DESCRIPTOR = 4
 
 
 #: Source of the bytes of each category, for cost terms: class, rule, published figure.
@@ -78,7 +79,7 @@ SOURCE = {
     "vectorListDescriptor": "fitted: 4 B a row (poplar-model 1.4)",
     "vertexCode": "guess: 256 B for a type that does not say (published-numbers 6.2: 140 to 274 B)",
     "localCopyState": "fitted: 12 B for each run of a copy on a tile",
-    "copyDescriptor": "fitted: 4 B for each run after a copy's first",
+    "copyDescriptor": "fitted: 4 B for each copy of several runs on a tile",
     "controlCode": "fitted: 700 B a tile for four compute sets, 24 B for each on a tile (published-numbers 6.2)",
     "internalExchangeCode": "fitted: 140 B for four runs on three tiles (published-numbers 3)",
     "globalExchangeCode": "fitted: as exchange code within an IPU",

@@ -97,7 +97,7 @@ UNSOURCED: list[Unsourced] = [
         "CONTROL_CODE_PER_WHILE",
         "CONTROL_CODE_PER_ABORT",
     ),
-    *_of("footprint", "fitted", "descriptors of copies", "COPY_VERTEX_STATE", "COPY_DESCRIPTOR_PER_RUN"),
+    *_of("footprint", "fitted", "descriptors of copies", "COPY_VERTEX_STATE", "COPY_DESCRIPTOR"),
     *_of(
         "/compiler.lowering.landing",
         "fitted",

@@ -84,11 +84,11 @@ def test_tutorial_3_cycle_by_cycle():
         ("DoExchange", 703, 766),  # tile 0 sends three words
         ("OnTileExecute", 766, 766 + 432),  # tile 0 copies its own element: 72 cycles of a thread
         ("Sync", 1198, 1298),
-        ("DoExchange", 1298, 1360),
-        ("OnTileExecute", 1360, 1360 + 432),
-        ("OnTileExecute", 1792, 1792 + 108),
+        ("DoExchange", 1298, 1364),  # tile 0: two fragments after the first, three instructions each
+        ("OnTileExecute", 1364, 1364 + 432),
+        ("OnTileExecute", 1796, 1796 + 108),
     ]
-    assert run.cycles == 1900
+    assert run.cycles == 1904
 
 
 def test_phases_of_all_tiles_add_up_to_tiles_times_cycles():

@@ -147,8 +147,8 @@ def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine:
     vertices = (np.maximum(c.runs, _tiles_with_copies(c)) for c in copies)
     state = _sum(footprint.COPY_VERTEX_STATE * n for n in vertices)
     inventory.add_overhead("vertexInstanceState", COPY_VERTEX, state, SOURCE["localCopyState"])
-    further = _sum(np.maximum(c.runs - 1, 0) for c in copies)
-    descriptors = further * footprint.COPY_DESCRIPTOR_PER_RUN
+    several = _sum((c.runs > 1).astype(np.int64) for c in copies)
+    descriptors = several * footprint.COPY_DESCRIPTOR
     inventory.add_overhead("copyDescriptor", "copyDescriptor", descriptors, SOURCE["copyDescriptor"])
     if machine.counts_code:
         present = (state > 0) * footprint.VERTEX_CODE_GUESS
