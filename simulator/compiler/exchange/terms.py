@@ -34,7 +34,8 @@ def program_terms(row: int, type_: str, work: Work, machine: Machine) -> list[Co
     if type_ == "Sync":
         return _sync_terms(name, work, machine)
     if type_ == "StreamCopyBegin":
-        term = "+ host after the last tile has come"
+        ahead = machine.hardware and work.stream
+        term = "+ host after the last tile has come" + (" (less where it has prefetched)" if ahead else "")
         return [CostTerm(name, term, float(np.max(work.host_wait)), machine.host_link.source)]
     if type_ == "StreamCopyEnd" and work.cycles is not None and work.cycles.any():
         busiest = int(work.cycles.argmax())

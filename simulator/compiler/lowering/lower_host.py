@@ -104,7 +104,9 @@ class HostLowering:
                 name = f"{name}/{number}"
             chunk = tensor.flatten().slice(begin, end) if len(pieces) > 1 else tensor
             moved = [chunk, tensor.getMetadata()] if tensor.hasMetadata() and not number else [chunk]
-            self._lower_tensors(parent, moved, name, to_device, debug_id, part=part, small=copy.optimise_memory)
+            handle = stream.name if to_device else ""
+            small = copy.optimise_memory
+            self._lower_tensors(parent, moved, name, to_device, debug_id, part=part, small=small, stream=handle)
 
     def lower_call(self, parent: int, call: host.Call, debug_id: int) -> None:
         """Add the copies of a host function call."""
@@ -138,9 +140,10 @@ class HostLowering:
         part: Part | None = None,
         small: bool = False,
         on_host: bool | None = None,
+        stream: str = "",
     ) -> None:
-        """`on_host`: the host puts the data in order (True), or tiles do in a buffer (False); None where the program
-        does not choose, and no buffer is modelled."""
+        """`stream`: the handle of a stream to the device. `on_host`: the host puts the data in order (True), or tiles
+        do in a buffer (False); None where the program does not choose, and no buffer is modelled."""
         machine, plans = self._steps.machine, self._steps.plans
         none = np.empty(0, np.int64), np.empty(0, np.int64)
         pieces = plans.mapped_pieces(regions_of(tensors) if tensors else none)
@@ -158,7 +161,7 @@ class HostLowering:
         elif on_host is not None:
             size = arranged_on_tiles(pieces, plans.emap, machine)
             buffers = plans.add_buffer(f"{name}/Rearrange", "hostMessage", size, debug_id)
-        self._add_host_copy(parent, name, copy, accesses, debug_id, part, buffers)
+        self._add_host_copy(parent, name, copy, accesses, debug_id, part, buffers, stream)
 
     def _add_host_copy(
         self,
@@ -169,15 +172,16 @@ class HostLowering:
         debug_id: int,
         part: Part | None = None,
         buffers: tuple[int, ...] = (),
+        stream: str = "",
     ) -> None:
         moved = copy.rx if copy.rx is not None else copy.tx
         waiting = None  # control copies concern all tiles
         if accesses is not None and moved is not None and moved.any():
             waiting = self._steps.domains.waiting_tiles(moved > 0)
-        begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._group)
+        begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._group, stream=stream, part=part)
         mid = Work(copy.mid_cycles, rx=copy.rx, tx=copy.tx, host_code=copy.code, accesses=accesses, part=part)
         mid.buffers = buffers
-        for phase, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles))):
+        for phase, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles, stream=stream, part=part))):
             self._steps.table.add(parent, f"StreamCopy{phase}", name, work=work, debug_id=debug_id)
         self.packets += copy.packets
         self._steps.add_barrier(parent, debug_id, "", waiting)

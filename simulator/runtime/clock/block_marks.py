@@ -13,10 +13,10 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.machine import Machine
-from simulator.runtime.clock.segments import Marks, Parts, Segment, State
+from simulator.runtime.clock.segments import Marks, Parts, Ready, Segment, State, later
 
-StateOf = Callable[[Int64Array, Int64Array | None], State]
-"""Returns the state with these clocks and cycles owed to the next step."""
+StateOf = Callable[[Int64Array, Int64Array | None, Ready], State]
+"""Returns the state with these clocks, cycles owed to the next step and times of streams."""
 
 
 class BlockMarks:
@@ -50,7 +50,7 @@ class BlockMarks:
             clocks = state.offsets.copy()
             clocks[tiles] += before + after
             elapsed = int(clocks.min())
-            then = self._state_of(clocks - elapsed, owed)
+            then = self._state_of(clocks - elapsed, owed, later(state.ready, elapsed))
         event = np.full(len(tiles), 2 * row + end, np.int64)
         marks = Marks(event, tiles, state.offsets[tiles] + before)
         return Segment(np.empty(0, np.int64), none, none, then, elapsed, marks=marks)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,13 +23,14 @@ from popvision.formats.profile.model import PHASE_OF_TYPE, StepOnIpu
 from simulator.arrays import BoolArray, Int64Array, IntegerArray
 from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.ir.busy_tiles import BusyTiles
-from simulator.compiler.ir.program_table import ProgramTable
+from simulator.compiler.ir.program_table import ProgramTable, Work
 from simulator.compiler.machine import Machine
+from simulator.machine.host_exchange import prefetch_cycles
 from simulator.runtime.clock.barriers import external_barrier, internal_barrier
 from simulator.runtime.clock.block_marks import BlockMarks
 from simulator.runtime.clock.data_dependent_time import CHOOSING, DataChoices, DataDependentTime
 from simulator.runtime.clock.idle_tiles import carried, owed_by, put_back
-from simulator.runtime.clock.segments import Parts, RunTime, Segment, State, finished
+from simulator.runtime.clock.segments import NEVER, Parts, Ready, RunTime, Segment, State, finished, later
 
 #: Steps recorded of one run.
 MAX_STEPS = 4_000_000
@@ -42,6 +44,22 @@ _MAX_STATE_BYTES = 64 << 20
 _LONGEST_WAY = 1000
 #: Trips of a loop among which a recurring state is searched.
 _LONGEST_PERIOD = 256
+
+
+def fifo_of(work: Work) -> str:
+    """The FIFO of a copy of a stream: a stream that is split has one for each part."""
+    return work.stream if work.part is None or work.part.of == 1 else f"{work.stream}/{work.part.number}"
+
+
+class Prefetching(NamedTuple):
+    """The streams whose host end prefetches the next transfer; `cold`: those that it has not prefetched yet when the
+    run begins."""
+
+    streams: frozenset[str]
+    cold: frozenset[str]
+
+
+NOTHING_PREFETCHED = Prefetching(frozenset(), frozenset())
 
 
 class DeviceClock:
@@ -72,13 +90,26 @@ class DeviceClock:
         self._marks = BlockMarks(blocks, machine, self._parts, self._state)
         self._waits: Iterator[Int64Array] | None = None
         self._branch = -1
+        self._prefetching: frozenset[str] = frozenset()
+        self._fifos = sorted({(fifo_of(work), work.stream) for work in table.work if work.stream})
         self._data: dict[int, DataChoices] = {}
         self._clear_caches()
 
-    def run(self, branch: int, waits: Iterator[Int64Array] | None = None, choices: Sequence[int] = ()) -> RunTime:
+    def run(
+        self,
+        branch: int,
+        waits: Iterator[Int64Array] | None = None,
+        choices: Sequence[int] = (),
+        prefetching: Prefetching = NOTHING_PREFETCHED,
+    ) -> RunTime:
         """Run one branch (a row of the table). `waits` replaces the waits of host copies below the branch, in order,
         one figure per replica; results are then not memoised. `choices`: the choices of data in this run, in order."""
-        way = branch, tuple(choices)
+        if waits is not None:
+            prefetching = NOTHING_PREFETCHED
+        if prefetching.streams != self._prefetching:
+            self._clear_caches()
+            self._prefetching = prefetching.streams
+        way = branch, tuple(choices), prefetching.cold
         if waits is None and way in self._runs:
             return self._runs[way]
         if len(self._arrays) >= self._max_arrays:
@@ -87,7 +118,8 @@ class DeviceClock:
         self.chooses(branch)
         ways = self._parts, self.run_in_order, self._run_repeated
         self._data_dependent = DataDependentTime(self._table, self._data[branch], choices, *ways, waits is None)
-        segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64)), 0)
+        ready = tuple((fifo, NEVER) for fifo, stream in self._fifos if stream in prefetching.cold)
+        segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64), None, ready), 0)
         run = finished(segment, self.patterns, self._machine, repeatable=waits is None)
         if waits is None and len(choices) <= _LONGEST_WAY:
             self._runs[way] = run
@@ -101,14 +133,15 @@ class DeviceClock:
 
     def _clear_caches(self) -> None:
         self.patterns: list[StepOnIpu] = []  #: referred to by segments of the last run
-        self._runs: dict[tuple[int, tuple[int, ...]], RunTime] = {}
+        self._runs: dict[tuple[int, tuple[int, ...], frozenset[str]], RunTime] = {}
         self._states: dict[bytes, State] = {}
         self._arrays: dict[bytes, IntegerArray] = {}
 
-    def _state(self, offsets: Int64Array, owed: Int64Array | None = None) -> State:
+    def _state(self, offsets: Int64Array, owed: Int64Array | None = None, ready: Ready = ()) -> State:
         """The state with these clocks; one object per state while it is memoised."""
         owed = None if owed is None or not owed.any() else owed
         key = _digest(offsets) if owed is None else _digest(offsets) + _digest(owed)
+        key += repr(ready).encode() if ready else b""
         state = self._states.get(key)
         if state is None:
             if len(self._states) >= self._max_states:
@@ -116,7 +149,7 @@ class DeviceClock:
                     old.segments.clear()
                     old.ways.clear()
                 self._states.clear()
-            state = self._states[key] = State(offsets, owed)
+            state = self._states[key] = State(offsets, owed, ready)
         return state
 
     def _segment(self, state: State, row: int) -> Segment:
@@ -179,7 +212,8 @@ class DeviceClock:
     def _repeat_carrying(self, state: State, rows: list[int], count: int, idle: BoolArray) -> tuple[Segment, int]:
         """(a loop with its idle tiles carried along, the smallest clock of the others before it)."""
         low = int(state.offsets[~idle].min())
-        inner = self._state(np.where(idle, 0, state.offsets - low), owed_by(idle, None, state.owed))
+        ready = later(state.ready, low)
+        inner = self._state(np.where(idle, 0, state.offsets - low), owed_by(idle, None, state.owed), ready)
         return self._repeat(inner, rows, count, lambda s: carried(self.run_in_order(s, rows), idle, self._state)), low
 
     def _repeat(
@@ -239,23 +273,24 @@ class DeviceClock:
         once = first.state.offsets + first.elapsed - state.offsets
         after = state.offsets + trips * once
         elapsed = int(after.min())
-        return self._state(after - elapsed), elapsed
+        return self._state(after - elapsed, None, later(state.ready, elapsed)), elapsed
 
     def _step(self, state: State, row: int) -> Segment:
         offsets = state.offsets
-        spent = self._duration(offsets, row)
+        spent, ready = self._with_prefetch(state, row)
         m = self._machine
         after = offsets + spent
         elapsed = int(after.min())
         begins = state.ends
         cycles, owed = state.charged(spent)
-        then = self._state(after - elapsed, owed)
+        then = self._state(after - elapsed, owed, later(ready, elapsed))
         if len(self._arrays) >= self._max_arrays:
             none = np.empty((0, m.device_ipus), np.int64)
             return Segment(np.empty(0, np.int64), none, none, then, elapsed, truncated=True)
         base = np.empty((1, m.device_ipus), np.int64)
         pattern = np.empty((1, m.device_ipus), np.int64)
-        own = self._cycles[row] if state.owed is None else None
+        varies = self._table.work[row].stream in self._prefetching
+        own = self._cycles[row] if state.owed is None and not varies else None
         for ipu in range(m.device_ipus):
             part = m.tiles_of(ipu)
             base[0, ipu] = begins[part].min()
@@ -272,6 +307,28 @@ class DeviceClock:
             known = values.astype(np.int32) if int(values.max()) < 2**31 else values
             self._arrays[key] = known
         return known
+
+    def _with_prefetch(self, state: State, row: int) -> tuple[Int64Array, Ready]:
+        """(cycles of each tile in a leaf, when streams are ready after it)."""
+        work, begins = self._table.work[row], self._table.type[row] == "StreamCopyBegin"
+        if self._waits is not None or work.stream not in self._prefetching:
+            return self._duration(state.offsets, row), state.ready
+        m, ready = self._machine, dict(state.ready)
+        link, fifo = m.host_link, fifo_of(work)
+        asked = ready.get(fifo, 0) == NEVER
+        if begins and not asked:
+            waiting = np.ones(m.tiles, np.bool_) if work.waiting is None else work.waiting
+            last = int(state.offsets[np.tile(waiting, m.num_replicas)].max(initial=0))
+            wait = max(link.begin_control, ready.get(fifo, 0) - last)
+            spent = external_barrier(state.offsets, work.waiting, m, work.sync_group, wait)
+            ready[fifo] = last + wait + prefetch_cycles(link)
+        elif begins or asked:
+            spent = self._duration(state.offsets, row)
+            if not begins:
+                ready[fifo] = int((state.offsets + spent).max()) + prefetch_cycles(link)
+        else:
+            spent = np.where(self._duration(state.offsets, row) > 0, link.end_control, 0)
+        return spent, tuple(sorted(ready.items()))
 
     def _duration(self, offsets: Int64Array, row: int) -> Int64Array:
         """Cycles each tile spends in a leaf that begins at these clocks."""

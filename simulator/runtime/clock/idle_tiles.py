@@ -16,16 +16,17 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
-from simulator.runtime.clock.segments import Segment, State
+from simulator.runtime.clock.segments import Ready, Segment, State, later
 
-StateOf = Callable[[Int64Array, Int64Array | None], State]
+StateOf = Callable[[Int64Array, Int64Array | None, Ready], State]
 
 
 def carried(trip: Segment, idle: BoolArray, state_of: StateOf) -> Segment:
     """The trip, with the clocks of idle tiles (flags) set to the smallest clock of the others."""
     clocks = trip.state.offsets + trip.elapsed
     elapsed = int(clocks[~idle].min())
-    return replace(trip, state=state_of(np.where(idle, 0, clocks - elapsed), trip.state.owed), elapsed=elapsed)
+    ready = later(trip.state.ready, elapsed - trip.elapsed)
+    return replace(trip, state=state_of(np.where(idle, 0, clocks - elapsed), trip.state.owed, ready), elapsed=elapsed)
 
 
 def put_back(
@@ -40,7 +41,8 @@ def put_back(
         base[:, ipu] = before.ends[ipu * tiles : (ipu + 1) * tiles].min()
         pattern[:, ipu] = row
     elapsed = int(clocks.min())
-    state = state_of(clocks - elapsed, owed_by(idle, before.owed, loop.state.owed))
+    ready = later(loop.state.ready, elapsed - loop.elapsed - low)
+    state = state_of(clocks - elapsed, owed_by(idle, before.owed, loop.state.owed), ready)
     return replace(loop, base=base, pattern=pattern, state=state, elapsed=elapsed, marks=loop.marks.later(low))
 
 

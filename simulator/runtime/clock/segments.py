@@ -27,15 +27,31 @@ class Marks(NamedTuple):
 NO_MARKS = Marks(*(np.empty(0, np.int64) for _ in range(3)))
 
 
+Ready = tuple[tuple[str, int], ...]
+"""When the host has prefetched the next transfer of streams: (handle, clock), sorted; streams that are ready are left
+out."""
+
+
+#: The clock of a stream that has prefetched nothing: the host is asked when the device wants the transfer.
+NEVER = 1 << 60
+
+
+def later(ready: Ready, cycles: int) -> Ready:
+    """The same times, counted from so many cycles later."""
+    if not ready:
+        return ready
+    return tuple((stream, at if at == NEVER else at - cycles) for stream, at in ready if at > cycles)
+
+
 class State:
-    """Clocks of all tiles, less the smallest, and memoised segments from there. `owed`: cycles of each clock that count
-    with the next step in which its tile takes part; None = none. `ways`: trips of loops by row of the loop, number of
-    choices in the trip, and these choices."""
+    """Clocks of all tiles, less the smallest, and memoised segments from there. `ready`: when streams will be. `owed`:
+    cycles of each clock that count with the next step in which its tile takes part; None = none. `ways`: trips of loops
+    by row of the loop, number of choices in the trip, and these choices."""
 
-    __slots__ = ("offsets", "owed", "segments", "ways")
+    __slots__ = ("offsets", "owed", "ready", "segments", "ways")
 
-    def __init__(self, offsets: Int64Array, owed: Int64Array | None = None) -> None:
-        self.offsets, self.owed = offsets, owed
+    def __init__(self, offsets: Int64Array, owed: Int64Array | None = None, ready: Ready = ()) -> None:
+        self.offsets, self.owed, self.ready = offsets, owed, ready
         self.segments: dict[int, Segment] = {}
         self.ways: dict[int, dict[int, dict[tuple[int, ...], Segment]]] = {}
 

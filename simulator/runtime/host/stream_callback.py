@@ -94,6 +94,10 @@ class StreamCallbackHandle:
         self._prefetch: Callable[..., Any] | None = getattr(callback, "prefetch", None)
         self._invalidate: Callable[[], Any] | None = getattr(callback, "invalidatePrefetched", None)
 
+    @property
+    def can_prefetch(self) -> bool:
+        return self._prefetch is not None
+
     def fetch(self, memory: AnyArray, metadata: QuarterMetadata | None = None) -> None:
         """One transfer; `metadata` of a stream that has some."""
         self._fetch(memory) if metadata is None else self._fetch(metadata, memory)

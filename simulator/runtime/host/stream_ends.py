@@ -36,6 +36,14 @@ class CircularBuffer:
     def write(self, values: AnyArray) -> None:
         self._transfer(len(values), lambda part, at: np.copyto(part, values[at : at + len(part)]))
 
+    def prefetches(self) -> bool:
+        """The host can put the next transfer in place while the program runs."""
+        return True
+
+    def has_prefetched(self) -> bool:
+        """The buffer may have changed before a run."""
+        return False
+
     def drop(self) -> None:
         """A buffer is never suspended."""
 
@@ -72,6 +80,7 @@ class CallbackEnd:
         self._resumable = callback.callback if isinstance(callback.callback, ResumableStreamCallback) else None
         self._ready: deque[tuple[AnyArray, QuarterMetadata | None]] = deque()  #: prefetched, oldest first
         self._under_way: Future[None] | None = None
+        self._asked = self._refused = False
 
     def read(self, into: AnyArray) -> None:
         self._wait()
@@ -83,9 +92,18 @@ class CallbackEnd:
         else:
             self._call(lambda: self._fetched(into))
         if self._depth:
+            self._asked = True
             prefetch = lambda: self._prefetch(into)  # noqa: E731  # the same for both kinds of thread
             own = self._resumable
             self._under_way = self._threads.start(prefetch) if own is None else start_resumable(own, prefetch)
+
+    def prefetches(self) -> bool:
+        """The callback has not refused to prefetch."""
+        return self._depth > 0 and not self._refused and self._callback.can_prefetch
+
+    def has_prefetched(self) -> bool:
+        """The callback was asked for the next transfer."""
+        return self._asked
 
     def write(self, values: AnyArray) -> None:
         memory = values.copy()
@@ -98,6 +116,7 @@ class CallbackEnd:
 
     def invalidate(self) -> None:
         """Drop prefetched data and notify the callback."""
+        self._asked = False
         self.drop()
         with suppress(RunStoppedError):
             self._wait()
@@ -120,6 +139,7 @@ class CallbackEnd:
             memory = np.zeros_like(like)
             metadata = None if self._metadata is None else QuarterMetadata()
             if not self._callback.prefetch(memory, metadata):
+                self._refused = True
                 return
             self._ready.append((memory, metadata))
 
