@@ -138,6 +138,28 @@ def test_search_selects_matches_one_after_another(viewer: Viewer) -> None:
     viewer.page.wait_for_selector(f".tl-facts >> text={str(text).split('::')[1]}")
 
 
+def test_the_search_tab_lists_the_matches_and_a_row_zooms_to_its_event(viewer: Viewer) -> None:
+    ((label,),) = viewer.sql("SELECT text FROM strings WHERE id = 2")
+    word = str(label).split("::")[1]
+    viewer.go(f"tl_fold=h0&tl_find={word}&tl_tab=matches")
+    viewer.page.wait_for_selector(".tl-scope >> text=in their names")
+    said = viewer.page.inner_text(".tl-scope")
+    count = int(said.split(" ")[0].replace(",", ""))
+    viewer.page.wait_for_selector(f".tl-matches >> text=/ of {count:,}$/")
+    rows = viewer.page.locator(".tl-table .ag-center-cols-container .ag-row")
+    second = rows.nth(1).inner_text().split("\n")
+    rows.nth(1).click()
+    viewer.complete()
+    state = viewer.url()
+    thread, depth, position = state["tl_event"].split(".")
+    assert int(state["tl_from"]) / 1e3 <= float(second[0].replace(",", "")) <= int(state["tl_to"]) / 1e3
+    assert (int(state["tl_to"]) - int(state["tl_from"])) / 1e3 < 20 * max(1.0, float(second[-1].replace(",", "")))
+    assert int(thread) >= 0
+    assert depth == "i" or int(depth) >= 0
+    assert int(position) >= 0
+    assert viewer.page.inner_text(".tl-scope") == said  # the list stays
+
+
 def test_clicking_an_event_shows_its_facts_and_n_goes_on(viewer: Viewer) -> None:
     times = starts(viewer, 1, 0)
     viewer.go(f"tl_fold=h0&tl_event=0.0.3&tl_from={times[3]}&tl_to={times[5]}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import self_durations
-from popvision.arrays import BoolArray, Int64Array
+from popvision.arrays import AnyArray, BoolArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,48 @@ class Hit:
     duration: int
     rank: int
     matches: int
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The first matches of a window in time order, in columns, and the number of all of them. `depth` -1 marks an
+    instant; times in ns."""
+
+    thread: Int64Array
+    depth: Int64Array
+    position: Int64Array
+    name: Int64Array
+    start: Int64Array
+    duration: Int64Array
+    total: int
+
+
+def list_matches(source: TraceSource, text: str, begin: int, end: int, most: int) -> Matches:
+    """The events whose label contains `text` (capitals do not matter) and that overlap [begin, end) ns, at most `most`.
+    One scan of the names of the window."""
+    wanted = np.array([text.casefold() in label.casefold() for label in source.names.label], np.bool_)
+    parts: list[Int64Array] = [np.zeros((6, 0), np.int64)]
+    total = 0
+
+    def add(thread: int, depth: int, rows: Int64Array, columns: tuple[AnyArray, AnyArray, AnyArray]) -> None:
+        nonlocal total
+        total += len(rows)
+        rows = rows[:most]
+        where = np.full(len(rows), thread), np.full(len(rows), depth), rows
+        parts.append(np.stack([*where, *(column[rows] for column in columns)]).astype(np.int64))
+
+    for index, thread in enumerate(source.threads if text and wanted.any() else ()):
+        first, last = np.searchsorted(thread.instant_time, [begin, end])
+        rows = first + np.flatnonzero(wanted[thread.instant_name[first:last]])
+        add(index, -1, rows, (thread.instant_name, thread.instant_time, np.zeros_like(thread.instant_time)))
+        for depth, lane in enumerate(thread.lanes):
+            low, high = lane.between(begin, end)
+            rows = low + np.flatnonzero(wanted[lane.name[low:high]])
+            add(index, depth, rows, (lane.name, lane.start, lane.duration))
+    joined = np.concatenate(parts, axis=1)
+    order = np.lexsort((joined[2], joined[1], joined[0], joined[4]))[:most]
+    of, depths, positions, names, starts, durations = joined[:, order]
+    return Matches(of, depths, positions, names, starts, durations, total)
 
 
 def find_event(source: TraceSource, text: str, after: tuple[int, int, int, int], backwards: bool = False) -> Hit | None:

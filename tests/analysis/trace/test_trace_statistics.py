@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.calls import call_tree
-from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
+from popvision.analysis.trace.search import event_facts, find_event, list_matches, metadata_rows
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
@@ -141,6 +142,39 @@ def test_search_goes_through_all_matches_in_time_order(
         assert again.start == expected[0]
     else:
         assert again is None
+
+
+@SMALL
+@given(spans=nested_spans(), window=WINDOW, most=st.integers(1, 6), text=st.sampled_from(["x", "Y", "z", ""]))
+def test_the_list_of_matches_is_that_of_the_window(
+    tmp_path: Path, spans: list[Span], window: tuple[int, int], most: int, text: str
+) -> None:
+    instants = [(thread, begin, name) for thread, begin, _, name in spans[::3]]
+    source = make_trace(tmp_path / "t.pvti", spans, instants)
+    begin, end = window[0], window[0] + window[1]
+    expected = [
+        (span[1], span[2] - span[1], span[3].split("/")[1])
+        for span in spans
+        if text and text.casefold() in span[3].split("/")[1].casefold() and span[1] < end and span[2] > begin
+    ]
+    expected += [
+        (at, 0, name.split("/")[1])
+        for _, at, name in instants
+        if text and text.casefold() in name.split("/")[1].casefold() and begin <= at < end
+    ]
+    found = list_matches(source, text, begin, end, most)
+    assert found.total == len(expected)
+    listed = [
+        (start, duration, source.names.label[name])
+        for start, duration, name in zip(
+            found.start.tolist(), found.duration.tolist(), found.name.tolist(), strict=True
+        )
+    ]
+    assert len(listed) == min(most, len(expected))
+    assert not Counter(listed) - Counter(expected)
+    assert [start for start, _, _ in listed] == sorted(start for start, _, _ in expected)[:most]
+    for thread, depth, position, start in zip(found.thread, found.depth, found.position, found.start, strict=True):
+        assert event_facts(source, int(thread), int(depth), int(position)).start == start
 
 
 def test_facts_of_events(tmp_path: Path) -> None:

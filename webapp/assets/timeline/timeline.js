@@ -7,6 +7,9 @@ const timelineTimeline = (() => {
   const NAMES = 250,
     AXIS = 26,
     RIGHT = 8;
+  /* A match is zoomed to where it is narrower than this, as if it took 1 us at the least. */
+  const SEEN_PIXELS = 6,
+    NARROWEST_SHOWN = 1000;
 
   const complain = (problem) => popvision.notice("Host timeline: " + problem.message);
   const eventKey = (event) => event.thread + "." + (event.depth < 0 ? "i" : event.depth) + "." + event.position;
@@ -250,6 +253,14 @@ const timelineTimeline = (() => {
       this.moved();
     }
 
+    /* Select a match of the search; zoom to it where it is too narrow to be seen. */
+    revealMatch(facts) {
+      const length = Math.max(facts.duration, NARROWEST_SHOWN);
+      this.reveal(facts);
+      if (this.viewport.x(facts.start + length) - this.viewport.x(facts.start) < SEEN_PIXELS)
+        this.show(facts.start, facts.start + length, 0.2);
+    }
+
     /* Zoom so that [from, to) fills `part` of the width. */
     show(from, to, part) {
       const spare = ((to - from) * (1 / part - 1)) / 2;
@@ -288,7 +299,7 @@ const timelineTimeline = (() => {
           slot.textContent = hit.matches
             ? hit.rank.toLocaleString("en-US") + " of " + hit.matches.toLocaleString("en-US")
             : "no match";
-        if (hit.matches) this.reveal(hit);
+        if (hit.matches) this.revealMatch(hit);
       } catch (problem) {
         complain(problem);
       }
@@ -391,6 +402,15 @@ const timelineTimeline = (() => {
       return false;
     }
   }
+
+  window.dash_clientside.timeline = {
+    /* A row chosen in the list of matches. */
+    matches: (chosen) => {
+      const row = (chosen || []).flat().find((each) => each);
+      if (row && row.event && tl.current) tl.current.revealMatch(row.event);
+      return window.dash_clientside.no_update;
+    },
+  };
 
   popvision.mount("[data-timeline]", (host) => {
     const timeline = (tl.current = new Timeline(host));

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dash import Dash, html
+from dash import ClientsideFunction, Dash, html
 from dash.development.base_component import Component
 
 from webapp.components import (
@@ -25,6 +25,7 @@ from webapp.components import (
     options_menu,
     page_of_halves,
     popover,
+    register_row_choice,
     register_tabs,
     search_box,
     segments,
@@ -35,7 +36,7 @@ from webapp.components import (
 from webapp.components.attributes import attributes
 from webapp.system_analyser.timeline.channel_colours import channel_colour
 from webapp.system_analyser.timeline.routes import register_routes
-from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content
+from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content, tab_depends
 from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
@@ -198,7 +199,8 @@ def _events_per_channel(source: TraceSource) -> list[int]:
 def register(app: Dash, library: Library) -> None:
     """Routes of the drawing and the callback of the tabs."""
     register_routes(app, library)
-    register_tabs(app, library, TAB_SET, tab_content)
+    register_tabs(app, library, TAB_SET, tab_content, tab_depends)
+    register_row_choice(app, "tl", ClientsideFunction("timeline", "matches"), "tl-matches")
 
 
 VIEW = View(id="timeline", title="Timeline", icon="timeline", layout=layout, register=register, kind="trace")

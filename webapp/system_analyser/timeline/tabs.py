@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.trace.calls import call_tree
 from popvision.analysis.trace.drawing import events_between
-from popvision.analysis.trace.search import EventFacts, event_facts, metadata_rows
+from popvision.analysis.trace.search import EventFacts, event_facts, list_matches, metadata_rows
 from popvision.analysis.trace.statistics import label_statistics
 from webapp.components import Column, TabSet, data_table, empty_hint
 from webapp.components.table import MOST_ROWS
@@ -48,18 +48,37 @@ CALLS = (
 )
 
 
+MATCHES = (
+    Column("start_us", "Begin µs", "decimal", "Time since the first event of the trace", width=150),
+    Column("label", "Event", width=320),
+    Column("channel", "Channel", width=180),
+    Column("thread", "Thread", width=180),
+    Column("duration_us", "Duration µs", "decimal", "Empty for instants", width=130),
+)
+
+#: Matches that are listed.
+MOST_MATCHES = 1_000
+
 TAB_SET = TabSet(
     "tl",
-    {"summary": "Summary", "calls": "Call Tree", "statistics": "Statistics"},
-    ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide"),
+    {"summary": "Summary", "calls": "Call Tree", "statistics": "Statistics", "matches": "Search"},
+    ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_find"),
     kind="trace",
 )
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
     """The content of a tab."""
-    content = {"summary": summary, "calls": calls, "statistics": statistics}[tab]
+    content = {"summary": summary, "calls": calls, "statistics": statistics, "matches": matches}[tab]
     return content(context.trace, context.params, context.theme)
+
+
+def tab_depends(context: ViewContext, tab: str) -> str:
+    """What the content of a tab depends on. The list of matches stays while its rows are chosen, which moves the
+    visible window."""
+    names = ("tl_find", "tl_sel") if tab == "matches" else TAB_SET.keys
+    parts = [f"{name}={context.params.get(name, '')}" for name in names]
+    return "&".join([context.theme if tab == "summary" else "", *parts])
 
 
 def window_of(source: TraceSource, selection: Mapping[str, str]) -> tuple[int, int, str]:
@@ -191,6 +210,43 @@ def statistics(source: TraceSource, selection: Mapping[str, str], theme: str) ->
         scope += f". Includes the {hidden} channels hidden in the drawing"
     rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
     return _table("tl-statistics-table", "statistics", rows, STATISTICS, scope, 0, "")
+
+
+def matches(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
+    """The events that the search finds in the selected window or the whole trace, in time order; choosing one selects
+    it and zooms to it."""
+    text = selection.get("tl_find", "")
+    if not text:
+        return empty_hint("Type a part of a name into the search box to list the events that contain it.")
+    begin, end, name = window_of(source, {"tl_sel": selection.get("tl_sel", "")})
+    found = list_matches(source, text, begin, end, MOST_MATCHES)
+    if not found.total:
+        return empty_hint(f"No event in the {name} has a name that contains '{text}'.")
+    names, threads = source.names, [thread.row.name or f"Thread {thread.row.tid}" for thread in source.threads]
+    columns = (found.thread, found.depth, found.position, found.name, found.start, found.duration)
+    rows = [
+        {
+            "start_us": (start - source.begin) / 1e3,
+            "label": names.label[label],
+            "channel": names.channel_name[names.channel[label]],
+            "thread": threads[thread],
+            "duration_us": None if depth < 0 else duration / 1e3,
+            "event": {
+                "thread": thread,
+                "depth": depth,
+                "position": position,
+                "start": start - source.begin,
+                "duration": duration,
+            },
+        }
+        for thread, depth, position, label, start, duration in zip(*(c.tolist() for c in columns), strict=True)
+    ]
+    scope = f"{found.total:,} events in the {name} have '{text}' in their names"
+    if found.total > MOST_MATCHES:
+        scope += f"; the first {MOST_MATCHES:,} are listed (Shift-drag a window for others)"
+    id: dict[str, str] = {"rows": "tl-matches", "query": text}
+    table = data_table(id, rows, MATCHES, name="matches", height="100%", selectable=True)
+    return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
 
 
 def _table(
