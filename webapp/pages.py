@@ -8,6 +8,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
 from popvision.analysis.report.target import describe_target
 from webapp import picker
@@ -16,7 +17,7 @@ from webapp.comparison import target_problems
 from webapp.components.attributes import attributes
 from webapp.components.download_link import download_link
 from webapp.components.icon import icon
-from webapp.components.message import damage_banner, message_page
+from webapp.components.message import damage_banner, excess_banner, message_page
 from webapp.documents.export import DOCUMENTS
 from webapp.library import Entry, Library, UnknownKeyError
 from webapp.selection import Selection
@@ -101,6 +102,9 @@ def _page(content: Component, view: View, context: ViewContext) -> Any:
         banners = [damage_banner(source.lost)]
         if context.target is not None:
             banners.append(damage_banner(context.target.lost, "The target"))
+        banners.append(excess_banner(memory_excess(source), context.key))
+        for key, target_report in context.targets.items():
+            banners.append(excess_banner(memory_excess(target_report), key, f"The target {target_report.label}"))
         facts |= attributes(data_clock=clock, data_generation=source.generation, data_identity=source.report_id)
     else:
         banners = [damage_banner(context.trace.lost, "This trace")]

@@ -94,9 +94,11 @@ def _report_rows(source: ReportSource) -> list[tuple[str, str]]:
         rows.append(("tile time", ", ".join(f"{phase} {share:.1%}" for phase, share in figures.shares.items())))
     if figures.not_recorded:
         rows.append(("not recorded", figures.not_recorded.removeprefix("Not recorded: ")))
-    if figures.tile_bytes is not None:
-        share = "" if figures.tile_share is None else f" ({figures.tile_share:.1%} of {figures.tile_capacity:,})"
-        rows.append(("fullest tile", f"tile {figures.worst_tile}: {figures.tile_bytes:,} bytes{share}"))
+    if figures.fullest is not None:
+        (tile, size), room = figures.fullest, figures.tile_capacity
+        share = f" ({size / room:.1%} of {room:,})" if room else ""
+        with_gaps = ", with gaps" if figures.tiles_out_of_memory else ", without gaps"
+        rows.append(("fullest tile", f"tile {tile}: {size:,} bytes{share}{with_gaps}"))
         rows.append(("memory in use", f"{figures.used_bytes:,} bytes over all tiles, without gaps"))
     if figures.tiles_out_of_memory:
         rows.append(("out of memory", f"{figures.tiles_out_of_memory:,} tiles"))

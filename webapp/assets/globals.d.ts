@@ -10,7 +10,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof canvasTicks &
     typeof canvasViewport &
     typeof canvasZoomBox;
-  plots: typeof plotsAxis & typeof plotsKeys;
+  plots: typeof plotsAxis & typeof plotsKeys & typeof plotsLegend;
   addressMap: typeof memoryAddressInput & typeof memoryAddressMap & typeof memoryAddressPaint;
   liveness: typeof livenessInput & typeof livenessPaint;
   programs: typeof programsKeys &

@@ -1,4 +1,4 @@
-"""Sentences in place of missing content, and the banner of a damaged report."""
+"""Sentences in place of missing content, and the banners of a damaged report and of one that does not fit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
+
+from popvision.analysis.memory.capacity import MemoryExcess
+from webapp.components.attributes import attributes
+from webapp.formats import bytes_text
 
 #: Losses that a banner lists before they are folded.
 _SHOWN = 3
@@ -43,3 +47,22 @@ def damage_banner(lost: Sequence[str], name: str = "This report") -> Component |
         rows = html.Ul([html.Li(each) for each in lost])
         parts.append(html.Details([html.Summary(f"All {len(lost):,} losses"), rows]))
     return html.Div(parts, className="damage", role="status")
+
+
+def excess_banner(excess: MemoryExcess | None, key: str, name: str = "This program") -> Component | None:
+    """A bar with what does not fit and by how much, and links to the evidence in report `key`; None when all fits."""
+    if excess is None:
+        return None
+    of_all = "All" if excess.tiles_over == excess.tiles else f"{excess.tiles_over:,} of"
+    size = bytes_text(excess.capacity)
+    head: list[Component | str] = [
+        html.Strong(f"{name} does not fit: it cannot run."),
+        f" {of_all} {excess.tiles:,} tiles need more than their {size}. Tile {excess.tile:,} needs most: "
+        f"{bytes_text(excess.needed)}, {bytes_text(excess.excess)} too much.",
+    ]
+    if excess.largest is not None:
+        head.append(f" Its largest category: {excess.largest[0]}, {bytes_text(excess.largest[1])}.")
+    for text, query in (("Memory of this tile", "details"), ("What is live at its peak", "peak")):
+        href = f"/r/{key}/memory?tiles={excess.tile}&mem_tab={query}"
+        head += [" ", html.A(text, href=href, **attributes(data_nav="to"))]
+    return html.Div(html.P(head), className="damage unfit", role="status")

@@ -76,10 +76,11 @@ def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
 def _headline(context: ViewContext) -> Block:
     figures = headline(context.source)
     longest = figures.longest
+    (tile, size), room = figures.fullest or (None, None), figures.tile_capacity
     return Facts(
         [
             ("Total device cycles", cycles_text(figures.total_cycles), seconds_text(figures.device_seconds)),
-            ("Fullest tile", bytes_text(figures.tile_bytes), _of(figures.worst_tile, figures.tile_share)),
+            ("Fullest tile", bytes_text(size), _of(tile, None if not room or size is None else size / room)),
             ("Memory in use", bytes_text(figures.used_bytes), f"{percent_text(figures.used_share)} of all tiles"),
             (
                 "Longest program",
@@ -101,25 +102,26 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
     memory = memory_by_tile(source, state.replica)
     including, excluding = memory.including_gaps, memory.excluding_gaps
     first = memory.tiles.start
-    at = int(np.argmax(including))
+    shown = including if len(memory.over_capacity) else excluding
+    at = int(np.argmax(shown))
     blocks: list[Block] = [
         Facts(
             [
-                ("Fullest tile", bytes_text(int(including[at])), f"tile {first + at:,}, {int(including[at]):,} B"),
+                ("Fullest tile", bytes_text(int(shown[at])), f"tile {first + at:,}, {int(shown[at]):,} B"),
                 (
                     "Including gaps",
                     bytes_text(int(including.sum())),
                     f"{int(including.sum()):,} B over {len(including):,} tiles",
                 ),
                 ("Excluding gaps", bytes_text(int(excluding.sum())), f"{int(excluding.sum()):,} B"),
-                ("Memory of a tile", bytes_text(memory.capacity), f"{memory.capacity:,} B"),
+                ("Capacity of a tile", bytes_text(memory.capacity), f"{memory.capacity:,} B"),
             ]
         ),
         Curves(
             "Memory by tile",
             "tile",
-            ["Including gaps", "Excluding gaps"],
-            [including, excluding],
+            ["Including gaps", "Excluding gaps"] if state.gaps else ["Excluding gaps"],
+            [including, excluding] if state.gaps else [excluding],
             first=first,
             marked=[tile - first for tile in state.tiles[:64]],
         ),

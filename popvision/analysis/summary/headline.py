@@ -1,7 +1,8 @@
 """Headline figures of a report, each with the place of its evidence.
 
-Peak memory is given in three ways, because they answer different questions: the fullest tile *including gaps* against
-the bytes of a tile decides whether the program fits; the sum *excluding gaps* against all tiles says how much is used;
+Peak memory is given in four ways, because they answer different questions: the highest address of a tile, *gaps
+included*, against the bytes of a tile decides whether the program fits; the most bytes in use on a tile, *gaps
+excluded*, says how much of that is the program's own; the sum *excluding gaps* against all tiles says how much is used;
 peak liveness says when most of it is needed at once. Shares of time are tile cycles by phase over all tiles and
 recorded runs (phases.py); they add up to 1.
 """
@@ -59,9 +60,19 @@ class Headline:
     total_capacity: int | None
     used_share: float | None  #: used_bytes / total_capacity
     tiles_out_of_memory: int | None
+    fullest_bytes: int | None = None  #: the most bytes in use on one tile, excluding gaps
+    fullest_tile: int | None = None
     not_recorded: str = ""  #: the sentences that say which phases hardware did not record
     live_peak: Peak | None = None  #: where the liveness curve of the first replica is highest
     lost: dict[str, str] = field(default_factory=dict)  #: LOSSES -> the sentence about damage that took the figure
+
+    @property
+    def fullest(self) -> tuple[int, int] | None:
+        """(tile, bytes) of the fullest tile, None when not in the report: bytes in use, excluding gaps; including gaps
+        where a tile is out of memory, because they count for what fits."""
+        if self.tiles_out_of_memory or self.fullest_tile is None or self.fullest_bytes is None:
+            return None if self.worst_tile is None or self.tile_bytes is None else (self.worst_tile, self.tile_bytes)
+        return self.fullest_tile, self.fullest_bytes
 
 
 #: Parts of the headline that damage can take.
@@ -122,6 +133,8 @@ def _memory(memory: TileMemory | None, target: Target | None) -> dict[str, Any]:
         "worst_tile": worst,
         "tile_capacity": room,
         "tile_share": _ratio(tile_bytes, room),
+        "fullest_bytes": None if memory is None or worst is None else int(memory.excluding_gaps.max()),
+        "fullest_tile": None if memory is None or worst is None else int(np.argmax(memory.excluding_gaps)),
         "used_bytes": used,
         "total_capacity": capacity,
         "used_share": _ratio(used, capacity),

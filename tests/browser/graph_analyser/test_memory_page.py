@@ -36,11 +36,46 @@ def test_totals_of_a_replica(viewer: Opened) -> None:
     for label, column in (("Memory Including Gaps", "total"), ("Memory Excluding Gaps", "excluding_gaps")):
         expected = sum(viewer.sql(f"select {column} from memory_by_tile where tile < {TILES}"))
         assert _row(viewer, label) == [f"{expected:,} B"]
+    assert list(viewer.figure("mem-plot")) == ["Excluding gaps"]
+    viewer.page.get_by_role("switch", name="Gaps").click()
+    viewer.wait_for_plot("mem-plot", "data.some(t => t.name === 'Including gaps')")
     drawn = viewer.figure("mem-plot")
     assert drawn["Including gaps"] == viewer.sql(f"select total from memory_by_tile where tile < {TILES} order by tile")
     assert drawn["Excluding gaps"] == viewer.sql(
         f"select excluding_gaps from memory_by_tile where tile < {TILES} order by tile"
     )
+
+
+def test_without_gaps_the_curve_fills_the_plot(viewer: Opened) -> None:
+    used = viewer.sql(f"select max(excluding_gaps) from memory_by_tile where tile < {TILES}")[0]
+    viewer.go("memory")
+    viewer.wait_for_plot("mem-plot", f"Math.abs(layout.yaxis.range[1] - 1.06 * {used}) < 1")
+    headline = viewer.page.locator("#mem-headline").inner_text()
+    assert f"{used:,} B" in headline
+    assert "with gaps" not in headline
+
+
+def test_a_hidden_curve_leaves_the_axis_to_the_others(viewer: Opened) -> None:
+    total, used = viewer.sql(f"select max(total), max(excluding_gaps) from memory_by_tile where tile < {TILES}")[0]
+    assert total > 1.1 * used
+    viewer.go("memory", "mem_nogaps=0&mem_max=0")
+    viewer.wait_for_plot("mem-plot", f"Math.abs(layout.yaxis.range[1] - 1.06 * {total}) < 1")
+    viewer.page.locator(".legendtoggle").first.click()
+    viewer.wait_for_plot("mem-plot", f"Math.abs(layout.yaxis.range[1] - 1.06 * {used}) < 1")
+    viewer.wait_for_plot("mem-plot", f"Math.max(...layout.yaxis.tickvals) < 2 * {used}")
+    viewer.page.wait_for_timeout(400)  # two clicks in short order are a double click
+    viewer.page.locator(".legendtoggle").first.click()
+    viewer.wait_for_plot("mem-plot", f"Math.abs(layout.yaxis.range[1] - 1.06 * {total}) < 1")
+
+
+def test_the_tile_map_shows_what_is_in_use(viewer: Opened) -> None:
+    viewer.go("memory", "mem_graph=map")
+    used = viewer.sql(f"select excluding_gaps from memory_by_tile where tile < {TILES}")
+    viewer.wait_for_plot("mem-plot", "data[0].type === 'heatmap'")
+    drawn = viewer.page.evaluate(
+        "() => document.querySelector('#mem-plot .js-plotly-plot').data[0].z.flat().filter(v => v !== null)"
+    )
+    assert sorted(drawn) == sorted(used)
 
 
 def test_another_replica_is_named_and_shown(viewer: Opened) -> None:
@@ -61,7 +96,7 @@ def test_breakdowns_add_up_to_excluding_gaps(viewer: Opened) -> None:
 
 
 def test_statistics_are_of_the_visible_tiles(viewer: Opened) -> None:
-    viewer.go("memory", "mem_view=1-3")
+    viewer.go("memory", "mem_view=1-3&mem_nogaps=0")
     viewer.wait_for_text("#mem-range", "of 6 tiles shown")
     seen = viewer.sql("select total from memory_by_tile where tile between 1 and 3 order by tile")
     line = viewer.page.locator("#mem-range .range-line").first

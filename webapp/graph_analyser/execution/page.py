@@ -21,6 +21,7 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.timeline import TYPE_NAMES, run_bars, step_count
+from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from webapp import preferences
 from webapp.comparison import target_keys
@@ -71,6 +72,8 @@ KEYS = (
 )
 
 NOT_RECORDED = "This report has no execution profile: run the program with autoReport.outputExecutionProfile=true."
+
+DOES_NOT_FIT = "No run was recorded: the program does not fit into the memory of the tiles, so it cannot run."
 
 
 def layout(context: ViewContext) -> Component:
@@ -212,7 +215,9 @@ def trace_facts(source: ReportSource, key: str) -> dict[str, Any]:
 
 def missing(context: ViewContext) -> str:
     """The reason why there is nothing to show, "" when there is something."""
-    return "" if run_bars(context.source).total else NOT_RECORDED
+    if run_bars(context.source).total:
+        return ""
+    return NOT_RECORDED if memory_excess(context.source) is None else DOES_NOT_FIT
 
 
 def register(app: Dash, library: Library) -> None:

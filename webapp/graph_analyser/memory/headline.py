@@ -28,8 +28,8 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str 
     capacity = memory.capacity * len(memory.tiles)
     used = int(memory.excluding_gaps.sum())
     over = memory.over_capacity
-    largest = memory.tiles.start + int(memory.including_gaps.argmax())
-    most = int(memory.including_gaps.max())
+    shown = memory.including_gaps if len(over) else memory.excluding_gaps
+    largest, most = memory.tiles.start + int(shown.argmax()), int(shown.max())
     figures = [
         Figure(
             "Used",
@@ -38,10 +38,10 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str 
             f"{both_units(used)}: memory excluding gaps of {len(memory.tiles):,} tiles",
         ),
         Figure(
-            "Fullest tile, with gaps",
+            "Fullest tile, with gaps" if len(over) else "Fullest tile",
             bytes_text(most),
             f"tile {largest:,} of {bytes_text(memory.capacity)}",
-            both_units(most),
+            both_units(most) if len(over) else f"{both_units(most)}: excluding gaps",
             f"/r/{key}/memory?tiles={largest}",
             "bad" if most > memory.capacity else "",
         ),

@@ -43,7 +43,7 @@ def draw_ipus(
     if state.gaps:
         lines.append(("Including gaps", including, colours["series-1"]))
     if state.show_max:
-        lines.append(("Memory of an IPU", np.full(len(ids), memory.capacity * per_ipu), colours["ink"]))
+        lines.append(("Capacity of an IPU", np.full(len(ids), memory.capacity * per_ipu), colours["ink"]))
     top = max(int(values.max()) for values in (excluding, *(values for _, values, _ in lines)))
     layout = _layout(ids, len(traces), top)
     layout["shapes"] = [_mark(ipu, colours["accent"]) for ipu in state.ipus]

@@ -93,13 +93,12 @@ def _toolbar(source: ReportSource, state: MemoryState, target_report: ReportSour
     graphs = {name: text for name, text in GRAPHS.items() if name != "map" or physical}
     comparing = target_report is not None
     options: list[Any] = [
-        toggle("mem_nogaps", "Include gaps", state.gaps, on="", off="1"),
         toggle("mem_max", "Show tile capacity", state.show_max, on="1", off="0"),
         toggle("mem_ipus", "Plot by IPU", state.by_ipu),
     ]
     if physical:
         title = "Sort tiles by physical id within each IPU"
-        options.insert(2, toggle("mem_order", "Hardware order", state.order == "hardware", on="hardware", title=title))
+        options.insert(1, toggle("mem_order", "Hardware order", state.order == "hardware", on="hardware", title=title))
     if comparing:
         options.append(toggle("mem_diff", "Show the difference", state.difference, title="Target − source"))
     elif has_archive(source):
@@ -112,6 +111,10 @@ def _toolbar(source: ReportSource, state: MemoryState, target_report: ReportSour
             [select("mem_part", "Show", map_parts(), state.part), select("mem_scale", "Colours", SCALES, state.scale)],
             id="mem-part-field",
             className="toolbar-group",
+        ),
+        html.Div(
+            toggle("mem_nogaps", "Gaps", state.gaps, on="0", off="1", title="Show memory up to the highest address"),
+            id="mem-gaps-field",
         ),
         spacer(),
         *_replica_choice(target.num_replicas, state.replica),
@@ -162,6 +165,7 @@ _OUTPUTS = (
     "mem-headline.children",
     "mem-by-field.hidden",
     "mem-part-field.hidden",
+    "mem-gaps-field.hidden",
     "mem-tiles-field.hidden",
     "mem-ipu-field.hidden",
 )
@@ -171,7 +175,7 @@ def _plot_part(context: ViewContext) -> tuple[Any, ...]:
     """The outputs above: the drawing and what stands around it, then which fields the toolbar hides."""
     source = context.source
     state = memory_state(source, context.params)
-    hidden = (state.graph != "total", state.graph != "map", state.by_ipu, not state.by_ipu)
+    hidden = (state.graph != "total", state.graph != "map", state.graph != "total", state.by_ipu, not state.by_ipu)
     drawn = plot_parts(source, state, context.theme, context.target)
     return *drawn, memory_headline(source, context.key, state, context.params.get("vs", "")), *hidden
 

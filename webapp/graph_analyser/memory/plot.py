@@ -142,7 +142,7 @@ def _stepped(
         "Tiles (hardware order: by physical id within each IPU)" if hardware else "Tiles (software order)",
         window=state.window,
         marked=[place[tile] for tile in state.tiles if tile in place][:40],
-        limit=(capacity, "Memory of a tile") if state.show_max and not state.difference else None,
+        limit=(capacity, "Capacity of a tile") if state.show_max and not state.difference else None,
         mark=place.get(-1 if state.mark is None else state.mark),
         split=any(each.side == "target" and each.group for each in series),
     )

@@ -81,13 +81,13 @@ class MemoryState:
 
     graph: str = "total"
     by: str = "none"
-    gaps: bool = True
+    gaps: bool = False
     show_max: bool = False
     order: str = "software"
     by_ipu: bool = False
     window: tuple[int, int] | None = None
     replica: int | None = 0
-    part: str = "total"
+    part: str = "excluding"
     tab: str = "details"
     shows: str = ""  #: the Variables tab for selected tiles: "" by address, "sizes" by variable, "map"
     side: str = ""  #: "target": the address map shows the report compared with
@@ -164,13 +164,13 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
     return MemoryState(
         graph=_one_of(extras.get("mem_graph"), GRAPHS),
         by=_one_of(extras.get("mem_by"), BREAKDOWNS),
-        gaps=extras.get("mem_nogaps") != "1",
+        gaps=_includes_gaps(source, extras.get("mem_nogaps", ""), replica),
         show_max=_shows_capacity(source, extras.get("mem_max", ""), replica),
         order="hardware" if extras.get("mem_order") == "hardware" and target.physical_tile is not None else "software",
         by_ipu=by_ipu,
         window=whole_range(extras.get("mem_view", "")),
         replica=replica,
-        part=extras.get("mem_part", "total"),
+        part=extras.get("mem_part", "excluding"),
         tab=_one_of(extras.get("mem_tab"), TABS),
         shows=_shows(extras.get("mem_map", ""), len(tiles)),
         side=extras.get("mem_side", ""),
@@ -196,6 +196,16 @@ def _replica(text: str, count: int) -> int | None:
     return None if text == "all" else whole_number(text, 0, count - 1) or 0
 
 
+def _includes_gaps(source: ReportSource, text: str, replica: int | None) -> bool:
+    """The user's choice ("0" = with gaps, "1" = without); by default with them only where a tile is over capacity."""
+    if text in ("0", "1"):
+        return text == "0"
+    try:
+        return len(memory_by_tile(source, replica).over_capacity) > 0
+    except NotRecordedError:
+        return False
+
+
 def _shows_capacity(source: ReportSource, text: str, replica: int | None) -> bool:
     """The user's choice; without one, whether a tile is at least half full: a small program should fill the plot."""
     if text in ("0", "1"):
@@ -204,7 +214,7 @@ def _shows_capacity(source: ReportSource, text: str, replica: int | None) -> boo
         memory = memory_by_tile(source, replica)
     except NotRecordedError:
         return False
-    return 2 * int(memory.including_gaps.max()) >= memory.capacity
+    return len(memory.over_capacity) > 0 or 2 * int(memory.excluding_gaps.max()) >= memory.capacity
 
 
 def _shows(text: str, tiles: int) -> str:

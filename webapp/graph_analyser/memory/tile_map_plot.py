@@ -24,8 +24,8 @@ from webapp.theme import diverging_scale, sequential_scale, tokens
 
 #: Quantities of the map, besides single regions and categories.
 PARTS = {
-    "total": "Including gaps",
     "excluding": "Excluding gaps",
+    "total": "Including gaps",
     "gaps": "Gaps",
     "always": "Always live",
     "peak": "Not always live",
@@ -143,7 +143,7 @@ def _values(source: ReportSource, state: MemoryState) -> tuple[Int64Array, range
         "always": memory.always_live,
         "peak": memory.not_always_live,
     }
-    part = state.part if state.part in totals else "total"
+    part = state.part if state.part in totals else "excluding"
     return totals[part], memory.tiles, PARTS[part]
 
 

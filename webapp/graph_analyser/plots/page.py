@@ -104,5 +104,13 @@ def register_plot(app: Dash, name: str) -> None:
             prevent_initial_call=True,
         )
     app.clientside_callback(
+        ClientsideFunction("plots", "rescaled"),
+        Output(f"{name}-done", "lang"),
+        Input(f"{name}-plot", "restyleData"),
+        Input(f"{name}-plot", "figure"),
+        State(f"{name}-plot", "id"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
         ClientsideFunction("plots", "configure"), Output(f"{name}-done", "className"), Input(f"{name}-config", "data")
     )

@@ -86,25 +86,32 @@ def _cycles_card(headline: Headline, cards: CardContext) -> Component:
 def _tile_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Fullest tile",
-        "The tile with the highest used address, gaps included. Above 100 % the program does not fit.",
-        formula="bytes including gaps of the tile / bytes per tile",
+        "The tile with most bytes in use. Gaps are not in use: the rules of regions and alignment leave them, also on "
+        "tiles that are almost empty. A program fits when the highest used address of every tile, gaps included, is "
+        "within its memory; where it is not, the card shows that address.",
+        formula="bytes excluding gaps of the tile / bytes per tile",
     )
     if headline.tile_bytes is None:
         return _without("Fullest tile", headline.lost.get("memory"), "Memory was not recorded", about)
     over = headline.tiles_out_of_memory or 0
-    link = cards.link(f"tile {headline.worst_tile:,}", "memory", tiles=headline.worst_tile)
+    fits = not over
+    tile, size = headline.fullest or (0, headline.tile_bytes)
+    link = cards.link(f"tile {tile:,}", "memory", tiles=tile)
     details: list[Any] = [["memory of a tile unknown · ", link]]
-    if headline.tile_share is not None:
+    if headline.tile_capacity:
+        share = size / headline.tile_capacity
         details = [
-            meter(headline.tile_share, f"{percent_text(headline.tile_share)} of a tile"),
-            [f"{percent_text(headline.tile_share)} of {bytes_text(headline.tile_capacity)} · ", link],
+            meter(share, f"{percent_text(share)} of a tile"),
+            [f"{percent_text(share)} of {bytes_text(headline.tile_capacity)} · ", link],
         ]
+        if fits:
+            details.append(f"with gaps at most {bytes_text(headline.tile_bytes)}")
     if over:
         details.append(html.Span(f"{over:,} tile{'' if over == 1 else 's'} out of memory", className="bad"))
-    details += cards.difference("peak", "bytes")
-    return figure_card(
-        "Fullest tile", bytes_text(headline.tile_bytes), *details, help=about, tone="bad" if over else ""
-    )
+        over_by = (headline.tile_bytes or 0) - (headline.tile_capacity or 0)
+        details.append(html.Span(f"{bytes_text(over_by)} too much, gaps included", className="bad"))
+    details += cards.difference("peak_used" if fits else "peak", "bytes")
+    return figure_card("Fullest tile", bytes_text(size), *details, help=about, tone="bad" if over else "")
 
 
 def _memory_card(headline: Headline, cards: CardContext) -> Component:

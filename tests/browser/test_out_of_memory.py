@@ -1,0 +1,71 @@
+"""A report whose program does not fit: every page says what does not fit and by how much, and leads to it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, expect
+
+from popvision.formats.profile.writer import ProfileWriter
+from tests.browser.shell_pages import Viewer
+from tests.reports import tiny_compilation, write_tiny
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
+
+PAGES = ("summary", "memory", "liveness", "program_tree", "source", "operations", "execution", "exchange")
+
+
+@pytest.fixture(scope="module")
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """fits: the tiny report. over: the same program on tiles of 1,000 B, of which two need 1,001 B and 1,500 B."""
+    folder = tmp_path_factory.mktemp("reports")
+    write_tiny(folder / "fits")
+    compilation = tiny_compilation()
+    assert compilation.tile_memory is not None
+    full = dataclasses.replace(compilation.tile_memory, including_gaps=np.array([1000, 1001, 1500, 120], np.uint32))
+    (folder / "over").mkdir()
+    with ProfileWriter(folder / "over" / "profile.pop") as writer:
+        writer.write_compilation(dataclasses.replace(compilation, tile_memory=full))
+    found = Viewer(chromium, folder)
+    yield found
+    found.page.close()
+
+
+@pytest.mark.parametrize("view", PAGES)
+def test_every_page_says_what_does_not_fit_and_leads_to_it(viewer: Viewer, view: str) -> None:
+    page = viewer.open("over", view)
+    banner = page.locator(".unfit")
+    expect(banner).to_contain_text(
+        "This program does not fit: it cannot run. 2 of 4 tiles need more than their 1,000 B."
+    )
+    expect(banner).to_contain_text("Tile 2 needs most: 1.5 KiB, 500 B too much. Its largest category: ")
+    banner.get_by_role("link", name="What is live at its peak").click()
+    page.wait_for_url("**/memory?tiles=2&mem_tab=peak*")
+    expect(page.get_by_role("tab", name="Peak")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_execution_page_advises_no_option(viewer: Viewer) -> None:
+    page = viewer.open("over", "execution")
+    expect(page.locator(".message-page")).to_contain_text("the program does not fit into the memory of the tiles")
+    assert "autoReport" not in page.inner_text("#page")
+
+
+def test_memory_shows_gaps_and_capacity_because_they_decide(viewer: Viewer) -> None:
+    page = viewer.open("over", "memory")
+    expect(page.get_by_role("switch", name="Gaps")).to_have_attribute("aria-checked", "true")
+    for name in ("Including gaps", "Capacity of a tile"):
+        expect(page.locator("#mem-plot .legendtext", has_text=name)).to_be_visible()
+    expect(page.locator("#mem-headline")).to_contain_text("Fullest tile, with gaps1.5 KiB")
+
+
+@pytest.mark.parametrize("view", PAGES)
+def test_a_program_that_fits_has_no_such_banner(viewer: Viewer, view: str) -> None:
+    assert viewer.open("fits", view).locator(".unfit").count() == 0
+
+
+def test_a_comparison_names_the_report_that_does_not_fit(viewer: Viewer) -> None:
+    page = viewer.open("fits", "summary", f"vs={viewer.keys['over']}")
+    expect(page.locator(".unfit")).to_contain_text("The target over does not fit: it cannot run.")
