@@ -23,6 +23,15 @@
     if (tab) show(tab);
   });
 
+  /* A link within the page may name another tab than the one shown. */
+  popvision.onSelect((selection) => {
+    for (const box of popvision.all("[data-tabs]")) {
+      const value = selection[box.dataset.tabs || ""];
+      const tab = popvision.all(TAB, box).find((each) => each.dataset.value === value);
+      if (tab && tab.getAttribute("aria-selected") !== "true") show(tab);
+    }
+  });
+
   document.addEventListener("keydown", (event) => {
     const tab = popvision.closest(event, TAB);
     if (!tab) return;

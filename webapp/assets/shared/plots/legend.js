@@ -1,6 +1,6 @@
 // @ts-check
-/* The axis of bytes of a plot follows the curves that its legend shows: a small curve fills the plot once a large one is
-   hidden. The rule is that of bytes_axis (webapp/graph_analyser/plots/bytes_axis.py): 6 % above the highest value. */
+/* The axis of bytes of a plot follows the curves that its legend shows: a small curve fills the plot once a large one
+   is hidden. The rule is that of bytes_axis (webapp/graph_analyser/plots/bytes_axis.py): 6 % above the highest. */
 const plotsLegend = (() => {
   "use strict";
   const ROOM = 1.06;
