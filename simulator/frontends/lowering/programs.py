@@ -8,15 +8,16 @@ Weights and inputs get their places when the first operator reads them, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.captured import Input, Program, Value, Weight, values_with_gradient
+from simulator.frontends.captured import Input, Operator, Program, Value, Weight, values_with_gradient
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.differentiation import Tape
 from simulator.frontends.lowering.element_types import element_type
+from simulator.frontends.lowering.in_place import with_updates_in_place
 from simulator.frontends.lowering.lowered import (
     Entry,
     Interface,
@@ -103,7 +104,7 @@ class ModuleLowering:
 
     def lower(self) -> Lowered:
         """The graph and its programs. Raises UnknownOperatorError, PlacementError."""
-        self.tape.forward(self.captured.operators)
+        self.tape.forward(self._operators())
         for weight in self.captured.weights:
             self.tape.tensor(weight.value)
         updated = self._step()
@@ -137,6 +138,12 @@ class ModuleLowering:
             tuple(self._observable()),
         )
         return Lowered(self.graph, tuple(entries[entry] for entry in Entry), interface)
+
+    def _operators(self) -> Iterable[Operator]:
+        """Those of the step; where no gradients follow, weights change in place."""
+        if self.update is not None or isinstance(self.execution, Pipeline):
+            return self.captured.operators
+        return with_updates_in_place(self.captured, self.tape.tensors)
 
     # Places of weights and inputs
 
