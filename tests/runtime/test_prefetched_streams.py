@@ -131,3 +131,35 @@ def test_what_a_run_begins_with(steps: Any) -> None:
 def test_a_loop_takes_as_long_as_its_trips_one_by_one(work: int, steps: Any) -> None:
     looped, unrolled = (steps(work, Ahead(), trips=9, unrolled=flag) for flag in (False, True))
     assert looped.step_cycles.tolist() == unrolled.step_cycles.tolist()
+
+
+def test_adjacent_copies_of_one_direction_ask_the_host_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three inputs, one of them twice, then two outputs: the second transfer of a stream is a request of its own."""
+    monkeypatch.setenv("POPVISION_TILES", "4")
+    device = DeviceManager().getDevices(TargetType.IPU, 1)[0]
+    graph, program = Graph(device.getTarget()), Sequence()
+    x = graph.addVariable(FLOAT, [6, 4], "x")
+    graph.setTileMapping(x, 0)
+    inputs = {name: graph.addHostToDeviceFIFO(name, FLOAT, 4) for name in "abc"}
+    for row, name in enumerate("abac"):
+        program.add(Copy(inputs[name], x[row]))
+    for row, name in enumerate("yz"):
+        program.add(Copy(x[row], graph.addDeviceToHostFIFO(name, FLOAT, 4)))
+    report = {"autoReport.all": "true", "autoReport.directory": str(tmp_path), "exchange.enablePrefetch": "false"}
+    with device, Engine(graph, program, report) as engine:
+        for name in "abcyz":
+            engine.connectStream(name, buffer())
+        assert device.attach()
+        engine.load(device)
+        engine.run(0)
+    steps = popvision.open(tmp_path).steps()
+    found = {
+        part: [
+            (name, cycles)
+            for name, kind, cycles in zip(steps["name"], steps["type"], steps.step_cycles, strict=True)
+            if kind == f"StreamCopy{part}" and name
+        ]
+        for part in ("Begin", "End")
+    }
+    assert found["Begin"] == [("a", 80_000), ("b", 155), ("a", 80_000), ("c", 155), ("y", 80_000), ("z", 155)]
+    assert found["End"] == [("a", 87), ("b", 81_000), ("a", 87), ("c", 81_000), ("y", 87), ("z", 81_000)]

@@ -9,12 +9,17 @@
 - Host copies and copies of remote buffers whose elements lie in several runs on a tile: the tile puts them in order in
   a buffer of its own (*hostMessage*, live during the transfer), or, with rearrangeOnHost, the host does, with a packet
   for each run. What streams need for it is not modelled yet: their programs do not choose.
+- Copies of different streams in one direction, one right after the other, ask the host once: the first Begin waits for
+  the host and the last End for its acknowledgement, the others take what a control copy takes. An inference: a lowered
+  StreamCopyMid of Poplar holds a list of stream copies (poplar-model 3.2.4). Here each stream keeps its own programs,
+  so that reports show its bytes and times.
 - The metadata of QUARTER tensors moves with the first copy of a stream (a guess: only that it moves is public).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,12 +46,24 @@ from simulator.graph.store import StreamColumns
 from simulator.graph.tensor import Tensor
 
 
+@dataclass(frozen=True)
+class _Request:
+    """Copies of streams for which the host is asked once: the row of the last End and its cycles, the direction, and
+    the streams so far."""
+
+    end: int
+    cycles: Int64Array
+    to_device: bool
+    streams: frozenset[str]
+
+
 class HostLowering:
     """Appends host copies to the program table. `group`: the sync group of host copies."""
 
     def __init__(self, steps: Steps, streams: StreamColumns, group: str) -> None:
         self._steps, self._streams, self._group = steps, streams, group
         self.packets: Int64Array = np.zeros(steps.machine.tiles, np.int64)  #: host packets per tile
+        self._requests: dict[int, _Request] = {}  #: the last one below each parent
 
     def lower_control_copy(self, parent: int, tile: int, size: int) -> None:
         """Add one of the two copies that select the program to run."""
@@ -104,9 +121,8 @@ class HostLowering:
                 name = f"{name}/{number}"
             chunk = tensor.flatten().slice(begin, end) if len(pieces) > 1 else tensor
             moved = [chunk, tensor.getMetadata()] if tensor.hasMetadata() and not number else [chunk]
-            handle = stream.name if to_device else ""
             small = copy.optimise_memory
-            self._lower_tensors(parent, moved, name, to_device, debug_id, part=part, small=small, stream=handle)
+            self._lower_tensors(parent, moved, name, to_device, debug_id, part=part, small=small, stream=stream.name)
 
     def lower_call(self, parent: int, call: host.Call, debug_id: int) -> None:
         """Add the copies of a host function call."""
@@ -142,7 +158,7 @@ class HostLowering:
         on_host: bool | None = None,
         stream: str = "",
     ) -> None:
-        """`stream`: the handle of a stream to the device. `on_host`: the host puts the data in order (True), or tiles
+        """`stream`: the handle of a stream. `on_host`: the host puts the data in order (True), or tiles
         do in a buffer (False); None where the program does not choose, and no buffer is modelled."""
         machine, plans = self._steps.machine, self._steps.plans
         none = np.empty(0, np.int64), np.empty(0, np.int64)
@@ -178,13 +194,32 @@ class HostLowering:
         waiting = None  # control copies concern all tiles
         if accesses is not None and moved is not None and moved.any():
             waiting = self._steps.domains.waiting_tiles(moved > 0)
-        begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._group, stream=stream, part=part)
+        ahead = stream if copy.rx is not None else ""
+        begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._group, stream=ahead, part=part)
         mid = Work(copy.mid_cycles, rx=copy.rx, tx=copy.tx, host_code=copy.code, accesses=accesses, part=part)
         mid.buffers = buffers
-        for phase, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles, stream=stream, part=part))):
-            self._steps.table.add(parent, f"StreamCopy{phase}", name, work=work, debug_id=debug_id)
+        joined = self._joined(parent, stream, copy.rx is not None) if stream else None
+        if joined is not None:
+            link, last = self._steps.machine.host_link, self._steps.table.work[joined.end]
+            begin.host_wait = link.begin_control
+            last.cycles = np.where(joined.cycles > 0, link.end_control, 0)
+        row = -1
+        for phase, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles, stream=ahead, part=part))):
+            row = self._steps.table.add(parent, f"StreamCopy{phase}", name, work=work, debug_id=debug_id)
         self.packets += copy.packets
         self._steps.add_barrier(parent, debug_id, "", waiting)
+        if stream:
+            streams = frozenset({stream}) if joined is None else joined.streams | {stream}
+            self._requests[parent] = _Request(row, copy.end_cycles, copy.rx is not None, streams)
+
+    def _joined(self, parent: int, stream: str, to_device: bool) -> _Request | None:
+        """The request that a copy belongs to: that of the copy right before it, in its direction, of other streams."""
+        request, table = self._requests.get(parent), self._steps.table
+        if request is None or request.to_device != to_device or stream in request.streams:
+            return None
+        rows = table.children[parent]
+        before = rows[-2] if table.type[rows[-1]] == "Sync" and len(rows) > 1 else rows[-1]
+        return request if before == request.end else None
 
 
 def elements_at_a_time(stream: DataStream, options: Mapping[str, str]) -> int:
