@@ -17,7 +17,7 @@ from webapp.arrays import AnyArray
 from webapp.documents.confidential import Names
 from webapp.documents.page import safe_text
 from webapp.formats import seconds_text
-from webapp.system_analyser.timeline.channel_colours import channel_colour
+from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 
 WIDTH, LEFT, RIGHT, ROW = 1100, 170, 10, 16
 _HEAD, _GRAPH = 24, 90
@@ -28,6 +28,19 @@ _BLOCKS = 600
 
 #: Channels with a key.
 _MOST_KEYS = 400
+
+#: Strokes of the patterns of channels past the eighth, in a square of 8 pixels, by `channel_pattern`.
+_PATTERNS = (
+    "",
+    "M-2 10L10 -2M-2 2L2 -2M6 10L10 6",
+    "M1 1h2v2h-2zM5 5h2v2h-2z",
+    "M-2 -2L10 10M6 -2L10 2M-2 6L2 10",
+    "M0 2h8M0 6h8",
+    "M0 1h8M1 0v8",
+)
+
+#: Pixels of a block from which on its pattern shows.
+_PATTERNED = 4
 
 #: Pixels of a block with a label, and of a character of it.
 _LABEL, _CHARACTER = 34, 6.2
@@ -68,7 +81,8 @@ def flames_svg(window: Window, threads: Sequence[int], names: Names) -> str:
         top += _marks(window, thread, top, parts)
         top += 4
     axis = _axis(window, top)
-    return _svg("Events of each thread over host time", top + 4, [*axis, *parts])
+    definitions = _pattern_definitions(np.unique(window.source.names.channel))
+    return _svg("Events of each thread over host time", top + 4, [definitions, *axis, *parts])
 
 
 def _lane(window: Window, lane: Lane, top: int, names: Names) -> Iterator[str]:
@@ -78,16 +92,41 @@ def _lane(window: Window, lane: Lane, top: int, names: Names) -> Iterator[str]:
     channel = window.source.names.channel[blocks.name]
     for number in np.unique(channel).tolist():
         rows = np.flatnonzero(channel == number)
-        path = "".join(
-            f"M{x:.1f} {top}h{w:.1f}v{ROW - 1}h-{w:.1f}z"
-            for x, w in zip(left[rows].tolist(), width[rows].tolist(), strict=True)
-        )
-        yield f'<path fill="{channel_colour(number, "light")}" d="{path}"/>'
+        yield f'<path fill="{channel_colour(number, "light")}" d="{_boxes(left[rows], width[rows], top)}"/>'
+        wide = rows[width[rows] >= _PATTERNED]
+        if channel_pattern(number) and len(wide):
+            yield f'<path fill="{_pattern_fill(number)}" d="{_boxes(left[wide], width[wide], top)}"/>'
     for row in np.flatnonzero((width >= _LABEL) & (blocks.count == 1)).tolist():
         label = names.show("label", window.source.names.label[int(blocks.name[row])])
         shown = _shortened(label, float(width[row]) - 6)
         if shown:
-            yield f'<text x="{left[row] + 3:.1f}" y="{top + 12}" font-size="10" fill="#000000">{escape(shown)}</text>'
+            number = int(channel[row])
+            halo = f' paint-order="stroke" stroke-width="4" stroke="{channel_colour(number, "light")}"'
+            halo = halo if channel_pattern(number) else ""
+            place = f'x="{left[row] + 3:.1f}" y="{top + 12}" font-size="10" fill="#000000"'
+            yield f"<text {place}{halo}>{escape(shown)}</text>"
+
+
+def _boxes(left: AnyArray, width: AnyArray, top: int) -> str:
+    return "".join(
+        f"M{x:.1f} {top}h{w:.1f}v{ROW - 1}h-{w:.1f}z" for x, w in zip(left.tolist(), width.tolist(), strict=True)
+    )
+
+
+def _pattern_fill(channel: int) -> str:
+    return f"url(#channel-pattern-{channel_pattern(channel)})"
+
+
+def _pattern_definitions(channels: AnyArray) -> str:
+    """The patterns that these channels use; they serve the legend too."""
+    used = sorted({channel_pattern(number) for number in channels.tolist()} - {0})
+    patterns = [
+        f'<pattern id="channel-pattern-{number}" width="8" height="8" patternUnits="userSpaceOnUse">'
+        f'<path d="{_PATTERNS[number]}" stroke="#10131a" stroke-opacity="0.5" stroke-width="1.2" fill="none"/>'
+        "</pattern>"
+        for number in used
+    ]
+    return f"<defs>{''.join(patterns)}</defs>" if patterns else ""
 
 
 def _marks(window: Window, thread: int, top: int, parts: list[str]) -> int:
@@ -109,6 +148,8 @@ def legend_svg(window: Window, names: Names) -> str:
     for place, number in enumerate(channels):
         x, y = wide * (place % per_row), 4 + 18 * (place // per_row)
         parts.append(f'<rect x="{x}" y="{y}" width="11" height="11" fill="{channel_colour(number, "light")}"/>')
+        if channel_pattern(number):
+            parts.append(f'<rect x="{x}" y="{y}" width="11" height="11" fill="{_pattern_fill(number)}"/>')
         text = names.show("channel", window.source.names.channel_name[number])
         parts.append(_text(x + 16, y + 10, _shortened(text, wide - 24), "tick"))
     return _svg("Colours of the channels", 6 + 18 * -(-len(channels) // per_row), parts)

@@ -3,8 +3,24 @@
 const timelineCharts = (() => {
   "use strict";
   const tl = popvision.timeline;
-  const SWATCHES = 16,
-    DECADES = 4;
+  const SWATCHES = 16;
+
+  /* How the colour of a heat map's cell follows from its share of the column, 1 to 16, by the value of tl_heat. */
+  const logarithmic = (decades, marks) => ({
+    name: "logarithmic from 10^-" + decades,
+    marks,
+    level: (share) => Math.ceil(SWATCHES * (1 + Math.log10(share) / decades)),
+  });
+  const HEAT_SCALES = {
+    "": logarithmic(4, ["10⁰", "10⁻¹", "10⁻²", "10⁻³", "10⁻⁴"]),
+    2: logarithmic(2, ["10⁰", "10⁻¹", "10⁻²"]),
+    6: logarithmic(6, ["10⁰", "10⁻²", "10⁻⁴", "10⁻⁶"]),
+    linear: {
+      name: "linear",
+      marks: ["100 %", "75 %", "50 %", "25 %", "0 %"],
+      level: (share) => Math.ceil(SWATCHES * share),
+    },
+  };
 
   /* The answer for a row: the window and half a screen on both sides; at most one request is under way. */
   class Asked {
@@ -164,10 +180,20 @@ const timelineCharts = (() => {
       return this.source.update(viewport);
     }
 
-    /* 0 for an empty cell, 1 to 16 for shares from 10^-4 to 1 on a log scale. */
-    static swatch(share) {
-      if (!share) return 0;
-      return Math.max(1, Math.min(SWATCHES, Math.ceil(SWATCHES * (1 + Math.log10(share) / DECADES))));
+    scale() {
+      return HEAT_SCALES[this.timeline.heat] || HEAT_SCALES[""];
+    }
+
+    /* 0 for an empty cell, else 1 to 16. */
+    swatch(share) {
+      return share ? Math.max(1, Math.min(SWATCHES, this.scale().level(share))) : 0;
+    }
+
+    /* The lowest drawn bin and the number of drawn bins: all, or those from the lowest to the highest with a value. */
+    drawnBins() {
+      const all = this.map.edges.length + 1;
+      const { used } = this.map;
+      return this.timeline.usedBins && used ? [used[0], used[1] - used[0] + 1] : [0, all];
     }
 
     colours() {
@@ -182,6 +208,7 @@ const timelineCharts = (() => {
       if (data) {
         const { start, end, quantity } = data.arrays;
         const bins = data.header.bins;
+        const [lowest, drawn] = this.drawnBins();
         const colours = this.colours();
         for (let column = 0; column < start.length; column += 1) {
           const left = Math.max(0, viewport.x(start[column])),
@@ -193,12 +220,12 @@ const timelineCharts = (() => {
           for (let bin = 0; bin < bins; bin += 1) sum += quantity[column * bins + bin];
           draw.fillStyle = colours[0];
           draw.fillRect(x, top + 3, width, height);
-          for (let bin = 0; bin < bins && sum; bin += 1) {
-            const level = Heatmap.swatch(quantity[column * bins + bin] / sum);
+          for (let place = 0; place < drawn && sum; place += 1) {
+            const level = this.swatch(quantity[column * bins + lowest + place] / sum);
             if (!level) continue;
             draw.fillStyle = colours[level];
-            const from = Math.round(top + 3 + (height * (bins - 1 - bin)) / bins),
-              to = Math.round(top + 3 + (height * (bins - bin)) / bins);
+            const from = Math.round(top + 3 + (height * (drawn - 1 - place)) / drawn),
+              to = Math.round(top + 3 + (height * (drawn - place)) / drawn);
             draw.fillRect(x, from, width, Math.max(1, to - from));
           }
         }
@@ -206,15 +233,15 @@ const timelineCharts = (() => {
       if (row.open) this.drawEdges(draw, top + 3, height, palette);
     }
 
-    /* Bin edges beside the picture; the top and bottom rows are overflow and underflow. */
+    /* Bin edges beside the picture; of all bins the highest is the overflow, the lowest the underflow. */
     drawEdges(draw, top, height, palette) {
-      const edges = this.map.edges,
-        bins = edges.length + 1;
-      const every = Math.max(1, Math.ceil((edges.length * 14) / height));
+      const { edges } = this.map;
+      const [lowest, drawn] = this.drawnBins();
+      const every = Math.max(1, Math.ceil((drawn * 14) / height));
       draw.font = "10px " + palette.font;
       draw.textBaseline = "middle";
-      for (let index = 0; index < edges.length; index += every) {
-        const y = top + (height * (bins - 1 - index)) / bins;
+      for (let index = Math.max(0, lowest - 1); index < Math.min(edges.length, lowest + drawn); index += every) {
+        const y = top + (height * (lowest + drawn - 1 - index)) / drawn;
         const text = this.edgeText(edges[index]);
         draw.fillStyle = palette.plain.surface;
         draw.globalAlpha = 0.75;
@@ -251,9 +278,10 @@ const timelineCharts = (() => {
       const { start, end, quantity } = data.arrays;
       const bins = data.header.bins;
       const column = start.findIndex((begin, index) => begin <= ns && ns < end[index]);
-      const rank = Math.floor(((y - 3) * bins) / (row.height - 6));
-      if (column < 0 || rank < 0 || rank >= bins) return null;
-      const bin = bins - 1 - rank;
+      const [lowest, drawn] = this.drawnBins();
+      const rank = Math.floor(((y - 3) * drawn) / (row.height - 6));
+      if (column < 0 || rank < 0 || rank >= drawn) return null;
+      const bin = lowest + drawn - 1 - rank;
       const cells = quantity.subarray(column * bins, (column + 1) * bins);
       return { bin, quantity: cells[bin], sum: cells.reduce((sum, each) => sum + each, 0), range: this.rangeText(bin) };
     }

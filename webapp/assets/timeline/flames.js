@@ -6,9 +6,11 @@ const timelineFlames = (() => {
   const tl = popvision.timeline;
   const { execution } = popvision;
   const LABEL = 24;
+  const PATTERNED = 4; /* pixels: below, a pattern does not show */
   const SHORTEST = 500; /* ns: how wide an event below a microsecond is drawn, where its neighbour leaves room */
 
   const LEAST_LETTERS = 3;
+  const LABEL_INK = "#10131a";
 
   /* The label of a narrow event: whole, or without the names that qualify it ("compileGraph" of
      "poplar::compileGraph"), or the beginning of that, which says more than both its ends; nothing below 3 letters. */
@@ -121,7 +123,7 @@ const timelineFlames = (() => {
     drawLane(data, draw, thread, depth, y) {
       const range = this.lanes.get(thread + "." + depth);
       if (!range) return;
-      const { viewport, colours } = this.timeline;
+      const { viewport, colours, patterns } = this.timeline;
       const { start, end, busy, count, label, channel } = data.arrays;
       const height = tl.LANE - 1;
       const named = [];
@@ -141,6 +143,11 @@ const timelineFlames = (() => {
         const wide = Math.max(1, width > 3 ? width - 1 : width);
         if (x + wide > edge || wide > 1) draw.fillRect(x, y, wide, height);
         edge = x + wide;
+        if (wide >= PATTERNED && patterns[channel[index]]) {
+          draw.fillStyle = patterns[channel[index]];
+          draw.fillRect(x, y, wide, height);
+          draw.fillStyle = colours[channel[index]];
+        }
         if (merged) draw.fillRect(x, y + height - 2, wide, 2);
         draw.globalAlpha = 1;
         if (width > LABEL && label[index] >= 0) named.push(index, x, width);
@@ -149,14 +156,23 @@ const timelineFlames = (() => {
     }
 
     drawLabels(data, draw, named, y) {
-      draw.fillStyle = "#10131a";
+      const { colours, patterns } = this.timeline;
+      draw.fillStyle = LABEL_INK;
       draw.textBaseline = "middle";
       draw.font = "11px " + this.timeline.palette.font;
       for (let at = 0; at < named.length; at += 3) {
         const x = Math.max(0, named[at + 1]);
         const room = named[at + 1] + named[at + 2] - x - 8;
         const text = data.header.labels[data.arrays.label[named[at]]];
-        if (room > 12) draw.fillText(labelFor(draw, text, room), x + 4, y + tl.LANE / 2);
+        if (room <= 12) continue;
+        const shown = labelFor(draw, text, room);
+        const of = data.arrays.channel[named[at]];
+        if (patterns[of] && shown) {
+          draw.fillStyle = colours[of];
+          draw.fillRect(x + 2, y + 2, draw.measureText(shown).width + 4, tl.LANE - 5);
+          draw.fillStyle = LABEL_INK;
+        }
+        draw.fillText(shown, x + 4, y + tl.LANE / 2);
       }
     }
 

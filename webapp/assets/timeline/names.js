@@ -109,16 +109,17 @@ const timelineNames = (() => {
 
     heatLegend(row) {
       const box = element("div", "tl-heat");
-      box.title = "Share of a column's values that fall in the bin, logarithmic";
+      const scale = this.timeline.chartOf(row).scale();
+      box.title = "Share of a column's values that fall in the bin, " + scale.name;
       const ramp = element("div", "tl-heat-ramp");
       for (const colour of this.timeline.chartOf(row).colours().slice(1).reverse()) {
         const cell = element("span");
         cell.style.backgroundColor = colour;
         ramp.append(cell);
       }
-      const scale = element("div", "tl-heat-scale");
-      for (const text of ["10⁰", "10⁻¹", "10⁻²", "10⁻³", "10⁻⁴"]) scale.append(element("span", "", text));
-      box.append(ramp, scale);
+      const marks = element("div", "tl-heat-scale");
+      for (const text of scale.marks) marks.append(element("span", "", text));
+      box.append(ramp, marks);
       return box;
     }
   }

@@ -46,6 +46,39 @@ const timelinePalette = (() => {
     };
   }
 
+  /* Strokes of the patterns of channels past the eighth, in a square of 8 pixels; by number, see channel_colours.py
+     and timeline.css. 0 is plain. */
+  const PATTERNS = [
+    [],
+    ["M-2 10 10 -2M-2 2 2 -2M6 10 10 6"],
+    ["M1 1h2v2h-2zM5 5h2v2h-2z"],
+    ["M-2 -2 10 10M6 -2 10 2M-2 6 2 10"],
+    ["M0 2h8M0 6h8"],
+    ["M0 1h8M1 0v8"],
+  ];
+  const PATTERN_INK = "rgba(16, 19, 26, 0.5)";
+
+  /* A fill style per pattern, to lay over a colour; null for the plain one. */
+  function makePatterns(draw) {
+    return PATTERNS.map(([path]) => {
+      if (!path) return null;
+      const tile = popvision.canvas.makeCanvas(8, 8);
+      const pen = popvision.canvas.contextOf(tile);
+      pen.strokeStyle = PATTERN_INK;
+      pen.lineWidth = 1.2;
+      pen.stroke(new Path2D(path));
+      return draw.createPattern(tile, "repeat");
+    });
+  }
+
+  /* A small square in the colour and the pattern of a channel. */
+  function makeSwatch(colour, pattern) {
+    const swatch = document.createElement("span");
+    swatch.className = "tl-swatch" + (pattern ? " tl-pattern-" + pattern : "");
+    swatch.style.backgroundColor = colour;
+    return swatch;
+  }
+
   const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
   const mix = (from, to, share) =>
     "rgb(" +
@@ -58,6 +91,6 @@ const timelinePalette = (() => {
   const ramp = (empty, pale, strong, count) =>
     [empty].concat(Array.from({ length: count }, (_, at) => mix(pale, strong, at / (count - 1))));
 
-  return { readPalette, ramp };
+  return { readPalette, ramp, makePatterns, makeSwatch };
 })();
 Object.assign(popvision.timeline, timelinePalette);

@@ -68,6 +68,8 @@ const timelineTimeline = (() => {
       this.merge = selection.tl_merge === "1";
       this.hidden = selection.tl_hide || "";
       this.areas = selection.tl_line === "area";
+      this.heat = selection.tl_heat || "";
+      this.usedBins = selection.tl_bins === "used";
       this.clock = selection.tl_clock === "absolute" ? BigInt(this.facts.begin) : null;
       this.folded = new Set((selection.tl_fold || "").split(",").filter(Boolean));
       this.pins = (selection.tl_pin || "").split(",").filter(Boolean);
@@ -323,6 +325,8 @@ const timelineTimeline = (() => {
 
     recolourChannels() {
       this.colours = this.facts.channels.map((channel) => channel[this.palette.theme]);
+      const patterns = tl.makePatterns(this.draw);
+      this.patterns = this.facts.channels.map((channel) => patterns[channel.pattern]);
     }
 
     recolour() {

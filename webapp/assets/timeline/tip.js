@@ -4,6 +4,19 @@ const timelineTip = (() => {
   "use strict";
   const tl = popvision.timeline;
 
+  const MOST_KNOWN = 1000; /* events whose facts stay here */
+  const MOST_METADATA = 6; /* lines */
+  const MOST_LETTERS = 80;
+
+  /* Lines for metadata, which the Summary tab shows in full. */
+  function metadataLines(rows) {
+    const cut = (text) => (text.length > MOST_LETTERS ? text.slice(0, MOST_LETTERS) + "…" : text);
+    const lines = rows.slice(0, MOST_METADATA).map(([key, value]) => [cut(key), cut(value)]);
+    const more = rows.length - lines.length;
+    if (more > 0) lines.push(["metadata", more + " more in the Summary tab"]);
+    return lines;
+  }
+
   class Tip {
     constructor(timeline) {
       this.timeline = timeline;
@@ -19,35 +32,29 @@ const timelineTip = (() => {
       this.wanted = "";
     }
 
-    show(point, head, colour, lines) {
+    show(point, head, swatch, lines) {
       const { box } = this;
       box.replaceChildren();
       const title = document.createElement("div");
       title.className = "tl-tip-head";
-      if (colour) title.append(this.swatch(colour));
+      if (swatch) title.append(swatch);
       title.append(document.createTextNode(head));
       box.append(title);
       for (const [name, value, dash] of lines) {
         const row = popvision.canvas.tipRow("tl-tip-row", name, value);
-        if (dash) row.prepend(this.swatch(dash));
+        if (dash) row.prepend(tl.makeSwatch(dash, 0));
         box.append(row);
       }
       popvision.canvas.placeTip(box, this.timeline.host, point);
     }
 
-    swatch(colour) {
-      const swatch = document.createElement("span");
-      swatch.className = "tl-swatch";
-      swatch.style.backgroundColor = colour;
-      return swatch;
-    }
-
     event(point, hit) {
       const { facts, colours } = this.timeline;
       const channel = facts.channels[hit.channel];
+      const swatch = tl.makeSwatch(colours[hit.channel], channel.pattern);
       if (hit.count > 1) {
         const span = hit.end - hit.start;
-        this.show(point, hit.count.toLocaleString("en-US") + " events", colours[hit.channel], [
+        this.show(point, hit.count.toLocaleString("en-US") + " events", swatch, [
           ["longest in", channel.name],
           ["span", tl.length(span)],
           ["busy", ((100 * hit.busy) / Math.max(1, span)).toFixed(1) + " %"],
@@ -68,19 +75,21 @@ const timelineTip = (() => {
             ],
         ["at", tl.stamp(hit.start, 1000, this.timeline.clock)],
       ];
-      const name = hit.label || this.known.get(at);
-      this.show(point, name || "…", colours[hit.channel], lines);
-      if (!name) this.ask(at, point, hit);
+      const known = this.known.get(at);
+      if (known) lines.push(...metadataLines(known.metadata));
+      this.show(point, (known && known.label) || hit.label || "…", swatch, lines);
+      if (!known) this.ask(at, point, hit);
     }
 
-    /* Names of narrow events are not sent with the blocks. */
+    /* Metadata, and the names of narrow events, are not sent with the blocks. */
     async ask(at, point, hit) {
       this.wanted = at;
       await new Promise((done) => window.setTimeout(done, 60));
       if (this.wanted !== at) return;
       try {
         const facts = await popvision.fetchJson(`/data/${this.timeline.facts.key}/timeline/event?at=${at}`);
-        this.known.set(at, facts.label);
+        if (this.known.size >= MOST_KNOWN) this.known.clear();
+        this.known.set(at, facts);
       } catch (problem) {
         tl.complain(problem);
         return;

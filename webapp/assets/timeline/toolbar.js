@@ -17,6 +17,15 @@ const timelineToolbar = (() => {
       t.viewport.fit();
       t.moved();
     },
+    "timeline-page-left": (t) => {
+      popvision.canvas.moveWindow(t.viewport, "PageUp");
+      t.moved();
+    },
+    "timeline-page-right": (t) => {
+      popvision.canvas.moveWindow(t.viewport, "PageDown");
+      t.moved();
+    },
+    "timeline-fold": (t) => t.foldAll(),
     "timeline-next": (t) => t.find(false),
     "timeline-previous": (t) => t.find(true),
     "timeline-save": (t) => save(t),
@@ -65,9 +74,7 @@ const timelineToolbar = (() => {
             .join(","),
         });
       });
-      const swatch = document.createElement("span");
-      swatch.className = "tl-swatch";
-      swatch.style.backgroundColor = timeline.colours[index];
+      const swatch = tl.makeSwatch(timeline.colours[index], channel.pattern);
       const name = document.createElement("span");
       name.textContent = channel.name;
       const count = document.createElement("span");

@@ -7,6 +7,7 @@ are nanoseconds since the first event:
     tl_hide          hidden channels          tl_fold   folded rows                    tl_pin    pinned rows
     tl_merge  "1" = threads merged in one row tl_clock  "absolute" = time of day       tl_line   "area" = filled graphs
     tl_find          text to look for         tl_tab    tab of the lower pane
+    tl_heat          scale of heat maps' colours                                       tl_bins   "used" = no empty bins
 """
 
 from __future__ import annotations
@@ -29,19 +30,29 @@ from webapp.components import (
     register_tabs,
     search_box,
     segments,
+    select,
     spacer,
     toggle,
     toolbar,
 )
 from webapp.components.attributes import attributes
-from webapp.system_analyser.timeline.channel_colours import channel_colour
+from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.routes import register_routes
 from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content, tab_depends
 from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.source import TraceSource
+    from webapp.arrays import AnyArray
     from webapp.library import Library
+
+#: Scales from the share of a column's values to the colour of a cell, by the value of tl_heat (charts.js has them).
+HEAT_SCALES = {
+    "": "Logarithmic from 10⁻⁴",
+    "2": "Logarithmic from 10⁻²",
+    "6": "Logarithmic from 10⁻⁶",
+    "linear": "Linear",
+}
 
 KEYS = (
     ("← →", "Move along time; hold to keep moving"),
@@ -68,17 +79,18 @@ def layout(context: ViewContext) -> Component:
         _drawing(context),
         TAB_SET.layout(context),
         KEYS,
-        toolbar=_toolbar(context.selection.extras),
+        toolbar=_toolbar(context.selection.extras, has_heatmaps=bool(context.trace.heatmaps)),
         percent=68,
         class_name="timeline",
         stores=TAB_SET.stores(context),
     )
 
 
-def _toolbar(extras: Mapping[str, str]) -> Component:
+def _toolbar(extras: Mapping[str, str], *, has_heatmaps: bool) -> Component:
     return toolbar(
         segments("tl_line", "Line graphs", {"": "Lines", "area": "Areas"}, extras.get("tl_line", "")),
         segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
+        _heat_options(extras) if has_heatmaps else None,
         spacer(),
         group(
             search_box("tl_find", "Find events by name", extras.get("tl_find", ""), width=190),
@@ -87,12 +99,15 @@ def _toolbar(extras: Mapping[str, str]) -> Component:
             html.Span(className="tl-matches", **attributes(data_slot="matches", aria_live="polite")),
         ),
         group(
+            icon_button("page_left", "Move left by one screen (Page Up)", action="timeline-page-left"),
+            icon_button("page_right", "Move right by one screen (Page Down)", action="timeline-page-right"),
             icon_button("zoom_out", "Zoom out (-)", action="timeline-out"),
             html.Span(className="tl-zoom", **attributes(data_slot="zoom")),
             icon_button("zoom_in", "Zoom in (+)", action="timeline-in"),
             icon_button("reset", "Show everything (f)", action="timeline-fit"),
         ),
         group(
+            icon_button("fold", "Collapse or expand all rows (c)", action="timeline-fold"),
             options_menu(
                 toggle(
                     "tl_merge",
@@ -105,6 +120,14 @@ def _toolbar(extras: Mapping[str, str]) -> Component:
             icon_button("camera", "Save the drawing as PNG", action="timeline-save"),
         ),
         label="Host timeline",
+    )
+
+
+def _heat_options(extras: Mapping[str, str]) -> Component:
+    return options_menu(
+        select("tl_heat", "Colours", HEAT_SCALES, extras.get("tl_heat", "")),
+        select("tl_bins", "Rows", {"": "All bins", "used": "Bins that hold values"}, extras.get("tl_bins", "")),
+        label="Heat maps",
     )
 
 
@@ -129,6 +152,7 @@ def facts(key: str, source: TraceSource) -> dict[str, Any]:
             "name": name,
             "light": channel_colour(index, "light"),
             "dark": channel_colour(index, "dark"),
+            "pattern": channel_pattern(index),
             "events": per_channel[index],
         }
         for index, name in enumerate(source.names.channel_name)
@@ -149,10 +173,17 @@ def facts(key: str, source: TraceSource) -> dict[str, Any]:
                 "unit": row.unit,
                 "edges": row.edges.tolist(),
                 "columns": len(times),
+                "used": _used_bins(quantities),
             }
-            for row, times, _ in source.heatmaps
+            for row, times, quantities in source.heatmaps
         ],
     }
+
+
+def _used_bins(quantities: AnyArray) -> list[int] | None:
+    """The lowest and the highest bin that any column has a value in; None when all are empty."""
+    used = quantities.any(axis=0).nonzero()[0]
+    return [int(used[0]), int(used[-1])] if len(used) else None
 
 
 def _processes(source: TraceSource) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from webapp.components import Column, TabSet, data_table, empty_hint
 from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
 from webapp.query import whole_range
-from webapp.system_analyser.timeline.channel_colours import channel_colour
+from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.routes import MOST_TIME, parse_event
 from webapp.view import ViewContext
 
@@ -110,7 +110,10 @@ def summary(source: TraceSource, selection: Mapping[str, str], theme: str) -> Co
     if event is None:
         return html.Div([_facts(_window_rows(source, selection)), _facts(_trace_rows(source))], className="tl-facts")
     index = source.names.channel_name.index(event.channel)
-    swatch = html.Span(className="tl-swatch", style={"backgroundColor": channel_colour(index, theme)})
+    swatch = html.Span(
+        className=f"tl-swatch tl-pattern-{channel_pattern(index)}",
+        style={"backgroundColor": channel_colour(index, theme)},
+    )
     rows: list[tuple[str, Any]] = [("Name", html.Strong(event.label)), ("Channel", [swatch, " ", event.channel])]
     rows.append(
         (

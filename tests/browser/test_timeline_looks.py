@@ -1,0 +1,163 @@
+"""Colours and patterns of many channels, options of heat maps, metadata in the tooltip, buttons that move and fold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from popvision.formats.pvti.finalise import finalise
+from popvision.formats.pvti.writer import TraceWriter
+from tests.browser.axe_pages import violations
+from tests.browser.test_timeline_page import Viewer
+from tests.browser.visit_pages import serve
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
+
+CHANNELS, EACH, BEGIN = 20, 1_000_000, 1_700_000_000_000_000_000
+NAMES = 250
+
+
+def write_trace(path: Path) -> None:
+    """One event of a millisecond per channel, one after another, on one thread; the first with metadata; and a heat map
+    of ten bins, of which the fourth to the sixth hold values."""
+    writer = TraceWriter(path, {}, clock_offset_ns=0)
+    with writer.transaction():
+        writer.add_process(1, 1, None, "many channels")
+        writer.set_thread(1, 1, 7, "main")
+        metadata = {f"key{number}": number for number in range(8)} | {"key0": "</td><b>x"}
+        writer.add_string(1000, json.dumps(metadata))
+        for channel in range(1, CHANNELS + 1):
+            writer.set_channel(channel, f"channel {channel}", True)
+            writer.add_string(channel, f"event{channel}")
+            writer.add_site(channel, channel, channel, 1000 if channel == 1 else None)
+        codes = [site << 2 | kind for site in range(1, CHANNELS + 1) for kind in (0, 1)]
+        times = [BEGIN + EACH * (event + kind) for event in range(CHANNELS) for kind in (0, 1)]
+        writer.add_events(1, codes, times)
+        writer.add_heatmap(1, "weights", "", [float(edge) for edge in range(9)])
+        for column in range(CHANNELS):
+            writer.add_heatmap_column(1, BEGIN + EACH * column, [0, 0, 0, 1, 90, 9, 0, 0, 0, 0])
+    writer.close()
+    finalise(path)
+
+
+@pytest.fixture(scope="module")
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    folder = tmp_path_factory.mktemp("looks")
+    write_trace(folder / "run.pvti")
+    base, library = serve(folder)
+    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    yield Viewer(base, key, folder / "run.pvti", page)
+    page.close()
+
+
+def colours_in(viewer: Viewer, row: str, share: float, height: int) -> set[str]:
+    """Colours of the pixels of a row of the drawing, in a column at `share` of its width."""
+    box = viewer.page.locator(f'.tl-row[data-row="{row}"]').bounding_box()
+    host = viewer.page.locator(".tl").bounding_box()
+    assert box
+    assert host
+    left, top = NAMES + share * (host["width"] - NAMES - 8), box["y"] - host["y"]
+    pixels = viewer.page.evaluate(
+        """([x, y, width, height]) => {
+          const canvas = document.querySelector(".tl canvas"), scale = canvas.width / canvas.clientWidth;
+          const data = canvas.getContext("2d").getImageData(x * scale, y * scale, width * scale, height * scale).data;
+          return Array.from({length: data.length / 4}, (_, at) => data.slice(4 * at, 4 * at + 3).join(","));
+        }""",
+        [left, top, 12, height],
+    )
+    return set(pixels)
+
+
+def test_the_ninth_channel_has_the_first_colour_and_a_pattern(viewer: Viewer) -> None:
+    looks = []
+    for channel in (0, 8, 16):
+        viewer.go(f"tl_from={channel * EACH}&tl_to={(channel + 1) * EACH}")
+        looks.append(colours_in(viewer, "t0", 0.5, 12))
+    first, ninth, seventeenth = looks
+    assert "154,119,244" in first & ninth & seventeenth
+    assert len(first - {"0,0,0"}) <= 2
+    assert len(ninth) > 4
+    assert ninth != seventeenth
+    viewer.page.click(".tl-key > summary")
+    patterned = viewer.page.locator(".tl-key-row .tl-swatch[class*=tl-pattern]")
+    assert patterned.count() == CHANNELS - 8
+    viewer.page.keyboard.press("Escape")
+
+
+def test_the_tooltip_has_the_metadata_of_an_event_as_text(viewer: Viewer) -> None:
+    viewer.go()
+    row = viewer.page.locator('.tl-row[data-row="t0"]').bounding_box()
+    host = viewer.page.locator(".tl").bounding_box()
+    assert row
+    assert host
+    drawn = host["width"] - NAMES - 8
+    viewer.page.mouse.move(host["x"] + NAMES + drawn * 0.5 / CHANNELS, row["y"] + 9)
+    viewer.page.wait_for_selector(".tl-tip >> text=key5")
+    tip = viewer.page.inner_text(".tl-tip")
+    assert "</td><b>x" in tip
+    assert "key6" not in tip
+    assert "2 more in the Summary tab" in tip
+    viewer.page.mouse.move(host["x"] + NAMES + drawn * 1.5 / CHANNELS, row["y"] + 9)
+    viewer.page.wait_for_selector(".tl-tip >> text=event2")
+    viewer.page.wait_for_timeout(300)
+    assert "key" not in viewer.page.inner_text(".tl-tip")
+
+
+def test_options_of_heat_maps_are_in_the_url_and_in_the_drawing(viewer: Viewer) -> None:
+    viewer.go()
+    every = colours_in(viewer, "h0", 0.525, 180)
+    viewer.page.click('.options > summary[aria-label="Heat maps"]')
+    viewer.page.select_option('[data-param="tl_heat"]', "linear")
+    viewer.complete()
+    assert viewer.url()["tl_heat"] == "linear"
+    assert viewer.page.inner_text(".tl-heat-scale").split() == ["100", "%", "75", "%", "50", "%", "25", "%", "0", "%"]
+    assert colours_in(viewer, "h0", 0.525, 180) != every
+    viewer.page.select_option('[data-param="tl_bins"]', "used")
+    viewer.page.keyboard.press("Escape")
+    viewer.complete()
+    assert viewer.url()["tl_bins"] == "used"
+    row = viewer.page.locator('.tl-row[data-row="h0"]').bounding_box()
+    assert row
+    said = []
+    for share in (0.17, 0.5, 0.83):
+        viewer.page.mouse.move(row["x"] + NAMES + 300, row["y"] + row["height"] * share)
+        viewer.page.wait_for_timeout(100)
+        said.append(viewer.page.inner_text(".tl-tip"))
+    assert ["9 of 100" in said[0], "90 of 100" in said[1], "1 of 100" in said[2]] == [True, True, True]
+    assert ["from 4 to 5" in said[0], "from 3 to 4" in said[1], "from 2 to 3" in said[2]] == [True, True, True]
+
+
+def test_buttons_move_by_a_screen_and_fold_all_rows(viewer: Viewer) -> None:
+    viewer.go(f"tl_from={5 * EACH}&tl_to={7 * EACH}")
+    viewer.page.click('[data-action="timeline-page-right"]')
+    viewer.complete()
+    assert int(viewer.url()["tl_from"]) == pytest.approx(6.8 * EACH, rel=0.01)
+    viewer.page.click('[data-action="timeline-page-left"]')
+    viewer.complete()
+    assert int(viewer.url()["tl_from"]) == pytest.approx(5 * EACH, rel=0.01)
+    viewer.page.click('[data-action="timeline-fold"]')
+    viewer.complete()
+    assert "h0" in viewer.url()["tl_fold"].split(",")
+    viewer.page.click('[data-action="timeline-fold"]')
+    viewer.complete()
+    assert "tl_fold" not in viewer.url()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_with_all_options_is_accessible(viewer: Viewer, theme: str) -> None:
+    viewer.go("tl_heat=linear&tl_bins=used&tl_event=0.0.0")
+    if viewer.page.get_attribute("html", "data-theme") != theme:
+        viewer.page.focus(".tl")
+        viewer.page.keyboard.press("t")
+        viewer.complete()
+    viewer.page.click('.options > summary[aria-label="Heat maps"]')
+    assert violations(viewer.page) == []
+    viewer.page.keyboard.press("Escape")
+    viewer.page.click(".tl-key > summary")
+    assert violations(viewer.page) == []
+    viewer.page.keyboard.press("Escape")
