@@ -111,7 +111,7 @@ def test_the_tooltip_has_the_metadata_of_an_event_as_text(viewer: Viewer) -> Non
 def test_options_of_heat_maps_are_in_the_url_and_in_the_drawing(viewer: Viewer) -> None:
     viewer.go()
     every = colours_in(viewer, "h0", 0.525, 180)
-    viewer.page.click('.options > summary[aria-label="Heat maps"]')
+    viewer.page.click('.options > summary[aria-label="Options"]')
     viewer.page.select_option('[data-param="tl_heat"]', "linear")
     viewer.complete()
     assert viewer.url()["tl_heat"] == "linear"
@@ -155,7 +155,7 @@ def test_the_page_with_all_options_is_accessible(viewer: Viewer, theme: str) -> 
         viewer.page.focus(".tl")
         viewer.page.keyboard.press("t")
         viewer.complete()
-    viewer.page.click('.options > summary[aria-label="Heat maps"]')
+    viewer.page.click('.options > summary[aria-label="Options"]')
     assert violations(viewer.page) == []
     viewer.page.keyboard.press("Escape")
     viewer.page.click(".tl-key > summary")

@@ -245,7 +245,7 @@ def test_pins_folds_merging_areas_and_absolute_time(viewer: Viewer) -> None:
     assert set(viewer.url()["tl_fold"].split(",")) == {"h0", "t1"}
     viewer.page.click('[data-param="tl_line"][data-value="area"]')
     viewer.page.click('[data-param="tl_clock"][data-value="absolute"]')
-    viewer.page.click(".options > summary")
+    viewer.page.click('.options > summary[aria-label="Options"]')
     viewer.page.click('[data-param="tl_merge"]')
     viewer.page.keyboard.press("Escape")
     viewer.complete()

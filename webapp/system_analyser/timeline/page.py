@@ -90,7 +90,6 @@ def _toolbar(extras: Mapping[str, str], *, has_heatmaps: bool) -> Component:
     return toolbar(
         segments("tl_line", "Line graphs", {"": "Lines", "area": "Areas"}, extras.get("tl_line", "")),
         segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
-        _heat_options(extras) if has_heatmaps else None,
         spacer(),
         group(
             search_box("tl_find", "Find events by name", extras.get("tl_find", ""), width=190),
@@ -115,6 +114,7 @@ def _toolbar(extras: Mapping[str, str], *, has_heatmaps: bool) -> Component:
                     extras.get("tl_merge") == "1",
                     title="Draw all threads of a process in one row",
                 ),
+                *(_heat_options(extras) if has_heatmaps else []),
             ),
             popover(icon("key"), html.Div(**attributes(data_slot="key")), label="Channels", class_name="tl-key"),
             icon_button("camera", "Save the drawing as PNG", action="timeline-save"),
@@ -123,12 +123,12 @@ def _toolbar(extras: Mapping[str, str], *, has_heatmaps: bool) -> Component:
     )
 
 
-def _heat_options(extras: Mapping[str, str]) -> Component:
-    return options_menu(
-        select("tl_heat", "Colours", HEAT_SCALES, extras.get("tl_heat", "")),
-        select("tl_bins", "Rows", {"": "All bins", "used": "Bins that hold values"}, extras.get("tl_bins", "")),
-        label="Heat maps",
-    )
+def _heat_options(extras: Mapping[str, str]) -> list[Component]:
+    bins = {"": "All bins", "used": "Bins that hold values"}
+    return [
+        select("tl_heat", "Heat map colours", HEAT_SCALES, extras.get("tl_heat", "")),
+        select("tl_bins", "Heat map rows", bins, extras.get("tl_bins", "")),
+    ]
 
 
 def _drawing(context: ViewContext) -> Component:
@@ -182,7 +182,7 @@ def facts(key: str, source: TraceSource) -> dict[str, Any]:
 
 def _used_bins(quantities: AnyArray) -> list[int] | None:
     """The lowest and the highest bin that any column has a value in; None when all are empty."""
-    used = quantities.any(axis=0).nonzero()[0]
+    used = np.flatnonzero(quantities.any(axis=0))
     return [int(used[0]), int(used[-1])] if len(used) else None
 
 
@@ -216,8 +216,6 @@ def _graphs(source: TraceSource) -> list[dict[str, Any]]:
 
 
 def _events_per_channel(source: TraceSource) -> list[int]:
-    import numpy as np
-
     counts = np.zeros(len(source.names), np.int64)
     for thread in source.threads:
         for names in [lane.name for lane in thread.lanes] + [thread.instant_name]:
