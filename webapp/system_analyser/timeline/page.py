@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from dash import ClientsideFunction, Dash, html
 from dash.development.base_component import Component
 
