@@ -13,6 +13,25 @@ from tests.browser.shell_pages import HOSTILE, Viewer, sql
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 
+@pytest.mark.parametrize(
+    "view", ["summary", "memory", "liveness", "program_tree", "source", "operations", "execution", "exchange"]
+)
+def test_a_key_has_one_meaning_in_the_list_of_shortcuts(viewer: Viewer, view: str) -> None:
+    page = viewer.open("tiny", view)
+    page.keyboard.press("?")
+    expect(page.locator("#shortcuts")).to_be_visible()
+    listed = [text for text in page.locator("#shortcuts kbd:visible").all_inner_texts() if text]
+    keys: list[str] = []
+    for text in listed:
+        modifier = re.match(r"(Shift|Ctrl) (\+ )?", text)
+        rest = text[modifier.end() :] if modifier else text
+        names = re.sub(r"Page Up / Down|Home / End", lambda found: found[0].replace(" ", ""), rest).split()
+        keys += [f"{modifier[1]} {name}" if modifier else name for name in names if name != "/" or len(names) == 1]
+    assert len(keys) > 8
+    assert sorted(keys) == sorted(set(keys))
+    page.keyboard.press("Escape")
+
+
 def test_the_list_shows_cycles_memory_and_damage(viewer: Viewer, folder: Path) -> None:
     page = viewer.go("/")
     row = page.locator("tr", has=page.locator("a.card-name", has_text="tiny"))

@@ -184,9 +184,9 @@ def _group_table(
     frame["mean"] = frame["total_cycles"] / frame["count"]
     frame["share"] = frame["total_cycles"] / window_cycles if window_cycles else np.nan
     frame["self_share"] = frame["self_cycles"] / window_cycles if window_cycles else np.nan
-    frame = frame.sort_values(["total_cycles", "name"], ascending=[False, True], kind="stable", ignore_index=True)
-    by_self = frame["self_cycles"].sort_values(ascending=False, kind="stable").cumsum()
-    frame["cumulative"] = by_self.reindex(frame.index) / window_cycles if window_cycles else np.nan
+    order = ["self_cycles", "total_cycles", "name"]
+    frame = frame.sort_values(order, ascending=[False, False, True], kind="stable", ignore_index=True)
+    frame["cumulative"] = frame["self_cycles"].cumsum() / window_cycles if window_cycles else np.nan
     return table_of("step_groups", GROUP_FIGURES, frame)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.memory.code_memory import code_in_memory
 from popvision.analysis.operations.owners import NO_OPERATION, Owners, owners
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -29,16 +30,6 @@ CODE = (
     "This report holds no code sizes: compile for an IPU, or with IPUModel's compileIPUCode on, and with "
     "autoReport.outputGraphProfile=true to record them."
 )
-
-#: Memory categories that hold code, after the column they are counted in.
-CATEGORIES = {
-    "internalExchangeCode": "exchange",
-    "hostExchangeCode": "exchange",
-    "globalExchangeCode": "exchange",
-    "controlCode": "control",
-    "vertexCode": "vertex",
-    "sharedCodeStorage": "vertex",
-}
 
 _NOBODY, _SEVERAL = -1, -2
 
@@ -77,15 +68,6 @@ def vertex_sharing(source: ReportSource, layer: str = "") -> VertexSharing:
     """Vertex code and tiles by operation; no code where the sizes of types are not known. Raises as `owners`."""
     ownership = owners(source, layer)
     return source.kept.recent(("operation_vertices", ownership.layer), lambda: _sharing(source, ownership))
-
-
-def code_in_memory(source: ReportSource) -> dict[str, int]:
-    """Bytes of exchange, control and vertex code over all tiles, as the categories of memory hold them."""
-    totals = {"exchange": 0, "control": 0, "vertex": 0}
-    for part in source.reader.category_memory():
-        if part.category in CATEGORIES:
-            totals[CATEGORIES[part.category]] += int(np.sum(part.bytes, dtype=np.int64))
-    return totals
 
 
 def vertex_counts(source: ReportSource) -> tuple[Int64Array, Int64Array, Int64Array, list[npt.NDArray[np.integer]]]:

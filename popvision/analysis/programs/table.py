@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.memory.code_memory import code_in_memory
 from popvision.analysis.programs.details import code_bytes_of, cycles_provenance, tile_figures
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.memory import peak_live
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 #: Columns of the tree. Cycles are device cycles, bytes those of all recorded runs; `executions` = entries over all
 #: runs; `trips` = iterations of a Repeat per execution; `received`, `sent` with everything below and called;
-#: `live` = most live bytes while it runs; `code` = exchange and control code of the program itself.
+#: `live` = most live bytes while it runs; `code` = exchange and control code of the program itself, -1 where the report
+#: holds no code (the IPU Model compiles none by default).
 FIELDS: dict[str, Unit] = {
     "self": "cycles",
     "total": "cycles",
@@ -56,7 +58,7 @@ def column_totals(source: ReportSource, ipu: int | None = None) -> dict[str, int
         "received": int(sums.bytes_received.sum()),
         "sent": int(sums.bytes_sent.sum()),
         "live": int(columns["live"].max(initial=0)),
-        "code": int(columns["code"].sum()),
+        "code": int(np.maximum(columns["code"], 0).sum()),
     }
 
 
@@ -92,6 +94,7 @@ def _columns(source: ReportSource, ipu: int | None) -> dict[str, Int64Array]:
         live = peak_live(source, ipu)
     except NotRecordedError:
         live = unknown
+    code = np.array(code_bytes_of(source, range(n)), np.int64)
     trips = np.where(np.array(programs.type) == "Repeat", np.asarray(programs.repeat_count), -1).astype(np.int64)
     recorded = {
         "self": sums.self_cycles,
@@ -99,7 +102,7 @@ def _columns(source: ReportSource, ipu: int | None) -> dict[str, Int64Array]:
         "executions": sums.entered,
         "received": sums.total_received,
         "live": live,
-        "code": np.array(code_bytes_of(source, range(n)), np.int64),
+        "code": code if code.any() or any(code_in_memory(source).values()) else unknown,
         "trips": trips,
         "sent": sums.total_sent,
     }

@@ -220,7 +220,7 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
             "where other tiles work at the same time",
         ),
         "achieved": FigureTitle("B / cycle", formula="bytes of one execution / cycles each"),
-        "use": FigureTitle("Of plain rate", _USE),
+        "use": FigureTitle("Relative to plain rate", _USE),
         "dictated": FigureTitle(
             "Busiest explains",
             "Share of the length that the bytes of the busiest tile explain; above 100 % where the tile shares a bus",
@@ -261,7 +261,7 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
             "B / cycle", formula="bytes / cycles of StreamCopyMid", column="achieved_bytes_per_cycle"
         ),
         "use": FigureTitle(
-            "Of plain rate",
+            "Relative to plain rate",
             "– = rate not stored (format 1.0)",
             "B / cycle / (host_bytes_per_cycle of the target x active IPUs)",
             column="use_share",
@@ -400,7 +400,9 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "share": FigureTitle("Total share", formula="total cycles / (window x IPUs)", column="time_share"),
         "self_share": FigureTitle("Self share", formula="self cycles / (window x IPUs)"),
         "cumulative": FigureTitle(
-            "Cumulative", "Self share of this row plus all rows with more self cycles", column="cumulative_share"
+            "Cumulative self share",
+            "Self share of this row and of all rows with more self cycles",
+            column="cumulative_share",
         ),
         "mean": FigureTitle("Mean", formula="total cycles / steps", column="mean_cycles"),
         "min": FigureTitle("Min", "Shortest step, clipped to the window", column="min_cycles"),

@@ -42,6 +42,12 @@ def test_parts_of_names_of_the_tiny_run(tiny: ReportSource) -> None:
     assert rows.loc["Internal", "cumulative"] == 1
 
 
+@pytest.mark.parametrize("by", GROUPINGS)
+def test_the_cumulative_share_grows_from_row_to_row(chain: ReportSource, by: str) -> None:
+    cumulative = viewer_frame(aggregate(chain, [0], 0, run_bars(chain).total, by))["cumulative"].tolist()
+    assert cumulative == sorted(cumulative)
+
+
 def test_a_window_that_cuts_steps(tiny: ReportSource) -> None:
     rows = viewer_frame(aggregate(tiny, [0], 5, 25, "type")).set_index("name")
     assert rows["total_cycles"].to_dict() == {"OnTileExecute": 15, "Sync": 3, "DoExchange": 2}

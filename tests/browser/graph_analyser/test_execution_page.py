@@ -332,3 +332,21 @@ def test_a_coarser_picture_says_so(viewer: Opened, monkeypatch: pytest.MonkeyPat
     viewer.go("ipu=0&from=1100&to=90000")  # another window: answers are kept by address
     assert re.fullmatch(r"Too many bars: merged in columns \d+ pixels wide\. .*", note.inner_text())
     assert note.inner_text() in viewer.page.evaluate("() => popvision.execution.svg(popvision.execution.current)")
+
+
+def test_tabs_of_a_selected_step_say_so_and_count_everything_on_demand(viewer: Opened) -> None:
+    total = viewer.sql("SELECT sum(cycles) FROM runs")[0]
+    for detail in ("summary", "aggregate", "steps"):
+        viewer.go(f"ipu=0&step=40&detail={detail}")
+        note = viewer.page.locator(".trace-filter-line", has_text="Only step 40")
+        note.wait_for()
+        assert f"of {total:,}." in note.inner_text()
+        note.get_by_role("button", name="Count everything").click()
+        viewer.settle()
+        note.wait_for(state="detached")
+        assert "step" not in viewer.params()
+
+
+def test_a_search_says_that_it_counts_the_run(viewer: Opened) -> None:
+    viewer.go("ipu=0&step=40&detail=steps&find=softmax")
+    viewer.page.locator(".trace-matches", has_text="in the run").wait_for()

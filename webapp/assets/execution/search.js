@@ -59,8 +59,8 @@ const executionSearch = (() => {
           : !this.count
             ? "no match"
             : this.at < 0
-              ? execution.integer(this.count) + " matches" + cut
-              : `${execution.integer(this.at + 1)} of ${execution.integer(this.count)}${cut}`;
+              ? execution.integer(this.count) + " matches in the run" + cut
+              : `${execution.integer(this.at + 1)} of ${execution.integer(this.count)} in the run${cut}`;
       this.changed();
     }
 

@@ -29,6 +29,11 @@ const executionToolbar = (() => {
       t.bands.stretch = 1;
       t.moved();
     },
+    "trace-all": (t) => {
+      t.clear();
+      t.viewport.fit();
+      t.moved();
+    },
     "trace-save": (t) => savePng(t),
     "trace-save-svg": (t) => saveSvg(t),
   };

@@ -19,6 +19,39 @@ const shellFrame = (() => {
     const own = document.querySelector("#page .view-shortcuts");
     popvision.part("#view-shortcuts").innerHTML = (own && own.dataset.keys) || "";
     popvision.part("#own-shortcuts").hidden = !own;
+    hideRepeatedKeys();
+  }
+
+  /* A key stands once in the dialog: with its meaning on this page, else in plots, else everywhere. */
+  function hideRepeatedKeys() {
+    const listed = new Set();
+    for (const list of popvision.all("#shortcuts .shortcut-list")) {
+      const rows = popvision.all("tr", list);
+      const keys = rows.map((row) => keysOf(popvision.part("kbd", row).textContent || ""));
+      rows.forEach((row, at) => {
+        row.hidden = keys[at].every((key) => listed.has(key));
+      });
+      keys.flat().forEach((key) => listed.add(key));
+    }
+    for (const part of popvision.all(".shortcut-columns > div"))
+      if (part.id !== "own-shortcuts") part.hidden = popvision.all("tr", part).every((row) => row.hidden);
+  }
+
+  /**
+   * The keys of a row: "Shift ← →" has two, and so has "n / p"; "Page Up / Down" counts as one.
+   *
+   * @param {string} text
+   * @returns {string[]}
+   */
+  function keysOf(text) {
+    const [, modifier, keys] = /** @type {RegExpMatchArray} */ (text.match(/^((?:Shift|Ctrl) (?:\+ )?)?(.*)$/));
+    const names = keys
+      .replace(/(Page Up|Home) \/ (Down|End)/g, "$1/$2")
+      .replace("Page Up", "PageUp")
+      .split(/\s+/);
+    return names
+      .filter((name) => name && (name !== "/" || names.length === 1))
+      .map((name) => (modifier ? modifier.slice(0, 4) + "+" : "") + name);
   }
 
   /** @param {string} id */

@@ -27,7 +27,7 @@ from webapp.components import (
     select,
 )
 from webapp.components.figure_columns import Layout, figure_columns
-from webapp.graph_analyser.execution.state import ipus_of, window_in, window_query
+from webapp.graph_analyser.execution.state import ipus_of, scope_line, window_in, window_query
 from webapp.query import numbers_of
 from webapp.selection import Selection
 from webapp.view import ViewContext
@@ -111,7 +111,8 @@ def content(context: ViewContext) -> Component:
     else:
         name, columns = "steps-added-up", figure_columns(headings("step_groups", GROUP_FIGURES), _GROUPS)
     table = long_table(name, key, query, columns, selectable=True)
-    return html.Div([head, html.Div(table, className="trace-aggregate-table")], className="trace-aggregate")
+    scope = scope_line(context.source, context.selection)
+    return html.Div([scope, head, html.Div(table, className="trace-aggregate-table")], className="trace-aggregate")
 
 
 def vertex_columns() -> list[Column]:

@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dash import html
+from dash.development.base_component import Component
+
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.overlap import bar_of, lanes
 from popvision.analysis.execution.raster import CLASSES
 from popvision.analysis.execution.step_details import step_facts
 from popvision.analysis.execution.timeline import PIXEL_CLASS, TYPE_NAMES, run_bars
 from webapp.comparison import KEY, target_keys
+from webapp.components.attributes import attributes
 from webapp.query import number_of, whole_number, whole_range
 from webapp.selection import Selection
 from webapp.view import ViewContext
@@ -71,6 +75,19 @@ def window_of(source: ReportSource, selection: Selection) -> Window:
         first, last = 0, total
     text = "everything recorded" if (first, last) == (0, total) else "the visible window"
     return Window(first, last, "visible", text)
+
+
+def scope_line(source: ReportSource, selection: Selection) -> Component | None:
+    """A line that says which part of the recorded cycles a table counts, with a button that clears the selection; None
+    when it counts everything."""
+    window, total = window_of(source, selection), run_bars(source).total
+    if window.origin == "visible" and (window.begin, window.end) == (0, total):
+        return None
+    text = f": device cycles {window.begin:,} to {window.end:,} of {total:,}."
+    button = html.Button("Count everything", type="button", className="button", **attributes(data_action="trace-all"))
+    return html.Div(
+        [html.Span(["Only ", html.Strong(window.text), text]), button], className="trace-filter-line", role="note"
+    )
 
 
 def ipus_of(source: ReportSource, selection: Selection) -> list[int]:

@@ -13,7 +13,7 @@ from popvision.analysis.execution.step_details import STEP_FIGURES, steps_in_win
 from popvision.analysis.report.figure import Table, headings
 from webapp.components import long_table, register_pair_rows, register_rows
 from webapp.components.figure_columns import Layout, figure_columns
-from webapp.graph_analyser.execution.state import selected_ipu, window_in, window_query
+from webapp.graph_analyser.execution.state import scope_line, selected_ipu, window_in, window_query
 from webapp.query import number_of
 from webapp.view import ViewContext
 
@@ -66,7 +66,7 @@ def content(context: ViewContext) -> Component:
     else:
         columns = figure_columns(headings("window_steps", STEP_FIGURES), _STEPS)
         table = long_table("steps-in-window", key, query, columns)
-    return html.Div(table, className="trace-steps")
+    return html.Div([scope_line(context.source, context.selection), html.Div(table)], className="trace-steps")
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> Table:

@@ -16,7 +16,7 @@ from webapp.components import help_text, register_rows, toggle
 from webapp.components.download_link import table_links
 from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
 from webapp.graph_analyser.execution.compared_figures import difference_table
-from webapp.graph_analyser.execution.state import Window, hidden_types, types_named, window_of
+from webapp.graph_analyser.execution.state import Window, hidden_types, scope_line, types_named, window_of
 from webapp.graph_analyser.execution.transfers import transfers_table
 from webapp.query import number_of, optional_number_of
 from webapp.view import ViewContext
@@ -93,6 +93,7 @@ def content(context: ViewContext) -> Component:
     compared = [] if context.target is None else [difference_table(source, context.target, selection, counted)]
     parts = [
         html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
+        scope_line(source, selection),
         *_filter_line(hidden, bool(counted)),
         *([html.Div(note, className="trace-filter-line", role="note")] if unknown else []),
         *([html.Div(not_recorded, className="trace-filter-line", role="note")] if not_recorded else []),

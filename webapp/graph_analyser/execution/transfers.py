@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.execution.window import Transfer, WindowFigures
 from webapp.components import help_text
-from webapp.formats import bytes_text, cycles_phrase, percent_text
+from webapp.formats import bytes_text, cycles_phrase
 
 if TYPE_CHECKING:
     from popvision.analysis.report.tiles import Target
@@ -22,8 +22,8 @@ _BYTES_HELP = (
 )
 _LIMIT_HELP = (
     "The plain rate of exchange within an IPU is 4 B per cycle for each tile. Two tiles that share a bus receive the"
-    " same words at once, so broadcasts can exceed 100 %. Between IPUs and to the host the plain rate is that of the"
-    " IPU's links, which reports of format 1.0 do not store."
+    " same words at once, so broadcasts can exceed it: for them it is no limit. Between IPUs and to the host the"
+    " plain rate is that of the IPU's links, which reports of format 1.0 do not store."
 )
 _LIMIT = (
     "exchange: exchange_bytes_per_cycle x tiles; GlobalExchange: link_bytes_per_cycle; StreamCopy: host_bytes_per_cycle"
@@ -42,8 +42,8 @@ def transfers_table(figures: Sequence[WindowFigures], target: Target) -> Compone
             html.Th(["Received (Rx)", help_text("Bytes", _BYTES_HELP)]),
             html.Th("Sent (Tx)"),
             html.Th(["Achieved bandwidth", help_text("Achieved bandwidth", formula=BANDWIDTH)]),
-            html.Th("Device time"),
-            html.Th(["Of plain rate", help_text("Plain rate", _LIMIT_HELP, formula=_LIMIT)]),
+            html.Th("In device time"),
+            html.Th(["Relative to plain rate", help_text("Plain rate", _LIMIT_HELP, formula=_LIMIT)]),
         ]
     )
     return html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-transfers")
@@ -68,7 +68,9 @@ def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> 
     )
     limit, formula = _limit(figures, name, target)
     share = rate / limit if rate is not None and limit else None
-    of_limit = f"{rate:,.1f} / {formula}" if share else ""
+    of_limit = f"{rate:,.1f} B per cycle / {formula}" if share else ""
+    if share is not None and share > 1:
+        of_limit += "\nAbove 1 because of broadcasts: two tiles of one bus receive the same words at once"
     where: Any = [name, help_text("Destination", _UNKNOWN)] if name.endswith("unknown") else name
     return html.Tr(
         [
@@ -80,7 +82,7 @@ def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> 
                 "–" if rate is None or target.clock_hz <= 0 else f"{rate * target.clock_hz / 1e9:,.2f} GB/s",
                 title=f"over {cycles_phrase(moved.cycles, target.clock_hz)} of transfer",
             ),
-            html.Td(percent_text(share) if share is not None else "not known", title=of_limit),
+            html.Td("not known" if share is None else f"{share:.2f} x {limit:,.0f} B per cycle", title=of_limit),
         ]
     )
 

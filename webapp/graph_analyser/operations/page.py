@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 _KEYS = (
-    ("↑ ↓ Page Up / Down", "Move in the table"),
+    ("↑ ↓ Page Up / Down", "Move in the table; in the graph go to the nearest box, or move by a page"),
     ("Space", "Select the row under the cursor and show its details"),
     ("o", "Open the selected group: show its parts"),
     ("u", "Go up one level"),
     ("Esc", "Clear the selection"),
-    ("← → ↑ ↓", "In the graph: go to the nearest box"),
+    ("← →", "In the graph: go to the nearest box"),
     ("Enter", "In the graph: select the box"),
-    ("W S A D Page Up / Down 0", "In the graph: zoom, move, show everything"),
+    ("W S A D 0", "In the graph: zoom, move, show everything"),
 )
 
 _QUERY = ("ops_layer", "ops_group", "ops_under", "ops_find", "ops_by", "ipu", "vs")
