@@ -13,6 +13,9 @@ single words of a halo exchange land (module text of `simulator.machine.local_co
 matmul chain's operands of rows of eight words come straight into their gather buffers, for its published time has no
 room for copies of them (published-numbers 6.1), so it is less than 1.33.
 
+Senders do not pack. Many tiles that each send a few strided halves to one tile leave all unpacking to that tile, where
+packing by the senders would share it.
+
 Sorts of the rows by receiver; a few columns of them in memory.
 """
 
