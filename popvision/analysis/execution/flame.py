@@ -1,9 +1,13 @@
 """Flame graph over time: stacked bars for the levels of the slash-separated debug names of recorded steps.
 
-"m4/Conv_1/Convolve" is a bar "Convolve" on the third level, under "Conv_1", under "m4". Neighbouring steps that share
-a prefix share its bar; every execution keeps its own leaf. Slashes within braces
-belong to names of variables: "Copy_{a/b,c}_to_d" is one level. The three steps of a stream copy are leaves Begin, Mid
-and End under one bar per copy.
+"m4/Conv_1/Convolve" is a bar "Convolve" under "Conv_1", under "m4". Neighbouring steps that share a prefix share its
+bar; every execution keeps its own leaf. A group whose only child is a group shares a level with it: "m4/Conv_1". A step
+whose name is also the prefix of others is a leaf of that group, named by its type.
+
+What serves an operation lies in its bar: the lowered copy "copy2_Copy_a_to_m4/Conv_1/acts" is the group "Copy to acts"
+under "m4", "Conv_1", the path of the variable that it writes, and a barrier is a leaf of the groups of the step after
+it. Slashes within braces belong to names of variables. The three steps of a stream copy are leaves Begin, Mid and End
+under one bar per copy.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ RUN = 253
 MOST_LEVELS = 24
 
 _COMPUTE_SET = re.compile(r"^cs\d+_(?=.)")
+_LOWERED_COPY = re.compile(r"^copy\d+_Copy_(?P<variables>.+?)(?P<part>/ExchangePre|/OnTileCopy-\d+)?$")
 _STREAM_PARTS = {"StreamCopyBegin": "Begin", "StreamCopyMid": "Mid", "StreamCopyEnd": "End"}
 _STREAM_TYPES = np.array([name in _STREAM_PARTS for name in PROGRAM_TYPES])
 _BARRIERS = np.isin(PROGRAM_TYPES, ["Sync", "SyncAns", "Sans"])
@@ -119,36 +124,34 @@ def make_flame(steps: Timeline, labels: Sequence[str]) -> Flame:
     texts = [labels[program] for program in ran.tolist()]
     names, key, kind = _name_table(texts, types)
     nameless = (_BARRIERS[types] & np.array(["/" not in text for text in texts], bool))[row]
-    before, after, shared = _neighbours(nameless, steps.run)
+    after, shared = _served(nameless, steps.run)
     levels = []
     for depth in range(key.shape[1]):
         keys, kinds = key[row, depth], kind[row, depth]
         above = shared
-        shared = above & (keys[before] == keys[after]) & (kinds[before] == GROUP) & (kinds[after] == GROUP)
-        shared &= keys[before] >= 0
+        shared = above & (kinds[after] == GROUP) & (keys[after] >= 0)
         leaf = above & ~shared
         keys[nameless & above] = -1
         keys[leaf], kinds[leaf] = key[row[leaf], 0], steps.type[leaf]
-        keys[shared], kinds[shared] = keys[before[shared]], GROUP
+        keys[shared], kinds[shared] = keys[after[shared]], GROUP
         levels.append(_level(keys, kinds, steps))
     return Flame(names, levels)
 
 
-def _neighbours(nameless: BoolArray, run: Int64Array) -> tuple[Int64Array, Int64Array, BoolArray]:
-    """For every step the nearest named one before and after it, and which nameless steps have both in their run."""
+def _served(nameless: BoolArray, run: Int64Array) -> tuple[Int64Array, BoolArray]:
+    """For every step the nearest named one after it, and which nameless steps have one in their run."""
     count = len(nameless)
-    each = np.arange(count, dtype=np.int64)
-    before = np.maximum.accumulate(np.where(nameless, -1, each))
-    after = np.minimum.accumulate(np.where(nameless, count, each)[::-1])[::-1]
-    between = nameless & (before >= 0) & (after < count)
-    before, after = np.where(between, before, 0), np.where(between, after, 0)
-    between &= (run[before] == run) & (run[after] == run)
-    return before, after, between
+    after = np.minimum.accumulate(np.where(nameless, count, np.arange(count, dtype=np.int64))[::-1])[::-1]
+    serves = nameless & (after < count)
+    after = np.where(serves, after, 0)
+    serves &= run[after] == run
+    return after, serves
 
 
 def _name_table(labels: list[str], types: UInt8Array) -> tuple[list[str], Int32Array, UInt8Array]:
     """Names of all distinct prefixes; per program and level the prefix (-1 = not that deep) and its kind."""
-    paths = [name_path(label, PROGRAM_TYPES[kind]) for label, kind in zip(labels, types.tolist(), strict=True)]
+    texts = [PROGRAM_TYPES[kind] for kind in types.tolist()]
+    paths = _folded([name_path(label, text) for label, text in zip(labels, texts, strict=True)], texts)
     depth = max((len(path) for path in paths), default=1)
     key = np.full((len(paths), depth), -1, np.int32)
     kinds = np.full((len(paths), depth), GROUP, np.uint8)
@@ -161,6 +164,29 @@ def _name_table(labels: list[str], types: UInt8Array) -> tuple[list[str], Int32A
         if _STREAM_TYPES[types[row]]:
             kinds[row, len(path) - 2] = STREAM_COPY
     return [name for _, name in ids], key, kinds
+
+
+def _folded(paths: list[list[str]], types: Sequence[str]) -> list[list[str]]:
+    """The paths with a leaf of its own for a step whose path is a prefix of others, and with one level for a group and
+    its only child where that is a group too. A bar of a stream copy stays a level of its own."""
+    prefixes = {tuple(path[:depth]) for path in paths for depth in range(1, len(path))}
+    ends = [[*path, kind] if tuple(path) in prefixes else path for path, kind in zip(paths, types, strict=True)]
+    children: dict[tuple[str, ...], set[str]] = {}
+    copies = {tuple(path[:-1]) for path, kind in zip(ends, types, strict=True) if kind in _STREAM_PARTS}
+    for path in ends:
+        for depth in range(1, len(path)):
+            children.setdefault(tuple(path[:depth]), set()).add(path[depth])
+    folded = []
+    for path in ends:
+        parts = [path[0]]
+        for depth in range(1, len(path)):
+            group, child = tuple(path[:depth]), tuple(path[: depth + 1])
+            if len(children[group]) == 1 and child in children and child not in copies:
+                parts[-1] += f"/{path[depth]}"
+            else:
+                parts.append(path[depth])
+        folded.append(parts)
+    return folded
 
 
 def split_name(name: str) -> list[str]:
@@ -192,9 +218,33 @@ def _paired_braces(name: str) -> set[int]:
     return paired
 
 
+def _copy_parts(label: str) -> list[str] | None:
+    """The path of a lowered copy: that of the variables it writes, then "Copy to" their names, then its part.
+    None for other labels, and where "_to_" within a variable's name leaves open what is written."""
+    match = _LOWERED_COPY.match(label)
+    if match is None:
+        return None
+    variables = match["variables"]
+    paired = _paired_braces(variables)
+    depths = np.cumsum([(1 if letter == "{" else -1) if at in paired else 0 for at, letter in enumerate(variables)])
+    places = [at.start() for at in re.finditer("(?=_to_)", variables) if not depths[at.start()]]
+    if len(places) != 1:
+        return None
+    written = variables[places[0] + len("_to_") :]
+    names = written[1:-1].split(",") if written.startswith("{") and written.endswith("}") else [written]
+    paths = [[part for part in split_name(name) if part] for name in names]
+    if not all(paths):
+        return None
+    shared = 0
+    while all(len(path) > shared + 1 and path[shared] == paths[0][shared] for path in paths):
+        shared += 1
+    group = "Copy to " + ", ".join("/".join(path[shared:]) for path in paths)
+    return [*paths[0][:shared], group, *([match["part"][1:]] if match["part"] else [])]
+
+
 def name_path(label: str, type_name: str) -> list[str]:
-    """The parts of a program's label, outermost first: what the levels of the flame view show."""
-    parts = [part for part in split_name(_COMPUTE_SET.sub("", label)) if part] or [type_name]
+    """The parts of a program's label, outermost first: the levels of the flame view before they are folded."""
+    parts = _copy_parts(label) or [part for part in split_name(_COMPUTE_SET.sub("", label)) if part] or [type_name]
     if type_name in _STREAM_PARTS:
         parts = ["StreamCopy"] if parts == [type_name] else parts
         parts.append(_STREAM_PARTS[type_name])

@@ -40,8 +40,7 @@ def test_neighbours_share_their_prefix_and_leaves_stay_apart() -> None:
     run = "OnTileExecute"
     machine = machine_of(("DoExchange", 3), (run, 0), (run, 1), (run, 1), (run, 2))
     assert shown(make_flame(machine.timeline(), labels)) == [
-        [("copy", 0, 0), ("[m4]", 1, 3), ("[m5]", 4, 4)],
-        [("[Conv_1]", 1, 3), ("[Conv_1]", 4, 4)],
+        [("copy", 0, 0), ("[m4/Conv_1]", 1, 3), ("[m5/Conv_1]", 4, 4)],
         [("Transpose", 1, 1), ("Convolve", 2, 2), ("Convolve", 3, 3), ("Convolve", 4, 4)],
     ]
 
@@ -57,22 +56,21 @@ def test_each_stream_copy_has_its_own_bar_over_begin_mid_and_end() -> None:
     assert set(flame.levels[1].kind.tolist()) == {STREAM_COPY}
 
 
-def test_a_barrier_between_steps_of_one_group_belongs_to_the_group() -> None:
+def test_a_barrier_belongs_to_the_groups_of_the_step_after_it() -> None:
     labels = ["a/x", "a/y", "b/z", "Internal"]
     run = "OnTileExecute"
     machine = machine_of(("Sync", 3), (run, 0), ("Sync", 3), (run, 1), ("Sync", 3), (run, 2))
     assert shown(make_flame(machine.timeline(), labels)) == [
-        [("Internal", 0, 0), ("[a]", 1, 3), ("Internal", 4, 4), ("[b]", 5, 5)],
-        [("x", 1, 1), ("Internal", 2, 2), ("y", 3, 3), ("z", 5, 5)],
+        [("[a]", 0, 3), ("[b]", 4, 5)],
+        [("Internal", 0, 0), ("x", 1, 1), ("Internal", 2, 2), ("y", 3, 3), ("Internal", 4, 4), ("z", 5, 5)],
     ]
 
 
 def test_the_exchange_of_a_compute_set_lies_in_its_group() -> None:
     machine = machine_of(("DoExchange", 0), ("OnTileExecute", 1))
     assert shown(make_flame(machine.timeline(), ["cs3_m4/Convolve/ExchangePre", "m4/Convolve"])) == [
-        [("[m4]", 0, 1)],
-        [("[Convolve]", 0, 0), ("Convolve", 1, 1)],
-        [("ExchangePre", 0, 0)],
+        [("[m4/Convolve]", 0, 1)],
+        [("ExchangePre", 0, 0), ("OnTileExecute", 1, 1)],
     ]
 
 
@@ -102,14 +100,57 @@ def test_a_merged_copy_is_one_level() -> None:
     machine = machine_of(("DoExchange", 0), ("OnTileExecute", 1))
     copy = "copy5_Copy_{w,stage1/out}_to_{a/b,c}"
     levels = shown(make_flame(machine.timeline(), [f"{copy}/ExchangePre", f"{copy}/OnTileCopy-0"]))
-    assert levels == [[(f"[{copy}]", 0, 1)], [("ExchangePre", 0, 0), ("OnTileCopy-0", 1, 1)]]
+    assert levels == [[("[Copy to a/b, c]", 0, 1)], [("ExchangePre", 0, 0), ("OnTileCopy-0", 1, 1)]]
+
+
+def test_a_copy_and_its_barrier_lie_in_the_operation_that_they_serve() -> None:
+    """The two products of matmul_chain in short: one bar per product, as its debug path says."""
+    labels = [
+        "copy1_Copy_{m2,pad/zero}_to_m4/Conv_1/preRegroup/ExchangePre",
+        "m4/Conv_1/Transpose",
+        "cs3_m4/Conv_1/Convolve/ExchangePre",
+        "m4/Conv_1/Convolve",
+        "copy6_Copy_m5/Conv_1/p_to_{m5/Conv_1/acts,m5/Conv_1/weights}/OnTileCopy-0",
+        "m5/Conv_1/Reduce",
+        "Internal",
+    ]
+    run, move, wait = "OnTileExecute", "DoExchange", ("Sync", 6)
+    machine = machine_of(wait, (move, 0), (run, 1), wait, (move, 2), (run, 3), wait, (run, 4), (run, 5), wait)
+    assert shown(make_flame(machine.timeline(), labels)) == [
+        [("[m4/Conv_1]", 0, 5), ("[m5/Conv_1]", 6, 8), ("Internal", 9, 9)],
+        [
+            ("[Copy to preRegroup]", 0, 1),
+            ("Transpose", 2, 2),
+            ("[Convolve]", 3, 5),
+            ("[Copy to acts, weights]", 6, 7),
+            ("Reduce", 8, 8),
+        ],
+        [
+            ("Internal", 0, 0),
+            ("ExchangePre", 1, 1),
+            ("Internal", 3, 3),
+            ("ExchangePre", 4, 4),
+            ("OnTileExecute", 5, 5),
+            ("Internal", 6, 6),
+            ("OnTileCopy-0", 7, 7),
+        ],
+    ]
+
+
+def test_a_copy_with_an_ambiguous_name_keeps_it() -> None:
+    label = "copy1_Copy_a_to_b_to_c/d/ExchangePre"
+    assert shown(make_flame(machine_of(("DoExchange", 0)).timeline(), [label]))[0] == [
+        ("[copy1_Copy_a_to_b_to_c/d]", 0, 0)
+    ]
 
 
 def test_very_deep_names_share_the_last_level() -> None:
     label = "/".join(str(part) for part in range(40))
     levels = shown(make_flame(machine_of(("OnTileExecute", 0)).timeline(), [label]))
-    assert len(levels) == 24
-    assert levels[-1] == [("/".join(str(part) for part in range(23, 40)), 0, 0)]
+    assert levels == [
+        [("[" + "/".join(str(part) for part in range(23)) + "]", 0, 0)],
+        [("/".join(str(part) for part in range(23, 40)), 0, 0)],
+    ]
 
 
 def test_nothing_recorded_gives_no_bars() -> None:
