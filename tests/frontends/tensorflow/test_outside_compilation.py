@@ -132,6 +132,23 @@ def test_a_loop_calls_the_host_each_time(capfd: pytest.CaptureFixture[str]) -> N
     assert printed == ["step 0", "step 1", "step 2", "done"]
 
 
+def test_a_program_of_the_cache_calls_the_host_of_its_own_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs on the host is no part of the file: the second program differs from the first there only."""
+    monkeypatch.setenv("TF_POPLAR_FLAGS", f"--executable_cache_path={tmp_path}")
+    for factor, expected in ((2.0, 7.0), (5.0, 16.0)):
+        configure(DeviceConnectionType.ALWAYS)
+
+        def function(x: tf.Tensor, factor: float = factor) -> tf.Tensor:
+            with outside_compilation_scope():
+                y = x * factor
+            return y + 1.0
+
+        assert float(IPUStrategy().run(function, [tf.constant(3.0)])) == expected
+        assert len(list(tmp_path.glob("*.poplar_exec"))) == 1
+
+
 def test_errors_of_the_host_come_out() -> None:
     def function(x: tf.Tensor) -> tf.Tensor:
         with outside_compilation_scope():
