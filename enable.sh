@@ -1,4 +1,5 @@
-# Source me: puts the names of existing scripts (pva, libpvti, poptorch) on PYTHONPATH: their commands work literally.
+# Source me: puts the names of existing scripts (pva, libpvti, poptorch) on PYTHONPATH, gc-info and gc-monitor on PATH:
+# their commands work literally.
 #
 #   source enable.sh
 #   POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true"}' python prog.py
@@ -25,6 +26,10 @@ _popvision_enable() {
     case ":${PYTHONPATH:-}:" in
         *":$here/compat:"*) ;;
         *) export PYTHONPATH="$here/compat${PYTHONPATH:+:$PYTHONPATH}" ;;
+    esac
+    case ":$PATH:" in
+        *":$here/compat/bin:"*) ;;
+        *) export PATH="$here/compat/bin:$PATH" ;;
     esac
     if [ -x "$here/.venv/bin/python" ]; then
         case ":$PATH:" in

@@ -75,3 +75,15 @@ class DeviceLocks:
         os.write(handle, f"{os.getpid()}\n".encode())
         self._held[path] = handle
         return True
+
+
+def holder_of(ipu: int) -> int | None:
+    """The id of the process of this user that has attached an IPU; None where there is none. Takes no lock, so that it
+    never stands in the way of who attaches."""
+    path = lock_folder() / f"ipu{ipu}.lock"
+    try:
+        process = int(path.read_text())
+        open_files = [file.readlink() for file in Path(f"/proc/{process}/fd").iterdir()]
+    except (OSError, ValueError):
+        return None
+    return process if path.resolve() in open_files else None

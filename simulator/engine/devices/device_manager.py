@@ -3,6 +3,7 @@
 POPVISION_IPUS says how many IPUs there are (16 when it is not set). Devices are numbered as on real systems: first the
 single IPUs, then pairs of neighbours, then groups of four, and so on up to all of them. POPVISION_IPU_IDS lists the
 IPUs that a job was given of a larger system; device ids are those of the part, as in a partition of a real system.
+With POPVISION_REQUIRE_ALLOCATION=1 there are none without that list, as on a login node of a Slurm cluster.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from simulator.engine.devices.device_locks import DeviceLocks
 from simulator.engine.devices.what_if import overridden
 from simulator.machine.targets import MK2
 
-VARIABLE, ALLOTTED = "POPVISION_IPUS", "POPVISION_IPU_IDS"
+VARIABLE, ALLOTTED, REQUIRED = "POPVISION_IPUS", "POPVISION_IPU_IDS", "POPVISION_REQUIRE_ALLOCATION"
 DEFAULT_IPUS = 16
 
 
@@ -35,6 +36,11 @@ class DeviceManager:
     def num_ipus(self) -> int:
         """How many IPUs the system, or the part of it that a job was given, has."""
         return len(self._ipus)
+
+    @property
+    def ipus(self) -> tuple[int, ...]:
+        """Their numbers in the system, ascending."""
+        return self._ipus
 
     @staticmethod
     def createDeviceManager() -> DeviceManager:
@@ -72,6 +78,8 @@ class DeviceManager:
         """The device with this id, else `index_error`."""
         _no_options(opts)
         groups = self._groups()
+        if not groups:
+            raise index_error(f"There is no device {deviceId}; this system has no IPUs. {reason_for_no_ipus()}")
         if not 0 <= deviceId < len(groups):
             raise index_error(
                 f"There is no device {deviceId}; a system of {self.num_ipus} IPUs gives ids 0 to {len(groups) - 1}."
@@ -80,6 +88,13 @@ class DeviceManager:
 
     def _device(self, id_: int, group: tuple[int, ...]) -> Device:
         return Device(_hardware(len(group), TargetType.IPU), id_, group, self._locks)
+
+
+def reason_for_no_ipus() -> str:
+    """Why a system has no IPUs, and what to do."""
+    if _requires_allocation(os.environ):
+        return f"{REQUIRED} is set, and IPUs are given to jobs: run the program with srun --ipus=1."
+    return f"{VARIABLE} is 0, as in a job without --ipus; raise it, or run the program with srun --ipus=1."
 
 
 def _hardware(ipus: int, type_: TargetType) -> Target:
@@ -91,8 +106,9 @@ def _ipus_of_system(environment: Mapping[str, str]) -> tuple[int, ...]:
     text, listed = environment.get(VARIABLE), environment.get(ALLOTTED)
     if text is not None and not (text.isascii() and text.isdigit()):
         raise invalid_machine_model(f"{VARIABLE}='{text}' is not a number of IPUs; write a whole number.")
+    required = _requires_allocation(environment)
     if not listed:
-        return tuple(range(DEFAULT_IPUS if text is None else int(text)))
+        return () if required else tuple(range(DEFAULT_IPUS if text is None else int(text)))
     words = [word.strip() for word in listed.split(",")]
     if not all(word.isascii() and word.isdigit() for word in words):
         raise invalid_machine_model(f"{ALLOTTED}='{listed}' is not a list of IPUs; write numbers, as in 4,5,6,7.")
@@ -104,6 +120,14 @@ def _ipus_of_system(environment: Mapping[str, str]) -> tuple[int, ...]:
             f"{VARIABLE}={text} and {ALLOTTED}='{listed}' disagree; unset one, or give as many IPUs as the list has."
         )
     return ipus
+
+
+def _requires_allocation(environment: Mapping[str, str]) -> bool:
+    """Whether IPUs are only those that a job was given. Raises `invalid_machine_model`."""
+    text = environment.get(REQUIRED, "")
+    if text not in ("", "0", "1"):
+        raise invalid_machine_model(f"{REQUIRED}='{text}' is not 0 or 1; write one of them.")
+    return text == "1"
 
 
 def _no_options(opts: Mapping[str, Any] | None) -> None:

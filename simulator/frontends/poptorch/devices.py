@@ -79,7 +79,7 @@ def connection_for(options: Options, ipus: int) -> Connection:
     try:
         return DeviceConnection(type_, request, note_attached, note_waiting)
     except DeviceUnavailableError as error:
-        raise Error(acquisition_failed(ipus)) from error
+        raise Error(acquisition_failed(ipus, error.system_is_empty)) from error
     except poplar_error as error:  # a device id that the system lacks
         raise Error(str(error)) from error
 
@@ -92,13 +92,14 @@ def attached_device(connection: Connection) -> Device:
     try:
         return connection.attach()
     except DeviceUnavailableError as error:
-        raise Error(acquisition_failed(connection.request.ipus)) from error
+        raise Error(acquisition_failed(connection.request.ipus, error.system_is_empty)) from error
 
 
-def acquisition_failed(ipus: int) -> str:
-    """PopTorch's own text where no device is free."""
+def acquisition_failed(ipus: int, system_is_empty: bool) -> str:
+    """PopTorch's own texts: where there is no IPU, as outside an allocation of Slurm, and where no device is free."""
+    in_use = "" if system_is_empty else " or all of them are in use"
     return (
-        f"Failed to acquire {ipus} IPU(s)\nNo IPU detected in the system or all of them are in use. \nFor more "
+        f"Failed to acquire {ipus} IPU(s)\nNo IPU detected in the system{in_use}. \nFor more "
         "information use the Graphcore command-line tool `gc-monitor`."
     )
 

@@ -17,7 +17,7 @@ from simulator.base.errors import poplar_error
 from simulator.base.target import Target, TargetType
 from simulator.engine.devices.device import Device, as_chip
 from simulator.engine.devices.device_locks import DeviceLocks
-from simulator.engine.devices.device_manager import DeviceManager
+from simulator.engine.devices.device_manager import DeviceManager, reason_for_no_ipus
 from simulator.engine.devices.what_if import overridden
 
 
@@ -31,9 +31,10 @@ class ConnectionType(Enum):
 
 
 class DeviceUnavailableError(poplar_error):
-    """No device of the requested size is free, or, as `there_is_none` says, the system has none."""
+    """No device of the requested size is free, or, as `there_is_none` says, the system has none of that size."""
 
     there_is_none = False
+    system_is_empty = False  #: there is no IPU at all
 
 
 class CompilationOnlyError(poplar_error):
@@ -140,8 +141,11 @@ class DeviceConnection:
             error = DeviceUnavailableError(
                 f"There is no device of {self.request.ipus} IPU(s) in this system of {manager.num_ipus}; ask for a "
                 "power of two up to that number, or set POPVISION_IPUS."
+                if manager.num_ipus
+                else f"There is no device of {self.request.ipus} IPU(s). {reason_for_no_ipus()}"
             )
             error.there_is_none = True
+            error.system_is_empty = manager.num_ipus == 0
             raise error
         return devices
 
