@@ -1,5 +1,6 @@
 # Two promises: `make demo` and `make test` work on a fresh Debian 12 with Python 3.11.
 APT := apt-get install -y python3-venv make git g++ graphviz chromium capnproto binutils
+SLURM_APT := apt-get install -y slurm-wlm munge libslurm-dev
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,13 +19,14 @@ TORCH_INDEX ?=
 FRONTENDS := .venv-frontends
 TENSORFLOW := .venv-tensorflow
 
-.PHONY: help demo test test-frontends check full stubs bench validate samples pictures clean system-demo system-test
+.PHONY: help demo test test-frontends test-slurm check full stubs bench validate samples pictures clean system-demo system-test system-slurm
 
 help:
 	@echo "On Debian 12, as root:  $(APT)"
 	@echo "make demo      install, run the sample programs with profiling on, open the viewer on their reports"
 	@echo "make test      every test of a commit (needs chromium)"
 	@echo "make test-frontends   tests of PyTorch and TensorFlow programs, in .venv-frontends and .venv-tensorflow"
+	@echo "make test-slurm  tests of jobs on a pod under a real Slurm; as root:  $(SLURM_APT)"
 	@echo "make check     format, lint, types, import rules; the same for JavaScript"
 	@echo "make full      make test plus long fuzzing, kill loops and screenshots in both themes"
 	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
@@ -88,6 +90,16 @@ $(TENSORFLOW)/.tensorflow: pyproject.toml | system-test
 test-frontends: $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
 	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "not full" tests/frontends $(WORKERS)
 	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m "not full" tests/frontends/tensorflow $(WORKERS)
+
+# RUNLEVEL=1: the packages' own services are not started.
+system-slurm:
+	@if ! { command -v slurmctld && command -v slurmd && command -v munged && test -e /usr/include/slurm/spank.h; } >/dev/null 2>&1; then \
+	  echo "Slurm is missing. Debian packages:"; echo "  $(SLURM_APT)"; \
+	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive $(SLURM_APT) >/dev/null; \
+	  else echo "Run that line as root, then make again."; exit 1; fi; fi
+
+test-slurm: $(FRONTENDS)/.torch | system-slurm
+	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest tests/slurm
 
 full: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
 	$(CLEANLY) $(BIN)/python -m pytest $(WORKERS)

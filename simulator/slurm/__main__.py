@@ -60,8 +60,9 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     try:
         if chosen.command == "files":
-            chosen.folder.mkdir(parents=True, exist_ok=True)
-            PodFiles(chosen.folder.resolve(), chosen.ipus).write()
+            files = PodFiles(chosen.folder.resolve(), chosen.ipus)
+            files.folder.mkdir(parents=True, exist_ok=True)
+            files.write()
             return 0
         words = chosen.words[1:] if chosen.words[:1] == ["--"] else chosen.words
         return _run_pod(chosen.folder, chosen.ipus, words)

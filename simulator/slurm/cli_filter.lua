@@ -3,10 +3,10 @@
 
 local INHERITED = "SLURM_SPANK__SLURM_SPANK_OPTION_ipus_ipus" -- --ipus of the sbatch or salloc that srun runs in
 
-local function names_ipus(gres)
+-- Whether a list such as "ipu:4,nic:1" decides how many IPUs there are.
+local function counts_ipus(gres)
     for entry in string.gmatch(gres, "[^,]+") do
-        entry = string.gsub(entry, "^gres[:/]", "")
-        if entry == "ipu" or string.sub(entry, 1, 4) == "ipu:" then
+        if entry == "ipu" or entry == "none" or string.sub(entry, 1, 4) == "ipu:" then
             return true
         end
     end
@@ -23,16 +23,15 @@ function slurm_cli_pre_submit(options, offset)
     if not ipus then
         return slurm.SUCCESS
     end
-    local gres = options["gres"]
-    local has_gres = gres ~= nil and gres ~= ""
-    if has_gres and (names_ipus(gres) or string.lower(gres) == "none") then
+    local gres = string.gsub(options["gres"] or "", "gres[:/]", "") -- Slurm's own form is gres:ipu:4
+    if counts_ipus(gres) then
         if ipus == os.getenv(INHERITED) then
             return slurm.SUCCESS -- the step says itself what it takes of its job
         end
         slurm.log_error("--ipus=%s and --gres=%s both say how many IPUs; give one of them.", ipus, gres)
         return slurm.ERROR
     end
-    options["gres"] = (has_gres and gres .. "," or "") .. "ipu:" .. ipus
+    options["gres"] = (gres ~= "" and gres .. "," or "") .. "ipu:" .. ipus
     return slurm.SUCCESS
 end
 

@@ -135,11 +135,10 @@ def gc_monitor(arguments: list[str] | None = None) -> int:
 
 def _print(lines: Callable[[], list[str]]) -> int:
     try:
-        if not DeviceManager.createDeviceManager().num_ipus:
-            print(f"No IPU detected in the system. {reason_for_no_ipus()}", file=sys.stderr)
-            return 1
-        print("\n".join(lines()))
+        if DeviceManager.createDeviceManager().num_ipus:
+            print("\n".join(lines()))
+            return 0
+        print(f"No IPU detected in the system. {reason_for_no_ipus()}", file=sys.stderr)
     except poplar_error as error:
         print(error, file=sys.stderr)
-        return 1
-    return 0
+    return 1

@@ -133,8 +133,9 @@ static int ipus_of_job(uint32_t job_id, int *found)
     return count;
 }
 
-/* How many IPUs a step requested on each node; `all` where it has those of its job: it named none, or is a batch script
- * or a shell. Returns -1 where the controller does not say. */
+/* How many IPUs a step has on each node: `all` of the job's for a batch script or a shell, else what its request says
+ * (srun repeats the job's where it is given none, and leaves it out for --gres=none). Returns -1 where the controller
+ * does not say. */
 static int ipus_of_step(uint32_t job_id, uint32_t step_id, int all)
 {
     job_step_info_response_msg_t *answer = NULL;
@@ -143,7 +144,7 @@ static int ipus_of_step(uint32_t job_id, uint32_t step_id, int all)
     int wanted = -1;
     if (answer->job_step_count == 1) {
         const char *gres = answer->job_steps[0].tres_per_node;
-        wanted = gres && *gres ? 0 : all;
+        wanted = 0;
         for (const char *entry = gres; entry && *entry; entry = strchr(entry, ',') ? strchr(entry, ',') + 1 : NULL) {
             size_t length = strcspn(entry, ",");
             const char *last = NULL;

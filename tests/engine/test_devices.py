@@ -279,3 +279,23 @@ def test_a_device_is_given_back_with_its_last_reference() -> None:
     other = DeviceManager.createDeviceManager().getDevice(3)
     assert other.attach()
     other.detach()
+
+
+def test_where_an_allocation_is_required_there_are_only_the_ipus_of_one(monkeypatch) -> None:
+    monkeypatch.setenv("POPVISION_REQUIRE_ALLOCATION", "1")
+    monkeypatch.setenv("POPVISION_IPUS", "4")  # of the user's own shell: no allocation
+    assert DeviceManager().getDevices() == []
+    with pytest.raises(index_error, match=r"no device 0; this system has no IPUs.*run the program with srun --ipus=1"):
+        DeviceManager().getDevice(0)
+    monkeypatch.setenv("POPVISION_IPU_IDS", "4,5,6,7")
+    assert [device.getDriverIDs() for device in DeviceManager().getDevices()][-1] == [4, 5, 6, 7]
+    assert DeviceManager().ipus == (4, 5, 6, 7)
+    monkeypatch.setenv("POPVISION_REQUIRE_ALLOCATION", "true")
+    with pytest.raises(invalid_machine_model, match="POPVISION_REQUIRE_ALLOCATION='true' is not 0 or 1"):
+        DeviceManager()
+
+
+def test_a_job_without_ipus_has_no_device(monkeypatch) -> None:
+    monkeypatch.setenv("POPVISION_IPUS", "0")
+    with pytest.raises(index_error, match=r"this system has no IPUs\. POPVISION_IPUS is 0, as in a job without --ipus"):
+        DeviceManager().getDevice(0)

@@ -10,6 +10,7 @@ import fcntl
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from simulator.base.errors import poplar_error
@@ -80,10 +81,14 @@ class DeviceLocks:
 def holder_of(ipu: int) -> int | None:
     """The id of the process of this user that has attached an IPU; None where there is none. Takes no lock, so that it
     never stands in the way of who attaches."""
-    path = lock_folder() / f"ipu{ipu}.lock"
+    path = (lock_folder() / f"ipu{ipu}.lock").resolve()
     try:
         process = int(path.read_text())
-        open_files = [file.readlink() for file in Path(f"/proc/{process}/fd").iterdir()]
+        open_files = list(Path(f"/proc/{process}/fd").iterdir())
     except (OSError, ValueError):
         return None
-    return process if path.resolve() in open_files else None
+    for file in open_files:
+        with suppress(OSError):  # closed meanwhile
+            if file.readlink() == path:
+                return process
+    return None

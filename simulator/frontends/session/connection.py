@@ -134,6 +134,12 @@ class DeviceConnection:
 
     def _hardware(self) -> list[Device]:
         manager = DeviceManager.createDeviceManager()
+        if manager.num_ipus == 0:
+            error = DeviceUnavailableError(
+                f"There is no device of {self.request.ipus} IPU(s) in this system of 0. {reason_for_no_ipus()}"
+            )
+            error.there_is_none = error.system_is_empty = True
+            raise error
         if self.request.device_id is not None:
             return [manager.getDevice(self.request.device_id)]
         devices = manager.getDevices(TargetType.IPU, self.request.ipus)
@@ -141,11 +147,8 @@ class DeviceConnection:
             error = DeviceUnavailableError(
                 f"There is no device of {self.request.ipus} IPU(s) in this system of {manager.num_ipus}; ask for a "
                 "power of two up to that number, or set POPVISION_IPUS."
-                if manager.num_ipus
-                else f"There is no device of {self.request.ipus} IPU(s). {reason_for_no_ipus()}"
             )
             error.there_is_none = True
-            error.system_is_empty = manager.num_ipus == 0
             raise error
         return devices
 

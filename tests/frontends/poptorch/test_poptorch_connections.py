@@ -110,3 +110,15 @@ def test_never_compiles_while_another_process_has_the_device(holder: subprocess.
     with pytest.raises(poptorch.Error, match="Trying to run a model on an offline device"):
         model(torch.ones(2))
     model.destroy()
+
+
+def test_without_an_allocation_the_documented_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POPVISION_REQUIRE_ALLOCATION", "1")
+    monkeypatch.delenv("POPVISION_IPU_IDS", raising=False)
+    model = model_on_device_0(poptorch.ConnectionType.Always)
+    with pytest.raises(poptorch.Error) as caught:
+        model(torch.ones(2))
+    assert str(caught.value).startswith(
+        "Failed to acquire 1 IPU(s)\nNo IPU detected in the system. \nFor more information use the Graphcore "
+        "command-line tool `gc-monitor`."
+    )

@@ -1,0 +1,90 @@
+"""Commands as a user types them on a pod, and jobs that keep their IPUs until they are told to end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulator.slurm.pod import Pod
+
+ROOT = Path(__file__).resolve().parents[2]
+IPUS = 8
+SECONDS = 120.0  #: the longest that any job may take
+
+#: attaches the first device of all IPUs that it is offered, says so in a file, and keeps it
+HOLD = """
+import os, sys, time
+from simulator.poplar import DeviceManager, TargetType
+manager = DeviceManager()
+device = manager.getDevices(TargetType.IPU, manager.num_ipus)[0]
+assert device.attach()
+with open(sys.argv[1] + ".part", "w") as file:
+    print(*device.getDriverIDs(), file=file)
+os.rename(sys.argv[1] + ".part", sys.argv[1])
+while not os.path.exists(sys.argv[1] + ".end"):
+    time.sleep(0.05)
+"""
+
+
+@dataclass
+class Shell:
+    """A shell of a user in `folder` who has sourced enable.sh and set SLURM_CONF."""
+
+    pod: Pod
+    folder: Path
+
+    def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {key: value for key, value in self.pod.environment.items() if not key.startswith("POPVISION_IPU")}
+        environment |= {"POPVISION_LOCKS": os.environ["POPVISION_LOCKS"], "OMP_NUM_THREADS": "1"}
+        environment |= {"PYTHONPATH": str(ROOT), "HOME": str(self.folder), **variables}
+        before = f'source {ROOT}/enable.sh && export PATH="{Path(sys.executable).parent}:$PATH"\n'
+        return subprocess.run(
+            ["bash", "-c", before + script],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+
+    def output(self, script: str, **variables: str) -> str:
+        """Standard output of a script that ends well."""
+        done = self.run(script, **variables)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        return done.stdout
+
+    def hold(self, options: str, name: str) -> list[int]:
+        """Submit a job that keeps its IPUs until `release`; their numbers, once it has attached them."""
+        self.submit_holder(options, name)
+        wait_for((self.folder / name).exists)
+        return [int(word) for word in (self.folder / name).read_text().split()]
+
+    def submit_holder(self, options: str, name: str) -> str:
+        """The id of a job that keeps its IPUs until `release`."""
+        (self.folder / "hold.py").write_text(HOLD)
+        (self.folder / "hold.sh").write_text('#!/bin/bash\nexec python hold.py "$1"\n')
+        return self.output(f"sbatch --parsable {options} --output={name}.log hold.sh {name}").strip()
+
+    def release(self, name: str) -> None:
+        (self.folder / f"{name}.end").touch()
+
+    def states(self) -> dict[str, str]:
+        """State and reason of each job in the queue, by its id."""
+        rows = self.output("squeue -h -o '%A %t %r'").splitlines()
+        return {job: rest for job, _, rest in (row.partition(" ") for row in rows)}
+
+    def wait_until_empty(self) -> None:
+        wait_for(lambda: not self.states())
+
+
+def wait_for(is_true: Callable[[], object]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not is_true():
+        assert time.monotonic() < deadline, "the state that a test waits for never came"
+        time.sleep(0.1)
