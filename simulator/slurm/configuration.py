@@ -24,10 +24,12 @@ class PodError(Exception):
 
 @dataclass(frozen=True)
 class PodFiles:
-    """The files of a pod in `folder`, which must be an absolute path: `ipus` IPUs on each node."""
+    """The files of a pod in `folder`, which must be an absolute path: `ipus` IPUs on each node. `step_locks` is a
+    folder of each node's own."""
 
     folder: Path
     ipus: int
+    step_locks: Path = Path("/run/popvision-ipus")
 
     def __post_init__(self) -> None:
         if not 1 <= self.ipus <= MOST_IPUS or self.ipus & (self.ipus - 1):
@@ -53,9 +55,7 @@ class PodFiles:
             (devices / f"ipu{ipu}").touch()
         last = f"[0-{self.ipus - 1}]" if self.ipus > 1 else "0"
         (self.folder / "gres.conf").write_text(f"Name=ipu File={devices}/ipu{last}\n")
-        (self.folder / "plugstack.conf").write_text(
-            f"required {plugin} ipus={self.ipus} locks={self.folder / 'step_locks'}\n"
-        )
+        (self.folder / "plugstack.conf").write_text(f"required {plugin} ipus={self.ipus} locks={self.step_locks}\n")
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Pod:
     must be able to read it."""
 
     def __init__(self, folder: Path, ipus: int) -> None:
-        self.files = PodFiles(folder.resolve(), ipus)
+        self.files = PodFiles(folder.resolve(), ipus, folder.resolve() / "step_locks")
         self.environment = {**os.environ, "SLURM_CONF": str(self.files.slurm_conf)}
         self._daemons: list[tuple[str, subprocess.Popen[bytes]]] = []
 

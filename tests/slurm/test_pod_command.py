@@ -108,7 +108,8 @@ def test_files_for_a_cluster(pod: Pod, tmp_path: Path) -> None:
     assert names == {"cli_filter.lua", "gres.conf", "ipu", "ipus.so", "plugstack.conf"}
     assert (tmp_path / "shared" / "gres.conf").read_text() == f"Name=ipu File={tmp_path}/shared/ipu/ipu[0-3]\n"
     assert len(list((tmp_path / "shared" / "ipu").iterdir())) == 4
-    assert "ipus=4 " in (tmp_path / "shared" / "plugstack.conf").read_text()
+    plugin = f"required {tmp_path}/shared/ipus.so ipus=4 locks=/run/popvision-ipus\n"
+    assert (tmp_path / "shared" / "plugstack.conf").read_text() == plugin
 
 
 @pytest.mark.parametrize("ipus", ["0", "3", "2048", "-4"])
