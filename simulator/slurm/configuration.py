@@ -15,6 +15,9 @@ from pathlib import Path
 
 PACKAGES = "apt-get install -y slurm-wlm munge libslurm-dev"
 MOST_IPUS = 1024
+#: slurmd looks for cgroups even where nothing uses them, and ends where no file system of them is mounted, unless it is
+#: told which to expect
+CGROUP_CONF = "CgroupPlugin=cgroup/v1\n"
 _SOURCES = Path(__file__).parent
 
 
@@ -60,9 +63,11 @@ class PodFiles:
 
 @dataclass(frozen=True)
 class OneMachine:
-    """Where the daemons of one machine listen, and whose they are."""
+    """Where the daemons of one machine listen, and whose they are. `is_loopback`: the node's name means 127.0.0.1, so
+    that they can listen there alone; else they listen on every address, and munge keeps others out."""
 
     node: str
+    is_loopback: bool
     user: str
     controller_port: int
     node_port: int
@@ -105,6 +110,7 @@ SlurmdUser={machine.user}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge/socket
 CredType=cred/munge
+{"CommunicationParameters=NoInAddrAny,NoCtldInAddrAny" if machine.is_loopback else "# listens on every address"}
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid

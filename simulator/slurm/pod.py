@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 
 from simulator.slurm.configuration import (
+    CGROUP_CONF,
     PACKAGES,
     OneMachine,
     PodError,
@@ -97,8 +98,9 @@ class Pod:
         key.write_bytes(secrets.token_bytes(128))
         node = socket.gethostname().partition(".")[0]
         with _free_ports(2) as ports:
-            machine = OneMachine(node, user_name(), *ports)
+            machine = OneMachine(node, _is_loopback(node), user_name(), *ports)
         files.slurm_conf.write_text(slurm_conf_of_one_machine(files, machine))
+        (files.folder / "cgroup.conf").write_text(CGROUP_CONF)
         options = {name: munge / name for name in ("socket", "pid-file", "log-file", "seed-file", "key-file")}
         options["key-file"] = key
         self._run(
@@ -139,8 +141,9 @@ class Pod:
         for path in (self.files.folder / f"{name}.log", self.files.folder / f"{name}.out"):
             if path.exists():
                 lines += path.read_text(errors="replace").splitlines()
-        telling = [line for line in lines if "fatal" in line or "error" in line.lower()] or lines
-        return next((line for line in telling if "fatal" in line), telling[-1] if telling else "").rstrip(".")
+        fatal = [line for line in lines if "fatal" in line]
+        errors = [line for line in lines if "error" in line.lower()]
+        return "; ".join(fatal[:1] or errors[-3:] or lines[-1:]).rstrip(".")
 
     def _end_jobs(self) -> None:
         """Cancel what runs and wait, so that no process of a job outlives the daemons."""
@@ -178,6 +181,13 @@ def _programs() -> dict[str, str]:
         verb = "is" if len(missing) == 1 else "are"
         raise PodError(f"{', '.join(missing)} {verb} missing; as root: {PACKAGES}.")
     return {name: program for name, program in programs.items() if program is not None}
+
+
+def _is_loopback(node: str) -> bool:
+    try:
+        return socket.gethostbyname(node) == "127.0.0.1"
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager
