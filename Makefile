@@ -93,7 +93,7 @@ test-frontends: $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
 
 # RUNLEVEL=1: the packages' own services are not started.
 system-slurm:
-	@if ! { command -v slurmctld && command -v slurmd && command -v munged && test -e /usr/include/slurm/spank.h; } >/dev/null 2>&1; then \
+	@if ! PATH="$$PATH:/usr/sbin" sh -c 'command -v slurmctld && command -v slurmd && command -v munged && test -e /usr/include/slurm/spank.h' >/dev/null; then \
 	  echo "Slurm is missing. Debian packages:"; echo "  $(SLURM_APT)"; \
 	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive $(SLURM_APT) >/dev/null; \
 	  else echo "Run that line as root, then make again."; exit 1; fi; fi
