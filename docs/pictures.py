@@ -1,7 +1,8 @@
 """Takes the pictures of the documentation: `make pictures`, or `python docs/pictures.py NAME ...`.
 
-Each picture shows one address in headless Chromium, 1400 x 860. An address carries the whole state of its page. The
-reports are those of sample_reports/, and the two of docs/tutorial.md, which are made first.
+Each picture shows one address in headless Chromium, 1400 x 860, those named `...-after` 1000 x 620 beside a picture
+`...-before` that an earlier version took. An address carries the whole state of its page. The reports are those of
+sample_reports/, and the two of docs/tutorial.md, which are made first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -22,7 +23,7 @@ sys.path.insert(0, str(HERE.parent))
 from tests.browser.visit_pages import CHROMIUM, serve  # noqa: E402
 
 IMAGES = HERE / "images"
-SIZE = {"width": 1400, "height": 860}
+SMALL = (1000, 620)
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Picture:
     theme: str = "light"
     against: str = ""
     click: tuple[str, ...] = ()
+    size: tuple[int, int] = (1400, 860)
 
 
 PICTURES: dict[str, Picture] = {
@@ -49,6 +51,11 @@ PICTURES: dict[str, Picture] = {
     "operations": Picture("train_mlp", "operations", {"ops_group": "1", "ops_name": "layer1"}),
     "operations-graph": Picture("train_mlp", "operations", {"ops_view": "graph", "ops_group": "1"}, "dark"),
     "source": Picture("train_mlp", "source", {}),
+    "trace-phases-after": Picture("train_mlp", "execution", {}, size=SMALL),
+    "flame-after": Picture("matmul_chain", "execution", {}, size=SMALL),
+    "step-figures-after": Picture("train_mlp", "execution", {"detail": "aggregate", "step": "40"}, size=SMALL),
+    "memory-gaps-after": Picture("matmul_chain", "memory", {}, size=SMALL),
+    "out-of-memory-after": Picture("out_of_memory", "execution", {}, size=SMALL),
     "tutorial-summary": Picture("before", "summary", {}),
     "tutorial-execution": Picture("before", "execution", {}),
     "tutorial-source": Picture("before", "source", {}),
@@ -87,7 +94,9 @@ def take_all(names: list[str], reports: Path) -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name in names:
             picture = PICTURES[name]
-            page = browser.new_page(viewport=SIZE, color_scheme="dark" if picture.theme == "dark" else "light")
+            width, height = picture.size
+            viewport: ViewportSize = {"width": width, "height": height}
+            page = browser.new_page(viewport=viewport, color_scheme="dark" if picture.theme == "dark" else "light")
             take(page, base, keys, picture, IMAGES / f"{name}.png")
             page.close()
         browser.close()

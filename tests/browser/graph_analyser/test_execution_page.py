@@ -350,3 +350,21 @@ def test_tabs_of_a_selected_step_say_so_and_count_everything_on_demand(viewer: O
 def test_a_search_says_that_it_counts_the_run(viewer: Opened) -> None:
     viewer.go("ipu=0&step=40&detail=steps&find=softmax")
     viewer.page.locator(".trace-matches", has_text="in the run").wait_for()
+
+
+def test_the_frame_of_a_selected_step_marks_its_bar_alone(viewer: Opened) -> None:
+    step = viewer.sql(
+        "SELECT step_id FROM steps_by_ipu WHERE ipu = 0 ORDER BY all_cycles_to_max - all_cycles_from_max DESC"
+    )[0]
+    viewer.go(f"ipu=0&step={step}")
+    viewer.page.keyboard.press("f")
+    viewer.settle()
+    view = viewer.view()
+    level = viewer.page.evaluate("step => popvision.execution.current.barsOf(0).levelOf(step)", step)
+    assert level > 1
+    row, top = view["row"], view["top"] + view["bands"][0]["top"] - view["scroll"]
+    drawn = viewer.pixels(view["gutter"], top, view["width"], view["bands"][0]["bars"])
+    framed = np.flatnonzero((drawn == rgb("accent", "light")).all(axis=2).any(axis=1))
+    assert len(framed) > 0
+    assert framed.min() >= level * row - 2
+    assert framed.max() <= (level + 1) * row + 1

@@ -276,6 +276,14 @@ const executionBars = (() => {
       return null;
     }
 
+    /* The level of a step's own bar, -1 where it is merged with others or not in the answer. */
+    levelOf(step) {
+      if (!this.data) return -1;
+      const { first, kind, level } = this.data.arrays;
+      for (let row = 0; row < first.length; row += 1) if (first[row] === step && kind[row] < RUN) return level[row];
+      return -1;
+    }
+
     cell(a, index) {
       return {
         cell: {

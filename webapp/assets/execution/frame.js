@@ -156,7 +156,8 @@ const executionFrame = (() => {
     draw.globalAlpha = 1;
   }
 
-  /* The selected step: its flat bar in full height, and within the tiles from its first begin to its last end. */
+  /* The selected step: its bar, all levels where it is merged with others in a pixel, and within the tiles from its
+     first begin to its last end. */
   function drawSelectedStep(trace, band, top) {
     const { draw, palette, viewport, view } = trace;
     const facts = trace.selected;
@@ -168,7 +169,10 @@ const executionFrame = (() => {
         right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
       if (right >= -2 && left <= viewport.width + 2) draw.strokeRect(left, y, Math.max(2, right - left), height);
     };
-    outline(facts.bar_begin, facts.bar_end, top + execution.ROW, band.bars - execution.ROW - 1);
+    const level = trace.barsOf(band.ipu).levelOf(facts.step);
+    if (level < 0) outline(facts.bar_begin, facts.bar_end, top + execution.ROW, band.bars - execution.ROW - 1);
+    else if ((level + 1) * execution.ROW <= band.bars)
+      outline(facts.bar_begin, facts.bar_end, top + level * execution.ROW, execution.ROW - 1);
     if (band.tilesHeight)
       outline(facts.busy_begin, facts.busy_end, view.bandsTop + band.tilesTop - trace.bands.scroll, band.tilesHeight);
     draw.lineWidth = 1;
