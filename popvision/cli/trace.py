@@ -84,8 +84,8 @@ def info(path: Path, as_json: bool) -> None:
 def stats(
     path: Path, by: str, name: str, begin: float | None, end: float | None, limit: int, offset: int, as_json: bool
 ) -> None:
-    """Count, total, self time and percentiles of each label. Events that overlap the window count in full; percentiles
-    are by nearest rank."""
+    """Count, total, self time and percentiles of each label. Totals and self times count the parts of events inside the
+    window; mean and percentiles (by nearest rank) are those of entire durations."""
     from popvision.answers.page import Page
     from popvision.answers.trace import trace_statistics_answer
 

@@ -119,7 +119,7 @@ class OpenedTrace(Opened[TraceSource]):
     def statistics(self, begin_us: float | None = None, end_us: float | None = None) -> pd.DataFrame:
         """A row per channel and label: label, channel, count, total_us, self_us (without nested events), mean_us,
         min_us, p50_us, p95_us, p99_us, max_us. Of the events that overlap [begin_us, end_us), counted from `begin_ns`,
-        by default of all; each counts in full."""
+        by default of all; total_us and self_us count the parts inside, the others entire durations."""
         begin, end = (None if at is None else self.begin_ns + round(at * _US) for at in (begin_us, end_us))
         if begin is not None and end is not None and end <= begin:
             raise NoSuchError(f"{self.path.name}: the window from {begin_us} to {end_us} microseconds is empty.")

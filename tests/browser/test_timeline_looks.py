@@ -148,9 +148,22 @@ def test_buttons_move_by_a_screen_and_fold_all_rows(viewer: Viewer) -> None:
     assert "tl_fold" not in viewer.url()
 
 
+def test_statistics_of_the_visible_window_and_its_labels_lead_to_each_other(viewer: Viewer) -> None:
+    viewer.go(f"tl_tab=statistics&tl_from={5 * EACH // 2}&tl_to={5 * EACH}")
+    viewer.page.wait_for_selector("#tl-tab-statistics .ag-row")
+    totals = viewer.page.locator('#tl-tab-statistics .ag-row [col-id="total_us"]').all_inner_texts()
+    assert sorted(totals) == ["1,000.00", "1,000.00", "500.00"]
+    means = viewer.page.locator('#tl-tab-statistics .ag-row [col-id="mean_us"]').all_inner_texts()
+    assert means == ["1,000.00"] * 3
+    viewer.page.click('#tl-tab-statistics .ag-row [col-id="label"] >> text=event4')
+    viewer.page.wait_for_selector("#tl-tab-statistics >> text=/takes longer than 0.0% of the 1 events event4/")
+    url = viewer.url()
+    assert (url["tl_event"], url["tl_find"], url["tl_from"]) == ("0.0.3", "event4", str(5 * EACH // 2))
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_page_with_all_options_is_accessible(viewer: Viewer, theme: str) -> None:
-    viewer.go("tl_heat=linear&tl_bins=used&tl_event=0.0.0")
+    viewer.go("tl_heat=linear&tl_bins=used&tl_event=0.0.0&tl_tab=statistics")
     if viewer.page.get_attribute("html", "data-theme") != theme:
         viewer.page.focus(".tl")
         viewer.page.keyboard.press("t")

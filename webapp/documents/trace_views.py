@@ -103,7 +103,9 @@ def _statistics(window: Window) -> Table:
         Field("count", "Count", "integer"),
         *(Field(f"{name}_us", f"{name.capitalize()} µs", "decimal") for name in _MICROSECONDS),
     ]
-    title = "Time of each label" if everything else "Time of each label; events that cross the window count in full"
+    title = (
+        "Time of each label" if everything else "Time of each label; totals count the parts of events inside the window"
+    )
     return frame_table(title, frame.sort_values("self_us", ascending=False, kind="stable"), fields)
 
 

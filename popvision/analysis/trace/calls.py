@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from popvision.analysis.trace.source import TraceSource, TraceThread
-from popvision.analysis.trace.statistics import children, self_durations, sums
+from popvision.analysis.trace.statistics import children, clipped_durations, self_durations, sums
 from popvision.arrays import Int64Array
 
 
@@ -40,13 +40,14 @@ class _Node:
 def call_tree(source: TraceSource, begin: int, end: int, event: tuple[int, int, int] | None = None) -> CallTree:
     """The tree below one event (thread index, depth, position), or below all that overlap [begin, end) ns.
 
-    Of a window only the outermost events need overlap it: events inside them count in full, as in the statistics.
+    Of a window the events that overlap it count, with the parts of their durations inside it, as in the statistics.
     """
     tree = _Tree()
     if event is not None:
         thread, depth, position = event
         tree.add(source.threads[thread], depth, position, position + 1)
     else:
+        tree.window = begin, end
         for each in source.threads:
             if each.lanes:
                 tree.add(each, 0, *each.lanes[0].between(begin, end))
@@ -60,6 +61,7 @@ class _Tree:
         self.nodes: dict[tuple[int, int], int] = {}
         self.rows: list[_Node] = []
         self.omitted = 0
+        self.window: tuple[int, int] | None = None  #: ns since the epoch; None counts events in full
 
     def add(self, thread: TraceThread, depth: int, first: int, last: int) -> None:
         """Add events [first, last) of a lane and all below them, a lane at a time."""
@@ -71,19 +73,24 @@ class _Tree:
                 return
             inner = thread.lanes[depth]
             low, high = children(inner, first, last)
+            if self.window is not None:
+                inside = inner.between(*self.window)
+                low, high = max(low, inside[0]), min(high, inside[1])
             above = above[inner.parent[low:high].astype(np.int64) - first]
             first, last = low, high
 
     def _add_lane(self, thread: TraceThread, depth: int, first: int, last: int, above: Int64Array) -> Int64Array:
         """The node of each event; -2 for events that are not listed and hence what is inside them."""
         lane = thread.lanes[depth]
-        own = self_durations(thread, depth, first, last)
+        begin, end = self.window or (None, None)
+        own = self_durations(thread, depth, first, last, begin, end)
+        duration = clipped_durations(lane, first, last, begin, end)
         node_of = np.full(last - first, -2, np.int64)
         listed = np.flatnonzero(above > -2)
         # One number per (node above, name), so that one unique finds the nodes of this lane.
         packed = (above[listed] + 1) << 32 | lane.name[first:last][listed].astype(np.int64)
         keys, inverse = np.unique(packed, return_inverse=True)
-        total = sums(inverse, lane.duration[first:last][listed].astype(np.int64), len(keys))
+        total = sums(inverse, duration[listed], len(keys))
         own_total = sums(inverse, own[listed], len(keys))
         count = np.bincount(inverse, minlength=len(keys))
         ids = np.full(len(keys), -2, np.int64)

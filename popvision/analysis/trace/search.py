@@ -125,10 +125,16 @@ def list_matches(source: TraceSource, text: str, begin: int, end: int, most: int
     return Matches(of, depths, positions, names, starts, durations, total)
 
 
-def find_event(source: TraceSource, text: str, after: tuple[int, int, int, int], backwards: bool = False) -> Hit | None:
-    """The next event whose label contains `text` (capitals do not matter), in time order from (start ns, thread,
-    depth, position) on, that one excluded; from the last match it goes on with the first. None when nothing matches."""
-    wanted = np.array([text.casefold() in label.casefold() for label in source.names.label], np.bool_)
+def find_event(
+    source: TraceSource, text: str, after: tuple[int, int, int, int], backwards: bool = False, exact: bool = False
+) -> Hit | None:
+    """The next event whose label contains `text` (capitals do not matter) or, `exact`, is `text`; in time order from
+    (start ns, thread, depth, position) on, that one excluded; from the last match it goes on with the first. None when
+    nothing matches."""
+    folded = text.casefold()
+    wanted = np.array(
+        [label == text if exact else folded in label.casefold() for label in source.names.label], np.bool_
+    )
     if not text or not wanted.any():
         return None
     matches = before = 0

@@ -13,18 +13,20 @@ from hypothesis import strategies as st
 from popvision.analysis.trace.calls import call_tree
 from popvision.analysis.trace.search import event_facts, find_event, list_matches, metadata_rows
 from popvision.analysis.trace.source import TraceSource
-from popvision.analysis.trace.statistics import label_statistics
+from popvision.analysis.trace.statistics import SPREAD_STEPS, label_statistics, window_statistics
+from popvision.formats.pvti.generate import generate_trace
 from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
 
 SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WINDOW = st.tuples(st.integers(0, 220), st.integers(1, 220))
 
 
-def self_time(spans: list[Span], index: int) -> int:
-    """Nanoseconds of a span in which it is the innermost of its thread, counted one by one; inner ones stand later."""
+def self_time(spans: list[Span], index: int, window: tuple[int, int] = (0, 1 << 62)) -> int:
+    """Nanoseconds of a span inside a window in which it is the innermost of its thread, counted one by one; inner ones
+    stand later."""
     thread, begin, end, _ = spans[index]
     mine = 0
-    for ns in range(begin, end):
+    for ns in range(max(begin, window[0]), min(end, window[1])):
         mine += index == max(at for at, each in enumerate(spans) if each[0] == thread and each[1] <= ns < each[2])
     return mine
 
@@ -45,12 +47,68 @@ def test_statistics_per_label(tmp_path: Path, spans: list[Span], window: tuple[i
         group = groups[row.label, row.channel]
         durations = sorted(spans[index][2] - spans[index][1] for index in group)
         assert row.count == len(group)
-        assert row.total_us == sum(durations) / 1e3
+        inside = sum(min(spans[index][2], end) - max(spans[index][1], begin) for index in group)
+        assert row.total_us == inside / 1e3
         assert row.mean_us == pytest.approx(sum(durations) / len(group) / 1e3)
         assert (row.min_us, row.max_us) == (durations[0] / 1e3, durations[-1] / 1e3)
         for share, shown in ((50, row.p50_us), (95, row.p95_us), (99, row.p99_us)):
             assert shown == durations[math.ceil(len(group) * share / 100) - 1] / 1e3
-        assert row.self_us == sum(self_time(spans, index) for index in group) / 1e3
+        assert row.self_us == sum(self_time(spans, index, (begin, end)) for index in group) / 1e3
+
+
+@SMALL
+@given(spans=nested_spans(), window=WINDOW)
+def test_call_tree_of_a_window_has_the_sums_of_the_statistics(
+    tmp_path: Path, spans: list[Span], window: tuple[int, int]
+) -> None:
+    source = make_trace(tmp_path / "t.pvti", spans)
+    begin, end = window[0], window[0] + window[1]
+    tree: dict[str, list[float]] = {}
+    for path, row in paths(source, call_tree(source, begin, end)).items():
+        sums = tree.setdefault(path[-1], [0, 0, 0])
+        tree[path[-1]] = [one + other for one, other in zip(sums, row, strict=True)]
+    frame = label_statistics(source, begin, end)
+    assert {name: (row[0], row[1] / 1e3, row[2] / 1e3) for name, row in tree.items()} == {
+        f"{row.channel}/{row.label}": (row.count, row.total_us, row.self_us) for row in frame.itertuples()
+    }
+
+
+def test_statistics_count_the_part_inside_the_window(tmp_path: Path) -> None:
+    spans = [(0, 0, 100_000, "a/outer"), (0, 10_000, 30_000, "a/inner"), (0, 40_000, 70_000, "a/inner")]
+    frame = label_statistics(make_trace(tmp_path / "t.pvti", spans), 20_000, 50_000).set_index("label")
+    assert frame.loc["outer", ["count", "total_us", "self_us", "mean_us", "max_us"]].tolist() == [1, 30, 10, 100, 100]
+    assert frame.loc["inner", ["count", "total_us", "self_us", "mean_us", "min_us"]].tolist() == [2, 20, 20, 25, 20]
+
+
+def test_search_for_an_entire_label(tmp_path: Path) -> None:
+    source = make_trace(tmp_path / "t.pvti", [(0, 0, 10, "a/step10"), (0, 20, 30, "a/step1"), (0, 40, 50, "a/Step1")])
+    hit = find_event(source, "step1", (0, -1, -2, -1), exact=True)
+    assert hit is not None
+    assert (hit.position, hit.matches) == (1, 1)
+
+
+def test_windows_of_many_events_agree_with_one_sort(tmp_path: Path) -> None:
+    generate_trace(tmp_path / "t.pvti", 5000, threads=3, labels=12, seed=5)
+    source = TraceSource(tmp_path / "t.pvti")
+    span = source.end - source.begin
+    for begin, end in ((0.0, 1.0), (0.3, 0.31), (0.1, 0.9)):
+        window = source.begin + int(begin * span), source.begin + int(end * span)
+        durations: dict[int, list[int]] = {}
+        for thread in source.threads:
+            for lane in thread.lanes:
+                for start, duration, name in zip(lane.start.tolist(), lane.duration.tolist(), lane.name, strict=True):
+                    if start < window[1] and start + duration > window[0]:
+                        durations.setdefault(int(name), []).append(duration)
+        statistics = window_statistics(source, *window)
+        assert statistics.name.tolist() == sorted(durations)
+        for row, name in enumerate(statistics.name.tolist()):
+            expected = sorted(durations[name])
+            assert statistics.durations[statistics.start[row] : statistics.stop[row]].tolist() == expected
+            spread = statistics.spread(row)
+            assert (len(spread), sum(spread)) == (SPREAD_STEPS, len(expected))
+            assert spread[0] > 0 or expected[0] == expected[-1]
+            middle = expected[len(expected) // 2]
+            assert statistics.rank(row, middle) == sum(each < middle for each in expected) / len(expected)
 
 
 def test_self_times_of_all_labels_add_up_to_the_busy_time(tmp_path: Path) -> None:

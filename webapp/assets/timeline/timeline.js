@@ -307,6 +307,29 @@ const timelineTimeline = (() => {
       }
     }
 
+    /* Select the first event with this label from the left edge of the window on; the window stays. */
+    async chooseLabel(label) {
+      const from = Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0));
+      try {
+        const hit = await popvision.fetchJson(
+          `/data/${this.facts.key}/timeline/find?text=${encodeURIComponent(label)}&exact=1&time=${from}`,
+        );
+        if (!hit.matches) return;
+        this.chosen = {
+          thread: hit.thread,
+          depth: hit.depth,
+          position: hit.position,
+          start: hit.start,
+          end: hit.start + hit.duration,
+        };
+        this.searched = label;
+        this.write({ tl_find: label, tl_event: eventKey(this.chosen) });
+        this.schedule();
+      } catch (problem) {
+        complain(problem);
+      }
+    }
+
     /* ---- drawing ---- */
 
     resize() {
@@ -408,6 +431,12 @@ const timelineTimeline = (() => {
   }
 
   window.dash_clientside.timeline = {
+    /* A row chosen in the statistics. */
+    labels: (chosen) => {
+      const row = (chosen || []).flat().find((each) => each);
+      if (row && row.label && tl.current) tl.current.chooseLabel(row.label);
+      return window.dash_clientside.no_update;
+    },
     /* A row chosen in the list of matches. */
     matches: (chosen) => {
       const row = (chosen || []).flat().find((each) => each);

@@ -231,6 +231,7 @@ def register(app: Dash, library: Library) -> None:
     register_routes(app, library)
     register_tabs(app, library, TAB_SET, tab_content, tab_depends)
     register_row_choice(app, "tl", ClientsideFunction("timeline", "matches"), "tl-matches")
+    register_row_choice(app, "tl", ClientsideFunction("timeline", "labels"), "tl-labels")
 
 
 VIEW = View(id="timeline", title="Timeline", icon="timeline", layout=layout, register=register, kind="trace")

@@ -150,10 +150,12 @@ def event(source: TraceSource) -> Response:
 
 
 def find(source: TraceSource) -> Response:
-    """The next event whose label contains `text`, after (or with back=1 before) `time` and event `at`; {} when none."""
+    """The next event whose label contains `text` (with exact=1: is `text`), after (or with back=1 before) `time` and
+    event `at`; {} when none."""
     begin = source.begin + number_of(request.args, "time", 0, MOST_TIME)
     place = parse_event(request.args.get("at", "")) if request.args.get("at") else (-1, -2, -1)
-    hit = find_event(source, request.args.get("text", ""), (begin, *place), request.args.get("back") == "1")
+    back, exact = (request.args.get(name) == "1" for name in ("back", "exact"))
+    hit = find_event(source, request.args.get("text", ""), (begin, *place), back, exact)
     return jsonify({} if hit is None else asdict(hit) | {"start": hit.start - source.begin})
 
 

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from popvision.analysis.trace.calls import call_tree
 from popvision.analysis.trace.drawing import events_between
 from popvision.analysis.trace.search import EventFacts, event_facts, list_matches, metadata_rows
-from popvision.analysis.trace.statistics import label_statistics
+from popvision.analysis.trace.statistics import WindowStatistics, statistics_frame, window_statistics
 from webapp.components import Column, TabSet, data_table, empty_hint
 from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
@@ -27,10 +27,25 @@ if TYPE_CHECKING:
 STATISTICS = (
     Column("label", "Event", width=300),
     Column("channel", "Channel", width=180),
-    Column("count", "Count", "integer", "Events that overlap the window; each counts fully", width=100),
-    Column("total_us", "Total µs", "decimal", "Sum of durations", sort="desc"),
-    Column("self_us", "Self µs", "decimal", "Sum of durations minus those of events directly inside"),
-    Column("mean_us", "Mean µs", "decimal", "Total / count"),
+    Column("count", "Count", "integer", "Events that overlap the window", width=100),
+    Column(
+        "total_us",
+        "Total µs",
+        "decimal",
+        "Sum of durations; of an event that crosses an edge of the window, the part inside",
+        sort="desc",
+    ),
+    Column("self_us", "Self µs", "decimal", "Total minus the time of events directly inside"),
+    Column(
+        "spread",
+        "Spread",
+        "text",
+        "Numbers of events in 12 logarithmic steps from the shortest to the longest duration",
+        width=140,
+    ),
+    Column(
+        "mean_us", "Mean µs", "decimal", "Mean of entire durations, beyond the window too, like the columns after it"
+    ),
     Column("min_us", "Min µs", "decimal"),
     Column("p50_us", "50 % µs", "decimal", "Median duration: at least half of the events take no longer"),
     Column("p95_us", "95 % µs", "decimal", "At least 95 % of the events take no longer"),
@@ -42,8 +57,13 @@ CALLS = (
     Column("event", "Event", width=420),
     Column("channel", "Channel", width=180),
     Column("count", "Count", "integer", "Events on this path", width=100),
-    Column("total_us", "Total µs", "decimal", "Sum of durations"),
-    Column("self_us", "Self µs", "decimal", "Sum of durations minus those of events directly inside"),
+    Column(
+        "total_us",
+        "Total µs",
+        "decimal",
+        "Sum of durations; of an event that crosses an edge of the window, the part inside",
+    ),
+    Column("self_us", "Self µs", "decimal", "Total minus the time of events directly inside"),
     Column("share", "Share", "percent", "Total / total of the outermost events", width=100),
 )
 
@@ -55,6 +75,9 @@ MATCHES = (
     Column("thread", "Thread", width=180),
     Column("duration_us", "Duration µs", "decimal", "Empty for instants", width=130),
 )
+
+#: Heights of the bars of a spread.
+_BARS = " ▁▂▃▄▅▆▇█"
 
 #: Matches that are listed.
 MOST_MATCHES = 1_000
@@ -206,13 +229,40 @@ def calls(source: TraceSource, selection: Mapping[str, str], theme: str) -> Comp
 def statistics(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
     """One row per label in the window, including hidden channels."""
     begin, end, name = window_of(source, selection)
-    frame = label_statistics(source, begin, end)
+    window = window_statistics(source, begin, end)
+    frame = statistics_frame(source, window)
     hidden = len([each for each in selection.get("tl_hide", "").split(",") if each])
-    scope = f"All threads, {name}; events that cross its edges count fully"
+    scope = f"All threads, {name}; totals count the parts of events inside it"
     if hidden:
         scope += f". Includes the {hidden} channels hidden in the drawing"
+    event = selected_event(source, selection)
+    if event is not None and event.depth >= 0:
+        scope += _rank_of(event, source, window)
+    spreads = [spread_text(window.spread(row)) for row in frame.index[:MOST_ROWS]]
     rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
-    return _table("tl-statistics-table", "statistics", rows, STATISTICS, scope, 0, "")
+    rows = [row | {"spread": spread} for row, spread in zip(rows, spreads, strict=False)] + rows[MOST_ROWS:]
+    id: dict[str, str] = {"rows": "tl-labels", "query": f"{begin}-{end}"}
+    return _table(id, "statistics", rows, STATISTICS, scope, 0, "", selectable=True)
+
+
+def _rank_of(event: EventFacts, source: TraceSource, window: WindowStatistics) -> str:
+    """Where the selected event stands among those of its label in the window; "" when the window has none."""
+    name = int(source.threads[event.thread].lanes[event.depth].name[event.position])
+    rows = (window.name == name).nonzero()[0].tolist()
+    if not rows:
+        return ""
+    shorter = window.rank(rows[0], event.duration)
+    count = int(window.count[rows[0]])
+    return (
+        f". The selected event, {nanoseconds_text(event.duration)}, takes longer than {shorter:.1%} of the {count:,}"
+        f" events {event.label} there"
+    )
+
+
+def spread_text(counts: list[int]) -> str:
+    """A bar of eight heights per count, the largest the highest; a space for none."""
+    most = max(counts, default=0)
+    return "".join(_BARS[-(-8 * count // most)] if count else _BARS[0] for count in counts)
 
 
 def matches(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
@@ -253,14 +303,22 @@ def matches(source: TraceSource, selection: Mapping[str, str], theme: str) -> Co
 
 
 def _table(
-    id: str, name: str, rows: list[dict[str, Any]], columns: tuple[Column, ...], scope: str, omitted: int, what: str
+    id: Any,
+    name: str,
+    rows: list[dict[str, Any]],
+    columns: tuple[Column, ...],
+    scope: str,
+    omitted: int,
+    what: str,
+    *,
+    selectable: bool = False,
 ) -> Component:
     if not rows:
         return empty_hint("There are no events in this window.")
     more = omitted + max(0, len(rows) - MOST_ROWS)
     if more:
         scope += f". {more:,} {what or 'labels with smaller totals'} are not listed"
-    table = data_table(id, rows[:MOST_ROWS], columns, name=name, height="100%")
+    table = data_table(id, rows[:MOST_ROWS], columns, name=name, height="100%", selectable=selectable)
     return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
 
 
