@@ -99,8 +99,8 @@ class WindowStatistics:
         durations = self.durations[self.start[row] : self.stop[row]]
         low, high = max(1.0, float(durations[0])), max(1.0, float(durations[-1]))
         edges = np.geomspace(low, high, SPREAD_STEPS + 1)[1:-1]
-        places = np.searchsorted(durations, np.ceil(edges).astype(durations.dtype), "left")
-        return np.diff(places, prepend=0, append=len(durations)).tolist()
+        places = np.searchsorted(durations, np.ceil(edges).astype(durations.dtype), "left").tolist()
+        return [stop - start for start, stop in zip([0, *places], [*places, len(durations)], strict=True)]
 
     def rank(self, row: int, duration: int) -> float:
         """The share of a row's events that take less than `duration` ns."""
