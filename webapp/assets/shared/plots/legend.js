@@ -62,7 +62,7 @@ const plotsLegend = (() => {
       /** @type {any} */
       const graph = document.querySelector(`#${id} .js-plotly-plot`);
       if (!graph || !graph._fullData) return window.dash_clientside.no_update;
-      const byLegend = window.dash_clientside.callback_context.triggered.some((each) =>
+      const byLegend = window.dash_clientside.callback_context.triggered.some((/** @type {any} */ each) =>
         String(each.prop_id).endsWith("restyleData"),
       );
       if (byLegend) fit(graph);
