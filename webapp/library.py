@@ -7,6 +7,7 @@ an LRU cache; a source is opened again when its file changes.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -52,6 +53,7 @@ class Library:
         self._entries: dict[str, Entry] = {}
         self._open: BoundedCache[str, _Opened] = BoundedCache(capacity, lambda _: 1)
         self._cards: dict[str, tuple[_Stamp, Card]] = {}
+        self._run_ids: dict[str, tuple[_Stamp, str]] = {}
         self.notes: list[str] = []
         self.takes_uploads = False  #: whether the first page accepts uploads
         self.scan()
@@ -107,6 +109,28 @@ class Library:
         with self._lock:
             self._cards[entry.key] = (stamp, card)
         return card
+
+    def partners(self, key: str) -> list[Entry]:
+        """Of a report the host traces of the same execution, of a trace the reports: those with its run id. Of copies
+        of an execution in several folders, those nearest to it. Raises UnknownKeyError."""
+        entry = self.entry(key)
+        run_id = self._run_id(entry)
+        if not run_id:
+            return []
+        others = [each for each in self.entries() if each.kind != entry.kind and self._run_id(each) == run_id]
+        shared = [len(os.path.commonpath([entry.path, each.path])) for each in others]
+        return [each for each, length in zip(others, shared, strict=True) if length == max(shared)]
+
+    def _run_id(self, entry: Entry) -> str:
+        stamp = _stamp(entry)
+        with self._lock:
+            known = self._run_ids.get(entry.key)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        run_id = report_list.run_id_of(ReportPath(entry.kind, entry.path))
+        with self._lock:
+            self._run_ids[entry.key] = (stamp, run_id)
+        return run_id
 
     def report(self, key: str) -> Any:
         """The ReportSource of a key. Raises UnknownKeyError, or FormatError with one sentence."""

@@ -18,6 +18,7 @@ from webapp.components.attributes import attributes
 from webapp.components.download_link import download_link
 from webapp.components.icon import icon
 from webapp.components.message import damage_banner, excess_banner, message_page
+from webapp.components.partner_links import partner_links
 from webapp.documents.export import DOCUMENTS
 from webapp.library import Entry, Library, UnknownKeyError
 from webapp.selection import Selection
@@ -27,6 +28,9 @@ from webapp.views import find_view, views_of
 _KINDS = {"r": "report", "t": "trace"}
 
 Parts = tuple[Any, Any, Any]
+
+#: Links to files of the same execution in the header line.
+_MOST_PARTNERS = 3
 
 
 def show(library: Library, visit: Mapping[str, Any], theme: str) -> Parts:
@@ -68,7 +72,7 @@ def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme
         lacking = {each.id: _lacking(each, context) for each in views_of(entry.kind)}
         page = _content(view, context, lacking[view.id])
         problems = target_problems(library, params) if entry.kind == "report" else []
-        head = _masthead(context, entry, view, problems)
+        head = _masthead(library, context, entry, view, problems)
         return _menu(context, entry, view, lacking), head, _page(page, view, context)
     except FormatError as problem:
         back = html.A("Back to the list", href="/", **attributes(data_nav="home"))
@@ -170,9 +174,19 @@ def _menu_button(name: str, text: str, action: str, title: str) -> Component:
     )
 
 
-def _masthead(context: ViewContext, entry: Entry, view: View, problems: list[str]) -> Component:
+def _partners(library: Library, entry: Entry) -> list[Component]:
+    links = partner_links(library, entry)
+    shown: list[Component] = [html.Span(link, className="fact") for link in links[:_MOST_PARTNERS]]
+    if len(links) > _MOST_PARTNERS:
+        more = f"and {len(links) - _MOST_PARTNERS} more of this execution"
+        shown.append(html.Span(html.A(more, href="/", **attributes(data_nav="home")), className="fact"))
+    return shown
+
+
+def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, problems: list[str]) -> Component:
     if entry.kind == "trace":
-        return _line(versus(entry.path.name, (), ()), view.title, [html.Span("host time", className="badge")])
+        facts_of_trace = [html.Span("host time", className="badge"), *_partners(library, entry)]
+        return _line(versus(entry.path.name, (), ()), view.title, facts_of_trace)
     meta = context.source.reader.meta
     facts: list[Component] = []
     if meta.get("simulated", False):
@@ -191,6 +205,7 @@ def _masthead(context: ViewContext, entry: Entry, view: View, problems: list[str
         facts.append(html.Span(f"model {meta['modelVersion']}", className="fact"))
     if meta.get("poplarVersion"):
         facts.append(html.Span(f"Poplar API {meta['poplarVersion']}", className="fact"))
+    facts += _partners(library, entry)
     if view.id in DOCUMENTS:
         facts.append(_export_link(context, view))
     names = versus(context.source.label, [each.label for each in context.targets.values()], problems)

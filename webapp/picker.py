@@ -15,6 +15,7 @@ from popvision.analysis.summary.report_list import Card
 from webapp.compare_bar import compare_bar, recent_lists, tick
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon
+from webapp.components.partner_links import partner_links
 from webapp.formats import bytes_text, cycles_text
 from webapp.library import Entry, Library
 from webapp.views import views_of
@@ -27,6 +28,9 @@ _STATES = {
     "damaged": "badge-bad",
     "another tool's": "",
 }
+
+#: Host traces in the row of their report that are listed without folding.
+_MOST_TRACES = 3
 
 _STATE_HELP = {
     "running": "A run was recorded within the last minute; reload to see more",
@@ -66,14 +70,17 @@ def _button(name: str, title: str, action: str) -> Component:
 
 def layout(library: Library) -> Component:
     """The sections of the list; `library` must be up to date."""
-    entries = library.entries()
+    everything = library.entries()
+    reports = [each for each in everything if each.kind == "report"]
+    linked = {trace.key for report in reports for trace in library.partners(report.key)}
+    entries = [each for each in everything if each.key not in linked]  # a trace stands in the row of its report
     own = [each for each in entries if not each.is_sample]
-    reports = [each for each in own if each.kind == "report"]
+    own_reports = [each for each in own if each.kind == "report"]
     traces = [each for each in own if each.kind == "trace"]
     samples = [each for each in entries if each.is_sample]
     sections: list[Component] = [html.P(note, className="note note-warn") for note in library.notes]
-    if reports:
-        sections.append(_section(library, "Reports", "Programs and their runs on the device", reports))
+    if own_reports:
+        sections.append(_section(library, "Reports", "Programs and their runs on the device", own_reports))
     if traces:
         sections.append(_section(library, "Host traces", "Activity of the host in wall time", traces))
     if samples:
@@ -139,7 +146,8 @@ def _section(library: Library, title: str, hint: str, entries: Sequence[Entry]) 
     rows = []
     for entry in entries:
         card = library.card(entry)
-        cells = [html.Td(each.content(entry, card), className=each.style) for each in columns]
+        row = _Row(entry, card, partner_links(library, entry) if entry.kind == "report" else [])
+        cells = [html.Td(each.content(row), className=each.style) for each in columns]
         style = "damaged" if card.state == "damaged" else ""
         rows.append(html.Tr(cells, className=style, **attributes(data_key=entry.key)))
     head = [html.H2(title), html.Span(hint, className="section-hint"), html.Span(str(len(rows)), className="tab-count")]
@@ -152,7 +160,8 @@ def _section(library: Library, title: str, hint: str, entries: Sequence[Entry]) 
     )
 
 
-def _name(entry: Entry, card: Card) -> Component:
+def _name(row: _Row) -> Component:
+    entry, card = row.entry, row.card
     where = html.Span(str(entry.path), className="card-path", title=str(entry.path))
     problem = [html.Span(card.problem, className="card-problem", title=card.problem)] if card.problem else []
     if not card.opens:
@@ -161,11 +170,20 @@ def _name(entry: Entry, card: Card) -> Component:
     views = views_of(entry.kind)
     href = f"/{letter}/{entry.key}/{views[0].id}" if views else f"/{letter}/{entry.key}"
     link = html.A(card.label, href=href, className="card-name", **attributes(data_nav="open"))
-    return html.Div([link, where, *problem])
+    return html.Div([link, where, *_traces(row.traces), *problem])
 
 
-def _target(entry: Entry, card: Card) -> list[Component | str]:
-    if entry.kind == "trace":
+def _traces(links: Sequence[Component]) -> list[Component]:
+    """A line for each host trace; more than a few, such as those of many processes, fold."""
+    lines: list[Component] = [html.Div(each, className="card-trace") for each in links]
+    if len(lines) <= _MOST_TRACES:
+        return lines
+    return [html.Details([html.Summary(f"{len(lines)} host traces"), *lines], className="card-trace")]
+
+
+def _target(row: _Row) -> list[Component | str]:
+    card = row.card
+    if row.entry.kind == "trace":
         return ["Host"]
     parts: list[Component | str] = [card.target or "–"]
     if card.simulated:
@@ -214,22 +232,36 @@ def _age(modified: float) -> str:
 
 
 @dataclass(frozen=True)
+class _Row:
+    """One row of the list; `traces` are links to the host traces of the report's execution."""
+
+    entry: Entry
+    card: Card
+    traces: list[Component]
+
+
+@dataclass(frozen=True)
 class _Column:
     """One column of the list: heading, style and content of a cell."""
 
     title: Any
     style: str
-    content: Callable[[Entry, Card], Any]
+    content: Callable[[_Row], Any]
     only_reports: bool = False
 
 
 _COLUMNS = (
-    _Column(html.Span("Compare", className="visually-hidden"), "pick", tick, only_reports=True),
+    _Column(
+        html.Span("Compare", className="visually-hidden"),
+        "pick",
+        lambda row: tick(row.entry, row.card),
+        only_reports=True,
+    ),
     _Column("Name", "", _name),
     _Column("Target", "dim", _target, only_reports=True),
-    _Column("Total device cycles", "number", lambda _, card: total_cycles(card), only_reports=True),
-    _Column("Fullest tile", "number", lambda _, card: _memory(card), only_reports=True),
-    _Column("On disk", "number dim", lambda _, card: bytes_text(card.size_bytes)),
-    _Column("Written", "number dim", lambda _, card: html.Span(_age(card.modified), title=_date(card.modified))),
-    _Column("State", "", lambda _, card: _state(card)),
+    _Column("Total device cycles", "number", lambda row: total_cycles(row.card), only_reports=True),
+    _Column("Fullest tile", "number", lambda row: _memory(row.card), only_reports=True),
+    _Column("On disk", "number dim", lambda row: bytes_text(row.card.size_bytes)),
+    _Column("Written", "number dim", lambda row: html.Span(_age(row.card.modified), title=_date(row.card.modified))),
+    _Column("State", "", lambda row: _state(row.card)),
 )

@@ -43,6 +43,7 @@ class ViewContext:
     theme: str = "light"
     target: ReportSource | None = None  #: the report compared with (webapp/comparison.py), None without one
     targets: Mapping[str, ReportSource] = field(default_factory=dict)  #: all reports that `vs` names, by key, in order
+    library: Library | None = None  #: where reports and traces of the same execution are; None in exported pages
 
     @property
     def source(self) -> ReportSource:
@@ -107,6 +108,6 @@ def page_key(pathname: str | None) -> str:
 def open_context(library: Library, kind: str, key: str, params: Mapping[str, str], theme: str) -> ViewContext:
     """The page of a report or trace with a selection. Raises UnknownKeyError, or FormatError with one sentence."""
     if kind == "trace":
-        return ViewContext(key, library.trace(key), params, theme)
+        return ViewContext(key, library.trace(key), params, theme, library=library)
     targets = opened_targets(library, params)
-    return ViewContext(key, library.report(key), params, theme, next(iter(targets.values()), None), targets)
+    return ViewContext(key, library.report(key), params, theme, next(iter(targets.values()), None), targets, library)

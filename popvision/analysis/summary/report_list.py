@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.analysis.trace.source import TraceSource
 
-__all__ = ["Card", "ReportPath", "describe", "find", "open_report", "open_trace", "samples_folder"]
+__all__ = ["Card", "ReportPath", "describe", "find", "open_report", "open_trace", "run_id_of", "samples_folder"]
 
 #: Folders looked into below one root. A larger tree is cut off with a note, so that "/" does not hang the viewer.
 MOST_FOLDERS = 20_000
@@ -112,6 +112,19 @@ def open_trace(path: Path) -> TraceSource:
     from popvision.analysis.trace.source import TraceSource
 
     return TraceSource(path)
+
+
+def run_id_of(entry: ReportPath) -> str:
+    """The id that the files of one execution share; "" where it is not recorded or the file cannot be read. Reads the
+    facts of the file, no events."""
+    from popvision.formats.pvti.reader import TraceReader
+
+    try:
+        if entry.kind == "report":
+            return str(open_report(entry.path).reader.meta.get("runId", ""))
+        return "" if is_foreign_trace(entry.path) else TraceReader(entry.path, salvage=True).meta.get("run_id", "")
+    except FormatError:
+        return ""
 
 
 def describe(entry: ReportPath) -> Card:

@@ -13,6 +13,7 @@ from popvision.analysis.report.tile_knowledge import tiles_unknown
 from webapp.arrays import Int64Array
 from webapp.components import Column, data_table, empty_hint, figure, help_text
 from webapp.components.attributes import attributes
+from webapp.components.partner_links import host_run_links
 from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.theme import step_style, tokens
@@ -38,8 +39,9 @@ def content(context: ViewContext) -> Component:
         return empty_hint(_NOTHING)
     facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
     clock = source.reader.target().clock_hz
+    hosts = host_run_links(context, facts.run)
     if unknown := tiles_unknown(source):
-        parts = [html.Div(_facts(key, facts, None, clock), className="trace-facts"), empty_hint(unknown)]
+        parts = [html.Div(_facts(key, facts, None, clock, hosts), className="trace-facts"), empty_hint(unknown)]
         return html.Div(parts, className="trace-details")
     estimate = step_estimate(source, ipu, step)
     table = data_table(
@@ -49,18 +51,23 @@ def content(context: ViewContext) -> Component:
         "execution-tile-plot", _plot(facts, tiles, estimate, theme), theme, image_name=f"step-{step}-cycles-by-tile"
     )
     parts = [
-        html.Div(_facts(key, facts, tiles, clock), className="trace-facts"),
+        html.Div(_facts(key, facts, tiles, clock, hosts), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
         html.Div(table, className="trace-tiles"),
     ]
     return html.Div(parts, className="trace-details")
 
 
-def _facts(key: str, facts: StepFacts, tiles: StepTiles | None, clock: float) -> list[Component]:
-    """`tiles` is None when the report has no figures of single tiles."""
+def _facts(
+    key: str, facts: StepFacts, tiles: StepTiles | None, clock: float, hosts: list[Component]
+) -> list[Component]:
+    """`tiles` is None when the report has no figures of single tiles; `hosts` are links to the host's side of the
+    run."""
     swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
     tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
     where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
+    for link in hosts:
+        where += [" · ", link]
     if facts.data_in or facts.data_out:
         traffic = html.A("traffic", href=f"/r/{key}/exchange?step={facts.step}", **attributes(data_nav="to"))
         where += [" · ", traffic]

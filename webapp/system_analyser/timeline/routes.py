@@ -13,6 +13,7 @@ import numpy as np
 from dash import Dash
 from flask import Response, jsonify, request
 
+from popvision.analysis.summary.engine_runs import match_engine_runs
 from popvision.analysis.trace.drawing import (
     blocks_in,
     events_between,
@@ -44,6 +45,29 @@ def register_routes(app: Dash, library: Library) -> None:
     """Add the routes to the viewer."""
     for name, answer in _ANSWERS.items():
         trace_route(app, library, f"timeline/{name}", answer)
+    trace_route(app, library, "timeline/run", lambda source: host_run(library, source))
+
+
+def host_run(library: Library, source: TraceSource) -> Response:
+    """Lead to the page with the `run` of a `report` of the same execution: to its event, or, without one, to the run's
+    span on the host's clock. Raises ValueError for a run that the report lacks or that lies outside the trace."""
+    report = library.report(request.args.get("report", ""))
+    runs = report.reader.runs()
+    run = number_of(request.args, "run", 0, len(runs.name) - 1)
+    matches = match_engine_runs(source, report)
+    row = matches.row_of_run(run)
+    if row is None:
+        begin, end = int(runs.host_start_us[run]) * 1000, int(runs.host_end_us[run]) * 1000
+        chosen = f"tl_sel={begin - source.begin}-{end - source.begin}"
+    else:
+        begin, end = int(matches.begin[row]), int(matches.end[row])
+        chosen = f"tl_event={matches.thread[row]}.{matches.depth[row]}.{matches.position[row]}"
+    if not source.begin <= begin < end <= source.end:
+        raise ValueError(f"run {run} of {report.label} lies outside the time of this trace")
+    room = (end - begin) // 4 + 1
+    first, last = max(begin - room, source.begin) - source.begin, min(end + room, source.end) - source.begin
+    key = (request.view_args or {})["key"]
+    return Response(status=302, headers={"Location": f"/t/{key}/timeline?{chosen}&tl_from={first}&tl_to={last}"})
 
 
 def blocks(source: TraceSource) -> Response:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.summary.engine_runs import LABEL
 from popvision.analysis.trace.calls import call_tree
 from popvision.analysis.trace.drawing import events_between
 from popvision.analysis.trace.search import EventFacts, event_facts, list_matches, metadata_rows
 from popvision.analysis.trace.statistics import WindowStatistics, statistics_frame, window_statistics
 from webapp.components import Column, TabSet, data_table, empty_hint
+from webapp.components.partner_links import device_run_links
 from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
 from webapp.query import whole_range
@@ -92,7 +94,9 @@ TAB_SET = TabSet(
 
 def tab_content(context: ViewContext, tab: str) -> Component:
     """The content of a tab."""
-    content = {"summary": summary, "calls": calls, "statistics": statistics, "matches": matches}[tab]
+    if tab == "summary":
+        return summary(context.trace, context.params, context.theme, _device_runs(context))
+    content = {"calls": calls, "statistics": statistics, "matches": matches}[tab]
     return content(context.trace, context.params, context.theme)
 
 
@@ -127,8 +131,19 @@ def selected_event(source: TraceSource, selection: Mapping[str, str]) -> EventFa
 # -- Summary
 
 
-def summary(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
-    """Facts of the selected event; without one, of the window and the trace."""
+def _device_runs(context: ViewContext) -> list[Component]:
+    """Links of a selected `Engine::run` to the device's side of it."""
+    event = selected_event(context.trace, context.params)
+    if event is None or event.label != LABEL:
+        return []
+    return device_run_links(context, event.thread, event.depth, event.position)
+
+
+def summary(
+    source: TraceSource, selection: Mapping[str, str], theme: str, device_runs: Sequence[Component] = ()
+) -> Component:
+    """Facts of the selected event and links to the runs on the device that it is; without one, of the window and the
+    trace."""
     event = selected_event(source, selection)
     if event is None:
         return html.Div([_facts(_window_rows(source, selection)), _facts(_trace_rows(source))], className="tl-facts")
@@ -155,6 +170,7 @@ def summary(source: TraceSource, selection: Mapping[str, str], theme: str) -> Co
         rows.append(("Self time", nanoseconds_text(event.self_time)))
     rows.append(("Timestamp", relative_text(event.start - source.begin)))
     rows.append(("Absolute timestamp", absolute_text(event.start)))
+    rows += [("Device trace", link) for link in device_runs]
     return html.Div(
         [_facts(rows), _facts(list(metadata_rows(event.metadata)), "Metadata") if event.metadata else None],
         className="tl-facts",
