@@ -104,7 +104,9 @@ def test_a_file_that_changes_has_other_partners(execution: Library, tmp_path: Pa
 
 def test_the_list_has_one_row_for_both(execution: Library) -> None:
     listed = text_of(picker.layout(execution))
-    rows = [each.path.name for each in execution.entries() if f'"title": "{each.path}"' in listed and not each.is_sample]
+    rows = [
+        each.path.name for each in execution.entries() if f'"title": "{each.path}"' in listed and not each.is_sample
+    ]
     assert sorted(rows) == ["alone.pvti", "inference", "other", "training", "unknown.pvti"]
     assert listed.count(f'"/t/{key_of(execution, "a.pvti")}/timeline"') == 2  # in the row of each engine
 

@@ -165,12 +165,12 @@ def summary(
     )
     thread = source.threads[event.thread].row
     rows.append(("Thread", f"{thread.name or 'Thread'} ({thread.tid})"))
+    rows += [("Device trace", link) for link in device_runs]
     if event.depth >= 0:
         rows.append(("Duration", nanoseconds_text(event.duration)))
         rows.append(("Self time", nanoseconds_text(event.self_time)))
     rows.append(("Timestamp", relative_text(event.start - source.begin)))
     rows.append(("Absolute timestamp", absolute_text(event.start)))
-    rows += [("Device trace", link) for link in device_runs]
     return html.Div(
         [_facts(rows), _facts(list(metadata_rows(event.metadata)), "Metadata") if event.metadata else None],
         className="tl-facts",
