@@ -101,6 +101,42 @@ def test_local_work_needs_no_exchange_and_no_barrier():
     assert branch(compile_graph(graph.store, model(), [Execute(cs)])) == [("OnTileExecute", "scale")]
 
 
+def copies_between_neighbours():
+    graph, a, b, c = local_graph()
+    return graph, Copy(a.slice(0, 2), b.slice(2, 4)), Copy(b.slice(2, 4), c.slice(4, 6))
+
+
+EXCHANGE = ["Sync", "DoExchange"]
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_one_sync_serves_a_stream_copy_and_an_exchange_that_follows_it_at_any_depth(depth):
+    """The stream copy ends with a sync, after which no tile does anything before the exchange of the copy."""
+    graph, copy, _ = copies_between_neighbours()
+    printed = graph.addVariable(FLOAT, [1], "printed")
+    graph.setTileMapping(printed, 0)
+    for _ in range(depth):
+        copy = Sequence(copy)
+    program = Sequence(PrintTensor("printed", printed), Sequence(), copy)
+    types = [type_ for type_, _ in branch(compile_graph(graph.store, model(), [program]))]
+    assert [t for t in types if t != "Sequence"] == [*STREAM_COPY, *EXCHANGE]
+    program = Sequence(Sequence(PrintTensor("printed", printed)), copy)
+    types = [type_ for type_, _ in branch(compile_graph(graph.store, model(), [program]))]
+    assert [t for t in types if t != "Sequence"] == [*STREAM_COPY, *EXCHANGE]
+
+
+def test_a_loop_and_a_function_keep_the_sync_before_their_first_exchange():
+    """Their second trip or call does not follow the sync before them."""
+    graph, copy, then = copies_between_neighbours()
+    function = graph.addFunction(Sequence(copy))
+    program = Sequence(Sync(SyncType.INTERNAL), Repeat(2, Sequence(copy, then)), Sync(SyncType.INTERNAL), Call(function))
+    executable = compile_graph(graph.store, model(), [program])
+    types = [type_ for type_, _ in branch(executable) if type_ != "Sequence"]
+    assert types == ["Sync", "Repeat", *EXCHANGE, *EXCHANGE, "Sync", "Call"]
+    body = executable.lowered.table.function_roots[0]
+    assert [t for _, t, _ in lines(executable, body)] == ["Sequence", *EXCHANGE]
+
+
 def test_a_remote_output_is_sent_after_the_compute_set():
     graph, a, b, _ = local_graph()
     cs = graph.addComputeSet("scale")

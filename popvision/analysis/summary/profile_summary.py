@@ -241,13 +241,15 @@ def _vertex_cycles(source: ReportSource, runs: list[int]) -> dict[int, int]:
 
 
 def _vertex_cycle_lines(source: ReportSource) -> list[str]:
-    """Thread cycles for workers, tile cycles for supervisor and multi vertices, over all recorded runs."""
+    """Thread cycles for workers, tile cycles for supervisor and multi vertices, of one execution of each instance: a
+    published summary of a halo exchange in ten iterations has 2,432 instances of 100 cycles as 243,200."""
     reader = source.reader
     names = reader.vertex_types().name
-    cycles = _vertex_cycles(source, list(range(len(reader.runs().name))))
+    cycles: dict[int, int] = {}
     instances: dict[int, int] = {}
     for part in reader.compute_set_vertices():
-        instances[part.vertex_type] = instances.get(part.vertex_type, 0) + int(part.count.sum(dtype=np.int64))
+        cycles[part.vertex_type] = cycles.get(part.vertex_type, 0) + _total(part.cycles)
+        instances[part.vertex_type] = instances.get(part.vertex_type, 0) + _total(part.count)
     ordered = sorted(cycles.items(), key=lambda item: (-item[1], names[item[0]]))
     labels = [f"{names[row]} ({instances[row]:,} instances):" for row, _ in ordered]
     width = max(map(len, labels), default=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -89,7 +90,7 @@ class Work:
 
 @dataclass
 class ProgramTable:
-    """Columns by row. `children` and `function_roots` hold rows."""
+    """Columns by row. `children`, `parent` (-1 for a root) and `function_roots` hold rows."""
 
     type: list[str] = field(default_factory=list)
     name: list[str] = field(default_factory=list)
@@ -99,6 +100,7 @@ class ProgramTable:
     debug_id: list[int] = field(default_factory=list)
     sync_type: list[str] = field(default_factory=list)
     children: list[list[int]] = field(default_factory=list)
+    parent: list[int] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
     function: list[int] = field(default_factory=list)  #: function a Call calls, -1 elsewhere
     function_roots: dict[int, int] = field(default_factory=dict)  #: row of each called function's body
@@ -130,11 +132,32 @@ class ProgramTable:
         self.debug_id.append(debug_id)
         self.sync_type.append(sync_type)
         self.children.append([])
+        self.parent.append(-1 if parent is None else parent)
         self.work.append(work or Work())
         self.function.append(function)
         if parent is not None:
             self.children[parent].append(row)
         return row
+
+    def row_before_end(self, parent: int) -> int:
+        """The row that ran last wherever a child appended to `parent` would begin, -1 where that is not certain or
+        nothing ran: Sequences are looked through on both sides, loops, choices and functions are not, and WriteUndef
+        does nothing."""
+        row = parent
+        before = len(self.children[row])
+        while True:
+            before -= 1
+            if before < 0:
+                above = self.parent[row]
+                if self.type[row] != "Sequence" or above < 0 or self.type[above] != "Sequence":
+                    return -1
+                before, row = bisect_left(self.children[above], row), above  # in order of rows
+                continue
+            child = self.children[row][before]
+            if self.type[child] == "Sequence":
+                row, before = child, len(self.children[child])
+            elif self.type[child] != "WriteUndef":
+                return child
 
     def as_model(self) -> model.Programs:
         """The columns that reports hold."""

@@ -37,11 +37,11 @@ class Steps:
         self.global_packets: Int64Array = np.zeros(machine.tiles, np.int64)  #: packets to other IPUs per tile
 
     def add_barrier(self, parent: int, debug_id: int, group: str, waiting: BoolArray | None) -> None:
-        """Add a sync, unless the row before is one of this group that covers the tiles. `group`: "" = internal, "GS1"
-        or "GS2"; `waiting`: flags of the tiles that take part, None = all."""
-        before = self.table.children[parent][-1:]
-        stands = before and self.table.type[before[0]] == "Sync" and self.table.work[before[0]].sync_group == group
-        if not stands or not covers(self.table.work[before[0]].waiting, waiting):
+        """Add a sync, unless what runs before is one of this group that covers the tiles. `group`: "" = internal,
+        "GS1" or "GS2"; `waiting`: flags of the tiles that take part, None = all."""
+        before = self.table.row_before_end(parent)
+        stands = before >= 0 and self.table.type[before] == "Sync" and self.table.work[before].sync_group == group
+        if not stands or not covers(self.table.work[before].waiting, waiting):
             self.add_sync(parent, debug_id, group, waiting)
 
     def add_sync(self, parent: int, debug_id: int, group: str, waiting: BoolArray | None) -> None:
