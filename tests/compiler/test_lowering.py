@@ -129,7 +129,9 @@ def test_a_loop_and_a_function_keep_the_sync_before_their_first_exchange():
     """Their second trip or call does not follow the sync before them."""
     graph, copy, then = copies_between_neighbours()
     function = graph.addFunction(Sequence(copy))
-    program = Sequence(Sync(SyncType.INTERNAL), Repeat(2, Sequence(copy, then)), Sync(SyncType.INTERNAL), Call(function))
+    program = Sequence(
+        Sync(SyncType.INTERNAL), Repeat(2, Sequence(copy, then)), Sync(SyncType.INTERNAL), Call(function)
+    )
     executable = compile_graph(graph.store, model(), [program])
     types = [type_ for type_, _ in branch(executable) if type_ != "Sequence"]
     assert types == ["Sync", "Repeat", *EXCHANGE, *EXCHANGE, "Sync", "Call"]
