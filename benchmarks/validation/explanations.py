@@ -37,11 +37,11 @@ _COPY_VERTICES = (
     "(docs/memory.md)."
 )
 _REPEAT = (
-    "A product counts 5 slots an element (two loads, multiplication, addition, branch) and 19 more, a sum 3 slots. Without "
-    "the branches the tile would take 28,966 cycles (+2.4 %), so the published loop seems to run on the tile's repeat "
-    "counter (rpt). The triads of Mk1 above contradict that as a rule: their 6.27 and 7.85 slots hold a branch. PopLibs' "
-    "sources mask loop counts to the width of the counter so that the compiler can use it; whether and since when it "
-    "does so unasked is not public. So counted loops keep their branch."
+    "A product counts 5 slots an element (two loads, multiplication, addition, branch) and 19 more, a sum 3 slots. "
+    "Without the branches the tile would take 28,966 cycles (+2.4 %), so the published loop seems to run on the tile's "
+    "repeat counter (rpt). The triads of Mk1 above contradict that as a rule: their 6.27 and 7.85 slots hold a branch. "
+    "PopLibs' sources mask loop counts to the width of the counter so that the compiler can use it; whether and since "
+    "when it does so unasked is not public. So counted loops keep their branch."
 )
 _UNDEF = (
     "The published tree has a WriteUndef between the two copies of m5's operands. Ours has one WriteUndef for both "
