@@ -55,7 +55,8 @@ def groups() -> list[Group]:
         "from their throughput, which includes launch and sync. The blur's source is not public: ours does its 11 "
         "operations for 40 bytes. The matrix of tutorial 6 is [10000, 1000] of floats on Mk2 hardware; its README "
         "prints 28,300.3 tile average compute cycles (*). Ours are the products and sums of "
-        "`examples/matrix_mul_codelets.cpp` without their estimates, 8 products and 2 or 1 sums a worker, and two launches with "
+        "`examples/matrix_mul_codelets.cpp` without their estimates, 8 products and 2 or 1 sums a worker, and two "
+        "launches with "
         "their counters."
     )
     return [Group("Compiled C++ codelets", about, rows)]
