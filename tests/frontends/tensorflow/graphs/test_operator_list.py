@@ -5,7 +5,7 @@ from pathlib import Path
 from simulator.frontends.lowering.rules import TABLE
 from simulator.frontends.tensorflow.documents.operators import OPERATORS, rewritten
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "tensorflow.md").read_text()
+PAGE = (Path(__file__).resolve().parents[4] / "docs" / "tensorflow.md").read_text()
 
 
 def test_the_list_is_written_from_the_tables() -> None:
