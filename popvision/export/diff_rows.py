@@ -10,6 +10,7 @@ from typing import Any
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.limits import Outcome
 from popvision.analysis.compare.report_diff import Figure, ReportDiff
+from popvision.analysis.compare.what_changed import Waterfall, waterfalls
 
 #: Stands for a figure that a report does not hold.
 UNKNOWN = "\u2013"
@@ -33,7 +34,8 @@ _NUMBERS = ("Source", "Target", "Difference", "Change")
 def diff_tables(diff: ReportDiff, most: int, *, everything: bool = False) -> list[TextTable]:
     """Main figures (those that differ, or all), settings, and of each kind the `most` largest changes (0 = all),
     renames and unmatched rows. Empty tables are left out."""
-    tables = [_figure_table(diff, everything), _settings_table(diff)]
+    tables = [_waterfall_table(each) for each in waterfalls(diff.source, diff.target)]
+    tables += [_figure_table(diff, everything), _settings_table(diff)]
     for changes in diff.changes:
         tables += [_changed_table(changes, most), _renamed_table(changes, most), _unmatched_table(changes, most)]
     return [table for table in tables if table.rows]
@@ -68,6 +70,22 @@ def _figure_table(diff: ReportDiff, everything: bool) -> TextTable:
     unknown = sum(1 for each in diff.figures if not _is_known(each))
     note = f"{same} other figures are equal, {unknown} are in neither report"
     return TextTable("Figures", note, ("Figure", *_NUMBERS), rows, _NUMBERS, tuple(_tone(e.difference) for e in shown))
+
+
+def _waterfall_table(waterfall: Waterfall) -> TextTable:
+    parts = [*waterfall.parts, waterfall.total] if waterfall.parts else []
+    rows = [
+        (each.label, *(_whole_text(value, waterfall.kind) for value in (each.source, each.target)), difference)
+        for each in parts
+        for difference in [difference_text(round(each.difference), waterfall.kind)]
+    ]
+    note = f"{waterfall.title}; the differences add up to that of the total"
+    columns = ("Part", "Source", "Target", "Difference")
+    return TextTable("What changed", note, columns, rows, _NUMBERS, tuple(_tone(each.difference) for each in parts))
+
+
+def _whole_text(value: float, kind: str) -> str:
+    return value_text(round(value), kind)
 
 
 def _is_known(figure: Figure) -> bool:

@@ -180,3 +180,24 @@ def test_axe_finds_nothing(viewer: Viewer, theme: str) -> None:
     page.get_by_role("checkbox", name="Choose base to compare").click()
     page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
     assert violations(page) == []
+
+
+def test_two_reports_open_on_what_changed(viewer: Viewer, folder: Path) -> None:
+    page = compared(viewer, "changed")
+    used = [sql(folder / name, "select sum(excluding_gaps) from memory_by_tile")[0] for name in ("base", "changed")]
+    totals = page.locator(".waterfall tr:last-child td:last-child").all_inner_texts()
+    assert [text.split(" (")[0] for text in totals] == ["+100", "+1.0 KiB"]
+    assert used[1] - used[0] == 1_024
+    figures, changed = (
+        page.locator("[data-metric=cycles]").bounding_box(),
+        page.locator(".waterfall").first.bounding_box(),
+    )
+    assert figures is not None
+    assert changed is not None
+    assert changed["y"] < figures["y"]
+
+
+def test_nothing_changed_is_a_sentence(viewer: Viewer) -> None:
+    page = compared(viewer, "base")
+    expect(page.locator(".waterfalls")).to_contain_text("Nothing changed.")
+    assert page.locator(".waterfall").count() == 0

@@ -18,7 +18,7 @@ from webapp.components import Column, data_table, empty_hint, help_text, icon
 from webapp.components.section import facts, section
 from webapp.formats import bytes_text, integer_text, percent_text
 from webapp.graph_analyser.summary import changes
-from webapp.graph_analyser.summary.changes import changes_place
+from webapp.graph_analyser.summary.changes import changes_place, what_changed
 from webapp.graph_analyser.summary.compared_figures import comparison, names_of
 from webapp.graph_analyser.summary.headline import CardContext, headline_cards
 from webapp.graph_analyser.summary.json_tree import json_tree
@@ -57,7 +57,7 @@ def layout(context: ViewContext) -> Component:
         [
             headline_cards(summary.headline, cards),
             _shares(named, cards),
-            *([*comparison(context), changes_place(context)] if compared else []),
+            *([*what_changed(context), *comparison(context), changes_place(context)] if compared else []),
             html.Div(
                 [_target(summary), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
                 className="section-columns",
