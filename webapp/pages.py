@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
-from popvision.analysis.report.target import describe_target
+from popvision.analysis.report.target import describe_target, type_name
 from webapp import picker
 from webapp.compare_bar import versus
 from webapp.comparison import target_problems
@@ -199,17 +199,35 @@ def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, 
         )
     if meta.get("whatIf"):
         facts.append(html.Span("what-if", className="badge badge-strong", title=str(meta["whatIf"])))
-    target = if_recorded(context.source.reader.target)
-    facts.append(html.Span("unknown target" if target is None else describe_target(target), className="fact"))
+    facts += _machines(context)
     if meta.get("modelVersion"):
-        facts.append(html.Span(f"model {meta['modelVersion']}", className="fact"))
+        facts.append(
+            html.Span(
+                f"model {meta['modelVersion']}", className="fact", title=f"Poplar API {meta.get('poplarVersion')}"
+            )
+        )
     if meta.get("poplarVersion"):
-        facts.append(html.Span(f"Poplar API {meta['poplarVersion']}", className="fact"))
+        facts.append(html.Span(f"Poplar API {meta['poplarVersion']}", className="fact minor"))
     facts += _partners(library, entry)
     if view.id in DOCUMENTS:
         facts.append(_export_link(context, view))
     names = versus(context.source.label, [each.label for each in context.targets.values()], problems)
     return _line(names, view.title, facts)
+
+
+def _machines(context: ViewContext) -> list[Component]:
+    """The machine of the report; of a comparison those of all its reports where they differ."""
+    reports = [context.source, *context.targets.values()]
+    machines = [if_recorded(report.reader.target) for report in reports]
+    texts = ["unknown machine" if each is None else describe_target(each) for each in machines]
+    if len(set(texts)) == 1:
+        return [html.Span(texts[0], className="fact", title=texts[0])]
+    roles = ["Source", *(["Target"] if len(reports) == 2 else [f"Target {i}" for i in range(1, len(reports))])]
+    title = "; ".join(f"{role}: {text}" for role, text in zip(roles, texts, strict=True))
+    short = ["unknown" if each is None else f"{type_name(each)} {each.num_tiles:,} tiles" for each in machines]
+    if len(set(short)) < len(set(texts)):
+        short = texts
+    return [html.Span(" vs ".join(short), className="fact", title=title)]
 
 
 def _export_link(context: ViewContext, view: View) -> Component:

@@ -120,11 +120,15 @@ def _save(path: Path, document: str) -> None:
 def _print(diff: ReportDiff, outcomes: list[Outcome], top: int, everything: bool) -> None:
     from rich.text import Text
 
+    from popvision.analysis.compare.what_changed import nothing_changed, waterfalls
     from popvision.export.diff_rows import diff_tables, outcome_line, steps_line
 
     sides = (("Source", diff.source), ("Target", diff.target))
     reports = [(side, source.label, str(source.reader.path)) for side, source in sides]
     echo(make_table(("side", "name", "file"), reports, most=_MOST_CHARACTERS, header=False))
+    unchanged = nothing_changed(waterfalls(diff.source, diff.target))
+    if unchanged:
+        echo("", unchanged)
     tables = diff_tables(diff, top, everything=everything)
     if not tables:
         echo("No differences.")

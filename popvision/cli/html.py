@@ -19,13 +19,24 @@ from popvision.cli.console import progress
     help="summary, memory, liveness, program_tree, source, operations, execution or exchange; timeline of a trace.",
 )
 @click.option("--selection", default="", help='The selection, as in the address of the view: "tiles=3&liveness=17".')
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    help="A second report: the summary begins with what changed in it.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; - = stdout.")
 @click.option("--confidential", is_flag=True, help="Replace names by stand-ins; leave out paths, values and sources.")
 @click.option(
     "--theme", type=click.Choice(["both", "light", "dark"]), default="both", show_default=True, help="Colours."
 )
 def command(
-    report: Path, view: str | None, selection: str, output: Path | None, confidential: bool, theme: str
+    report: Path,
+    view: str | None,
+    selection: str,
+    against: Path | None,
+    output: Path | None,
+    confidential: bool,
+    theme: str,
 ) -> None:
     """Write a view of REPORT, a profile.pop or its folder, as one HTML file to share; it loads nothing from elsewhere.
     For a damaged report it shows what is readable and lists what is lost. Of a host trace (.pvti, Chrome, Perfetto) it
@@ -43,6 +54,8 @@ def command(
         raise click.UsageError("--view is missing; of a report it names the view to write.")
     if is_trace and view != "timeline":
         raise FormatError(f"{report} is a host trace, which has no view {view!r}: use timeline.")
+    if against is not None and view != "summary":
+        raise click.UsageError("--against compares summaries: add --view summary.")
     params = dict(parse_qsl(selection.lstrip("?")))
     source: TraceSource | ReportSource
     try:
@@ -52,7 +65,8 @@ def command(
                 page = export_trace(source, params, confidential=confidential, theme=theme)
             else:
                 source = ReportSource(report, salvage=True)
-                page = export_document(source, view, params, confidential=confidential, theme=theme)
+                other = None if against is None else ReportSource(against, salvage=True)
+                page = export_document(source, view, params, target=other, confidential=confidential, theme=theme)
     except ExportError as problem:
         raise FormatError(f"{problem}.") from None
     if output is not None and str(output) == "-":

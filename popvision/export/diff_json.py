@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.limits import Outcome
 from popvision.analysis.compare.report_diff import Figure, ReportDiff
+from popvision.analysis.compare.what_changed import Waterfall, waterfalls
 from popvision.analysis.report.origin import provenance_line
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def diff_document(diff: ReportDiff, outcomes: list[Outcome], most: int) -> dict[
         "source": _report(diff.source),
         "target": _report(diff.target),
         "notes": diff.notes,
+        "whatChanged": [_waterfall(each) for each in waterfalls(diff.source, diff.target)],
         "metrics": {figure.metric.name: _figure(figure) for figure in diff.figures},
         "settings": [
             {"group": each.group, "name": each.name, "source": each.source, "target": each.target}
@@ -38,6 +40,19 @@ def diff_document(diff: ReportDiff, outcomes: list[Outcome], most: int) -> dict[
         "changes": {changes.what: _changes(changes, most) for changes in diff.changes},
         "limits": [_outcome(outcome) for outcome in outcomes],
         "broken": sum(outcome.broken for outcome in outcomes),
+    }
+
+
+def _waterfall(waterfall: Waterfall) -> dict[str, Any]:
+    """All parts that differ, whose differences add up to that of the total."""
+    parts = [vars(each) | {"difference": each.difference} for each in waterfall.parts]
+    total = vars(waterfall.total) | {"difference": waterfall.total.difference}
+    return {
+        "title": waterfall.title,
+        "by": waterfall.by,
+        "unit": waterfall.kind,
+        "total": total,
+        "parts": parts,
     }
 
 

@@ -7,6 +7,7 @@ import re
 
 from popvision.analysis.compare.limits import Outcome
 from popvision.analysis.compare.report_diff import ReportDiff
+from popvision.analysis.compare.what_changed import nothing_changed, waterfalls
 from popvision.export.diff_rows import TextTable, diff_tables, outcome_line, steps_line
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!])")
@@ -27,6 +28,9 @@ def diff_markdown(diff: ReportDiff, outcomes: list[Outcome], most: int) -> str:
         lines.append("")
     lines += [steps_line(diff), ""]
     lines += [line for note in diff.notes for line in (f"> {escaped(note)}", "")]
+    unchanged = nothing_changed(waterfalls(diff.source, diff.target))
+    if unchanged:
+        lines += [unchanged, ""]
     for table in diff_tables(diff, most):
         lines += _table(table)
     lines.append("Difference = target - source.")

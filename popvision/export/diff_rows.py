@@ -34,7 +34,7 @@ _NUMBERS = ("Source", "Target", "Difference", "Change")
 def diff_tables(diff: ReportDiff, most: int, *, everything: bool = False) -> list[TextTable]:
     """Main figures (those that differ, or all), settings, and of each kind the `most` largest changes (0 = all),
     renames and unmatched rows. Empty tables are left out."""
-    tables = [_waterfall_table(each) for each in waterfalls(diff.source, diff.target)]
+    tables = [_waterfall_table(each.with_at_most(most)) for each in waterfalls(diff.source, diff.target)]
     tables += [_figure_table(diff, everything), _settings_table(diff)]
     for changes in diff.changes:
         tables += [_changed_table(changes, most), _renamed_table(changes, most), _unmatched_table(changes, most)]
@@ -75,17 +75,18 @@ def _figure_table(diff: ReportDiff, everything: bool) -> TextTable:
 def _waterfall_table(waterfall: Waterfall) -> TextTable:
     parts = [*waterfall.parts, waterfall.total] if waterfall.parts else []
     rows = [
-        (each.label, *(_whole_text(value, waterfall.kind) for value in (each.source, each.target)), difference)
+        (
+            each.label,
+            value_text(each.source, waterfall.kind),
+            value_text(each.target, waterfall.kind),
+            difference_text(each.difference, waterfall.kind),
+        )
         for each in parts
-        for difference in [difference_text(round(each.difference), waterfall.kind)]
     ]
-    note = f"{waterfall.title}; the differences add up to that of the total"
-    columns = ("Part", "Source", "Target", "Difference")
-    return TextTable("What changed", note, columns, rows, _NUMBERS, tuple(_tone(each.difference) for each in parts))
-
-
-def _whole_text(value: float, kind: str) -> str:
-    return value_text(round(value), kind)
+    columns = ("Part", *_NUMBERS[:3])
+    tones = tuple(_tone(each.difference) for each in parts)
+    note = "the differences add up to that of the total"
+    return TextTable(f"What changed: {waterfall.title.lower()}", note, columns, rows, _NUMBERS, tones)
 
 
 def _is_known(figure: Figure) -> bool:

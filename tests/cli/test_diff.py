@@ -126,3 +126,30 @@ def test_a_folder_that_cannot_be_written(folder: Path) -> None:
     result = diff(folder, "--markdown", str(folder / "no" / "where.md"))
     assert result.exit_code == 2
     assert "cannot write" in result.stderr
+
+
+def test_what_changed_begins_each_output(folder: Path) -> None:
+    printed = diff(folder).stdout
+    assert printed.index("What changed: memory in use by category") < printed.index("Changed variables")
+    assert "Nothing changed: " not in printed
+    waterfalls = json.loads(diff(folder, "--json").stdout)["whatChanged"]
+    assert waterfalls
+    for each in waterfalls:
+        assert sum(part["difference"] for part in each["parts"]) == each["total"]["difference"]
+    markdown = diff(folder, "--markdown", "-").stdout
+    assert "### What changed: memory in use by category" in markdown
+    for more in ((), ("--markdown", "-")):
+        assert "Nothing changed: " in diff(folder, *more, target="a").stdout
+
+
+def test_the_html_file_begins_with_what_changed(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    arguments = ["--view", "summary", "--against", str(folder / "b"), "-o", str(page)]
+    done = CliRunner().invoke(group, ["html", str(folder / "a"), *arguments])
+    assert done.exit_code == 0, done.output
+    text = page.read_text(encoding="utf-8")
+    assert "What changed: memory in use by category" in text
+    assert "+1.0 KiB" in text
+    refused = CliRunner().invoke(group, ["html", str(folder / "a"), "--view", "memory", *arguments[2:]])
+    assert refused.exit_code == 2
+    assert "--view summary" in refused.output

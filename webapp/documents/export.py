@@ -12,6 +12,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target
 from popvision.analysis.trace.source import TraceSource
 from webapp.documents import memory_views, operation_views, program_views, source_views
+from webapp.documents.comparison_views import what_changed_blocks
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Document, Note
 from webapp.documents.page import write_page
@@ -40,10 +41,16 @@ class ExportError(ValueError):
 
 
 def export_document(
-    source: ReportSource, view_id: str, params: Mapping[str, str], *, confidential: bool = False, theme: str = "both"
+    source: ReportSource,
+    view_id: str,
+    params: Mapping[str, str],
+    *,
+    target: ReportSource | None = None,
+    confidential: bool = False,
+    theme: str = "both",
 ) -> bytes:
     """The view as one self-contained UTF-8 HTML file. `confidential` replaces names from the report by pseudonyms and
-    omits paths, option values and the address.
+    omits paths, option values and the address. With a target the summary begins with what changed.
 
     Raises ExportError for a view without a document or an unknown theme, FormatError for an unreadable report."""
     view = find_view("report", view_id)
@@ -58,11 +65,17 @@ def export_document(
         blocks = [Note(lacking)] if lacking else DOCUMENTS[view_id](context, names)
     except NotRecordedError as problem:
         blocks = [Note(_without_path(str(problem), source))]
-    if params.get("vs"):
+    provenance = _provenance(source, view_id, params, confidential)
+    title = "a report" if confidential else source.label
+    if target is not None and view_id == "summary":
+        blocks = [*what_changed_blocks(source, target, names), *blocks]
+        title += " against another report" if confidential else f" against {target.label}"
+        machine = if_recorded(target.reader.target)
+        provenance.insert(2, ("Compared with", "unknown" if machine is None else describe_target(machine)))
+    elif target is not None or params.get("vs"):
         blocks.insert(0, Note("The page compares two reports; this file shows the source only."))
     lost = [_without_path(each, source) for each in source.lost]
-    title = "a report" if confidential else source.label
-    document = Document(view.title, title, _provenance(source, view_id, params, confidential), blocks, lost)
+    document = Document(view.title, title, provenance, blocks, lost)
     return write_page(document, names, theme).encode("utf-8", "replace")
 
 

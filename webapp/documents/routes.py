@@ -5,6 +5,7 @@ from __future__ import annotations
 from dash import Dash
 from flask import Response, request
 
+from webapp.comparison import target_of_page
 from webapp.documents.export import ExportError, export_document, export_trace, file_name
 from webapp.library import Library
 
@@ -25,7 +26,8 @@ def register(app: Dash, library: Library) -> None:
                 name = file_name(trace, view, confidential)
             else:
                 report = library.report(key)
-                page = export_document(report, view, params, confidential=confidential, theme=theme)
+                target = target_of_page(library, params)
+                page = export_document(report, view, params, target=target, confidential=confidential, theme=theme)
                 name = file_name(report, view, confidential)
         except ExportError as problem:
             return Response(str(problem), status=404, mimetype="text/plain")

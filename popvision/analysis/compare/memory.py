@@ -28,14 +28,17 @@ def join_tables(source: Table, target: Table, matching: Matching, key: str, comp
     """Rows of either table, the source's first in their order, then what the target alone has.
 
     The figure `key` holds rows of what `matching` matches; rows with id -1 are matched by their first text. Each of
-    `compared` comes for both sides, missing (NaN) where that report lacks the row. Other figures are the source's where
-    it has the row, else the target's, but ids are the source's alone, else -1. "in_report" says "both", "source" or
-    "target"."""
+    `compared` comes for both sides; where that report lacks the row, bytes and counts are 0, so that what only one
+    report has counts in full, and other figures are missing (NaN), as all are at a place that the target lacks. Other
+    figures are the source's where it has the row, else the target's, but ids are the source's alone, else -1.
+    "in_report" says "both", "source" or "target"."""
     import pandas as pd
 
     places = {(each.id, each.place): at for at, each in enumerate(source)}
     left = pd.DataFrame({at: figure.values for at, figure in enumerate(source)})
-    right = pd.DataFrame({places[each.id, each.place]: each.values for each in target}).reindex(columns=left.columns)
+    right = pd.DataFrame({places[each.id, each.place]: each.values for each in target})
+    in_target: set[object] = set(right.columns)
+    right = right.reindex(columns=left.columns)
     left["key"] = _keys(source, key, None)
     right["key"] = _keys(target, key, matching.source_rows())
     both = left.merge(right, on="key", how="outer", suffixes=("_source", "_target"), indicator="in", sort=False)
@@ -45,8 +48,12 @@ def join_tables(source: Table, target: Table, matching: Matching, key: str, comp
     for at, figure in enumerate(source):
         of_source, other = both[f"{at}_source"], both[f"{at}_target"]
         if figure.id in compared:
-            figures.append(replace(figure, values=of_source.astype(float), side="source"))
-            figures.append(replace(figure, values=other.astype(float), side="target"))
+            of_source, other = of_source.astype(float), other.astype(float)
+            if figure.unit in ("bytes", "count") and at in in_target:
+                of_source = of_source.mask(both["in"] == "right_only", 0.0)
+                other = other.mask(both["in"] == "left_only", 0.0)
+            figures.append(replace(figure, values=of_source, side="source"))
+            figures.append(replace(figure, values=other, side="target"))
         elif figure.unit == "id":
             figures.append(replace(figure, values=of_source.fillna(-1).astype(np.int64)))
         else:
@@ -161,7 +168,8 @@ def details_pair(
     ipus: Sequence[int],
     replica: int | None,
 ) -> DetailsPair:
-    """Raises NotRecordedError when either report has no graph profile."""
+    """Rows of bytes that only one report has are 0 B in the other, at the tiles that it has. Raises NotRecordedError
+    when either report has no graph profile."""
     details = tile_details(source, columns)
     target_columns, positions = columns_of_target(target, tiles, ipus, replica)
     if target_columns is None:
@@ -172,12 +180,22 @@ def details_pair(
     }
     pairs: list[tuple[DetailRow | None, DetailRow | None]] = []
     for row in details.rows:
-        pairs.append((row, target_rows.pop(row.key, None)))
+        pairs.append((row, target_rows.pop(row.key, None) or _empty_row(row, positions)))
     for key, row in target_rows.items():  # below the last row of the same parent
         parent = key.rpartition("/")[0]
         at = max((i for i, (a, b) in enumerate(pairs) if _under(a or b, parent)), default=len(pairs) - 1)
-        pairs.insert(at + 1, (None, row))
+        pairs.insert(at + 1, (_empty_row(row, range(columns.width)), row))
     return DetailsPair(details.columns, pairs)
+
+
+def _empty_row(row: DetailRow, positions: Sequence[int]) -> DetailRow | None:
+    """The row in a report that holds no bytes of it: 0 B in the columns at `positions`; None for what is not bytes."""
+    if row.unit != "bytes":
+        return None
+    values: list[int | None] = [None] * len(row.values)
+    for position in positions:
+        values[position] = 0
+    return replace(row, values=values)
 
 
 def compared_details(pair: DetailsPair) -> Table:

@@ -1,33 +1,48 @@
-"""The difference of two reports as a waterfall: device cycles by phase, and memory by category.
+"""The difference of two reports as waterfalls: signed parts that add up to the difference of a total.
 
-The parts of each report add up to its total, so the signed differences of the parts add up to the difference of the
-totals. A category that only one report has counts in full: the other holds 0 B of it.
+Device cycles by phase, operation and source line; bytes by category (in use on all tiles), operation and source line
+(live at each report's own peak, one replica). The parts of each report are whole numbers that add up to its total, so
+their differences add up exactly. A part that only one report has counts in full: it is 0 in the other. Operations
+match by name, source lines by their text where both reports hold it, else by number (source_code/rows.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from popvision.analysis.compare.identity import stable_name
 from popvision.analysis.execution.phases import phase_totals
 from popvision.analysis.memory.usage import breakdown
+from popvision.analysis.operations.operations import operations
+from popvision.analysis.operations.owners import chosen_layer
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.source_code.lines import LineFigures, busiest_ipu, line_figures
+from popvision.analysis.source_code.rows import same_file, source_rows
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
+#: Label of what no operation or no line accounts for.
+NOT_ATTRIBUTED = "Not attributed"
+
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a total in both reports."""
+    """One part of a total in both reports, cycles or bytes."""
 
     label: str
-    source: float
-    target: float
+    source: int
+    target: int
 
     @property
-    def difference(self) -> float:
+    def difference(self) -> int:
         """Target - source."""
         return self.target - self.source
 
@@ -36,47 +51,181 @@ class Part:
 class Waterfall:
     """A total of both reports and its parts, those with the largest difference first; equal parts are left out."""
 
-    title: str
+    measure: str  #: "Device cycles", "Memory in use" or "Live memory at the peak"
+    by: str  #: "phase", "category", "operation" or "source line"
     kind: str  #: "cycles" or "bytes"
     total: Part
     parts: list[Part]
 
+    @property
+    def title(self) -> str:
+        """The measure and what it is split by."""
+        return f"{self.measure} by {self.by}"
+
+    def with_at_most(self, most: int) -> Waterfall:
+        """At most so many parts (0 = all): the last one adds up those that are left out."""
+        if not 0 < most < len(self.parts):
+            return self
+        rest = self.parts[most - 1 :]
+        other = Part(f"{len(rest):,} others", sum(each.source for each in rest), sum(each.target for each in rest))
+        return replace(self, parts=[*self.parts[: most - 1], other])
+
+
+_Parts = tuple[dict[str, int], dict[str, int]]
+
 
 def waterfalls(source: ReportSource, target: ReportSource) -> list[Waterfall]:
-    """Those whose parts both reports hold completely."""
-    found = []
-    for title, kind, question in (
-        ("Device cycles by phase, mean over tiles", "cycles", _cycles_by_phase),
-        ("Memory in use by category, without gaps", "bytes", _memory_by_category),
-    ):
+    """Those whose parts both reports hold completely: cycles first. Raises FormatError when a report is damaged."""
+    stamp = "what changed", source.generation, target.generation
+    return source.kept.beside(target).recent(stamp, lambda: _waterfalls(source, target))
+
+
+def nothing_changed(of_both: list[Waterfall]) -> str:
+    """The sentence for reports that are equal in every part; "" where a part differs, or there is no waterfall."""
+    if not of_both or any(each.parts for each in of_both):
+        return ""
+    *first, last = dict.fromkeys(each.measure.lower() for each in of_both)
+    measures = f"{', '.join(first)} and {last} are" if first else f"{last} is"
+    return f"Nothing changed: {measures} equal in every part."
+
+
+def _waterfalls(source: ReportSource, target: ReportSource) -> list[Waterfall]:
+    questions: tuple[tuple[str, str, str, Callable[[ReportSource, ReportSource], _Parts | None]], ...] = (
+        ("Device cycles", "phase", "cycles", _cycles_by_phase),
+        ("Device cycles", "operation", "cycles", _cycles_by_operation),
+        ("Device cycles", "source line", "cycles", _cycles_by_line),
+        ("Memory in use", "category", "bytes", _memory_by_category),
+        ("Live memory at the peak", "operation", "bytes", _live_by_operation),
+        ("Live memory at the peak", "source line", "bytes", _live_by_line),
+    )
+    answers = []
+    for measure, by, kind, question in questions:
         try:
-            before, after = question(source), question(target)
+            both = question(source, target)
         except NotRecordedError:
             continue
-        if before is not None and after is not None:
-            found.append(_waterfall(title, kind, before, after))
-    return found
+        if both is not None:
+            answers.append(_waterfall(measure, by, kind, *both))
+    return answers
 
 
-def _waterfall(title: str, kind: str, before: dict[str, float], after: dict[str, float]) -> Waterfall:
+def _waterfall(measure: str, by: str, kind: str, before: dict[str, int], after: dict[str, int]) -> Waterfall:
     parts = [Part(label, before.get(label, 0), after.get(label, 0)) for label in {**before, **after}]
     changed = sorted((each for each in parts if each.difference), key=lambda each: -abs(each.difference))
-    return Waterfall(title, kind, Part("Total", sum(before.values()), sum(after.values())), changed)
+    return Waterfall(measure, by, kind, Part("Total", sum(before.values()), sum(after.values())), changed)
 
 
-def _cycles_by_phase(source: ReportSource) -> dict[str, float] | None:
-    """Tile cycles of each phase / tiles, which add up to the device cycles of all runs; None where not all phases were
-    recorded."""
+def _cycles_by_phase(source: ReportSource, target: ReportSource) -> _Parts | None:
+    before, after = _phases_of(source), _phases_of(target)
+    return None if before is None or after is None else (before, after)
+
+
+def _phases_of(source: ReportSource) -> dict[str, int] | None:
+    """Mean cycles of a tile in each phase over all runs, which add up to the device cycles; None where not all phases
+    were recorded."""
     if not len(source.reader.runs().name):
         return None
     totals = phase_totals(source)
     if totals.unknown or not totals.of_tiles:
         return None
-    return {phase: cycles / totals.tiles for phase, cycles in totals.tile_cycles.items()}
+    return {name.capitalize(): cycles for name, cycles in _means(totals.tile_cycles, totals.tiles).items()}
 
 
-def _memory_by_category(source: ReportSource) -> dict[str, float]:
+def _means(sums: dict[str, int], count: int) -> dict[str, int]:
+    """Each sum / count in whole numbers that add up to the rounded mean of all (largest remainder method)."""
+    means = {name: value // count for name, value in sums.items()}
+    missing = round(sum(sums.values()) / count) - sum(means.values())
+    for name in sorted(sums, key=lambda name: -(sums[name] % count))[:missing]:
+        means[name] += 1
+    return means
+
+
+def _memory_by_category(source: ReportSource, target: ReportSource) -> _Parts:
+    return _categories_of(source), _categories_of(target)
+
+
+def _categories_of(source: ReportSource) -> dict[str, int]:
     parts = breakdown(source, "category", None)
     return {
         CATEGORY_LABELS.get(key, key): int(values.sum()) for key, values in zip(parts.keys, parts.values, strict=True)
     }
+
+
+def _cycles_by_operation(source: ReportSource, target: ReportSource) -> _Parts | None:
+    return _by_operation(source, target, ("cycles",))
+
+
+def _live_by_operation(source: ReportSource, target: ReportSource) -> _Parts | None:
+    return _by_operation(source, target, ("always_live", "live_at_peak"))
+
+
+def _by_operation(source: ReportSource, target: ReportSource, columns: tuple[str, ...]) -> _Parts | None:
+    """The columns added up by the operation's name, in the layer that the source shows first; None where a report has
+    no such layer or lacks a column."""
+    layer = chosen_layer(source)
+    sums = []
+    for report in (source, target):
+        try:
+            figures = operations(report, layer, busiest_ipu(report))
+        except ValueError:
+            return None
+        known = figures.columns()
+        if any(column not in known for column in columns):
+            return None
+        names = [stable_name(name) or NOT_ATTRIBUTED for name in figures.owners.name]
+        sums.append(_added_up(names, np.sum([known[column] for column in columns], axis=0)))
+    return sums[0], sums[1]
+
+
+def _cycles_by_line(source: ReportSource, target: ReportSource) -> _Parts | None:
+    before, after = line_figures(source), line_figures(target)
+    if before.cycles is None or after.cycles is None:
+        return None
+    labels = _line_labels(source, target, before, after)
+    return _added_up(labels[0], before.cycles), _added_up(labels[1], after.cycles)
+
+
+def _live_by_line(source: ReportSource, target: ReportSource) -> _Parts | None:
+    before, after = line_figures(source), line_figures(target)
+    if before.live is None or after.live is None:
+        return None
+    labels = _line_labels(source, target, before, after)
+    return _added_up(labels[0], before.live), _added_up(labels[1], after.live)
+
+
+def _line_labels(
+    source: ReportSource, target: ReportSource, before: LineFigures, after: LineFigures
+) -> tuple[list[str], list[str]]:
+    """Label of each place of both reports: a target's line that matches a line of the source has that one's."""
+    own = [_line_label(file, line) for file, line in _lines_of(before)]
+    label_of: dict[tuple[str, int], str] = {}
+    for file in dict.fromkeys(name for name in before.places.file if name):
+        other = same_file(target, file)
+        if not other:
+            continue
+        rows = source_rows(source, file, target)
+        for mine, theirs in zip(rows.source.tolist(), rows.target.tolist(), strict=True):
+            if theirs:
+                shown = _line_label(file, mine) if mine else f"{_line_label(other, theirs)} of the target"
+                label_of[other, theirs] = shown
+    others = [
+        label_of.get((file, line)) or _line_label(file, line) + (" of the target" if file else "")
+        for file, line in _lines_of(after)
+    ]
+    return own, others
+
+
+def _lines_of(figures: LineFigures) -> list[tuple[str, int]]:
+    return list(zip(figures.places.file, figures.places.line.tolist(), strict=True))
+
+
+def _line_label(file: str, line: int) -> str:
+    return f"{PurePath(file).name}:{line}" if file else NOT_ATTRIBUTED
+
+
+def _added_up(labels: list[str], values: Int64Array) -> dict[str, int]:
+    """Sums of the values that have the same label."""
+    sums: dict[str, int] = {}
+    for label, value in zip(labels, values.tolist(), strict=True):
+        sums[label] = sums.get(label, 0) + int(value)
+    return sums

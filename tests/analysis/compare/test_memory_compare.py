@@ -14,6 +14,7 @@ from popvision.analysis.compare.matching import match_compute_sets, match_vertex
 from popvision.analysis.compare.memory import (
     by_position,
     columns_of_target,
+    compared_details,
     details_pair,
     join_tables,
     join_tile_rankings,
@@ -26,6 +27,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
 from popvision.analysis.report.tiles import target_of
 from tests.analysis.memory.memory_case import CAPACITY, make_case, write_case
+from tests.samples import SAMPLES
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,7 @@ def test_rows_of_one_report_alone_are_kept(pair: tuple[ReportSource, ReportSourc
     assert alone["In"].tolist() == ["both", "target"]
     missing = alone.iloc[1]
     assert (missing["Id"], missing["Vertex type"]) == (-1, theirs["name"][1])
-    assert np.isnan(missing["State, all tiles_source"])
+    assert missing["State, all tiles_source"] == 0  # what only one report has counts in full
     assert missing["State, all tiles_target"] == theirs["state_bytes"][1]
 
 
@@ -81,6 +83,18 @@ def test_details_of_both_reports(pair: tuple[ReportSource, ReportSource]) -> Non
     columns, there = columns_of_target(target, [], [1], 0)
     assert columns is not None
     assert (columns.labels, there) == (["IPU 1"], [0])
+
+
+def test_a_category_of_one_report_alone_counts_in_full() -> None:
+    source, target = (ReportSource(SAMPLES / name) for name in ("matmul_chain", "matmul_chain_hardware"))
+    both = details_pair(source, target, tile_columns(target_of(source)), [], [], 0)
+    stacks = [mine for mine, theirs in both.rows if mine and theirs and mine.label == "Stack"]
+    assert stacks
+    assert all(mine.values == [0] for mine in stacks)
+    frame = viewer_frame(compared_details(both))
+    assert not frame.filter(like="_source").isna().any(axis=None)
+    missing_tile = details_pair(source, target, tile_columns(target_of(source), [0, 1_000]), [0, 1_000], [], 0)
+    assert all(theirs is None or theirs.values[1] is None for _, theirs in missing_tile.rows)
 
 
 def test_tiles_are_matched_by_number(pair: tuple[ReportSource, ReportSource]) -> None:

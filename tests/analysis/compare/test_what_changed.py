@@ -2,41 +2,79 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from popvision.analysis.compare.metrics import measure
-from popvision.analysis.compare.what_changed import waterfalls
+from popvision.analysis.compare.what_changed import Part, Waterfall, nothing_changed, waterfalls
 from popvision.analysis.report.source import ReportSource
 from tests.samples import SAMPLES
 
-PAIRS = [("matmul_chain", "matmul_chain_hardware"), ("train_mlp", "train_mlp_wide"), ("train_mlp_wide", "train_mlp")]
+PAIRS = [
+    ("matmul_chain", "matmul_chain_hardware"),
+    ("train_mlp", "train_mlp_wide"),
+    ("train_mlp_wide", "train_mlp"),
+    ("pipeline", "replicated_training"),
+]
+
+#: What each waterfall's total is, among the metrics of a report.
+METRICS = {"Device cycles": "cycles", "Memory in use": "memory_used", "Live memory at the peak": "live_peak"}
+
+
+def reports(*names: str) -> list[ReportSource]:
+    return [ReportSource(SAMPLES / name) for name in names]
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS)
 def test_parts_add_up_to_the_whole_difference(before: str, after: str) -> None:
-    source, target = ReportSource(SAMPLES / before), ReportSource(SAMPLES / after)
-    cycles, memory = waterfalls(source, target)
-    for waterfall, metric in ((cycles, "cycles"), (memory, "memory_used")):
-        totals = [measure(report)[metric] for report in (source, target)]
-        assert [waterfall.total.source, waterfall.total.target] == pytest.approx(totals)
-        assert sum(each.difference for each in waterfall.parts) == pytest.approx(totals[1] - totals[0])
+    source, target = reports(before, after)
+    all_six = waterfalls(source, target)
+    assert [each.by for each in all_six] == [
+        *("phase", "operation", "source line"),
+        *("category", "operation", "source line"),
+    ]
+    for waterfall in all_six:
+        totals = [measure(report)[METRICS[waterfall.measure]] for report in (source, target)]
+        assert [waterfall.total.source, waterfall.total.target] == totals
+        for shown in (waterfall, waterfall.with_at_most(2)):
+            assert sum(each.difference for each in shown.parts) == waterfall.total.difference
         sizes = [abs(each.difference) for each in waterfall.parts]
         assert sizes == sorted(sizes, reverse=True)
+        assert all(sizes)
 
 
 def test_a_category_of_one_report_alone_counts_in_full() -> None:
-    source, target = (ReportSource(SAMPLES / name) for name in ("matmul_chain", "matmul_chain_hardware"))
-    memory = waterfalls(source, target)[1]
+    memory = waterfalls(*reports("matmul_chain", "matmul_chain_hardware"))[3]
     one_sided = [each for each in memory.parts if each.source == 0]
     assert {"Vertex Code", "Control Code", "Stack"} <= {each.label for each in one_sided}
     assert all(each.difference == each.target > 0 for each in one_sided)
 
 
-def test_nothing_changed_has_no_parts() -> None:
-    source = ReportSource(SAMPLES / "matmul_chain")
-    assert [each.parts for each in waterfalls(source, ReportSource(SAMPLES / "matmul_chain"))] == [[], []]
+def test_lines_match_by_their_text(tmp_path: Path) -> None:
+    by_line = waterfalls(*reports("train_mlp", "train_mlp_wide"))[2]
+    labels = {each.label for each in by_line.parts}
+    assert "train_mlp.py:80" in labels
+    assert not any(label.endswith("of the target") for label in labels)
+    other_file = waterfalls(*reports("matmul_chain", "train_mlp"))[2]
+    assert "train_mlp.py:80 of the target" in {each.label for each in other_file.parts}
+
+
+def test_rest_of_a_long_list_is_one_part() -> None:
+    parts = [Part(str(size), 0, size) for size in (5, -4, 3, 1)]
+    waterfall = Waterfall("Device cycles", "phase", "cycles", Part("Total", 0, 5), parts)
+    assert waterfall.with_at_most(3).parts == [*parts[:2], Part("2 others", 0, 4)]
+    assert waterfall.with_at_most(4) == waterfall.with_at_most(0) == waterfall
+
+
+def test_nothing_changed_is_a_sentence() -> None:
+    both = waterfalls(*reports("matmul_chain", "matmul_chain"))
+    assert [each.parts for each in both] == [[]] * 6
+    sentence = "Nothing changed: device cycles, memory in use and live memory at the peak are equal in every part."
+    assert nothing_changed(both) == sentence
+    assert not nothing_changed(waterfalls(*reports("matmul_chain", "train_mlp")))
 
 
 def test_a_report_without_a_run_has_only_memory() -> None:
-    source, target = (ReportSource(SAMPLES / name) for name in ("matmul_chain", "out_of_memory"))
-    assert [each.kind for each in waterfalls(source, target)] == ["bytes"]
+    both = waterfalls(*reports("matmul_chain", "out_of_memory"))
+    assert {each.kind for each in both} == {"bytes"}

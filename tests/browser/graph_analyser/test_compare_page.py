@@ -185,19 +185,33 @@ def test_axe_finds_nothing(viewer: Viewer, theme: str) -> None:
 def test_two_reports_open_on_what_changed(viewer: Viewer, folder: Path) -> None:
     page = compared(viewer, "changed")
     used = [sql(folder / name, "select sum(excluding_gaps) from memory_by_tile")[0] for name in ("base", "changed")]
-    totals = page.locator(".waterfall tr:last-child td:last-child").all_inner_texts()
-    assert [text.split(" (")[0] for text in totals] == ["+100", "+1.0 KiB"]
     assert used[1] - used[0] == 1_024
-    figures, changed = (
-        page.locator("[data-metric=cycles]").bounding_box(),
-        page.locator(".waterfall").first.bounding_box(),
-    )
-    assert figures is not None
-    assert changed is not None
-    assert changed["y"] < figures["y"]
+    totals = page.locator(".waterfall tr:last-child td:nth-child(3)").all_inner_texts()
+    assert {"+100", "+1.0 KiB"} <= set(totals)
+    tops = [page.locator(place).first.bounding_box() for place in (".waterfall", ".share-bar", "[data-metric=cycles]")]
+    heights = [top["y"] for top in tops if top is not None]
+    assert len(heights) == 3
+    assert heights == sorted(heights)
+    cycles = sql(folder / "changed", "select sum(cycles) from runs")[0]
+    expect(page.locator(".figure-card").first).to_contain_text(f"Target {cycles:,}")
 
 
 def test_nothing_changed_is_a_sentence(viewer: Viewer) -> None:
     page = compared(viewer, "base")
-    expect(page.locator(".waterfalls")).to_contain_text("Nothing changed.")
+    expect(page.locator("[data-fold=compare-waterfall]")).to_contain_text("Nothing changed")
     assert page.locator(".waterfall").count() == 0
+
+
+def test_the_html_file_of_a_comparison_says_what_changed(viewer: Viewer) -> None:
+    page = compared(viewer, "changed")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save this view").click()
+    text = Path(download.value.path()).read_text()
+    assert "What changed: device cycles by phase" in text
+    assert "+100" in text
+    assert "shows the source only" not in text
+
+
+def test_both_machines_stand_in_the_header(viewer: Viewer) -> None:
+    header = compared(viewer, "changed").locator(".masthead")
+    assert "tiles" in (header.locator(".fact").first.get_attribute("title") or "")

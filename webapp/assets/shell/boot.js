@@ -17,6 +17,6 @@
   root.dataset.themeChoice = choice;
   root.dataset.theme = choice !== "auto" ? choice : dark ? "dark" : "light";
   // On a small screen, or one at twice its size, the page needs the width more than the names of the views do.
-  const nav = stored("popvision.nav") || (window.innerWidth < 900 ? "narrow" : "wide");
+  const nav = stored("popvision.nav") || (window.innerWidth < 1100 ? "narrow" : "wide");
   root.dataset.nav = nav === "narrow" ? "narrow" : "wide";
 })();

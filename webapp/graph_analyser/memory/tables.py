@@ -70,7 +70,7 @@ def table_of(tab: str, source: ReportSource, target: ReportSource | None, query:
         return with_changes(mine)
     theirs, there = columns_of_target(target, *_chosen(query))
     if theirs is None:
-        other = mine.take(slice(0))
+        other = Table(mine.id, [figure for figure in mine.take(slice(0)) if not figure.place])
     else:
         places = [columns.labels[position] for position in there]
         other = read(target, theirs).at_places(dict(zip(theirs.labels, places, strict=True)))

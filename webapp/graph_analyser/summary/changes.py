@@ -14,7 +14,6 @@ from flask import Response
 
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.report_diff import ReportDiff, compare_reports
-from popvision.analysis.compare.what_changed import Part, Waterfall, waterfalls
 from popvision.export.cells import safe_cell
 from popvision.export.diff_json import diff_document
 from webapp.components import empty_hint
@@ -94,51 +93,6 @@ def _sections(diff: ReportDiff, key: str, target: str, *, several: bool) -> list
         )
         sections.append(html.P(text, className="note"))
     return sections
-
-
-def what_changed(context: ViewContext) -> list[Component]:
-    """For each target signed bars that add up to the whole difference, or the sentence that nothing changed."""
-    several = len(context.targets) > 1
-    return [
-        _waterfalls(waterfalls(context.source, each), each.label if several else "")
-        for each in context.targets.values()
-    ]
-
-
-def _waterfalls(found: list[Waterfall], name: str) -> Component:
-    title = "What changed" + (f" – {name}" if name else "")
-    if not found:
-        return section("compare-waterfall", title, empty_hint("No cycles or memory are recorded in both reports."))
-    return section(
-        "compare-waterfall",
-        title,
-        html.Div([_waterfall(each) for each in found], className="waterfalls"),
-        hint="signed differences (target - source) that add up to the whole difference",
-    )
-
-
-def _waterfall(waterfall: Waterfall) -> Component:
-    if not waterfall.parts:
-        return html.Div([html.H3(waterfall.title), html.P("Nothing changed.", className="note")])
-    most = max(abs(each.difference) for each in [*waterfall.parts, waterfall.total])
-    rows = [_waterfall_row(each, waterfall.kind, most) for each in [*waterfall.parts, waterfall.total]]
-    return html.Div([html.H3(waterfall.title), html.Table(html.Tbody(rows), className="waterfall")])
-
-
-def _waterfall_row(part: Part, kind: str, most: float) -> Component:
-    more = part.difference > 0
-    width = 50 * abs(part.difference) / most if most else 0
-    style = {"width": f"{width:.2f}%", "left" if more else "right": "50%"}
-    bar = html.Div(html.Div(className="more" if more else "less", style=style), className="waterfall-bar")
-    before, after = round(part.source), round(part.target)
-    return html.Tr(
-        [
-            html.Th(part.label, scope="row"),
-            html.Td(f"{figure_text(before, kind)} → {figure_text(after, kind)}", className="number dim"),
-            html.Td(bar),
-            html.Td(difference_mark(before, after, kind), className="number"),
-        ]
-    )
 
 
 def _counts(changes: Changes) -> str:

@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 from popvision.analysis.summary.headline import Headline
 from webapp.components import difference_mark, help_text
 from webapp.components.attributes import attributes
+from webapp.components.difference import figure_text
 from webapp.components.section import figure_card, meter
 from webapp.formats import bytes_text, cycles_phrase, cycles_text, percent_text, seconds_text
 
@@ -20,7 +21,8 @@ from webapp.formats import bytes_text, cycles_phrase, cycles_text, percent_text,
 @dataclass(frozen=True)
 class CardContext:
     """Key and clock of the report. `versus` is the value of `vs`, "" without a comparison; `source` and `target` are
-    the metrics of the two reports compared (popvision.analysis.compare.metrics)."""
+    the metrics of the two reports compared (popvision.analysis.compare.metrics), `target_headline` the figures of the
+    second one."""
 
     key: str
     clock_hz: float
@@ -28,6 +30,7 @@ class CardContext:
     source: Mapping[str, float | None] = field(default_factory=dict)
     target: Mapping[str, float | None] | None = None
     replicas: int = 1
+    target_headline: Headline | None = None
 
     def link(self, text: Any, view: str, **query: Any) -> Component:
         """A link to the view with the evidence, which keeps the comparison."""
@@ -36,11 +39,19 @@ class CardContext:
         return html.A(text, href=href, **attributes(data_nav="to"))
 
     def difference(self, metric: str, kind: str) -> list[Any]:
-        """The line of a card with the difference of the target."""
+        """The lines of a card with the target's figure and its difference."""
         if self.target is None:
             return []
-        mark = difference_mark(self.source.get(metric), self.target.get(metric), kind, self.clock_hz)
-        return [[html.Span("Target ", className="dim"), mark]]
+        return _of_target(self.source.get(metric), self.target.get(metric), kind)
+
+
+def _of_target(before: float | None, after: float | None, kind: str) -> list[Any]:
+    if after is None:
+        return ["Target: not recorded"]
+    value = html.Strong(figure_text(after, kind))
+    if before == after:
+        return [["Target the same, ", value]]
+    return [["Target ", value], [difference_mark(before, after, kind)]]
 
 
 def headline_cards(headline: Headline, cards: CardContext) -> Component:
@@ -155,8 +166,20 @@ def _longest_card(headline: Headline, cards: CardContext) -> Component:
         cycles_phrase(longest.cycles, cards.clock_hz),
         link,
         f"{percent_text(longest.share)} of the total · {times}",
+        *_longest_of_target(cards, longest.cycles),
         help=about,
     )
+
+
+def _longest_of_target(cards: CardContext, before: int) -> list[Any]:
+    """The lines with the target's longest program, which may be another one."""
+    if cards.target is None:
+        return []
+    longest = None if cards.target_headline is None else cards.target_headline.longest
+    if longest is None:
+        return ["Target: not recorded"]
+    label = f"{longest.type} ({longest.name})" if longest.name else longest.type
+    return [*_of_target(before, longest.cycles, "cycles"), html.Span(label, className="cut", title=label)]
 
 
 def _live_card(headline: Headline, cards: CardContext) -> Component:

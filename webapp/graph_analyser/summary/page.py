@@ -18,10 +18,11 @@ from webapp.components import Column, data_table, empty_hint, help_text, icon
 from webapp.components.section import facts, section
 from webapp.formats import bytes_text, integer_text, percent_text
 from webapp.graph_analyser.summary import changes
-from webapp.graph_analyser.summary.changes import changes_place, what_changed
+from webapp.graph_analyser.summary.changes import changes_place
 from webapp.graph_analyser.summary.compared_figures import comparison, names_of
 from webapp.graph_analyser.summary.headline import CardContext, headline_cards
 from webapp.graph_analyser.summary.json_tree import json_tree
+from webapp.graph_analyser.summary.waterfalls import what_changed
 from webapp.library import Library
 from webapp.view import View, ViewContext
 
@@ -48,6 +49,7 @@ def layout(context: ViewContext) -> Component:
         measure(context.source) if compared else {},
         measure(compared[0]) if compared else None,
         1 if summary.target is None else summary.target.replicas,
+        if_recorded(partial(headline, compared[0])) if compared else None,
     )
     named = [("Source" if compared else "", summary.headline)]
     for name, each in zip(names_of(context), compared, strict=True):
@@ -56,8 +58,9 @@ def layout(context: ViewContext) -> Component:
     return html.Div(
         [
             headline_cards(summary.headline, cards),
+            *(what_changed(context) if compared else []),
             _shares(named, cards),
-            *([*what_changed(context), *comparison(context), changes_place(context)] if compared else []),
+            *([*comparison(context), changes_place(context)] if compared else []),
             html.Div(
                 [_target(summary), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
                 className="section-columns",
