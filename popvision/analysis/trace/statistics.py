@@ -54,7 +54,8 @@ def self_durations(
     low, high = children(inner, first, last)
     parent = inner.parent[low:high].astype(np.int64)
     start = inner.start[low:high]
-    stop = np.minimum(start + inner.duration[low:high], lane.start[parent] + lane.duration[parent].astype(np.int64))
+    ends = lane.start[parent] + lane.duration[parent].astype(np.int64)
+    stop = np.minimum(start + inner.duration[low:high].astype(np.int64), ends)
     if begin is not None and end is not None:
         start, stop = np.maximum(start, begin), np.minimum(stop, end)
     until = np.concatenate([[0], np.cumsum(np.maximum(0, stop - start))])
