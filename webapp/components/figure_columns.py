@@ -39,6 +39,12 @@ _WIDTHS: dict[Unit, int] = {"text": 130, "id": 90, "count": 90, "bytes": 110}
 #: Width of a column below a heading that it shares.
 _NARROW = 105
 
+#: Figures that are names of several parts, the last of which tells them apart.
+_PATHS = ("name", "variable_name", "compute_set", "program_name")
+
+#: Tables whose names are vertex types, which begin with what tells them apart.
+_OF_TYPES = ("vertices_on_tiles", "live_vertices", "lowered_variables")
+
 #: What a page says of the column of a figure: `width`, `flex`, `sort`, `hide`.
 Layout = Mapping[str, Mapping[str, Any]]
 
@@ -85,7 +91,9 @@ def _column(table: Table, figure: Figure, layout: Mapping[str, Any]) -> Column:
         options = {"width": _WIDTHS.get(figure.unit, 120)} | dict(layout)
         if "flex" in options:
             options.pop("width")
-        return Column(field, placed(entry.title, _spoken(figure.place)), kind, help=_help(table, figure), **options)
+        is_path = figure.id in _PATHS and (figure.id != "name" or table.id not in _OF_TYPES)
+        title = placed(entry.title, _spoken(figure.place))
+        return Column(field, title, kind, help=_help(table, figure), path=is_path, **options)
     places = _places(table, figure.id)
     if figure.side == "change":
         return _change(field, entry.title, kind, figure.place, places[0])

@@ -46,6 +46,7 @@ class Column:
     flex: int | None = None
     sort: str | None = None
     hide: bool = False
+    path: bool = False  #: a text whose end tells it apart: cut at its beginning where it is too long
     group: str = ""  #: adjacent columns with the same group share a heading
 
 
@@ -144,6 +145,8 @@ def _definition(column: Column) -> dict[str, Any]:
             definition["cellStyle"] = {"function": "popvisionDifferenceStyle(params)"}
     else:
         definition |= {"filter": "agTextColumnFilter", "tooltipField": column.field}
+        if column.path:
+            definition["cellClass"] = "path"
         definition |= {"width": column.width} if column.width else {"flex": column.flex or 1, "minWidth": 140}
     if column.flex:
         definition["flex"] = column.flex

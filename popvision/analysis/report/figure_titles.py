@@ -136,7 +136,7 @@ _OPERATION_PERCENTS = {
 }
 
 _OPERATION_SHARES = {
-    f"{id}_share": FigureTitle("Share", formula=f"{entry.title} / {entry.title.lower()} of the report")
+    f"{id}_share": FigureTitle(f"{entry.title}, share", formula=f"{entry.title} / {entry.title.lower()} of the report")
     for id, entry in _OPERATION_SUMS.items()
 }
 

@@ -27,7 +27,7 @@ def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def _row(viewer: Opened, label: str) -> list[str]:
     row = viewer.page.locator(".mem-tree-row", has=viewer.page.locator(".mem-tree-label", has_text=label)).first
-    return row.locator(".mem-tree-value:not(.diff)").all_inner_texts()
+    return [str(each.get_attribute("title")) for each in row.locator(".mem-tree-value:not(.diff)").all()]
 
 
 def test_totals_of_a_replica(viewer: Opened) -> None:

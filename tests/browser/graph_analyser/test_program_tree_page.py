@@ -143,10 +143,10 @@ def test_search_goes_round(viewer: Viewer) -> None:
     page.keyboard.press("/")
     page.keyboard.type("layer")
     expect(page.locator(".tree-status")).to_have_text("1 of 2")
-    page.keyboard.press("Enter")
-    expect(page.locator(".tree-row.cursor")).to_have_id("tree-row-3")
-    page.keyboard.press("Enter")
-    expect(page.locator(".tree-row.cursor")).to_have_id("tree-row-1")
+    for place in (1, 3, 1):  # the first Enter stays at the first match
+        page.keyboard.press("Enter")
+        expect(page.locator(".tree-row.cursor")).to_have_id(f"tree-row-{place}")
+        expect(page.locator(".tree-status")).to_have_text(f"{1 if place == 1 else 2} of 2")
     assert "pt_search=layer" in page.url
 
 

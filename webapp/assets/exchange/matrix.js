@@ -74,6 +74,13 @@ const exchangeMatrix = (() => {
       return canvas;
     }
 
+    /* What an empty picture means. */
+    get emptySentence() {
+      return this.data.header.signed
+        ? "Nothing changed: both reports send the same bytes between all tiles shown."
+        : "No bytes go between the tiles shown.";
+    }
+
     paint(pen) {
       const { board, picture } = this,
         { area, colours } = board,
@@ -86,6 +93,8 @@ const exchangeMatrix = (() => {
           bottom = board.y((picture.row + picture.rows) * picture.size);
         pen.image(this.image(picture, colours.sunken), x, y, right - x, bottom - y, area);
         exchange.key(pen, board, picture.largest, this.data.header.signed, popvision.bytesText);
+        if (!picture.largest)
+          pen.text(this.emptySentence, area.x + area.width / 2, area.y + area.height / 2, colours.muted, "center");
       }
       for (let border = perIpu; border < this.data.header.tiles; border += perIpu) {
         if (border > board.view.y0 && border < board.view.y1)

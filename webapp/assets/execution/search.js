@@ -64,13 +64,13 @@ const executionSearch = (() => {
       this.changed();
     }
 
-    /* The next (or previous) match {step, ipu} after the current one, or after `from` when there is none; null without
-       matches. */
+    /* The next (or previous) match {step, ipu} after the current one; without one the first that ends after `from`;
+       null without matches. */
     go(direction, from) {
       if (!this.steps.length) return null;
       if (this.at >= 0) this.at = (this.at + direction + this.steps.length) % this.steps.length;
       else {
-        let next = this.begins.findIndex((begin) => begin >= from);
+        let next = this.ends.findIndex((end) => end > from); /* a match that reaches into the window is in it */
         if (next < 0) next = 0;
         this.at = direction > 0 ? next : (next - 1 + this.steps.length) % this.steps.length;
       }

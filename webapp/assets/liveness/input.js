@@ -80,7 +80,7 @@ const livenessInput = (() => {
   }
 
   function choose(map, place) {
-    popvision.select({ tiles: place.tile, liveness: place.index, live_also: null });
+    popvision.select({ tiles: place.tile, liveness: place.index, live_also: null, program: null });
   }
 
   function keys(map, event) {

@@ -10,6 +10,19 @@
   const REST = 250; /* ms without movement before the URL follows */
   const MOST = 4,
     LEAST = 0.05;
+  const READABLE = 0.95; /* least scale of a first view: names of 12 px stay 11 px high */
+
+  /**
+   * Where a drawing begins on a page so that the point lies in the middle, without room beyond its ends.
+   *
+   * @param {number} point
+   * @param {number} length
+   * @param {number} room
+   */
+  function placed(point, length, room) {
+    if (length + 16 <= room) return (room - length) / 2;
+    return Math.max(room - length - 8, Math.min(8, room / 2 - point));
+  }
 
   /**
    * @param {string} name
@@ -205,13 +218,26 @@
     fit() {
       const box = this.host.getBoundingClientRect();
       const scale = Math.min(1.4, (box.width - 16) / this.data.width, (box.height - 16) / this.data.height);
-      const readable =
-        scale >= 0.62 ? scale : Math.max(scale, Math.min(0.78, (box.width - 16) / this.data.width), LEAST);
+      if (scale >= READABLE) {
+        return [scale, (box.width - this.data.width * scale) / 2, (box.height - this.data.height * scale) / 2];
+      }
+      const { x, y } = this.data.nodes[this.main()];
       return [
-        readable,
-        (box.width - this.data.width * readable) / 2,
-        Math.max(8, (box.height - this.data.height * readable) / 2),
+        READABLE,
+        placed(x * READABLE, this.data.width * READABLE, box.width),
+        placed(y * READABLE, this.data.height * READABLE, box.height),
       ];
+    }
+
+    /* The box that a graph larger than the page opens at: the selected one, else that with the largest share. */
+    main() {
+      const { ops_at, ops_name } = popvision.selection();
+      const { nodes } = this.data;
+      const selected = nodes.findIndex((node) =>
+        ops_at ? String(node.context) === ops_at : Boolean(ops_name) && node.name === ops_name,
+      );
+      if (selected >= 0) return selected;
+      return nodes.reduce((most, node, at) => ((node.share || 0) > (nodes[most].share || 0) ? at : most), 0);
     }
 
     /* ops_zoom, null when it is missing or malformed. */

@@ -12,7 +12,7 @@ const operationsPage = (() => {
    */
   function choose(context, name) {
     const single = context !== null && context !== undefined && context >= 0;
-    select({ ops_at: single ? String(context) : null, ops_name: single ? null : name });
+    select({ ops_at: single ? String(context) : null, ops_name: single ? null : name, program: null });
   }
 
   /* Open the selection: of a group the level below it, of an operation the graph of its parts. */
@@ -104,12 +104,35 @@ const operationsPage = (() => {
     return () => listeners.stop();
   });
 
+  /**
+   * A ring around the point of the selected operation or group.
+   *
+   * @param {any} plot
+   */
+  function markPoint(plot) {
+    const traces = /** @type {{ customdata?: [number, string][] }[]} */ (plot.data || []);
+    const at = traces.findIndex((trace) => trace.customdata);
+    if (at < 0) return;
+    const { ops_at, ops_name } = selection();
+    const marked = (traces[at].customdata || []).map(([context, name]) =>
+      ops_at ? String(context) === ops_at : Boolean(ops_name) && name === ops_name,
+    );
+    const colours = getComputedStyle(document.documentElement);
+    const [ring, edge] = ["--ink", "--surface"].map((name) => colours.getPropertyValue(name).trim());
+    const change = {
+      "marker.line.width": [marked.map((is) => (is ? 3 : 1))],
+      "marker.line.color": [marked.map((is) => (is ? ring : edge))],
+    };
+    window.Plotly.restyle(plot, change, [at]);
+  }
+
   popvision.mount(".ops-roof .js-plotly-plot", (plot) => {
     plot.on("plotly_click", (/** @type {{ points: { customdata?: [number, string] }[] }} */ data) => {
       const point = data.points.find((each) => each.customdata);
       if (point && point.customdata) choose(point.customdata[0], point.customdata[1]);
     });
-    return undefined;
+    markPoint(plot);
+    return popvision.onSelect(() => markPoint(plot));
   });
 
   window.dash_clientside.operations = {

@@ -11,7 +11,7 @@ const programsKeys = (() => {
     const inBox = popvision.closest(event, '[data-param="pt_search"]');
     if (inBox && event.key === "Enter") {
       event.preventDefault();
-      tree.step(event.shiftKey ? -1 : 1);
+      enter(tree, /** @type {HTMLInputElement} */ (event.target), event.shiftKey);
     }
     if (inBox && event.key === "ArrowDown") {
       event.preventDefault();
@@ -22,6 +22,19 @@ const programsKeys = (() => {
     if (meaning !== "next" && meaning !== "previous") return;
     event.preventDefault();
     tree.step(meaning === "next" ? 1 : -1);
+  }
+
+  /**
+   * The first Enter after typing stays at the first match, to which the search goes by itself; later ones go on.
+   *
+   * @param {InstanceType<typeof popvision.programs.ProgramTree>} tree
+   * @param {HTMLInputElement} box
+   * @param {boolean} back
+   */
+  function enter(tree, box, back) {
+    if (box.value !== tree.matches.text) return;
+    if (tree.arrived && !back) tree.arrived = false;
+    else tree.step(back ? -1 : 1);
   }
 
   /**

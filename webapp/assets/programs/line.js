@@ -126,7 +126,7 @@ const programsLine = (() => {
     const side = rows.side(row);
     if (side) name.append(make("span", "tree-side", side === 1 ? "only in the source" : "only in the target"));
     if (text.note) name.append(make("span", "tree-note", text.note));
-    if (text.name) name.append(make("span", "tree-label", text.name));
+    if (text.name) name.append(make("span", "tree-label path", text.name));
     name.append(make("span", "tree-id", (side === 2 ? "target #" : "#") + text.id));
     name.title = type + (text.name ? " (" + text.name + ")" : "") + ", Id " + text.id;
     return name;

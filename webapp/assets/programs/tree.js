@@ -35,6 +35,7 @@ const programsTree = (() => {
       /** @type {Set<number>} programs related to the selected one */
       this.related = new Set();
       this.cursor = 0;
+      this.arrived = false; /* at the first match of the search box, by the search itself */
       this.turn = 0;
       this.root = Number(box.dataset.root);
       this.rows = new TreeRows(new ArrayBuffer(4), false); /* none until the tree has arrived */
@@ -267,6 +268,7 @@ const programsTree = (() => {
         }
       }
       this.matches.set(text, rows);
+      this.arrived = jump && rows.length > 0;
       if (jump && rows.length) this.moveTo(this.matches.next(this.cursor, 0), false);
       else {
         this.matches.say(this.cursor);
@@ -281,6 +283,7 @@ const programsTree = (() => {
      */
     step(direction) {
       if (!this.shown.length) return;
+      this.arrived = false;
       const row = this.matches.next(this.cursor, direction);
       if (row >= 0) this.moveTo(row, false);
       else if (!this.matches.text.trim()) this.moveBy(direction);

@@ -135,6 +135,33 @@ const sharedTable = (() => {
     if (place.textContent !== text) place.textContent = text;
   }
 
+  /**
+   * Columns are as wide as the user drew them the last time, in every table of this name; the others share the rest.
+   *
+   * @param {HTMLElement} box
+   * @param {any} api
+   */
+  function keepWidths(box, api) {
+    const name = "popvision.widths." + (box.dataset.table || "").replace(/\d+/g, "#");
+    /** @type {Record<string, number>} */
+    let widths = {};
+    try {
+      widths = JSON.parse(popvision.recall(name) || "{}");
+    } catch (_) {
+      /* none */
+    }
+    const known = api.getColumns() || [];
+    const state = known
+      .map((/** @type {any} */ column) => ({ colId: column.getColId(), width: widths[column.getColId()], flex: null }))
+      .filter((/** @type {any} */ column) => typeof column.width === "number" && column.width > 0);
+    if (state.length) api.applyColumnState({ state });
+    api.addEventListener("columnResized", (/** @type {any} */ event) => {
+      if (!event.finished || !event.source.startsWith("ui") || !event.column) return;
+      widths[event.column.getColId()] = event.column.getActualWidth();
+      popvision.remember(name, JSON.stringify(widths));
+    });
+  }
+
   /** @param {HTMLElement} box */
   function watch(box) {
     const api = apiOf(box);
@@ -142,6 +169,7 @@ const sharedTable = (() => {
     box.dataset.watched = "yes";
     api.addEventListener("modelUpdated", () => count(box));
     count(box);
+    keepWidths(box, api);
   }
 
   new MutationObserver(() => popvision.all(".table[data-table]").forEach(watch)).observe(document, {

@@ -16,6 +16,7 @@ from webapp.components.attributes import attributes
 from webapp.components.partner_links import host_run_links
 from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.execution.state import selected_ipu
+from webapp.graph_analyser.execution.step_links import step_links
 from webapp.theme import step_style, tokens
 from webapp.view import ViewContext
 
@@ -39,9 +40,9 @@ def content(context: ViewContext) -> Component:
         return empty_hint(_NOTHING)
     facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
     clock = source.reader.target().clock_hz
-    hosts = host_run_links(context, facts.run)
+    hosts, links = host_run_links(context, facts.run), step_links(source, key, facts)
     if unknown := tiles_unknown(source):
-        parts = [html.Div(_facts(key, facts, None, clock, hosts), className="trace-facts"), empty_hint(unknown)]
+        parts = [html.Div(_facts(key, facts, None, clock, hosts, links), className="trace-facts"), empty_hint(unknown)]
         return html.Div(parts, className="trace-details")
     estimate = step_estimate(source, ipu, step)
     table = data_table(
@@ -51,7 +52,7 @@ def content(context: ViewContext) -> Component:
         "execution-tile-plot", _plot(facts, tiles, estimate, theme), theme, image_name=f"step-{step}-cycles-by-tile"
     )
     parts = [
-        html.Div(_facts(key, facts, tiles, clock, hosts), className="trace-facts"),
+        html.Div(_facts(key, facts, tiles, clock, hosts, links), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
         html.Div(table, className="trace-tiles"),
     ]
@@ -59,15 +60,22 @@ def content(context: ViewContext) -> Component:
 
 
 def _facts(
-    key: str, facts: StepFacts, tiles: StepTiles | None, clock: float, hosts: list[Component]
+    key: str,
+    facts: StepFacts,
+    tiles: StepTiles | None,
+    clock: float,
+    hosts: list[Component],
+    links: list[tuple[str, str]],
 ) -> list[Component]:
     """`tiles` is None when the report has no figures of single tiles; `hosts` are links to the host's side of the
-    run."""
+    run, `links` (text, address) pairs."""
     swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
     tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
     where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
     for link in hosts:
         where += [" · ", link]
+    for text, href in links:
+        where += [" · ", html.A(text, href=href, **attributes(data_nav="to"))]
     if facts.data_in or facts.data_out:
         traffic = html.A("traffic", href=f"/r/{key}/exchange?step={facts.step}", **attributes(data_nav="to"))
         where += [" · ", traffic]

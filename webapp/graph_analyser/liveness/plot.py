@@ -57,7 +57,7 @@ def draw_liveness(
         window=state.window,
         marked=state.indices[:40],
         bands=ranges or (),
-        limit=(line.capacity, "Memory of " + _place(line)) if state.show_max and not state.difference else None,
+        limit=(line.capacity, "Capacity of " + _place(line)) if state.show_max and not state.difference else None,
         points=matching if matching is not None else (),
         mark=state.mark,
         peaks=high if state.peaks and not (pair is not None and (state.difference or state.split)) else (),

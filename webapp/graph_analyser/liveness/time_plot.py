@@ -131,11 +131,13 @@ def _areas(each: _Timed, rows: Int64Array, state: LivenessState, theme: str) -> 
     texts = [_hover(each.report, each.line, each.steps, row, clock) for row in rows.tolist()]
     name = (lambda what: f"{each.side}: {what[0].lower()}{what[1:]}") if each.side else str
     alpha = 0.2 if each.side == "Target" else 0.55 if theme == "light" else 0.5
-    areas = [_area(name("Not always live"), each.steps, rows, each.live + below, (colours[1], alpha), texts)]
-    if state.always:
-        always = np.full(len(each.live), below, dtype=np.int64)
-        areas.append(_area(name("Always live"), each.steps, rows, always, (colours[0], alpha), None))
-    return areas
+    live = _area(name("Not always live"), each.steps, rows, each.live + below, (colours[1], alpha), texts)
+    if not state.always:
+        return [live]
+    always = _area(
+        name("Always live"), each.steps, rows, np.full(len(each.live), below, np.int64), (colours[0], alpha), None
+    )
+    return [always, live | {"fill": "tonexty"}]  # the areas meet and do not mix their colours
 
 
 def _window(wanted: tuple[int, int] | None, cycles: tuple[int, int]) -> tuple[int, int]:
@@ -223,6 +225,7 @@ def _layout(
         "legend": legend(3),
         "xaxis": {
             "range": list(window),
+            "hoverformat": ",.0f",
             "title": {"text": f"Device time of run {steps.run} on IPU {steps.ipu} (every execution, modelled cycles)"},
             "tickvals": ticks,
             "ticktext": [cycles_text(tick, clock) for tick in ticks],

@@ -114,14 +114,14 @@ def _value(row: DetailRow, value: int | None) -> Component:
         return html.Span("–", className="mem-tree-value")
     if row.unit == "id":
         return html.Span(f"{value:,}", className="mem-tree-value")
-    return html.Span(f"{value:,} B", className="mem-tree-value", title=bytes_text(value))
+    return html.Span(bytes_text(value), className="mem-tree-value", title=f"{value:,} B")
 
 
 def _difference(row: DetailRow, before: int | None, after: int | None) -> Component:
     if row.unit == "id" or before is None or after is None:
         return html.Span("" if row.unit == "id" else "–", className="mem-tree-value")
     change = after - before
-    text = f"{'+' if change > 0 else '−' if change < 0 else ''}{abs(change):,} B"
-    title = f"{signed_text(change, 'bytes')}: {both_units(after)} − {both_units(before)}"
+    text = signed_text(change, "bytes")
+    title = f"{change:+,} B: {both_units(after)} − {both_units(before)}"
     name = f"mem-tree-value diff {direction_class(change)}".strip()
     return html.Span(text, className=name, title=title)

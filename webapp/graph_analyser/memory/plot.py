@@ -28,6 +28,9 @@ from webapp.theme import tokens
 #: Variables that are drawn together.
 MOST_VARIABLES = 6
 
+#: Letters of a variable's name in the legend.
+_MOST_LETTERS = 36
+
 
 def draw_memory(source: ReportSource, state: MemoryState, theme: str, target: ReportSource | None = None) -> Drawing:
     """The drawing of a state whose graph is "total" or "variables".
@@ -185,26 +188,29 @@ def _draw_variables(source: ReportSource, state: MemoryState, theme: str, target
     machine = target_of(source)
     tiles = shown_tiles(source, state)
     ids = tiles_in_order(machine, tiles, state.order)
-    names = variables(source).name
+    known = variables(source)
+    names = known.name
     chosen = [variable for variable in state.variables if variable < len(names)][:MOST_VARIABLES]
+    largest = not chosen
+    if largest:
+        chosen = np.argsort(-np.asarray(known.bytes, np.int64), kind="stable")[:MOST_VARIABLES].tolist()
     if not chosen:
-        return Drawing(
-            {"data": [], "layout": _hint("Select up to six variables in the Variables tab below.")},
-            ids,
-            None,
-            "",
-            (0, len(ids) - 1),
-        )
+        nothing = {"data": [], "layout": _hint("This report has no variables.")}
+        return Drawing(nothing, ids, None, "", (0, len(ids) - 1))
     order = ids - tiles.start
     values = variable_bytes_by_tile(source, chosen, state.replica)[:, order]
     colours = [tokens(theme)[f"series-{row + 1}"] for row in range(len(chosen))]
     series = [
-        Series(names[variable], values[row], colours[row], filled=len(chosen) == 1 and target is None)
+        Series(_end_of(names[variable]), values[row], colours[row], filled=len(chosen) == 1 and target is None)
         for row, variable in enumerate(chosen)
     ]
     main, of = (
         values.sum(axis=0),
-        f"bytes of {names[chosen[0]]}" if len(chosen) == 1 else "bytes of all selected variables",
+        f"bytes of {names[chosen[0]]}"
+        if len(chosen) == 1
+        else f"bytes of the {len(chosen)} largest variables; select others in the Variables tab"
+        if largest
+        else "bytes of all selected variables",
     )
     if target is not None:
         series = _variables_of_both(source, target, state, chosen, series, order)
@@ -212,6 +218,11 @@ def _draw_variables(source: ReportSource, state: MemoryState, theme: str, target
         of += ", target" + (" − source" if state.difference else "")
     unlimited = replace(state, show_max=False)
     return _stepped(source, unlimited, theme, ids, series, main, of, machine.bytes_per_tile)
+
+
+def _end_of(name: str) -> str:
+    """The name in a legend: its end, which tells it apart."""
+    return name if len(name) <= _MOST_LETTERS else "…" + name[1 - _MOST_LETTERS :]
 
 
 def _variables_of_both(

@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.operations.roofline import Roofline, roofline
 from popvision.analysis.report.not_recorded import NotRecordedError
+from webapp.arrays import Float64Array
 from webapp.components import empty_hint, figure, help_text, plain
 from webapp.graph_analyser.operations.state import OperationState
 from webapp.graph_analyser.operations.tables import FIGURES
@@ -19,6 +20,9 @@ from webapp.theme import tokens
 if TYPE_CHECKING:
     from popvision.analysis.operations.table import OperationGroups
     from popvision.analysis.report.source import ReportSource
+
+#: Points whose names stand beside them: those with most of the selected figure.
+NAMED_POINTS = 8
 
 #: Points drawn: those with most of the selected figure.
 MOST_POINTS = 2_000
@@ -56,11 +60,14 @@ def _figure(groups: OperationGroups, figures: Roofline, by: str, theme: str) -> 
     share = values[shown] / max(1, groups.totals[by])
     points = {
         "type": "scatter",
-        "mode": "markers",
+        "mode": "markers+text",
         "name": "Operations",
         "x": figures.intensity[shown],
         "y": figures.rate[shown],
-        "text": names,
+        **_names_beside(figures.intensity[shown], figures.rate[shown], names),
+        "textfont": {"size": 11, "color": colours["ink"]},
+        "cliponaxis": False,
+        "hovertext": names,
         "customdata": [
             [int(groups.context[row]), groups.name[row], float(part)]
             for row, part in zip(rows.tolist(), share, strict=True)
@@ -71,7 +78,7 @@ def _figure(groups: OperationGroups, figures: Roofline, by: str, theme: str) -> 
             "line": {"color": colours["surface"], "width": 1},
             "size": 7 + 26 * share**0.5,
         },
-        "hovertemplate": "%{text}<br>%{x:,.3f} FLOP / byte received<br>%{y:,.2f} FLOP / cycle<br>"
+        "hovertemplate": "%{hovertext}<br>%{x:,.3f} FLOP / byte received<br>%{y:,.2f} FLOP / cycle<br>"
         f"%{{customdata[2]:.2%}} of all {FIGURES[by][0].lower()}<extra></extra>",
     }
     low, high = float(figures.intensity.min()) / 3, float(figures.intensity.max()) * 3
@@ -92,6 +99,33 @@ def _figure(groups: OperationGroups, figures: Roofline, by: str, theme: str) -> 
         "margin": {"l": 70, "r": 24, "t": 34, "b": 48},
     }
     return {"data": [*roofs, points], "layout": layout}
+
+
+#: Where a name may stand: its place in Plotly's words, and its middle from the point, in halves of its size.
+_PLACES = (("middle right", 1, 0), ("middle left", -1, 0), ("top center", 0, 1), ("bottom center", 0, -1))
+
+#: Pixels of a decade of either axis, about; of a letter; between point and name; of a line.
+_DECADE, _LETTER, _GAP, _LINE = (365, 66), 6.5, 12, 14
+
+
+def _names_beside(x: Float64Array, y: Float64Array, names: list[str]) -> dict[str, list[str]]:
+    """Names of the first points, each at the first place where it covers no point and no name before it; none where
+    each place is taken."""
+    across, up = (np.log10(values) * size for values, size in zip((x, y), _DECADE, strict=True))
+    texts, places = [""] * len(names), ["middle right"] * len(names)
+    boxes: list[tuple[float, float, float, float]] = [(*point, 4, 4) for point in zip(across, up, strict=True)]
+    for at, name in enumerate(names[:NAMED_POINTS]):
+        half = _LETTER * len(name) / 2
+        for place, side, above in _PLACES:
+            middle = (across[at] + side * (half + _GAP), up[at] + above * _LINE)
+            if not any(
+                abs(middle[0] - left) < half + wide and abs(middle[1] - low) < _LINE / 2 + high
+                for left, low, wide, high in boxes
+            ):
+                texts[at], places[at] = name, place
+                boxes.append((*middle, half, _LINE / 2))
+                break
+    return {"text": texts, "textposition": places}
 
 
 def _roof(exchange: float, line: tuple[float, float, float, str, str], high: float, colour: str) -> dict[str, Any]:

@@ -79,6 +79,7 @@ class SteppedPlot:
         colours = tokens(theme)
         first, last = self.shown
         traces = [label_trace(self.labels(positions), positions)]
+        entries = {each.group or each.name for each in self.series}
         apart = self.split and any(series.side == "target" for series in self.series)
         for series in self.series:
             traces.append(series_trace(series, positions, theme, "y2" if apart and series.side == "target" else "y"))
@@ -89,7 +90,7 @@ class SteppedPlot:
             "showlegend": True,
             "uirevision": "kept",
             "margin": {"l": 70, "r": 18, "t": 38, "b": 34},
-            "legend": legend(len({each.group or each.name for each in self.series})),
+            "legend": legend(len(entries), sum(map(len, entries))),
             "xaxis": self._x_axis(first, last, colours),
             "yaxis": _y_axis(*self._extent(first, last)),
             "shapes": self._shapes(colours),

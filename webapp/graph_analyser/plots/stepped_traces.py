@@ -12,6 +12,9 @@ from webapp.arrays import BoolArray, Float64Array, Int64Array
 from webapp.components import plain
 from webapp.graph_analyser.plots.category_colours import translucent
 
+#: Letters of all names of a legend that fit side by side above a plot, beside the buttons of its navigation.
+MOST_LETTERS = 90
+
 #: Entries of the legend that fit side by side above a plot.
 MOST_IN_LINE = 6
 
@@ -167,9 +170,9 @@ def flag(position: int, colour: str, text: str) -> dict[str, Any]:
     }
 
 
-def legend(entries: int) -> dict[str, Any]:
-    """A line above the plot, or a column beside it for many entries."""
-    if entries <= MOST_IN_LINE:
+def legend(entries: int, letters: int = 0) -> dict[str, Any]:
+    """A line above the plot, or a column beside it for many entries, or for names of many letters in all."""
+    if entries <= MOST_IN_LINE and letters <= MOST_LETTERS:
         return {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"}
     return {"orientation": "v", "x": 1.01, "xanchor": "left", "y": 1.0, "yanchor": "top", "tracegroupgap": 0}
 

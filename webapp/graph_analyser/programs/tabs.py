@@ -56,7 +56,7 @@ def program_panel(context: ViewContext) -> Component:
     title = html.Div(
         [
             html.Strong(described.type),
-            html.Span(described.name, className="panel-name", title=described.name),
+            html.Span(described.name, className="panel-name path", title=described.name),
             html.Span(f"Id {described.program}", className="badge"),
         ],
         className="panel-title",
@@ -113,11 +113,11 @@ def _costs(rows: list[CostRow]) -> Component:
         for row in rows
     ]
     columns = [
-        Column("object", "Of", width=130),
-        Column("term", "Term", flex=2),
+        Column("object", "Of", width=150, path=True),
+        Column("term", "Term", flex=3, path=True),
         Column("value", "Value", "number", width=130),
-        Column("provenance", "From", width=90, help="; ".join(f"{name}: {text}" for name, text in CLASS_HELP.items())),
-        Column("source", "Source", flex=3),
+        Column("provenance", "Class", width=90, help="; ".join(f"{name}: {text}" for name, text in CLASS_HELP.items())),
+        Column("source", "Where it comes from", flex=3),
     ]
     return data_table("pt-costs", table, columns, name="cost-terms", height="100%")
 

@@ -77,7 +77,7 @@ def _programs(source: ReportSource, key: str, ids: Any) -> Component:
         [
             Column("id", "Id", "integer", width=70),
             Column("type", "Type", width=120),
-            Column("name", "Name", flex=2),
+            Column("name", "Name", flex=2, path=True),
             Column("cycles", "Self cycles", "cycles", "Cycles of its own steps, all recorded runs", width=110),
             Column("executions", "Executions", "integer", width=95),
             Column("received", "Received", "bytes", "Bytes received by its own steps, all recorded runs", width=100),
@@ -109,7 +109,7 @@ def _variables(source: ReportSource, key: str, ids: Any) -> Component:
         rows,
         [
             Column("id", "Id", "integer", width=70),
-            Column("name", "Name", flex=2),
+            Column("name", "Name", flex=2, path=True),
             Column("bytes", "Size", "bytes", "Bytes over all tiles", width=100),
             Column("live", "Live", width=90),
         ],

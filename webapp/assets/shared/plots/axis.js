@@ -82,8 +82,8 @@ const plotsAxis = (() => {
   function patchOf(plot, ids) {
     /** @param {number[]} list */
     const text = (list) => (list.length ? list.join(",") : null);
-    return plot.also
-      ? { [plot.pick]: text(ids.slice(0, 1)), [plot.also]: text(ids.slice(1)) }
+    return plot.also /* liveness indices: a program selected elsewhere is not theirs */
+      ? { [plot.pick]: text(ids.slice(0, 1)), [plot.also]: text(ids.slice(1)), program: null }
       : { [plot.pick]: text(ids) };
   }
 
@@ -299,7 +299,7 @@ const plotsAxis = (() => {
     /* A click on a row of a table of steps selects the liveness index of that row. */
     index: () => {
       const row = triggeredRows()[0];
-      if (row && row.Index >= 0) popvision.select({ liveness: row.Index, live_also: null });
+      if (row && row.Index >= 0) popvision.select({ liveness: row.Index, live_also: null, program: null });
       return no();
     },
     rows: () => {
