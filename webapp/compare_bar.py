@@ -39,17 +39,18 @@ def _button(name: str, title: str, action: str) -> Component:
 
 
 def tick(entry: Entry, card: Card) -> Component | str:
-    """The tick box that adds a report to a comparison; "" for traces and for reports that do not open."""
-    if entry.kind != "report" or not card.opens:
+    """The tick box that adds a report or a trace to a comparison; "" for those that do not open."""
+    if not card.opens:
         return ""
-    more = attributes(data_compare=entry.key, data_label=card.label, aria_label=f"Choose {card.label} to compare")
+    title = f"Choose {card.label} to compare"
+    more = attributes(data_compare=entry.key, data_kind=entry.kind, data_label=card.label, aria_label=title)
     more["aria-checked"] = "false"
     return html.Button(
         html.Span(className="tick-mark"),
         type="button",
         role="checkbox",
         className="tick",
-        title="Choose to compare; the first report chosen is the source",
+        title="Choose to compare; the first one chosen is the source",
         **more,
     )
 
@@ -60,6 +61,13 @@ def compare_bar() -> Component:
         [
             html.Span("", className="compare-chosen", **attributes(data_compare_chosen="")),
             html.Button("Clear", type="button", className="button", **attributes(data_compare_action="clear")),
+            html.Button(
+                "Open in one timeline",
+                type="button",
+                className="button",
+                hidden=True,
+                **attributes(data_compare_action="join"),
+            ),
             html.Button(
                 "Compare",
                 type="button",

@@ -1,6 +1,6 @@
 """The reports that a page compares: the report of the address is the source, `vs=<key>[,<key>]` names the targets.
 
-The Summary compares with all targets, every other view with the first one.
+The Summary compares with all targets, every other view with the first one; the page of a trace compares with a trace.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from webapp.library import UnknownKeyError
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
+    from popvision.analysis.trace.columns import HostTrace
     from webapp.library import Library
 
 #: The selection key of the targets, shared by all views.
@@ -47,6 +48,21 @@ def target_of_page(library: Library, params: Mapping[str, Any] | None) -> Report
 def target_problems(library: Library, params: Mapping[str, Any] | None) -> list[str]:
     """One sentence for each target that is missing or unreadable."""
     return [opened for opened in (_opened(library, key) for key in target_keys(params)) if isinstance(opened, str)]
+
+
+def compared_trace(library: Library, params: Mapping[str, Any] | None) -> HostTrace | str | None:
+    """The trace that the page of a trace compares with, the first in `vs`; a sentence when it is missing or unreadable,
+    None without a comparison."""
+    keys = target_keys(params)
+    if not keys:
+        return None
+    try:
+        trace: HostTrace = library.trace(keys[0])
+    except UnknownKeyError:
+        return f"The given folders have no trace {keys[0][:60]!r} to compare with."
+    except FormatError as problem:
+        return str(problem)
+    return trace
 
 
 def _opened(library: Library, key: str) -> Any:

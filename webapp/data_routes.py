@@ -19,7 +19,7 @@ from webapp.comparison import target_of_page
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from popvision.analysis.trace.source import TraceSource
+    from popvision.analysis.trace.columns import HostTrace
     from webapp.library import Library
 
 PairAnswer = Callable[["ReportSource", "ReportSource | None"], Response]
@@ -43,7 +43,7 @@ def pair_route(app: Dash, library: Library, path: str, answer: PairAnswer) -> No
     _add(app, path, lambda key: answer(library.report(key), target_of_page(library, request.args)))
 
 
-def trace_route(app: Dash, library: Library, path: str, answer: Callable[[TraceSource], Response]) -> None:
+def trace_route(app: Dash, library: Library, path: str, answer: Callable[[HostTrace], Response]) -> None:
     """Answer from a host trace."""
     _add(app, path, lambda key: answer(library.trace(key)))
 

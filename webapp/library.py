@@ -17,7 +17,9 @@ from typing import Any
 
 from popvision.analysis.summary import report_list
 from popvision.analysis.summary.report_list import Card, ReportPath
+from popvision.analysis.trace.joint import join_traces, marker_at
 from popvision.kept import BoundedCache
+from webapp.joint_key import JointKey, parse_joint_key
 
 _Stamp = tuple[tuple[int, int], ...]
 
@@ -35,6 +37,12 @@ class Entry:
     path: Path
     group: str
     is_sample: bool = False
+    more: tuple[Path, ...] = ()  #: the other files of a joint trace
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All its files."""
+        return (self.path, *self.more)
 
 
 @dataclass
@@ -69,7 +77,8 @@ class Library:
         with self._lock:
             self._entries, self.notes = entries, notes
             for key in self._open.all_keys():
-                if key not in entries:
+                joint = parse_joint_key(key)
+                if any(each not in entries for each in (joint.keys if joint else (key,))):
                     self._open.remove(key)
         return list(entries.values())
 
@@ -92,11 +101,21 @@ class Library:
             return list(self._entries.values())
 
     def entry(self, key: str) -> Entry:
-        """Raises UnknownKeyError."""
+        """The entry of a report, a trace, or several traces (webapp/joint_key.py). Raises UnknownKeyError."""
+        joint = parse_joint_key(key)
+        if joint is not None:
+            return self._joint_entry(key, joint)
         with self._lock:
             if key not in self._entries:
                 raise UnknownKeyError(key)
             return self._entries[key]
+
+    def _joint_entry(self, key: str, joint: JointKey) -> Entry:
+        parts = [self.entry(each) for each in joint.keys]
+        if any(each.kind != "trace" for each in parts):
+            raise UnknownKeyError(key)
+        first, *rest = parts
+        return Entry(key, "trace", first.path, first.group, first.is_sample, tuple(each.path for each in rest))
 
     def card(self, entry: Entry) -> Card:
         """The description of an entry in the list. Never raises for a damaged file: the card states the problem."""
@@ -113,6 +132,9 @@ class Library:
     def partners(self, key: str) -> list[Entry]:
         """Of a report the host traces of the same execution, of a trace the reports: those with its run id. Of copies
         of an execution in several folders, those nearest to it. Raises UnknownKeyError."""
+        joint = parse_joint_key(key)
+        if joint is not None:
+            return list(dict.fromkeys(each for part in joint.keys for each in self.partners(part)))
         entry = self.entry(key)
         run_id = self._run_id(entry)
         if not run_id:
@@ -137,8 +159,20 @@ class Library:
         return self._source(key, "report", report_list.open_report)
 
     def trace(self, key: str) -> Any:
-        """The TraceSource of a key. Raises UnknownKeyError, or FormatError with one sentence."""
-        return self._source(key, "trace", report_list.open_trace)
+        """The HostTrace of a key: a TraceSource, or the JointTrace of several. Raises UnknownKeyError, or FormatError
+        with one sentence."""
+        joint = parse_joint_key(key)
+        if joint is None:
+            return self._source(key, "trace", report_list.open_trace)
+        return self._source(key, "trace", lambda _: self._join(key, joint))
+
+    def _join(self, key: str, joint: JointKey) -> Any:
+        parts = [self.trace(each) for each in joint.keys]
+        try:
+            marker = None if joint.event is None else marker_at(parts, *joint.event)
+        except IndexError:
+            raise UnknownKeyError(key) from None
+        return join_traces(parts, joint.mode, marker)
 
     def stamp(self, key: str) -> str:
         """A text that changes with the file and its journal. Raises UnknownKeyError."""
@@ -146,6 +180,9 @@ class Library:
 
     def forget(self, key: str) -> None:
         """Close a source, so that the next use reads its files again."""
+        joint = parse_joint_key(key)
+        for part in joint.keys if joint else ():
+            self.forget(part)
         with self._lock:
             self._open.remove(key)
             self._cards.pop(key, None)
@@ -172,9 +209,9 @@ def _key_of(report: ReportPath) -> str:
 
 def _stamp(entry: Entry) -> _Stamp:
     """Size and time of the file and its journal, which change with every commit, hence with every generation."""
-    main = entry.path / "profile.pop" if entry.kind == "report" else entry.path
+    mains = [path / "profile.pop" if entry.kind == "report" else path for path in entry.paths]
     stamps = []
-    for path in (main, main.with_name(main.name + "-wal")):
+    for path in [each for main in mains for each in (main, main.with_name(main.name + "-wal"))]:
         try:
             status = path.stat()
             stamps.append((status.st_size, status.st_mtime_ns))

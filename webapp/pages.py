@@ -13,7 +13,7 @@ from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from popvision.analysis.report.target import describe_target, type_name
 from webapp import picker
 from webapp.compare_bar import versus
-from webapp.comparison import target_problems
+from webapp.comparison import compared_trace, target_problems
 from webapp.components.attributes import attributes
 from webapp.components.download_link import download_link
 from webapp.components.icon import icon
@@ -186,7 +186,10 @@ def _partners(library: Library, entry: Entry) -> list[Component]:
 def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, problems: list[str]) -> Component:
     if entry.kind == "trace":
         facts_of_trace = [html.Span("host time", className="badge"), *_partners(library, entry)]
-        return _line(versus(entry.path.name, (), ()), view.title, facts_of_trace)
+        other = compared_trace(library, context.params)
+        targets = [] if other is None or isinstance(other, str) else [other.label]
+        names = versus(context.trace.label, targets, [other] if isinstance(other, str) else [])
+        return _line(names, view.title, facts_of_trace)
     meta = context.source.reader.meta
     facts: list[Component] = []
     if meta.get("simulated", False):

@@ -255,7 +255,6 @@ _COLUMNS = (
         html.Span("Compare", className="visually-hidden"),
         "pick",
         lambda row: tick(row.entry, row.card),
-        only_reports=True,
     ),
     _Column("Name", "", _name),
     _Column("Target", "dim", _target, only_reports=True),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from webapp.access import KEY, Access, is_loopback, own_names
+from webapp.joint_key import MOST_FILES, joint_key
 from webapp.security import LOOPBACK_NAMES
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def serve(
 
     `port` None = the first free port from 8050; a given port must be free. A `host` other than a loopback name makes
     the viewer reachable from other machines: they need the token in the printed address and must use an address of
-    this machine or a name in `allowed_hosts`. `compare` also prints the address that compares the first two reports.
+    this machine or a name in `allowed_hosts`. `compare` also prints the addresses of `print_addresses`.
     Raises ServeError.
     """
     bound = bind(host, port)
@@ -88,7 +89,7 @@ def _serve_on(
         url += f"?{KEY}={access.token}"
         print("Other machines can reach this viewer with the token in its address.", file=out)
     if compare:
-        _print_comparison(library, url, out)
+        print_addresses(library, url, out)
     if open_browser and has_display():
         threading.Timer(0.3, webbrowser.open, [url]).start()
     print(f"Serving on {url}", file=out, flush=True)
@@ -139,12 +140,18 @@ def has_display() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def _print_comparison(library: Library, url: str, out: TextIO) -> None:
+def print_addresses(library: Library, url: str, out: TextIO) -> None:
+    """Print the addresses below `url` that compare the first two reports, and that show the traces which are given
+    folders of the library in one timeline and compare the first two; nothing for fewer."""
+    base, mark, token = url.partition("?")
+    tail = f"&{token}" if mark else ""
     keys = [entry.key for entry in library.entries() if entry.kind == "report" and not entry.is_sample]
     if len(keys) > 1:
-        base, mark, token = url.partition("?")
-        tail = f"&{token}" if mark else ""
         print(f"Compare at {base}r/{keys[0]}/summary?vs={keys[1]}{tail}", file=out)
+    named = [entry.key for entry in library.entries() if entry.kind == "trace" and entry.path in library.folders]
+    if len(named) > 1:
+        print(f"Traces in one timeline at {base}t/{joint_key(named[:MOST_FILES])}/timeline{mark}{token}", file=out)
+        print(f"Compare traces at {base}t/{named[0]}/timeline?tl_tab=difference&vs={named[1]}{tail}", file=out)
 
 
 def _shown_host(host: str) -> str:

@@ -29,7 +29,7 @@ from webapp.selection import Selection
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from popvision.analysis.trace.source import TraceSource
+    from popvision.analysis.trace.columns import HostTrace
     from webapp.library import Library
 
 
@@ -52,9 +52,9 @@ class ViewContext:
         return report
 
     @property
-    def trace(self) -> TraceSource:
+    def trace(self) -> HostTrace:
         """The opened host trace (views under /t/)."""
-        trace: TraceSource = self.opened
+        trace: HostTrace = self.opened
         return trace
 
     @property

@@ -1,10 +1,11 @@
-"""Statistics of a host trace, in pages, and the alignment of several."""
+"""Statistics of a host trace and the difference of two, in pages, and the alignment of several."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
 from popvision.analysis.trace.alignment import Marker, Mode, align_traces
+from popvision.analysis.trace.difference import difference_frame, trace_difference
 from popvision.answers.page import Page, page_of, with_name
 from popvision.formats.errors import FormatError
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from popvision.opened.trace import OpenedTrace
+
+
+#: Figures whose differences order the call paths of two traces.
+DIFFERENCES = ("total_us", "self_us", "count")
 
 
 def trace_statistics_answer(
@@ -35,6 +40,28 @@ def trace_statistics_answer(
     table.attrs = facts
     answer = {"provenance": facts["provenance"], "duration_us": trace.duration_us, "by": by}
     return answer | page_of(with_name(table, name, ("label", "channel")), page)
+
+
+def trace_difference_answer(
+    source: OpenedTrace, target: OpenedTrace, page: Page, *, name: str = "", by: str = "total_us"
+) -> dict[str, Any]:
+    """Call paths of two traces with count, total and self time of both, largest difference of `by` (count, total_us or
+    self_us) first, more or less alike.
+
+    Raises FormatError for another `by`."""
+    if by not in DIFFERENCES:
+        raise FormatError(f"there is no difference {by!r} to sort by; use one of {', '.join(DIFFERENCES)}.")
+    table = difference_frame(trace_difference(source.source, target.source))
+    order = (-table[f"{by}_diff"].abs()).argsort(kind="stable")
+    table = table.iloc[order].reset_index(drop=True)
+    answer = {
+        "source": str(source.path),
+        "target": str(target.path),
+        "source_duration_us": source.duration_us,
+        "target_duration_us": target.duration_us,
+        "by": by,
+    }
+    return answer | page_of(with_name(table, name, ("path", "channel")), page)
 
 
 def trace_alignment_answer(

@@ -120,6 +120,37 @@ def export(path: Path, format_: str, output: Path | None) -> None:
 
 
 @command.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option(
+    "--by",
+    type=click.Choice(["total_us", "self_us", "count"]),
+    default="total_us",
+    show_default=True,
+    help="Figure with the largest differences first.",
+)
+@click.option("--name", default="", help="Show only paths or channels that contain this text (any case).")
+@page_options()
+@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def diff(source: Path, target: Path, by: str, name: str, limit: int, offset: int, as_csv: bool, as_json: bool) -> None:
+    """Compare two traces by call path: count, total and self time of SOURCE and TARGET, and target minus source. A path
+    of one trace only counts 0 in the other."""
+    from popvision.answers.page import Page
+    from popvision.answers.trace import trace_difference_answer
+
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json exclude each other.")
+    before, after = _open(source), _open(target)
+    with progress(f"Comparing {before.path} and {after.path}"):
+        answer = trace_difference_answer(before, after, Page(offset, limit), name=name, by=by)
+    if as_csv:
+        _write_differences(answer)
+        return
+    show(answer, as_json, _difference_items)
+
+
+@command.command()
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--by", type=click.Choice(["absolute", "first", "event"]), default="absolute", show_default=True)
 @click.option("--label", default="", help="Label of the event that coincides, for --by event.")
@@ -186,6 +217,39 @@ def _open(path: Path) -> OpenedTrace:
     trace = OpenedTrace(path)
     echo_lost(trace.path, trace.lost, "popvision trace info")
     return trace
+
+
+def _write_differences(answer: dict[str, Any]) -> None:
+    """The rows of a comparison as CSV on stdout."""
+    import numpy as np
+
+    from popvision.answers.trace import DIFFERENCES
+    from popvision.export.writing import write_csv
+
+    rows = answer["rows"]
+    numbers = ["depth", *(f"{field}_{side}" for field in DIFFERENCES for side in ("source", "target", "diff"))]
+    columns: dict[str, Any] = {key: [row[key] for row in rows] for key in ("path", "channel")}
+    columns |= {key: np.array([row[key] for row in rows]) for key in numbers}
+    write_csv(columns, f"Source {answer['source']}, target {answer['target']}; host clock", sys.stdout)
+
+
+def _difference_items(answer: dict[str, Any]) -> Sequence[str | Table]:
+    columns = {
+        "path": "path",
+        "count_source": "count",
+        "count_target": "target",
+        "total_us_source": "total us",
+        "total_us_target": "target",
+        "total_us_diff": "difference",
+        "self_us_diff": "self difference",
+    }
+    rows = [[each[key] for key in columns] for each in answer["rows"]]
+    return [
+        f"Source {answer['source']}: {answer['source_duration_us']:,.1f} us",
+        f"Target {answer['target']}: {answer['target_duration_us']:,.1f} us, by {answer['by']}",
+        "",
+        make_table(list(columns.values()), rows),
+    ]
 
 
 def _items(answer: dict[str, Any]) -> Sequence[str | Table]:

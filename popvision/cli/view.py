@@ -32,8 +32,8 @@ def command(
     no_upload: bool,
 ) -> None:
     """Serve the reports and traces in FOLDERS and below until Ctrl-C; without FOLDERS, the sample reports of popvision.
-    A profile.pop or .pvti stands for its folder. With several FOLDERS, also print the address that compares the first
-    two."""
+    A profile.pop stands for its folder. With several FOLDERS, also print the address that compares the first
+    two; with several .pvti, those of one timeline for all and of the comparison of the first two."""
     from webapp.serve import ServeError, serve
 
     for folder in folders:

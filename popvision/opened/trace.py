@@ -18,7 +18,7 @@ from popvision.opened.questions import NoSuchError, Opened
 if TYPE_CHECKING:
     import pandas as pd
 
-    from popvision.analysis.trace.source import TraceThread
+    from popvision.analysis.trace.columns import TraceThread
 
 #: Nanoseconds in a microsecond.
 _US = 1_000.0

@@ -135,6 +135,18 @@ def test_pages_beside_reports(viewer: Viewer) -> None:
         assert in_both_themes(viewer.go(path)) == [], path
 
 
+def test_two_traces_in_one_timeline_and_compared(viewer: Viewer) -> None:
+    one, other = sorted(
+        (entry for entry in viewer.library.entries() if entry.kind == "trace"), key=lambda each: each.is_sample
+    )[:2]
+    page = viewer.go(f"/t/{one.key}+{other.key}@first/timeline")
+    page.evaluate("document.querySelectorAll('#page details').forEach((each) => { each.open = true; })")
+    assert in_both_themes(page) == []
+    page = viewer.go(f"/t/{one.key}/timeline?vs={other.key}&tl_tab=difference")
+    expect(page.locator("#tl_tab-panel-difference .ag-row").first).to_be_visible()
+    assert in_both_themes(page, "#page") == []
+
+
 def test_dialogs_and_notices(viewer: Viewer) -> None:
     page = viewer.open("tiny", "program_tree")  # its own keys in the sheet, no plot to draw anew in each theme
     for dialog in ("preferences", "palette", "shortcuts"):

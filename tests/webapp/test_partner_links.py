@@ -12,7 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 from plotly.utils import PlotlyJSONEncoder
 
-from popvision.analysis.summary.engine_runs import LABEL
+from popvision.analysis.trace.activity import RUN_LABEL
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.writer import TraceWriter
@@ -47,7 +47,7 @@ def write_trace(path: Path, run_id: str, event: tuple[int, int] = EVENT) -> None
     with writer.transaction():
         writer.add_process(1, 1, None, "p")
         writer.set_channel(1, "Poplar Runtime", True)
-        for site, label in ((1, "step"), (2, LABEL)):
+        for site, label in ((1, "step"), (2, RUN_LABEL)):
             writer.add_string(site, label)
             writer.add_site(site, 1, site, None)
         writer.set_thread(1, 1, 100, "main")

@@ -250,7 +250,7 @@ interface TimelineRow {
   foldable?: boolean;
   pinnable?: boolean;
   isPinned?: boolean;
-  under?: string;
+  under?: string[];
   threads?: number[];
   lanes?: number;
   instants?: number;

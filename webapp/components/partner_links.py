@@ -10,7 +10,9 @@ from dash.development.base_component import Component
 from popvision.analysis.execution.timeline import run_bars
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from popvision.analysis.summary.engine_runs import match_engine_runs
+from popvision.analysis.trace.joint import JointTrace
 from webapp.components.attributes import attributes
+from webapp.joint_key import trace_keys
 
 if TYPE_CHECKING:
     from webapp.library import Entry, Library
@@ -38,13 +40,16 @@ def _to_report(library: Library, entry: Entry) -> Component:
 def device_run_links(context: ViewContext, thread: int, depth: int, position: int) -> list[Component]:
     """Links from an `Engine::run` event of a trace to the recorded runs that it is, in the execution traces."""
     links: list[Component] = []
-    library = context.library
+    library, key, trace = context.library, context.key, context.trace
     if library is None:
         return links
-    for entry in library.partners(context.key):
+    if isinstance(trace, JointTrace):  # runs match by the clock of their own file, which the timeline may have moved
+        number, thread = trace.place_of(thread)
+        key, trace = trace_keys(key)[number], trace.parts[number]
+    for entry in library.partners(key):
         try:
             report = library.report(entry.key)
-            matches = match_engine_runs(context.trace, report)
+            matches = match_engine_runs(trace, report)
             row = matches.row_of_event(thread, depth, position)
             bars = None if row is None else run_bars(report)
         except (FormatError, NotRecordedError):

@@ -12,7 +12,7 @@ from typing import Any
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.source_code.lines import places
-from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.columns import HostTrace
 from webapp.documents.document import NAME_KINDS
 
 #: Kinds that are omitted entirely.
@@ -22,7 +22,7 @@ _LEFT_OUT = ("value", "code")
 class Names:
     """`show(kind, text)` returns the text for the document."""
 
-    def __init__(self, source: ReportSource | TraceSource, confidential: bool) -> None:
+    def __init__(self, source: ReportSource | HostTrace, confidential: bool) -> None:
         self.confidential = confidential
         self._source = source
         self._numbers: dict[str, dict[str, int]] = {}
@@ -39,7 +39,7 @@ class Names:
 
     def _known(self, kind: str) -> dict[str, int]:
         source = self._source
-        if isinstance(source, TraceSource):
+        if isinstance(source, HostTrace):
             texts = {
                 "label": source.names.label,
                 "channel": source.names.channel_name,

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target
-from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.columns import HostTrace
 from webapp.documents import memory_views, operation_views, program_views, source_views
 from webapp.documents.comparison_views import what_changed_blocks
 from webapp.documents.confidential import Names
@@ -80,7 +80,7 @@ def export_document(
 
 
 def export_trace(
-    source: TraceSource, params: Mapping[str, str], *, confidential: bool = False, theme: str = "both"
+    source: HostTrace, params: Mapping[str, str], *, confidential: bool = False, theme: str = "both"
 ) -> bytes:
     """The timeline of a host trace, of the window in `params`, as one self-contained UTF-8 HTML file. Raises
     ExportError for an unknown theme."""
@@ -91,13 +91,19 @@ def export_trace(
     window = {key: value for key, value in params.items() if key in ("tl_from", "tl_to", "tl_hide")}
     address = f"timeline?{urlencode(window)}" if window else "timeline"
     hidden = "A part of the trace cannot be read."  # the sentences name lines and heat maps
-    lost = [hidden if confidential else each.replace(str(source.path), "the trace") for each in source.lost]
+    lost = [hidden if confidential else _without_paths(each, source) for each in source.lost]
     provenance = trace_provenance(source, address, confidential)
     document = Document("Timeline", "a trace" if confidential else source.label, provenance, blocks, lost)
     return write_page(document, names, theme).encode("utf-8", "replace")
 
 
-def file_name(source: ReportSource | TraceSource, view_id: str, confidential: bool) -> str:
+def _without_paths(sentence: str, source: HostTrace) -> str:
+    for file in source.files:
+        sentence = sentence.replace(str(file.path), "the trace")
+    return sentence
+
+
+def file_name(source: ReportSource | HostTrace, view_id: str, confidential: bool) -> str:
     """A file name of letters, digits and dashes."""
     label = "" if confidential else re.sub(r"[^A-Za-z0-9]+", "-", source.label).strip("-")[:60]
     return f"{'-'.join(filter(None, (label, view_id.replace('_', '-'))))}.html"

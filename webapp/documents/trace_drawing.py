@@ -11,8 +11,8 @@ from html import escape
 
 import numpy as np
 
+from popvision.analysis.trace.columns import HostTrace, Lane
 from popvision.analysis.trace.drawing import blocks_in, instants_in, samples_in
-from popvision.analysis.trace.source import Lane, TraceSource
 from webapp.arrays import AnyArray
 from webapp.documents.confidential import Names
 from webapp.documents.page import safe_text
@@ -50,7 +50,7 @@ _LABEL, _CHARACTER = 34, 6.2
 class Window:
     """The time shown, ns since the epoch, of a trace without some channels."""
 
-    source: TraceSource
+    source: HostTrace
     begin: int
     end: int
     hidden: frozenset[int]
@@ -70,9 +70,12 @@ def flames_svg(window: Window, threads: Sequence[int], names: Names) -> str:
     """The lanes of some threads under a time axis."""
     parts: list[str] = []
     top = _HEAD
+    files = window.source.files
     for thread in threads:
         row = window.source.threads[thread].row
         name = names.show("thread", row.name or str(row.tid))
+        if len(files) > 1:  # the table of threads says which file a number is
+            name = f"{next(number for number, file in enumerate(files, 1) if thread in file.threads)}: {name}"
         parts.append(_text(4, top + 12, _shortened(name, LEFT - 12), "tick"))
         lanes = window.visible_lanes(thread)
         for lane in lanes:

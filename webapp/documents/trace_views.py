@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.drawing import events_between
-from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Drawing, Facts, Field, Note, Table
@@ -20,7 +20,7 @@ MOST_THREADS = 40
 _MICROSECONDS = ("total", "self", "mean", "min", "p50", "p95", "p99", "max")
 
 
-def window_of(source: TraceSource, params: Mapping[str, str]) -> Window:
+def window_of(source: HostTrace, params: Mapping[str, str]) -> Window:
     """The window and the hidden channels of an address: tl_from and tl_to, ns since the first event; tl_hide. Values
     that are no numbers of this trace are ignored."""
     length = source.end - source.begin
@@ -39,7 +39,7 @@ def _whole(text: str, otherwise: int) -> int:
         return otherwise
 
 
-def timeline_blocks(source: TraceSource, params: Mapping[str, str], names: Names) -> list[Block]:
+def timeline_blocks(source: HostTrace, params: Mapping[str, str], names: Names) -> list[Block]:
     """Facts, the drawing with its key, line graphs, statistics of the window, threads."""
     window = window_of(source, params)
     if not (source.events or any(len(thread.instant_time) for thread in source.threads)):
@@ -109,17 +109,21 @@ def _statistics(window: Window) -> Table:
     return frame_table(title, frame.sort_values("self_us", ascending=False, kind="stable"), fields)
 
 
-def _threads(source: TraceSource) -> Table:
+def _threads(source: HostTrace) -> Table:
+    file_of = [number for number, file in enumerate(source.files, 1) for _ in file.threads]
     rows = [
         {
+            "number": file_of[index],
+            "file": source.files[file_of[index] - 1].label,
             "thread": thread.row.name or str(thread.row.tid),
             "events": thread.events,
             "instants": len(thread.instant_time),
             "depth": len(thread.lanes),
         }
-        for thread in source.threads[:1000]
+        for index, thread in enumerate(source.threads[:1000])
     ]
     fields = [
+        *([Field("number", "File", "integer"), Field("file", "Name", "file")] if len(source.files) > 1 else []),
         Field("thread", "Thread", "thread"),
         Field("events", "Events", "integer"),
         Field("instants", "Instants", "integer"),
@@ -128,13 +132,17 @@ def _threads(source: TraceSource) -> Table:
     return Table("Threads", fields, rows, len(source.threads))
 
 
-def trace_provenance(source: TraceSource, address: str, confidential: bool) -> list[tuple[str, str]]:
+def trace_provenance(source: HostTrace, address: str, confidential: bool) -> list[tuple[str, str]]:
     """Origin of the file; without paths and commands where it is confidential."""
-    meta = source.meta
     begin = datetime.fromtimestamp(source.begin // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    rows = [("Clock", "host"), ("First event", begin), ("State", meta.get("state", "unknown"))]
-    if not confidential:
-        rows.append(("Producer", meta.get("producer", "unknown")))
-        rows += [("Command", meta["command"])] if "command" in meta else []
-        rows += [("Run id", meta["run_id"])] if "run_id" in meta else []
+    rows = [("Clock", "host"), ("First event", begin)]
+    for number, file in enumerate(source.files, 1):
+        meta, of_file = file.meta, f" of file {number}" if len(source.files) > 1 else ""
+        rows.append((f"State{of_file}", meta.get("state", "unknown")))
+        if file.shift:
+            rows.append((f"Moved{of_file}", f"{file.shift:,} ns"))
+        if not confidential:
+            rows.append((f"Producer{of_file}", meta.get("producer", "unknown")))
+            rows += [(f"Command{of_file}", meta["command"])] if "command" in meta else []
+            rows += [(f"Run id{of_file}", meta["run_id"])] if "run_id" in meta else []
     return [*rows, ("Exported", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")), ("Address", address)]

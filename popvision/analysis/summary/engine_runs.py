@@ -14,10 +14,9 @@ import numpy as np
 
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.activity import RUN_LABEL
+from popvision.analysis.trace.columns import HostTrace
 from popvision.arrays import Int64Array
-
-LABEL = "poplar::core::Engine::run"
 
 _SLACK = 2_000  # ns; reports round host times down to microseconds
 
@@ -44,12 +43,12 @@ class EngineRuns:
         return _only(np.flatnonzero(here))
 
 
-def match_engine_runs(trace: TraceSource, report: ReportSource) -> EngineRuns:
+def match_engine_runs(trace: HostTrace, report: ReportSource) -> EngineRuns:
     """The runs of `report` that are events of `trace`. Both must be of one execution (equal run ids)."""
     return trace.kept.beside(report).once("engine runs", lambda: _match(trace, report))
 
 
-def _match(trace: TraceSource, report: ReportSource) -> EngineRuns:
+def _match(trace: HostTrace, report: ReportSource) -> EngineRuns:
     thread, depth, position, begin, end = _run_events(trace)
     runs = if_recorded(report.reader.runs)
     matches: dict[int, tuple[int, int]] = {}  # event -> (length of the run, run)
@@ -67,13 +66,13 @@ def _match(trace: TraceSource, report: ReportSource) -> EngineRuns:
     return EngineRuns(order[:, 0], thread[rows], depth[rows], position[rows], begin[rows], end[rows])
 
 
-def _run_events(trace: TraceSource) -> tuple[Int64Array, ...]:
-    """(thread, depth, position, begin, end) of all events labelled LABEL, by begin."""
+def _run_events(trace: HostTrace) -> tuple[Int64Array, ...]:
+    """(thread, depth, position, begin, end) of all events labelled RUN_LABEL, by begin."""
     return trace.kept.once("engine runs", lambda: _read_run_events(trace))
 
 
-def _read_run_events(trace: TraceSource) -> tuple[Int64Array, ...]:
-    names = [number for number, label in enumerate(trace.names.label) if label == LABEL]
+def _read_run_events(trace: HostTrace) -> tuple[Int64Array, ...]:
+    names = [number for number, label in enumerate(trace.names.label) if label == RUN_LABEL]
     parts = [np.zeros((5, 0), np.int64)]
     for number, thread in enumerate(trace.threads) if names else ():
         for depth, lane in enumerate(thread.lanes):

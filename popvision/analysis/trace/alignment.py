@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.columns import HostTrace
 
 Mode = Literal["absolute", "first", "event"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -39,7 +39,7 @@ class Alignment:
     trace begins. `notes` are sentences for the user.
     """
 
-    mode: Mode
+    mode: str
     shifts: tuple[int, ...]
     begin: int
     end: int
@@ -47,7 +47,7 @@ class Alignment:
     fallback: frozenset[int]
 
 
-def align_traces(sources: Sequence[TraceSource], mode: Mode = "absolute", marker: Marker | None = None) -> Alignment:
+def align_traces(sources: Sequence[HostTrace], mode: str = "absolute", marker: Marker | None = None) -> Alignment:
     """Place traces on the clock of the first one. Raises ValueError without a trace, for an unknown mode, and for the
     mode "event" without a marker."""
     if not sources:
@@ -70,7 +70,7 @@ def align_traces(sources: Sequence[TraceSource], mode: Mode = "absolute", marker
     return Alignment(mode, tuple(shifts), begin, end, tuple(notes), fallback)
 
 
-def marker_time(source: TraceSource, marker: Marker) -> int | None:
+def marker_time(source: HostTrace, marker: Marker) -> int | None:
     """Begin of the marked event on the trace's own clock; None when the trace has fewer such events."""
     names = source.names
     wanted = np.array([label == marker.label for label in names.label], np.bool_)
@@ -92,7 +92,7 @@ def marker_time(source: TraceSource, marker: Marker) -> int | None:
     return int(np.partition(times, marker.occurrence)[marker.occurrence])
 
 
-def _marked(sources: Sequence[TraceSource], marker: Marker) -> tuple[list[int | None], list[str]]:
+def _marked(sources: Sequence[HostTrace], marker: Marker) -> tuple[list[int | None], list[str]]:
     anchors = [marker_time(source, marker) for source in sources]
     number = f" number {marker.occurrence + 1}" if marker.occurrence else ""
     where = f" on the channel {marker.channel!r}" if marker.channel else ""
@@ -104,7 +104,7 @@ def _marked(sources: Sequence[TraceSource], marker: Marker) -> tuple[list[int | 
     return anchors, notes
 
 
-def _absolute(sources: Sequence[TraceSource]) -> tuple[list[int | None], list[str]]:
+def _absolute(sources: Sequence[HostTrace]) -> tuple[list[int | None], list[str]]:
     """The anchor 0, the epoch itself, of each trace whose clock counts from it; of all when none does."""
     is_epoch = [source.begin >= _FIRST_EPOCH_NS for source in sources]
     if len(sources) == 1 or all(is_epoch):
@@ -119,7 +119,7 @@ def _absolute(sources: Sequence[TraceSource]) -> tuple[list[int | None], list[st
     return [0 if known else None for known in is_epoch], notes
 
 
-def _shifts(sources: Sequence[TraceSource], anchors: Sequence[int | None]) -> tuple[list[int], frozenset[int]]:
+def _shifts(sources: Sequence[HostTrace], anchors: Sequence[int | None]) -> tuple[list[int], frozenset[int]]:
     """What brings all anchors onto the first one; a trace without an anchor begins with the first that has one."""
     reference = next((number for number, anchor in enumerate(anchors) if anchor is not None), None)
     if reference is None:
@@ -133,7 +133,7 @@ def _shifts(sources: Sequence[TraceSource], anchors: Sequence[int | None]) -> tu
     return shifts, frozenset(number for number, anchor in enumerate(anchors) if anchor is None)
 
 
-def _gaps(sources: Sequence[TraceSource], shifts: Sequence[int]) -> list[str]:
+def _gaps(sources: Sequence[HostTrace], shifts: Sequence[int]) -> list[str]:
     """A sentence when a pause longer than the longest trace separates some traces from the others: other runs."""
     extents = sorted((source.begin + shift, source.end + shift) for source, shift in zip(sources, shifts, strict=True))
     longest = max(end - begin for begin, end in extents)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popvision.analysis.trace.source import TraceThread
+from popvision.analysis.trace.columns import TraceThread
 from popvision.arrays import BoolArray, Int64Array
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popvision.analysis.trace.source import TraceSource, TraceThread
+from popvision.analysis.trace.columns import HostTrace, TraceThread
 from popvision.analysis.trace.statistics import children, clipped_durations, self_durations, sums
 from popvision.arrays import Int64Array
 
@@ -37,7 +37,7 @@ class _Node:
     self_time: int = 0
 
 
-def call_tree(source: TraceSource, begin: int, end: int, event: tuple[int, int, int] | None = None) -> CallTree:
+def call_tree(source: HostTrace, begin: int, end: int, event: tuple[int, int, int] | None = None) -> CallTree:
     """The tree below one event (thread index, depth, position), or below all that overlap [begin, end) ns.
 
     Of a window the events that overlap it count, with the parts of their durations inside it, as in the statistics.

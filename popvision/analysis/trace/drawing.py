@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.trace.columns import HostTrace, Lane, TraceThread
 from popvision.analysis.trace.mipmap import Blocks
-from popvision.analysis.trace.source import Lane, TraceSource, TraceThread
 from popvision.arrays import Float64Array, Int64Array, UInt8Array, UInt32Array
 
 
@@ -46,7 +46,7 @@ def instants_in(thread: TraceThread, begin: int, end: int, width: int) -> tuple[
     return thread.instant_time[rows], thread.instant_name[rows].astype(np.uint32), rows
 
 
-def events_between(source: TraceSource, begin: int, end: int) -> int:
+def events_between(source: HostTrace, begin: int, end: int) -> int:
     """Number of events with a duration that overlap the window, all threads."""
     spans = [lane.between(begin, end) for thread in source.threads for lane in thread.lanes]
     return sum(last - first for first, last in spans)
@@ -105,7 +105,7 @@ def heatmap_in(
     return time[edge], stop[np.append(edge[1:], len(time)) - 1], np.add.reduceat(table, edge, axis=0)
 
 
-def overview(source: TraceSource, width: int) -> tuple[UInt8Array, npt.NDArray[np.uint16]]:
+def overview(source: HostTrace, width: int) -> tuple[UInt8Array, npt.NDArray[np.uint16]]:
     """The entire trace as a small picture: (lane, pixel) share of the pixel that is busy, 0 to 255 rounded up, and the
     channel of the longest block there. Lanes in the order of threads and depths."""
     lanes = [lane for thread in source.threads for lane in thread.lanes]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.statistics import self_durations
 from popvision.arrays import AnyArray, BoolArray, Int64Array
 
@@ -29,7 +29,7 @@ class EventFacts:
     metadata: str | None
 
 
-def event_facts(source: TraceSource, thread: int, depth: int, position: int) -> EventFacts:
+def event_facts(source: HostTrace, thread: int, depth: int, position: int) -> EventFacts:
     """The event at a position of a lane, or with depth -1 of a thread's instants; IndexError when there is none."""
     if thread < 0 or depth < -1 or position < 0:
         raise IndexError(f"no event {thread}.{depth}.{position}")
@@ -53,7 +53,7 @@ def event_facts(source: TraceSource, thread: int, depth: int, position: int) -> 
         duration,
         own,
         (depth, position) in owner.unfinished,
-        source.reader.metadata(site),
+        source.metadata(thread, site),
     )
 
 
@@ -97,7 +97,7 @@ class Matches:
     total: int
 
 
-def list_matches(source: TraceSource, text: str, begin: int, end: int, most: int) -> Matches:
+def list_matches(source: HostTrace, text: str, begin: int, end: int, most: int) -> Matches:
     """The events whose label contains `text` (capitals do not matter) and that overlap [begin, end) ns, at most `most`.
     One scan of the names of the window."""
     wanted = np.array([text.casefold() in label.casefold() for label in source.names.label], np.bool_)
@@ -126,7 +126,7 @@ def list_matches(source: TraceSource, text: str, begin: int, end: int, most: int
 
 
 def find_event(
-    source: TraceSource, text: str, after: tuple[int, int, int, int], backwards: bool = False, exact: bool = False
+    source: HostTrace, text: str, after: tuple[int, int, int, int], backwards: bool = False, exact: bool = False
 ) -> Hit | None:
     """The next event whose label contains `text` (capitals do not matter) or, `exact`, is `text`; in time order from
     (start ns, thread, depth, position) on, that one excluded; from the last match it goes on with the first. None when
@@ -163,7 +163,7 @@ def find_event(
     return Hit(thread, depth, position, start_ns, duration, rank, matches)
 
 
-def _matching(source: TraceSource, wanted: BoolArray) -> Iterator[tuple[int, int, Int64Array, Int64Array]]:
+def _matching(source: HostTrace, wanted: BoolArray) -> Iterator[tuple[int, int, Int64Array, Int64Array]]:
     """(thread, depth, starts, matching positions) of each lane and of each thread's instants."""
     for index, thread in enumerate(source.threads):
         yield index, -1, thread.instant_time, np.flatnonzero(wanted[thread.instant_name])

@@ -1,20 +1,17 @@
-"""`TraceSource`: an opened host trace as columns, one lane of never-overlapping events per thread and depth."""
+"""`TraceSource`: the columns of an opened trace file."""
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from popvision.analysis.trace.mipmap import FEW, Mipmap, build_mipmap
-from popvision.arrays import BoolArray, Float64Array, Int64Array, UInt32Array, UnsignedArray
+from popvision.analysis.trace.columns import HostTrace, Lane, TraceFile, TraceThread
+from popvision.arrays import Float64Array, Int64Array, UInt32Array, UnsignedArray
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.importing import is_foreign_trace, temporary_import
 from popvision.formats.pvti.names import Names
@@ -24,81 +21,7 @@ from popvision.kept import MOST_BYTES, Kept
 T = TypeVar("T")
 
 
-class Lane:
-    """Events of one thread at one depth in time order. Times are ns since the epoch.
-
-    `name[i]` numbers a (channel, label) of the source's names; `parent[i]` is a position in the lane above.
-    """
-
-    def __init__(
-        self,
-        start: Int64Array,
-        duration: UnsignedArray,
-        site: UnsignedArray,
-        name: UnsignedArray,
-        parent: UnsignedArray,
-    ) -> None:
-        self.start, self.duration, self.site, self.name, self.parent = start, duration, site, name, parent
-        self.positions: Int64Array | None = None
-        """Of a lane that `only` has thinned out: positions of its events in the complete lane."""
-        self._lock = threading.Lock()
-        self._mipmap: Mipmap | None = None
-
-    def only(self, keep: BoolArray) -> Lane:
-        """A lane of some of the events, for drawing."""
-        rows = np.flatnonzero(keep)
-        lane = Lane(self.start[rows], self.duration[rows], self.site[rows], self.name[rows], self.parent[rows])
-        lane.positions = rows
-        return lane
-
-    def __len__(self) -> int:
-        return len(self.start)
-
-    @property
-    def end(self) -> Int64Array:
-        """Exclusive end of each event."""
-        return np.asarray(self.start + self.duration.astype(np.int64))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the columns."""
-        columns = (self.start, self.duration, self.site, self.name, self.parent, self.positions)
-        return sum(column.nbytes for column in columns if column is not None)
-
-    @property
-    def mipmap(self) -> Mipmap:
-        """Events merged by time at several widths, for drawing; built once, by the first request."""
-        with self._lock:
-            if self._mipmap is None:
-                self._mipmap = build_mipmap(self.start, self.duration, self.name)
-            return self._mipmap
-
-    def between(self, begin: int, end: int) -> tuple[int, int]:
-        """Positions of the events that overlap [begin, end); an event of no length belongs where it begins."""
-        first = int(np.searchsorted(self.start, np.int64(begin), "left"))
-        if first and int(self.start[first - 1]) + int(self.duration[first - 1]) > begin:
-            first -= 1
-        return first, max(first, int(np.searchsorted(self.start, np.int64(end), "left")))
-
-
-@dataclass(frozen=True)
-class TraceThread:
-    """A thread with its lanes and instants (times ns since the epoch; `instant_name` numbers a name)."""
-
-    row: ThreadRow
-    lanes: list[Lane]
-    instant_time: Int64Array
-    instant_name: UnsignedArray
-    instant_site: UnsignedArray
-    unfinished: frozenset[tuple[int, int]]
-
-    @property
-    def events(self) -> int:
-        """Events with a duration."""
-        return sum(len(lane) for lane in self.lanes)
-
-
-class TraceSource:
+class TraceSource(HostTrace):
     """An opened host trace: a .pvti, or the trace of another tool, which is imported into a temporary .pvti first.
     Raises FormatError with one sentence when nothing of it can be read; `lost` has a sentence for each damaged part
     that was left out."""
@@ -119,36 +42,30 @@ class TraceSource:
         lanes = sum(lane.nbytes for thread in self.threads for lane in thread.lanes)
         self.kept = Kept(max(MOST_BYTES, 2 * lanes))  #: room for one choice of hidden channels, whichever it is
 
-    def prepare(self) -> None:
-        """Begin to make what drawing needs, in the background: NumPy leaves the interpreter lock while it works."""
-        lanes = sorted((lane for thread in self.threads for lane in thread.lanes), key=len, reverse=True)
-        pool = ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1), thread_name_prefix="trace")
-        for lane in lanes:
-            if len(lane) >= FEW:
-                pool.submit(getattr, lane, "mipmap")
-        pool.shutdown(wait=False)
-
-    def lanes_without(self, thread: int, channels: frozenset[int]) -> list[Lane]:
-        """A thread's lanes without the events of some channels (numbers of `names.channel_name`)."""
-        lanes = self.threads[thread].lanes
-        if not channels:
-            return lanes
-
-        def thin_out() -> list[Lane]:
-            shown = ~np.isin(self.names.channel, list(channels))
-            return [lane.only(shown[lane.name]) for lane in lanes]
-
-        return self.kept.recent(("lanes without", thread, channels), thin_out)
-
     @property
     def meta(self) -> dict[str, str]:
         """The file's facts: run_id, command, producer, state, ..."""
         return self.reader.meta
 
-    @property
-    def events(self) -> int:
-        """Events with a duration, all threads."""
-        return sum(thread.events for thread in self.threads)
+    @cached_property
+    def files(self) -> tuple[TraceFile, ...]:
+        """The file itself."""
+        return (
+            TraceFile(
+                self.label,
+                self.path,
+                self.meta,
+                self.reader.state,
+                tuple(self.reader.processes()),
+                range(len(self.threads)),
+                range(len(self.series)),
+                range(len(self.heatmaps)),
+            ),
+        )
+
+    def metadata(self, thread: int, site: int) -> str | None:
+        """Metadata of the events of a site, as JSON text."""
+        return self.reader.metadata(site)
 
     @cached_property
     def series(self) -> list[tuple[SeriesRow, Int64Array, Float64Array]]:

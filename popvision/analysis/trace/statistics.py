@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.trace.source import Lane, TraceSource, TraceThread
+from popvision.analysis.trace.columns import HostTrace, Lane, TraceThread
 from popvision.arrays import AnyArray, Int64Array
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class WindowStatistics:
         return int(np.searchsorted(durations, duration, "left")) / len(durations)
 
 
-def window_statistics(source: TraceSource, begin: int | None = None, end: int | None = None) -> WindowStatistics:
+def window_statistics(source: HostTrace, begin: int | None = None, end: int | None = None) -> WindowStatistics:
     """Statistics of all events that overlap [begin, end) ns, by default of the entire trace."""
     order = source.kept.once("duration order", lambda: _sort_by_name_and_duration(source))
     begin, end = source.begin if begin is None else begin, source.end + 1 if end is None else end
@@ -134,7 +134,7 @@ def window_statistics(source: TraceSource, begin: int | None = None, end: int | 
     return WindowStatistics(seen, total, selves, entire, start, stop, durations)
 
 
-def label_statistics(source: TraceSource, begin: int | None = None, end: int | None = None) -> DataFrame:
+def label_statistics(source: HostTrace, begin: int | None = None, end: int | None = None) -> DataFrame:
     """One row per (channel, label) of the events that overlap [begin, end) ns, by default all.
 
     Columns: label, channel, count, total_us and self_us (total less what events inside took), both of the parts inside
@@ -144,7 +144,7 @@ def label_statistics(source: TraceSource, begin: int | None = None, end: int | N
     return statistics_frame(source, window_statistics(source, begin, end)).reset_index(drop=True)
 
 
-def statistics_frame(source: TraceSource, window: WindowStatistics) -> DataFrame:
+def statistics_frame(source: HostTrace, window: WindowStatistics) -> DataFrame:
     """The columns of `label_statistics`, the largest total first; the index holds the rows of `window`."""
     import pandas as pd
 
@@ -181,7 +181,7 @@ class _DurationOrder:
     name_begin: Int64Array
 
 
-def _lanes(source: TraceSource) -> list[tuple[int, TraceThread, int]]:
+def _lanes(source: HostTrace) -> list[tuple[int, TraceThread, int]]:
     """(number of the lane's first event among all events, thread, depth) of every lane."""
     at, lanes = 0, []
     for thread in source.threads:
@@ -191,7 +191,7 @@ def _lanes(source: TraceSource) -> list[tuple[int, TraceThread, int]]:
     return lanes
 
 
-def _sort_by_name_and_duration(source: TraceSource) -> _DurationOrder:
+def _sort_by_name_and_duration(source: HostTrace) -> _DurationOrder:
     events = source.events
     name, duration, own = np.zeros(events, np.uint32), np.zeros(events, np.int64), np.zeros(events, np.int64)
     for at, thread, depth in _lanes(source):

@@ -14,7 +14,8 @@ from typing import IO
 import numpy as np
 
 from popvision.analysis.trace.call_order import nested_events
-from popvision.analysis.trace.source import Lane, TraceSource, TraceThread
+from popvision.analysis.trace.columns import Lane, TraceThread
+from popvision.analysis.trace.source import TraceSource
 from popvision.arrays import BoolArray, Int64Array
 from popvision.export.traces.texts import channel_texts, label_texts, thread_name
 

@@ -12,7 +12,8 @@ from typing import IO
 import numpy as np
 
 from popvision.analysis.trace.call_order import Tour, euler_tour, nested_events
-from popvision.analysis.trace.source import TraceSource, TraceThread
+from popvision.analysis.trace.columns import TraceThread
+from popvision.analysis.trace.source import TraceSource
 from popvision.arrays import UnsignedArray
 from popvision.export.traces.texts import thread_name
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from popvision.analysis.trace.source import TraceSource, TraceThread
+from popvision.analysis.trace.columns import TraceThread
+from popvision.analysis.trace.source import TraceSource
 
 
 def label_texts(source: TraceSource) -> list[str]:

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.summary.engine_runs import LABEL, EngineRuns, match_engine_runs
+from popvision.analysis.summary.engine_runs import EngineRuns, match_engine_runs
+from popvision.analysis.trace.activity import RUN_LABEL
 from popvision.formats.profile.writer import ProfileWriter
 from tests.analysis.trace.trace_case import Span, make_trace
 from tests.reports import tiny_compilation, tiny_run
 
-RUN = f"Poplar Runtime/{LABEL}"
+RUN = f"Poplar Runtime/{RUN_LABEL}"
 
 
 def report_of(folder: Path, spans_us: list[tuple[int, int]]) -> ReportSource:

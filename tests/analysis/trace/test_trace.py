@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from popvision.analysis.trace.columns import Lane
 from popvision.analysis.trace.drawing import (
     blocks_in,
     column_widths,
@@ -18,7 +19,7 @@ from popvision.analysis.trace.drawing import (
     overview,
     samples_in,
 )
-from popvision.analysis.trace.source import Lane, TraceSource
+from popvision.analysis.trace.source import TraceSource
 from popvision.formats.pvti.generate import generate_trace
 from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
 

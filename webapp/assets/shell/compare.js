@@ -65,7 +65,7 @@
 
   /* ---- the first page ---- */
 
-  /** @type {string[]} keys of reports, the source first */
+  /** @type {string[]} keys of reports or of traces, the source first */
   let chosen = [];
 
   const boxes = () => popvision.all("[data-compare]");
@@ -83,28 +83,40 @@
     }
     bar.hidden = chosen.length === 0;
     const names = chosen.map((key) => at[key].dataset.label);
+    const kind = chosen.length ? at[chosen[0]].dataset.kind : "report";
     popvision.part("[data-compare-chosen]", bar).textContent =
       chosen.length < 2
-        ? "Source: " + (names[0] || "") + ". Choose another report to compare it with."
+        ? "Source: " + (names[0] || "") + ". Choose another " + kind + " to compare it with."
         : "Source: " + names[0] + ", " + (names.length > 2 ? "targets: " : "target: ") + names.slice(1).join(", ");
     const button = popvision.part('[data-compare-action="compare"]', bar);
     /** @type {HTMLButtonElement} */ (button).disabled = chosen.length < 2;
+    popvision.part('[data-compare-action="join"]', bar).hidden = kind !== "trace" || chosen.length < 2;
   }
+
+  /** @param {string} key */
+  const kindOf = (key) => boxes().find((box) => box.dataset.compare === key)?.dataset.kind;
 
   /** @param {HTMLElement} box */
   function toggle(box) {
     const key = box.dataset.compare || "";
     const most = Number(popvision.part("[data-most]").dataset.most);
     if (chosen.includes(key)) chosen = chosen.filter((each) => each !== key);
+    else if (chosen.length && kindOf(chosen[0]) !== box.dataset.kind)
+      notice("A report is compared with reports, a trace with traces.");
     else if (chosen.length < most) chosen.push(key);
     else notice("At most " + most + " reports are compared at once.");
     show();
   }
 
-  /** @param {string[]} keys */
-  function hrefOf(keys) {
+  /**
+   * @param {string[]} keys
+   * @param {string} kind
+   */
+  function hrefOf(keys, kind = "report") {
+    const others = keys.slice(1).map(encodeURIComponent).join(",");
+    if (kind === "trace") return "/t/" + encodeURIComponent(keys[0]) + "/timeline?tl_tab=difference&vs=" + others;
     const base = "/r/" + encodeURIComponent(keys[0]) + "/summary";
-    return keys.length > 1 ? base + "?vs=" + keys.slice(1).map(encodeURIComponent).join(",") : base;
+    return others ? base + "?vs=" + others : base;
   }
 
   /** @param {HTMLElement} list */
@@ -175,10 +187,10 @@
     const parts = window.location.pathname.split("/");
     if (!first || parts.length < 4) return;
     const query = new URLSearchParams();
-    for (const name of ["tiles", "ipu"]) if (selection()[name]) query.set(name, selection()[name]);
+    for (const name of ["tiles", "ipu", "tl_tab"]) if (selection()[name]) query.set(name, selection()[name]);
     const targets = [parts[2], ...rest].join(",");
     const search = [query.toString(), "vs=" + targets].filter(Boolean).join("&");
-    go("/r/" + first + "/" + parts[3] + "?" + search);
+    go("/" + parts[1] + "/" + first + "/" + parts[3] + "?" + search);
   }
 
   function stop() {
@@ -196,8 +208,14 @@
     },
     compare: () => {
       const keys = chosen;
+      const kind = kindOf(keys[0]);
       chosen = [];
-      go(hrefOf(keys));
+      go(hrefOf(keys, kind));
+    },
+    join: () => {
+      const keys = chosen;
+      chosen = [];
+      go("/t/" + keys.map(encodeURIComponent).join("+") + "/timeline");
     },
   };
 

@@ -294,6 +294,45 @@ const timelineCharts = (() => {
     }
   }
 
-  return { number, Graph, Heatmap, SWATCHES };
+  /* ---- when IPUs ran ---- */
+
+  class Activity {
+    constructor(timeline, row) {
+      this.timeline = timeline;
+      this.source = new Asked(timeline, "activity?id=" + row.index);
+    }
+
+    update(viewport) {
+      return this.source.update(viewport);
+    }
+
+    draw(draw, row, top) {
+      const { viewport, palette } = this.timeline;
+      if (!this.source.data) return;
+      const { start, end, busy } = this.source.data.arrays;
+      draw.fillStyle = palette.plain.accent;
+      for (let index = 0; index < start.length; index += 1) {
+        const left = Math.max(-2, viewport.x(start[index])),
+          right = Math.min(viewport.width + 2, viewport.x(end[index]));
+        if (right < 0 || left > viewport.width) continue;
+        const filled = Math.min(1, busy[index] / Math.max(1, end[index] - start[index]));
+        draw.globalAlpha = right - left < 1 ? Math.max(0.35, filled * (right - left)) : 0.35 + 0.65 * filled;
+        draw.fillRect(left, top + 4, Math.max(1, right - left), row.height - 9);
+      }
+      draw.globalAlpha = 1;
+    }
+
+    /* The span or merged spans at `ns`: {start, end, busy} or null. */
+    at(ns) {
+      if (!this.source.data) return null;
+      const { start, end, busy } = this.source.data.arrays;
+      const index = start.findIndex((begin, each) => begin <= ns && ns < end[each]);
+      return index < 0 ? null : { start: start[index], end: end[index], busy: busy[index] };
+    }
+  }
+
+  const CHARTS = { graph: Graph, heatmap: Heatmap, activity: Activity };
+
+  return { number, CHARTS, SWATCHES };
 })();
 Object.assign(popvision.timeline, timelineCharts);

@@ -84,7 +84,7 @@ const timelineFrame = (() => {
     draw.clip();
     draw.translate(tl.NAMES, 0);
     if (row.kind === "thread") timeline.flames.draw(draw, row, top + 3);
-    else if (row.kind === "graph" || row.kind === "heatmap") timeline.chartOf(row).draw(draw, row, top);
+    else if (tl.CHARTS[row.kind]) timeline.chartOf(row).draw(draw, row, top);
     if (row.kind === "thread") drawChosen(timeline, row, top + 3);
     if (row.kind === "graph") drawCursor(timeline, row, top);
     draw.restore();

@@ -151,6 +151,7 @@ const timelineInput = (() => {
       else if (hit.event) timeline.tip.event(point, hit.event);
       else if (hit.row.kind === "graph") timeline.tip.graph(point, hit.row, hit.ns);
       else if (hit.row.kind === "heatmap") timeline.tip.cell(point, hit.row, hit.ns, hit.inside);
+      else if (hit.row.kind === "activity") timeline.tip.activity(point, hit.row, hit.ns);
       else timeline.tip.hide();
     }
 

@@ -27,14 +27,14 @@ const timelineRows = (() => {
     };
   }
 
-  function processRows(process, merge) {
+  function processRows(process, id, merge) {
     const threads = process.threads;
     if (merge) {
       const lanes = Math.max(0, ...threads.map((thread) => thread.lanes));
       const instants = threads.reduce((sum, thread) => sum + thread.instants, 0);
       return [
         threadRow(
-          "p" + process.pid + "-all",
+          id + "-all",
           "All threads",
           threads.map((thread) => thread.index),
           lanes,
@@ -51,51 +51,46 @@ const timelineRows = (() => {
     );
   }
 
-  /* All rows in order, before folding. */
+  /* All rows in order, before folding: each file with its own. Ids of rows of the first file are the same without
+     the others, so that folded and pinned rows stay so when a file is added. */
   function allRows(facts, merge) {
-    const rows = [{ id: "file", kind: "file", title: facts.file, depth: 0, foldable: true }];
-    if (facts.heatmaps.length)
-      rows.push({ id: "heatmaps", kind: "group", title: "Heat maps", depth: 1, foldable: true });
-    facts.heatmaps.forEach((map, index) =>
-      rows.push({
-        id: "h" + index,
-        kind: "heatmap",
+    return facts.files.flatMap((file, number) => fileRows(file, number ? "f" + number : "", merge));
+  }
+
+  function fileRows(file, prefix, merge) {
+    const top = prefix + "file";
+    const heading = (id, kind, title) => ({ id, kind, title, depth: 1, foldable: true, under: [top] });
+    /** @type {any[]} rows before folding, without places */
+    const rows = [{ id: top, kind: "file", title: file.name, depth: 0, foldable: true, under: [] }];
+    const chart = (kind, id, under, more) =>
+      rows.push(Object.assign({ id, kind, depth: 2, foldable: true, pinnable: true, under: [top, under] }, more));
+    if (file.heatmaps.length) rows.push(heading(prefix + "heatmaps", "group", "Heat maps"));
+    for (const map of file.heatmaps)
+      chart("heatmap", "h" + map.index, prefix + "heatmaps", {
         title: map.name,
         unit: map.unit,
-        depth: 2,
-        index,
+        index: map.index,
         map,
-        foldable: true,
-        pinnable: true,
-        under: "heatmaps",
-      }),
-    );
-    for (const process of facts.processes) {
-      const id = "p" + process.pid;
-      rows.push({
-        id,
-        kind: "process",
-        title: "Process " + process.pid,
-        detail: process.name,
-        depth: 1,
-        foldable: true,
       });
-      for (const row of processRows(process, merge)) rows.push(Object.assign(row, { under: id }));
-    }
-    if (facts.graphs.length) rows.push({ id: "graphs", kind: "group", title: "Line graphs", depth: 1, foldable: true });
-    facts.graphs.forEach((graph, index) =>
+    if (file.activity)
       rows.push({
-        id: "g" + index,
-        kind: "graph",
-        title: graph.name,
-        unit: graph.unit,
-        depth: 2,
-        index,
-        graph,
-        foldable: true,
+        id: prefix + "activity",
+        kind: "activity",
+        title: "IPU activity",
+        detail: file.activity.runs.toLocaleString("en-US") + (file.activity.runs === 1 ? " run" : " runs"),
+        index: file.activity.index,
+        depth: 1,
         pinnable: true,
-        under: "graphs",
-      }),
+        under: [top],
+      });
+    for (const process of file.processes) {
+      const id = prefix + "p" + process.pid;
+      rows.push(Object.assign(heading(id, "process", "Process " + process.pid), { detail: process.name }));
+      for (const row of processRows(process, id, merge)) rows.push(Object.assign(row, { under: [top, id] }));
+    }
+    if (file.graphs.length) rows.push(heading(prefix + "graphs", "group", "Line graphs"));
+    file.graphs.forEach((graph, index) =>
+      chart("graph", prefix + "g" + index, prefix + "graphs", { title: graph.name, unit: graph.unit, index, graph }),
     );
     return rows;
   }
@@ -133,8 +128,7 @@ const timelineRows = (() => {
       layout.pinnedHeight += copy.height;
     }
     for (const row of all) {
-      if (row.id !== "file" && folded.has("file")) continue;
-      if (row.under && folded.has(row.under)) continue;
+      if (row.under.some((id) => folded.has(id))) continue;
       if (pinned.includes(row.id)) continue;
       row.open = !folded.has(row.id);
       row.top = layout.height;

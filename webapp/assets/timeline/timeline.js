@@ -145,8 +145,7 @@ const timelineTimeline = (() => {
     }
 
     chartOf(row) {
-      if (!this.charts.has(row.id))
-        this.charts.set(row.id, row.kind === "graph" ? new tl.Graph(this, row) : new tl.Heatmap(this, row));
+      if (!this.charts.has(row.id)) this.charts.set(row.id, new tl.CHARTS[row.kind](this, row));
       return this.charts.get(row.id);
     }
 
@@ -382,8 +381,7 @@ const timelineTimeline = (() => {
       let complete = this.strip.update(this.viewport.width);
       for (const { row } of rows) {
         if (row.kind === "thread") row.threads.forEach((thread) => threads.add(thread));
-        else if (row.kind === "graph" || row.kind === "heatmap")
-          complete = this.chartOf(row).update(this.viewport) && complete;
+        else if (tl.CHARTS[row.kind]) complete = this.chartOf(row).update(this.viewport) && complete;
       }
       complete = this.flames.update(this.viewport, Array.from(threads)) && complete;
       return this.updateCorner() && complete;

@@ -108,6 +108,20 @@ const timelineTip = (() => {
       );
     }
 
+    activity(point, row, ns) {
+      const span = this.timeline.chartOf(row).at(ns);
+      if (!span) {
+        this.hide();
+        return;
+      }
+      this.show(point, "IPUs ran", null, [
+        ["span", tl.length(span.end - span.start)],
+        ["busy", ((100 * span.busy) / Math.max(1, span.end - span.start)).toFixed(1) + " %"],
+        ["from", tl.stamp(span.start, 1000, this.timeline.clock)],
+        ["that is", "poplar::core::Engine::run on any thread"],
+      ]);
+    }
+
     cell(point, row, ns, inside) {
       const cell = this.timeline.chartOf(row).at(ns, inside, row);
       if (!cell) {

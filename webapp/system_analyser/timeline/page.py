@@ -8,6 +8,9 @@ are nanoseconds since the first event:
     tl_merge  "1" = threads merged in one row tl_clock  "absolute" = time of day       tl_line   "area" = filled graphs
     tl_find          text to look for         tl_tab    tab of the lower pane
     tl_heat          scale of heat maps' colours                                       tl_bins   "used" = no empty bins
+    vs               trace to compare with
+
+Several files in one timeline are one key in the address (webapp/joint_key.py).
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import numpy as np
 from dash import ClientsideFunction, Dash, html
 from dash.development.base_component import Component
 
+from popvision.analysis.trace.activity import ipu_activity
 from webapp.components import (
     group,
     icon,
@@ -38,12 +42,13 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
+from webapp.system_analyser.timeline.files_menu import files_menu
 from webapp.system_analyser.timeline.routes import register_routes
 from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content, tab_depends
 from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
-    from popvision.analysis.trace.source import TraceSource
+    from popvision.analysis.trace.columns import HostTrace, TraceFile
     from webapp.arrays import AnyArray
     from webapp.library import Library
 
@@ -80,15 +85,16 @@ def layout(context: ViewContext) -> Component:
         _drawing(context),
         TAB_SET.layout(context),
         KEYS,
-        toolbar=_toolbar(context.selection.extras, has_heatmaps=bool(context.trace.heatmaps)),
+        toolbar=_toolbar(files_menu(context), context.selection.extras, has_heatmaps=bool(context.trace.heatmaps)),
         percent=68,
         class_name="timeline",
         stores=TAB_SET.stores(context),
     )
 
 
-def _toolbar(extras: Mapping[str, str], *, has_heatmaps: bool) -> Component:
+def _toolbar(files: Component, extras: Mapping[str, str], *, has_heatmaps: bool) -> Component:
     return toolbar(
+        files,
         segments("tl_line", "Line graphs", {"": "Lines", "area": "Areas"}, extras.get("tl_line", "")),
         segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
         spacer(),
@@ -144,7 +150,7 @@ def _drawing(context: ViewContext) -> Component:
     )
 
 
-def facts(key: str, source: TraceSource) -> dict[str, Any]:
+def facts(key: str, source: HostTrace) -> dict[str, Any]:
     """What the drawing needs before its first request. Times in ns; `begin`, in ns since the epoch, is text, since
     JavaScript numbers are exact only up to 2^53."""
     per_channel = _events_per_channel(source)
@@ -164,21 +170,33 @@ def facts(key: str, source: TraceSource) -> dict[str, Any]:
         "begin": str(source.begin),
         "total": source.end - source.begin,
         "events": source.events,
-        "recording": source.reader.state == "recording",
+        "recording": any(file.state == "recording" for file in source.files),
         "channels": channels,
-        "processes": _processes(source),
-        "graphs": _graphs(source),
-        "heatmaps": [
+        "files": [
             {
-                "name": row.name,
-                "unit": row.unit,
-                "edges": row.edges.tolist(),
-                "columns": len(times),
-                "used": _used_bins(quantities),
+                "name": file.label,
+                "activity": _activity(source, number),
+                "processes": _processes(source, file),
+                "graphs": _graphs(source, file),
+                "heatmaps": _heatmaps(source, file),
             }
-            for row, times, quantities in source.heatmaps
+            for number, file in enumerate(source.files)
         ],
     }
+
+
+def _activity(source: HostTrace, number: int) -> dict[str, int] | None:
+    activity = ipu_activity(source, source.files[number])
+    return None if activity is None else {"index": number, "runs": activity.runs}
+
+
+def _heatmaps(source: HostTrace, file: TraceFile) -> list[dict[str, Any]]:
+    maps = []
+    for index in file.heatmaps:
+        row, times, quantities = source.heatmaps[index]
+        facts = {"name": row.name, "unit": row.unit, "edges": row.edges.tolist()}
+        maps.append(facts | {"index": index, "columns": len(times), "used": _used_bins(quantities)})
+    return maps
 
 
 def _used_bins(quantities: AnyArray) -> list[int] | None:
@@ -187,9 +205,10 @@ def _used_bins(quantities: AnyArray) -> list[int] | None:
     return [int(used[0]), int(used[-1])] if len(used) else None
 
 
-def _processes(source: TraceSource) -> list[dict[str, Any]]:
+def _processes(source: HostTrace, file: TraceFile) -> list[dict[str, Any]]:
     rows = []
-    for pid, _, name in source.reader.processes():
+    threads_of_file = [(index, source.threads[index]) for index in file.threads]
+    for pid, _, name in file.processes:
         threads = [
             {
                 "index": index,
@@ -199,16 +218,17 @@ def _processes(source: TraceSource) -> list[dict[str, Any]]:
                 "events": thread.events,
                 "instants": len(thread.instant_time),
             }
-            for index, thread in enumerate(source.threads)
+            for index, thread in threads_of_file
             if thread.row.pid == pid
         ]
         rows.append({"pid": pid, "name": name, "threads": threads})
     return rows
 
 
-def _graphs(source: TraceSource) -> list[dict[str, Any]]:
+def _graphs(source: HostTrace, file: TraceFile) -> list[dict[str, Any]]:
     graphs: dict[tuple[str, str], dict[str, Any]] = {}
-    for index, (row, _, values) in enumerate(source.series):
+    for index in file.series:
+        row, _, values = source.series[index]
         graph = graphs.setdefault((row.graph, row.unit), {"name": row.graph, "unit": row.unit, "series": []})
         finite = values[abs(values) < float("inf")]
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
@@ -216,7 +236,7 @@ def _graphs(source: TraceSource) -> list[dict[str, Any]]:
     return list(graphs.values())
 
 
-def _events_per_channel(source: TraceSource) -> list[int]:
+def _events_per_channel(source: HostTrace) -> list[int]:
     counts = np.zeros(len(source.names), np.int64)
     for thread in source.threads:
         for names in [lane.name for lane in thread.lanes] + [thread.instant_name]:

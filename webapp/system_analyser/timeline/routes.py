@@ -14,6 +14,7 @@ from dash import Dash
 from flask import Response, jsonify, request
 
 from popvision.analysis.summary.engine_runs import match_engine_runs
+from popvision.analysis.trace.activity import ipu_activity
 from popvision.analysis.trace.drawing import (
     blocks_in,
     events_between,
@@ -26,11 +27,12 @@ from popvision.analysis.trace.mipmap import Blocks
 from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
 from webapp.arrays import AnyArray
 from webapp.data_routes import trace_route
+from webapp.joint_key import parse_event as event_of_text
 from webapp.packed import packed_response
-from webapp.query import number_of, numbers_of, whole_number
+from webapp.query import number_of, numbers_of
 
 if TYPE_CHECKING:
-    from popvision.analysis.trace.source import TraceSource
+    from popvision.analysis.trace.columns import HostTrace
     from webapp.library import Library
 
 MOST_PIXELS = 16_384
@@ -48,9 +50,11 @@ def register_routes(app: Dash, library: Library) -> None:
     trace_route(app, library, "timeline/run", lambda source: host_run(library, source))
 
 
-def host_run(library: Library, source: TraceSource) -> Response:
+def host_run(library: Library, source: HostTrace) -> Response:
     """Lead to the page with the `run` of a `report` of the same execution: to its event, or, without one, to the run's
     span on the host's clock. Raises ValueError for a run that the report lacks or that lies outside the trace."""
+    if len(source.files) > 1:
+        raise ValueError("a run leads to the trace of one file, not to several on one clock")
     report = library.report(request.args.get("report", ""))
     runs = report.reader.runs()
     run = number_of(request.args, "run", 0, len(runs.name) - 1)
@@ -70,7 +74,7 @@ def host_run(library: Library, source: TraceSource) -> Response:
     return Response(status=302, headers={"Location": f"/t/{key}/timeline?{chosen}&tl_from={first}&tl_to={last}"})
 
 
-def blocks(source: TraceSource) -> Response:
+def blocks(source: HostTrace) -> Response:
     """Blocks of all lanes of some threads, and their instants, without the channels in `hide`."""
     begin, end, width = _window(source)
     threads = numbers_of(request.args, "threads", len(source.threads))
@@ -101,7 +105,7 @@ def blocks(source: TraceSource) -> Response:
 
 
 def _block_arrays(
-    source: TraceSource, parts: list[Blocks], labels: dict[int, int], ns_per_pixel: float
+    source: HostTrace, parts: list[Blocks], labels: dict[int, int], ns_per_pixel: float
 ) -> dict[str, AnyArray]:
     def joined(name: str) -> AnyArray:
         return np.concatenate([np.zeros(0, np.int64), *(getattr(part, name) for part in parts)])
@@ -122,13 +126,13 @@ def _block_arrays(
     }
 
 
-def count(source: TraceSource) -> Response:
+def count(source: HostTrace) -> Response:
     """The number of events that overlap the window."""
     begin, end, _ = _window(source)
     return jsonify({"events": events_between(source, begin, end)})
 
 
-def picture(source: TraceSource) -> Response:
+def picture(source: HostTrace) -> Response:
     """Busy share and channel of every column of the overview, lane by lane."""
     share, channel = overview(source, number_of(request.args, "width", 1, 4096))
     return packed_response(
@@ -136,7 +140,7 @@ def picture(source: TraceSource) -> Response:
     )
 
 
-def samples(source: TraceSource) -> Response:
+def samples(source: HostTrace) -> Response:
     """Samples of some series, decimated to the pixels."""
     begin, end, width = _window(source)
     chosen = numbers_of(request.args, "series", len(source.series))
@@ -149,7 +153,23 @@ def samples(source: TraceSource) -> Response:
     return packed_response({"series": series}, arrays)
 
 
-def heatmap(source: TraceSource) -> Response:
+def activity(source: HostTrace) -> Response:
+    """Spans in which IPUs ran, of the file with this `id`: begins, ends, and the time filled, which is less than the
+    span where close ones are merged."""
+    begin, end, width = _window(source)
+    known = ipu_activity(source, source.files[number_of(request.args, "id", 0, len(source.files) - 1)])
+    if known is None:
+        raise ValueError("this file holds no run of an IPU")
+    spans = blocks_in(known.spans, begin, end, width)
+    arrays = {
+        "start": (spans.start - source.begin).astype(np.float64),
+        "end": (spans.end - source.begin).astype(np.float64),
+        "busy": spans.busy.astype(np.float64),
+    }
+    return packed_response({}, arrays)
+
+
+def heatmap(source: HostTrace) -> Response:
     """Columns of one heat map: begins, ends, and for each column the quantities from underflow to overflow."""
     begin, end, width = _window(source)
     row, times, quantities = source.heatmaps[number_of(request.args, "id", 0, len(source.heatmaps) - 1)]
@@ -162,7 +182,7 @@ def heatmap(source: TraceSource) -> Response:
     return packed_response({"bins": len(row.edges) + 1}, arrays)
 
 
-def event(source: TraceSource) -> Response:
+def event(source: HostTrace) -> Response:
     """Facts of the event `at` thread.depth.position; depth i marks an instant."""
     try:
         facts = event_facts(source, *parse_event(request.args.get("at", "")))
@@ -173,7 +193,7 @@ def event(source: TraceSource) -> Response:
     return jsonify(described)
 
 
-def find(source: TraceSource) -> Response:
+def find(source: HostTrace) -> Response:
     """The next event whose label contains `text` (with exact=1: is `text`), after (or with back=1 before) `time` and
     event `at`; {} when none."""
     begin = source.begin + number_of(request.args, "time", 0, MOST_TIME)
@@ -188,6 +208,7 @@ _ANSWERS = {
     "count": count,
     "overview": picture,
     "samples": samples,
+    "activity": activity,
     "heatmap": heatmap,
     "event": event,
     "find": find,
@@ -196,16 +217,13 @@ _ANSWERS = {
 
 def parse_event(text: str) -> tuple[int, int, int]:
     """ "2.0.17" -> (2, 0, 17); "2.i.3" -> (2, -1, 3). Raises ValueError."""
-    parts = text.split(".")
-    if len(parts) == 3:
-        thread, position = whole_number(parts[0]), whole_number(parts[2])
-        depth = -1 if parts[1] == "i" else whole_number(parts[1])
-        if thread is not None and depth is not None and position is not None:
-            return thread, depth, position
-    raise ValueError(f"at={text[:40]!r} names no event: use thread.depth.position")
+    event = event_of_text(text)
+    if event is None:
+        raise ValueError(f"at={text[:40]!r} names no event: use thread.depth.position")
+    return event
 
 
-def _window(source: TraceSource) -> tuple[int, int, int]:
+def _window(source: HostTrace) -> tuple[int, int, int]:
     """Begin and end in ns since the epoch, and width in pixels."""
     begin, end = number_of(request.args, "from", 0, MOST_TIME), number_of(request.args, "to", 0, MOST_TIME)
     if end <= begin:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.summary.engine_runs import LABEL
+from popvision.analysis.trace.activity import RUN_LABEL
 from popvision.analysis.trace.calls import call_tree
 from popvision.analysis.trace.drawing import events_between
 from popvision.analysis.trace.search import EventFacts, event_facts, list_matches, metadata_rows
@@ -20,11 +20,13 @@ from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
 from webapp.query import whole_range
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
+from webapp.system_analyser.timeline.difference_tab import difference_content
+from webapp.system_analyser.timeline.files_menu import align_link
 from webapp.system_analyser.timeline.routes import MOST_TIME, parse_event
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
-    from popvision.analysis.trace.source import TraceSource
+    from popvision.analysis.trace.columns import HostTrace, TraceFile
 
 STATISTICS = (
     Column("label", "Event", width=300),
@@ -86,16 +88,28 @@ MOST_MATCHES = 1_000
 
 TAB_SET = TabSet(
     "tl",
-    {"summary": "Summary", "calls": "Call Tree", "statistics": "Statistics", "matches": "Search"},
-    ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_find"),
+    {
+        "summary": "Summary",
+        "calls": "Call Tree",
+        "statistics": "Statistics",
+        "matches": "Search",
+        "difference": "Difference",
+    },
+    ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_find", "vs"),
     kind="trace",
 )
+
+
+#: What the content of these tabs depends on; of other tabs, all keys.
+_DEPENDS = {"matches": ("tl_find", "tl_sel"), "difference": ("vs",)}
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
     """The content of a tab."""
     if tab == "summary":
-        return summary(context.trace, context.params, context.theme, _device_runs(context))
+        return summary(context.trace, context.params, context.theme, _event_links(context))
+    if tab == "difference":
+        return difference_content(context)
     content = {"calls": calls, "statistics": statistics, "matches": matches}[tab]
     return content(context.trace, context.params, context.theme)
 
@@ -103,12 +117,12 @@ def tab_content(context: ViewContext, tab: str) -> Component:
 def tab_depends(context: ViewContext, tab: str) -> str:
     """What the content of a tab depends on. The list of matches stays while its rows are chosen, which moves the
     visible window."""
-    names = ("tl_find", "tl_sel") if tab == "matches" else TAB_SET.keys
+    names = _DEPENDS.get(tab, TAB_SET.keys)
     parts = [f"{name}={context.params.get(name, '')}" for name in names]
     return "&".join([context.theme if tab == "summary" else "", *parts])
 
 
-def window_of(source: TraceSource, selection: Mapping[str, str]) -> tuple[int, int, str]:
+def window_of(source: HostTrace, selection: Mapping[str, str]) -> tuple[int, int, str]:
     """(begin, end, name) of the selected window, else of the visible one, else of the trace; ns since the epoch."""
     for text, name in (
         (selection.get("tl_sel", ""), "selected window"),
@@ -120,7 +134,7 @@ def window_of(source: TraceSource, selection: Mapping[str, str]) -> tuple[int, i
     return source.begin, source.end + 1, "entire trace"
 
 
-def selected_event(source: TraceSource, selection: Mapping[str, str]) -> EventFacts | None:
+def selected_event(source: HostTrace, selection: Mapping[str, str]) -> EventFacts | None:
     """The event that the URL names, None without one."""
     try:
         return event_facts(source, *parse_event(selection.get("tl_event", "")))
@@ -131,19 +145,23 @@ def selected_event(source: TraceSource, selection: Mapping[str, str]) -> EventFa
 # -- Summary
 
 
-def _device_runs(context: ViewContext) -> list[Component]:
-    """Links of a selected `Engine::run` to the device's side of it."""
+def _event_links(context: ViewContext) -> list[tuple[str, Component]]:
+    """Rows of links of the selected event: of an `Engine::run` to the device's side of it, of several files to their
+    alignment at the event."""
     event = selected_event(context.trace, context.params)
-    if event is None or event.label != LABEL:
+    if event is None:
         return []
-    return device_run_links(context, event.thread, event.depth, event.position)
+    runs: list[Component] = []
+    if event.label == RUN_LABEL:
+        runs = device_run_links(context, event.thread, event.depth, event.position)
+    align = align_link(context, context.params["tl_event"])
+    return [*(("Device trace", link) for link in runs), *([("Files", align)] if align is not None else [])]
 
 
 def summary(
-    source: TraceSource, selection: Mapping[str, str], theme: str, device_runs: Sequence[Component] = ()
+    source: HostTrace, selection: Mapping[str, str], theme: str, links: Sequence[tuple[str, Component]] = ()
 ) -> Component:
-    """Facts of the selected event and links to the runs on the device that it is; without one, of the window and the
-    trace."""
+    """Facts of the selected event with rows of links; without one, of the window and the trace."""
     event = selected_event(source, selection)
     if event is None:
         return html.Div([_facts(_window_rows(source, selection)), _facts(_trace_rows(source))], className="tl-facts")
@@ -165,7 +183,9 @@ def summary(
     )
     thread = source.threads[event.thread].row
     rows.append(("Thread", f"{thread.name or 'Thread'} ({thread.tid})"))
-    rows += [("Device trace", link) for link in device_runs]
+    if len(source.files) > 1:
+        rows.append(("File", next(file.label for file in source.files if event.thread in file.threads)))
+    rows += links
     if event.depth >= 0:
         rows.append(("Duration", nanoseconds_text(event.duration)))
         rows.append(("Self time", nanoseconds_text(event.self_time)))
@@ -177,7 +197,7 @@ def summary(
     )
 
 
-def _window_rows(source: TraceSource, selection: Mapping[str, str]) -> list[tuple[str, Any]]:
+def _window_rows(source: HostTrace, selection: Mapping[str, str]) -> list[tuple[str, Any]]:
     begin, end, name = window_of(source, selection)
     return [
         ("Window", name),
@@ -188,10 +208,9 @@ def _window_rows(source: TraceSource, selection: Mapping[str, str]) -> list[tupl
     ]
 
 
-def _trace_rows(source: TraceSource) -> list[tuple[str, Any]]:
+def _trace_rows(source: HostTrace) -> list[tuple[str, Any]]:
     unfinished = sum(len(thread.unfinished) for thread in source.threads)
     rows: list[tuple[str, Any]] = [
-        ("File", source.label),
         ("Begin", absolute_text(source.begin)),
         ("All events", integer_text(source.events)),
         ("Threads", integer_text(len(source.threads))),
@@ -199,10 +218,19 @@ def _trace_rows(source: TraceSource) -> list[tuple[str, Any]]:
     ]
     if unfinished:
         rows.append(("Unfinished", f"{unfinished:,} events, clipped at the last event of their thread"))
-    if source.reader.state == "recording":
+    for file in source.files:
+        rows += _file_rows(file)
+    return rows
+
+
+def _file_rows(file: TraceFile) -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = [("File", file.label)]
+    if file.shift:
+        rows.append(("Moved", f"{'later' if file.shift > 0 else 'earlier'} by {nanoseconds_text(abs(file.shift))}"))
+    if file.state == "recording":
         rows.append(("State", "being recorded, or the program was killed"))
     known = {"format", "version", "clock_offset_ns", "state"}
-    return rows + [(key, value) for key, value in sorted(source.meta.items()) if key not in known]
+    return rows + [(key, value) for key, value in sorted(file.meta.items()) if key not in known]
 
 
 def _facts(rows: list[tuple[str, Any]], title: str = "") -> Component:
@@ -213,7 +241,7 @@ def _facts(rows: list[tuple[str, Any]], title: str = "") -> Component:
 # -- Call Tree and Statistics
 
 
-def calls(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
+def calls(source: HostTrace, selection: Mapping[str, str], theme: str) -> Component:
     """The call tree of the selected event, else of the window; calls with the same path of labels are merged."""
     event = selected_event(source, selection)
     if event is not None and event.depth < 0:
@@ -242,7 +270,7 @@ def calls(source: TraceSource, selection: Mapping[str, str], theme: str) -> Comp
     return _table("tl-call-table", "calls", rows, CALLS, scope, tree.omitted, "paths with smaller totals")
 
 
-def statistics(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
+def statistics(source: HostTrace, selection: Mapping[str, str], theme: str) -> Component:
     """One row per label in the window, including hidden channels."""
     begin, end, name = window_of(source, selection)
     window = window_statistics(source, begin, end)
@@ -261,7 +289,7 @@ def statistics(source: TraceSource, selection: Mapping[str, str], theme: str) ->
     return _table(id, "statistics", rows, STATISTICS, scope, 0, "", selectable=True)
 
 
-def _rank_of(event: EventFacts, source: TraceSource, window: WindowStatistics) -> str:
+def _rank_of(event: EventFacts, source: HostTrace, window: WindowStatistics) -> str:
     """Where the selected event stands among those of its label in the window; "" when the window has none."""
     name = int(source.threads[event.thread].lanes[event.depth].name[event.position])
     rows = (window.name == name).nonzero()[0].tolist()
@@ -281,7 +309,7 @@ def spread_text(counts: list[int]) -> str:
     return "".join(_BARS[-(-8 * count // most)] if count else _BARS[0] for count in counts)
 
 
-def matches(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
+def matches(source: HostTrace, selection: Mapping[str, str], theme: str) -> Component:
     """The events that the search finds in the selected window or the whole trace, in time order; choosing one selects
     it and zooms to it."""
     text = selection.get("tl_find", "")

@@ -1,0 +1,171 @@
+"""`HostTrace`: a host trace as columns, one lane of never-overlapping events per thread and depth.
+
+`TraceSource` is the trace of one file, `JointTrace` that of several files on one clock. What counts, draws or searches
+works on columns and does not tell them apart; what concerns a file asks `files`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from popvision.analysis.trace.mipmap import FEW, Mipmap, build_mipmap
+from popvision.arrays import BoolArray, Float64Array, Int64Array, UInt32Array, UnsignedArray
+from popvision.formats.pvti.names import Names
+from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow
+from popvision.kept import Kept
+
+
+class Lane:
+    """Events of one thread at one depth in time order. Times are ns since the epoch.
+
+    `name[i]` numbers a (channel, label) of the source's names; `parent[i]` is a position in the lane above.
+    """
+
+    def __init__(
+        self,
+        start: Int64Array,
+        duration: UnsignedArray,
+        site: UnsignedArray,
+        name: UnsignedArray,
+        parent: UnsignedArray,
+    ) -> None:
+        self.start, self.duration, self.site, self.name, self.parent = start, duration, site, name, parent
+        self.positions: Int64Array | None = None
+        """Of a lane that `only` has thinned out: positions of its events in the complete lane."""
+        self._lock = threading.Lock()
+        self._mipmap: Mipmap | None = None
+
+    def only(self, keep: BoolArray) -> Lane:
+        """A lane of some of the events, for drawing."""
+        rows = np.flatnonzero(keep)
+        lane = Lane(self.start[rows], self.duration[rows], self.site[rows], self.name[rows], self.parent[rows])
+        lane.positions = rows
+        return lane
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def end(self) -> Int64Array:
+        """Exclusive end of each event."""
+        return np.asarray(self.start + self.duration.astype(np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        columns = (self.start, self.duration, self.site, self.name, self.parent, self.positions)
+        return sum(column.nbytes for column in columns if column is not None)
+
+    @property
+    def mipmap(self) -> Mipmap:
+        """Events merged by time at several widths, for drawing; built once, by the first request."""
+        with self._lock:
+            if self._mipmap is None:
+                self._mipmap = build_mipmap(self.start, self.duration, self.name)
+            return self._mipmap
+
+    def between(self, begin: int, end: int) -> tuple[int, int]:
+        """Positions of the events that overlap [begin, end); an event of no length belongs where it begins."""
+        first = int(np.searchsorted(self.start, np.int64(begin), "left"))
+        if first and int(self.start[first - 1]) + int(self.duration[first - 1]) > begin:
+            first -= 1
+        return first, max(first, int(np.searchsorted(self.start, np.int64(end), "left")))
+
+
+@dataclass(frozen=True)
+class TraceThread:
+    """A thread with its lanes and instants (times ns since the epoch; `instant_name` numbers a name)."""
+
+    row: ThreadRow
+    lanes: list[Lane]
+    instant_time: Int64Array
+    instant_name: UnsignedArray
+    instant_site: UnsignedArray
+    unfinished: frozenset[tuple[int, int]]
+
+    @property
+    def events(self) -> int:
+        """Events with a duration."""
+        return sum(len(lane) for lane in self.lanes)
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """One file of a trace: which threads, lines of graphs and heat maps of the trace are its own.
+
+    `shift` is what the trace adds to the times of the file, in ns; `processes` are (pid, parent pid, name)."""
+
+    label: str
+    path: Path
+    meta: Mapping[str, str]
+    state: str
+    processes: tuple[tuple[int, int | None, str], ...]
+    threads: range
+    series: range
+    heatmaps: range
+    shift: int = 0
+
+
+class HostTrace(ABC):
+    """Columns of a host trace; times are ns since the epoch."""
+
+    label: str
+    lost: list[str]  #: a sentence for each damaged part that was left out
+    names: Names
+    threads: list[TraceThread]
+    begin: int
+    end: int
+    kept: Kept
+
+    @property
+    @abstractmethod
+    def files(self) -> tuple[TraceFile, ...]:
+        """The files, at least one; their threads, lines and heat maps follow one another."""
+
+    @property
+    @abstractmethod
+    def series(self) -> list[tuple[SeriesRow, Int64Array, Float64Array]]:
+        """Each line of a line graph with its times (ns since the epoch) and values."""
+
+    @property
+    @abstractmethod
+    def heatmaps(self) -> list[tuple[HeatmapRow, Int64Array, UInt32Array]]:
+        """Each heat map with the times of its columns and their quantities (column, bin)."""
+
+    @abstractmethod
+    def metadata(self, thread: int, site: int) -> str | None:
+        """Metadata of the events of a site of a thread, as JSON text."""
+
+    def prepare(self) -> None:
+        """Begin to make what drawing needs, in the background: NumPy leaves the interpreter lock while it works."""
+        lanes = sorted((lane for thread in self.threads for lane in thread.lanes), key=len, reverse=True)
+        pool = ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1), thread_name_prefix="trace")
+        for lane in lanes:
+            if len(lane) >= FEW:
+                pool.submit(getattr, lane, "mipmap")
+        pool.shutdown(wait=False)
+
+    def lanes_without(self, thread: int, channels: frozenset[int]) -> list[Lane]:
+        """A thread's lanes without the events of some channels (numbers of `names.channel_name`)."""
+        lanes = self.threads[thread].lanes
+        if not channels:
+            return lanes
+
+        def thin_out() -> list[Lane]:
+            shown = ~np.isin(self.names.channel, list(channels))
+            return [lane.only(shown[lane.name]) for lane in lanes]
+
+        return self.kept.recent(("lanes without", thread, channels), thin_out)
+
+    @property
+    def events(self) -> int:
+        """Events with a duration, all threads."""
+        return sum(thread.events for thread in self.threads)

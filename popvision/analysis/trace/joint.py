@@ -1,0 +1,161 @@
+"""`JointTrace`: several traces as one, on the clock of the first.
+
+Names of all files are one list, so that a label has one row in statistics and a channel one colour; names, threads,
+lines and heat maps of the first file keep their numbers. Columns of a file that does not move and whose names keep
+their numbers are shared with it; other files cost a copy of their begins and names, 10 bytes an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from popvision.analysis.trace.alignment import Alignment, Marker, align_traces
+from popvision.analysis.trace.columns import HostTrace, Lane, TraceFile, TraceThread
+from popvision.analysis.trace.source import TraceSource
+from popvision.arrays import Float64Array, Int64Array, UInt32Array, UnsignedArray
+from popvision.formats.pvti.names import Names
+from popvision.formats.pvti.reader import HeatmapRow, SeriesRow
+from popvision.kept import MOST_BYTES, Kept
+
+
+class JointTrace(HostTrace):
+    """The traces `parts`, placed by `alignment`, which has a shift for each."""
+
+    def __init__(self, parts: Sequence[TraceSource], alignment: Alignment) -> None:
+        self.parts, self.alignment = tuple(parts), alignment
+        self.label = " + ".join(part.label for part in parts)
+        self.lost = [f"{part.label}: {sentence}" for part in parts for sentence in part.lost]
+        self.names, numbers = _merge_names([part.names for part in parts])
+        self.threads = [
+            _moved(thread, shift, number)
+            for part, shift, number in zip(parts, alignment.shifts, numbers, strict=True)
+            for thread in part.threads
+        ]
+        self.begin, self.end = alignment.begin, alignment.end
+        lanes = sum(lane.nbytes for thread in self.threads for lane in thread.lanes)
+        self.kept = Kept(max(MOST_BYTES, 2 * lanes))
+
+    @cached_property
+    def files(self) -> tuple[TraceFile, ...]:
+        """The files in the order of `parts`."""
+        files: list[TraceFile] = []
+        threads = series = heatmaps = 0
+        for part, shift in zip(self.parts, self.alignment.shifts, strict=True):
+            (own,) = part.files
+            ranges = (
+                range(threads, threads + len(own.threads)),
+                range(series, series + len(own.series)),
+                range(heatmaps, heatmaps + len(own.heatmaps)),
+            )
+            files.append(replace(own, threads=ranges[0], series=ranges[1], heatmaps=ranges[2], shift=shift))
+            threads, series, heatmaps = (each.stop for each in ranges)
+        return tuple(files)
+
+    @cached_property
+    def series(self) -> list[tuple[SeriesRow, Int64Array, Float64Array]]:
+        """Each line of a line graph; graphs of different files stay apart."""
+        return [
+            (replace(row, graph_id=number << 32 | row.graph_id), times + shift, values)
+            for number, (part, shift) in enumerate(zip(self.parts, self.alignment.shifts, strict=True))
+            for row, times, values in part.series
+        ]
+
+    @cached_property
+    def heatmaps(self) -> list[tuple[HeatmapRow, Int64Array, UInt32Array]]:
+        """Each heat map with the times of its columns and their quantities (column, bin)."""
+        return [
+            (row, times + shift, quantities)
+            for part, shift in zip(self.parts, self.alignment.shifts, strict=True)
+            for row, times, quantities in part.heatmaps
+        ]
+
+    def metadata(self, thread: int, site: int) -> str | None:
+        """Metadata of the events of a site of a thread, as JSON text."""
+        number, own = self.place_of(thread)
+        return self.parts[number].metadata(own, site)
+
+    def place_of(self, thread: int) -> tuple[int, int]:
+        """Number of the file with a thread, and the number of the thread in it."""
+        for number, file in enumerate(self.files):
+            if thread in file.threads:
+                return number, thread - file.threads.start
+        raise IndexError(f"there is no thread {thread}")
+
+
+def marker_at(parts: Sequence[TraceSource], thread: int, depth: int, position: int) -> Marker:
+    """What marks an event of a joint trace, its thread counted over all files: its label, its channel, and its number
+    by begin among those events of its file. Raises IndexError when there is no such event."""
+    for part in parts:
+        if thread >= len(part.threads):
+            thread -= len(part.threads)
+            continue
+        owner = part.threads[thread]
+        if depth < 0:
+            names, times = owner.instant_name, owner.instant_time
+        else:
+            names, times = owner.lanes[depth].name, owner.lanes[depth].start
+        name, begin = int(names[position]), int(times[position])
+        return Marker(
+            part.names.label[name], part.names.channel_name[part.names.channel[name]], _earlier(part, name, begin)
+        )
+    raise IndexError(f"there is no thread {thread}")
+
+
+def join_traces(parts: Sequence[TraceSource], mode: str = "absolute", marker: Marker | None = None) -> JointTrace:
+    """Several traces as one, aligned as `align_traces` does. Raises ValueError for an unknown mode."""
+    return JointTrace(parts, align_traces(parts, mode, marker))
+
+
+def _earlier(part: TraceSource, name: int, begin: int) -> int:
+    """Events of a name that begin before `begin`."""
+    count = 0
+    for thread in part.threads:
+        columns = [(thread.instant_time, thread.instant_name), *((lane.start, lane.name) for lane in thread.lanes)]
+        for times, names in columns:
+            last = int(np.searchsorted(times, np.int64(begin), "left"))
+            count += int(np.count_nonzero(names[:last] == name))
+    return count
+
+
+def _merge_names(parts: Sequence[Names]) -> tuple[Names, list[Int64Array]]:
+    """The names of all files, each once, and for each file the new numbers of its names."""
+    channels: dict[str, int] = {}
+    numbers: dict[tuple[str, str], int] = {}
+    of_part = []
+    for part in parts:
+        for channel in part.channel_name:
+            channels.setdefault(channel, len(channels))
+        pairs = [
+            (part.channel_name[channel], label)
+            for channel, label in zip(part.channel.tolist(), part.label, strict=True)
+        ]
+        of_part.append(np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], np.int64))
+    channel_of = np.array([channels[channel] for channel, _ in numbers], np.int32)
+    names = Names(np.zeros(0, np.int64), channel_of, [label for _, label in numbers], list(channels))
+    return names, of_part
+
+
+def _moved(thread: TraceThread, shift: int, numbers: Int64Array) -> TraceThread:
+    """The thread on the common clock, its names renumbered."""
+    renamed = not np.array_equal(numbers, np.arange(len(numbers)))
+    if not shift and not renamed:
+        return thread
+    width = np.uint16 if not len(numbers) or int(numbers.max()) < 1 << 16 else np.uint32
+
+    def renumber(names: UnsignedArray) -> UnsignedArray:
+        return np.asarray(numbers.astype(width)[names]) if renamed else names
+
+    lanes = [
+        Lane(lane.start + shift if shift else lane.start, lane.duration, lane.site, renumber(lane.name), lane.parent)
+        for lane in thread.lanes
+    ]
+    return replace(
+        thread,
+        lanes=lanes,
+        instant_time=thread.instant_time + shift if shift else thread.instant_time,
+        instant_name=renumber(thread.instant_name),
+    )

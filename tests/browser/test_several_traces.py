@@ -1,0 +1,136 @@
+"""Adding a file to a timeline, aligning and comparing, as a user does it; the row of IPU activity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlparse
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from popvision.analysis.trace.activity import RUN_LABEL
+from tests.analysis.trace.trace_case import make_trace
+from tests.browser.frame import open_page
+from tests.browser.noted_problems import noted_problems
+from tests.browser.visit_pages import serve
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
+
+DAY = 1_100_000_000_000_000_000
+MS = 1_000_000
+
+
+class Viewer:
+    """A page on two traces of one channel each; `problems` fills, see `noted_problems`."""
+
+    def __init__(self, base: str, keys: list[str], page: Page) -> None:
+        self.base, self.keys, self.page = base, keys, page
+        self.problems = noted_problems(page, base)
+
+    def go(self, path: str) -> Page:
+        open_page(self.page, self.base, path)
+        return self.page
+
+    def complete(self) -> None:
+        self.page.wait_for_selector('[data-timeline][data-state="complete"]', timeout=15_000)
+
+    def path(self) -> str:
+        return urlparse(self.page.url).path
+
+    def titles(self) -> list[str]:
+        return self.page.locator(".tl-row .tl-title").all_inner_texts()
+
+
+@pytest.fixture(scope="module")
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    folder = tmp_path_factory.mktemp("several")
+    first = [(0, 0, 50 * MS, "app/epoch"), (0, 10 * MS, 30 * MS, f"poplar/{RUN_LABEL}")]
+    second = [(0, 100 * MS, 180 * MS, "app/epoch"), (0, 120 * MS, 160 * MS, "io/write")]
+    for name, spans in (("first", first), ("second", second)):
+        moved = [(thread, DAY + begin, DAY + end, label) for thread, begin, end, label in spans]
+        make_trace(folder / f"{name}.pvti", moved)
+    base, library = serve(folder)
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    yield Viewer(base, [entry.key for entry in library.entries() if not entry.is_sample], page)
+    page.close()
+
+
+def test_a_file_is_added_aligned_and_removed(viewer: Viewer) -> None:
+    first, second = viewer.keys
+    page = viewer.go(f"/t/{first}/timeline")
+    viewer.complete()
+    assert viewer.titles() == ["first.pvti", "IPU activity", "Process 1", "thread 0"]
+    page.click(".tl-files > summary")
+    page.click('.tl-files [aria-label="Add second.pvti to this timeline"]')
+    page.wait_for_url(f"**/t/{first}+{second}/timeline*")
+    viewer.complete()
+    assert viewer.titles() == [
+        *("first.pvti", "IPU activity", "Process 1", "thread 0"),
+        *("second.pvti", "Process 1", "thread 0"),
+    ]
+    expect(page.locator(".tl-corner")).to_contain_text("180 ms")  # from the first begin to the last end
+    page.click(".tl-files > summary")
+    page.click(".tl-files >> text=First events")
+    page.wait_for_url(f"**/t/{first}+{second}@first/timeline*")
+    viewer.complete()
+    expect(page.locator(".tl-corner")).to_contain_text("80 ms")
+    page.click(".tl-files > summary")
+    page.click('.tl-files [aria-label="Remove first.pvti"]')
+    page.wait_for_url(f"**/t/{second}/timeline*")
+    viewer.complete()
+    assert viewer.titles() == ["second.pvti", "Process 1", "thread 0"]
+
+
+def test_files_fold_apart(viewer: Viewer) -> None:
+    page = viewer.go(f"/t/{viewer.keys[0]}+{viewer.keys[1]}/timeline")
+    viewer.complete()
+    page.click('[aria-label="Fold first.pvti"]')
+    expect(page.locator(".tl-row .tl-title")).to_have_text(["first.pvti", "second.pvti", "Process 1", "thread 0"])
+
+
+def test_a_selected_event_aligns_the_files(viewer: Viewer) -> None:
+    first, second = viewer.keys
+    page = viewer.go(f"/t/{first}+{second}/timeline?tl_event=1.0.0")
+    viewer.complete()
+    page.click("text=Align the files at this event")
+    page.wait_for_url(f"**/t/{first}+{second}@1.0.0/timeline?tl_event=1.0.0")
+    viewer.complete()
+    expect(page.locator(".tl-facts").first).to_contain_text("Align the files at this event")
+    expect(page.locator(".tl-corner")).to_contain_text("80 ms")
+
+
+def test_the_pointer_on_the_activity_names_its_span(viewer: Viewer) -> None:
+    page = viewer.go(f"/t/{viewer.keys[0]}/timeline")
+    viewer.complete()
+    row = page.locator(".tl-row-activity").bounding_box()
+    drawing = page.locator(".tl canvas").bounding_box()
+    assert row is not None
+    assert drawing is not None
+    plot = drawing["width"] - 258
+    for share, inside in ((0.4, True), (0.8, False)):
+        page.mouse.move(drawing["x"] + 250 + share * plot, row["y"] + row["height"] / 2)
+        tip = page.locator(".tl-tip")
+        if inside:
+            expect(tip).to_contain_text("20 ms")
+        else:
+            expect(tip).to_be_hidden()
+
+
+def test_two_ticks_lead_to_the_difference_or_to_one_timeline(viewer: Viewer) -> None:
+    first, second = viewer.keys
+    page = viewer.go("/")
+    for name in ("first.pvti", "second.pvti"):
+        page.click(f'[aria-label="Choose {name} to compare"]')
+    page.click('[data-compare-action="compare"]')
+    page.wait_for_url(f"**/t/{first}/timeline?*vs={second}*")
+    expect(page.locator("#tl_tab-panel-difference .ag-center-cols-container .ag-row")).to_have_count(3)
+    expect(page.locator(".versus")).to_contain_text("second.pvti")
+    page.click('[data-compare-action="swap"]')
+    page.wait_for_url(f"**/t/{second}/timeline?*vs={first}*")
+    page.go_back()
+    page.go_back()
+    for name in ("first.pvti", "second.pvti"):
+        page.click(f'[aria-label="Choose {name} to compare"]')
+    page.click('[data-compare-action="join"]')
+    page.wait_for_url(f"**/t/{first}+{second}/timeline*")
+    viewer.complete()
