@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -79,9 +80,62 @@ def command(
         environment["POPVISION_IPU_MODEL"] = _join_constants(environment.get("POPVISION_IPU_MODEL", ""), constants)
     paths = [str(package_folder("compat")), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    done = subprocess.run([sys.executable, program, *arguments], env=environment, check=False)
-    click.echo(f"Reports are in {Path(directory).resolve()}; open them with: popvision view {directory}", err=True)
-    raise SystemExit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
+    before = _written(Path(directory))
+    code = _run([sys.executable, program, *arguments], environment, Path(directory), before)
+    click.echo(_ending(Path(directory), before, code, program), err=True)
+    raise SystemExit(code)
+
+
+#: Seconds between two looks at the report folder while the program runs on a terminal.
+_PAUSE = 0.5
+
+_Files = dict[Path, tuple[int, int]]
+
+
+def _written(folder: Path) -> _Files:
+    """Time and size of each report and trace in the folder and its sub-folders."""
+    files: _Files = {}
+    for pattern in ("profile.pop", "*/profile.pop", "*.pvti", "*/*.pvti"):
+        for path in folder.glob(pattern):
+            try:
+                state = path.stat()
+            except OSError:  # renamed since
+                continue
+            files[path] = (state.st_mtime_ns, state.st_size)
+    return files
+
+
+def _run(command: list[str], environment: dict[str, str], folder: Path, before: _Files) -> int:
+    """The exit code of the program, 128 + N for signal N. On a terminal a line on stderr says when a report appears,
+    which is at the end of a compilation."""
+    begin, told, interrupts = time.monotonic(), set[Path](), 0
+    with subprocess.Popen(command, env=environment) as child:
+        while True:
+            try:
+                code = child.wait(_PAUSE if sys.stderr.isatty() else None)
+                return code if code >= 0 else 128 - code
+            except subprocess.TimeoutExpired:
+                for path, state in _written(folder).items():
+                    if path.suffix == ".pop" and path not in told and before.get(path) != state:
+                        told.add(path)
+                        click.echo(f"compiled after {time.monotonic() - begin:.1f} s: {path}; running", err=True)
+            except KeyboardInterrupt:  # the terminal sends it to the program too, which may save what it has
+                interrupts += 1
+                if interrupts > 1:
+                    child.terminate()
+
+
+def _ending(folder: Path, before: _Files, code: int, program: str) -> str:
+    """Where the reports are; for a program that wrote none, that it did not."""
+    new = {path for path, state in _written(folder).items() if before.get(path) != state}
+    failed = f"{program} ended with exit code {code}" if code else ""
+    if any(path.suffix == ".pop" for path in new):
+        where = f"Reports are in {folder.resolve()}; open them with: popvision view {folder}"
+        return f"{failed}. {where}" if failed else where
+    what = f"{failed} before a report was written" if failed else f"{program} compiled no graph, so there is no report"
+    if new:
+        return f"{what}; its host trace is in {folder.resolve()}: popvision view {folder}"
+    return f"{what}."
 
 
 def _join_constants(before: str, constants: tuple[str, ...]) -> str:

@@ -30,7 +30,9 @@ def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: 
     if as_json:
         text = json.dumps({"provenance": provenance_line(source)} | asdict(headline(source)), indent=2) + "\n"
     else:
-        shown = SummaryOptions(show_execution_steps=steps, show_var_storage=variables, show_per_ipu_memory=per_ipu)
+        shown = SummaryOptions(
+            show_execution_steps=steps, show_var_storage=variables, show_per_ipu_memory=per_ipu, binary_units=True
+        )
         text = profile_summary(source, shown)
     echo_lost(source.reader.path, source.lost)  # complete only now, after everything was read
     click.echo(text, nl=False)

@@ -15,6 +15,7 @@ from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.origin import provenance_line
 from popvision.analysis.summary.headline import headline
 from popvision.analysis.trace.drawing import overview
+from popvision.export.diff_rows import value_text
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.opened.pictures import line_picture, share_picture
 from popvision.opened.printable import printable
@@ -96,15 +97,17 @@ def _report_rows(source: ReportSource) -> list[tuple[str, str]]:
         rows.append(("not recorded", figures.not_recorded.removeprefix("Not recorded: ")))
     if figures.fullest is not None:
         (tile, size), room = figures.fullest, figures.tile_capacity
-        share = f" ({size / room:.1%} of {room:,})" if room else ""
+        share = f", {size / room:.2%} of {value_text(room, 'bytes')}".replace("%", " %") if room else ""
         with_gaps = ", with gaps" if figures.tiles_out_of_memory else ", without gaps"
-        rows.append(("fullest tile", f"tile {tile}: {size:,} bytes{share}{with_gaps}"))
-        rows.append(("memory in use", f"{figures.used_bytes:,} bytes over all tiles, without gaps"))
+        rows.append(("fullest tile", f"tile {tile}: {value_text(size, 'bytes')} ({size:,} bytes{share}){with_gaps}"))
+        used = f"{value_text(figures.used_bytes, 'bytes')} ({figures.used_bytes:,} bytes)"
+        rows.append(("memory in use", f"{used} over all tiles, without gaps"))
     if figures.tiles_out_of_memory:
         rows.append(("out of memory", f"{figures.tiles_out_of_memory:,} tiles"))
     if figures.live_peak is not None:
         peak = figures.live_peak
-        rows.append(("peak liveness", f"{peak.total:,} bytes at liveness index {peak.index} (program #{peak.program})"))
+        size_text = f"{value_text(peak.total, 'bytes')} ({peak.total:,} bytes)"
+        rows.append(("peak liveness", f"{size_text} at liveness index {peak.index} (program #{peak.program})"))
     return rows + [("lost", sentence) for sentence in source.lost[:3]]
 
 
@@ -133,9 +136,12 @@ def _milliseconds(source: TraceSource) -> float:
 
 def _memory_picture(source: ReportSource) -> str:
     memory = memory_by_tile(source, None)
-    title = f"Memory of each tile, including gaps; a tile has {memory.capacity:,} bytes"
+    overfull = len(memory.over_capacity) > 0
+    gaps = "up to the highest address" if overfull else "in use, without gaps"
+    title = f"Memory of each tile {gaps}; a tile has {value_text(memory.capacity, 'bytes')}"
     axis = (f"tile {memory.tiles.start}", f"tile {memory.tiles.stop - 1}")
-    return line_picture(memory.including_gaps, title, "bytes", axis, float(memory.capacity))
+    values = memory.including_gaps if overfull else memory.excluding_gaps
+    return line_picture(values, title, "bytes", axis, float(memory.capacity))
 
 
 def _liveness_picture(source: ReportSource) -> str:

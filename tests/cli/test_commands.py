@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import pty
 import sqlite3
 import subprocess
 import sys
@@ -57,7 +59,7 @@ def test_schema_names_but_never_contents(path: Path) -> None:
 
 def test_summary_text(path: Path) -> None:
     out = popvision("summary", path).stdout
-    assert out.startswith("Simulated: model version popvision 0.1.0; target IPU Model Ipu2, 4 tiles")
+    assert out.startswith("Simulated: model version popvision 0.1.0; target Mk2 IPU Model, 4 tiles")
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "Number of vertices: 3" in lines
     assert "Including Gaps: 436 B" in lines
@@ -170,3 +172,46 @@ def test_a_process_of_its_own_says_the_same(path: Path, tmp_path: Path) -> None:
     for arguments in (("summary", path), ("export", "tiles", tmp_path / "none"), ("frobnicate",)):
         alone, called = process(*arguments), popvision(*arguments)
         assert (alone.returncode, alone.stdout, alone.stderr) == (called.returncode, called.stdout, called.stderr)
+
+
+def test_run_of_a_program_that_raises_names_no_folder_that_is_not_there(tmp_path: Path) -> None:
+    program = tmp_path / "raises.py"
+    program.write_text("raise ValueError('boom')\n")
+    done = process("run", "-d", tmp_path / "out", program)
+    assert done.returncode == 1
+    assert "ValueError: boom" in done.stderr
+    assert done.stderr.splitlines()[-1] == f"{program} ended with exit code 1 before a report was written."
+    assert not (tmp_path / "out").exists()
+    program.write_text("print('no graph')\n")
+    done = process("run", "--no-trace", "-d", tmp_path / "out", program)
+    assert (done.returncode, done.stdout) == (0, "no graph\n")
+    assert done.stderr == f"{program} compiled no graph, so there is no report.\n"
+
+
+def test_run_on_a_terminal_says_when_a_report_appears(tmp_path: Path) -> None:
+
+    program = tmp_path / "compiles.py"
+    program.write_text(
+        "import pathlib, sys, time\n"
+        "out = pathlib.Path(sys.argv[1]); out.mkdir()\n"
+        "(out / 'profile.pop').write_bytes(b'x')\n"
+        "time.sleep(1.5)\n"
+    )
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "popvision", "run", "--no-trace", "-d", str(tmp_path / "out"), str(program)]
+    done = subprocess.run([*command, str(tmp_path / "out")], stderr=theirs, stdout=subprocess.PIPE, check=False)
+    os.close(theirs)
+    said = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "compiled after " in said
+    assert said.index("compiled after ") < said.index("Reports are in ")
+
+
+def test_every_shell_gets_its_completion() -> None:
+
+    for shell, word in (("bash", "complete "), ("zsh", "compdef"), ("fish", "complete ")):
+        variable = os.environ | {"_POPVISION_COMPLETE": f"{shell}_source"}
+        command = [sys.executable, "-c", "from popvision.cli import main; main()"]
+        done = subprocess.run(command, env=variable, capture_output=True, text=True, check=False)
+        assert word in done.stdout, done.stderr

@@ -15,7 +15,7 @@ from tests.reports import write_tiny
 from tests.samples import SAMPLES
 
 TRAINING = SAMPLES / "train_mlp"
-HEAD = "Simulated: model version popvision 0.1.0; target IPU Model Ipu2, 4 tiles; 3.4.0 (popvision 0.1.0)\n\n"
+HEAD = "Simulated: model version popvision 0.1.0; target Mk2 IPU Model, 4 tiles; 3.4.0 (popvision 0.1.0)\n\n"
 
 
 @pytest.fixture

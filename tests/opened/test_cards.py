@@ -13,7 +13,7 @@ from rich.console import Console
 import popvision
 from popvision import pva
 from popvision.formats.errors import FormatError
-from popvision.opened.pictures import line_picture
+from popvision.opened.pictures import COLOURS, CURVE, LIMIT, line_picture
 from popvision.opened.trace import OpenedTrace
 from tests.plain_report import PlainProgram, PlainReport, PlainVariable
 from tests.samples import SAMPLES
@@ -68,6 +68,21 @@ def test_repr_of_a_sample() -> None:
     assert f"{theirs.execution.totalCycles.total:,} cycles" in lines[2]
     fullest = max(tile.memory.total.excludingGaps for tile in theirs.compilation.tiles)
     assert any(line.strip().startswith("fullest tile") and f"{fullest:,} bytes" in line for line in lines)
+
+
+def test_a_card_has_the_units_and_the_colours_of_the_viewer() -> None:
+    card = popvision.open(SAMPLES / "train_mlp")._repr_html_()
+    assert "in use, without gaps; a tile has 624.0 KiB" in card
+    assert "KiB (" in card
+    light = (Path(__file__).parents[2] / "webapp" / "assets" / "shared" / "tokens.css").read_text()
+    for name, colour in COLOURS.items():
+        token = "global" if name == "global exchange" else name
+        assert f"--step-{token}-fill: {colour};" in light
+        assert colour in card or name == "global exchange"
+    assert f"--series-1: {CURVE};" in light
+    assert f"--series-2: {LIMIT};" in light
+    overfull = popvision.open(SAMPLES / "out_of_memory")._repr_html_()
+    assert "up to the highest address; a tile has 624.0 KiB" in overfull
 
 
 def test_a_curve_longer_than_the_picture_keeps_its_maxima() -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.target import type_name
+from popvision.analysis.report.target import architecture_name, type_name
 
 
 def provenance_line(source: ReportSource) -> str:
-    """For example `Simulated: model version 1; target IPU Model Ipu2, 1,472 tiles; 3.4.0 (popvision 0.1.0)`."""
+    """For example `Simulated: model version 1; target Mk2 IPU Model, 1,472 tiles; 3.4.0 (popvision 0.1.0)`."""
     meta, target = source.reader.meta, source.reader.target()
     model = meta.get("modelVersion", "unknown")
     kind = "Simulated" if meta.get("simulated", False) else "Profile"
-    device = f"{type_name(target)} {target.architecture}, {target.num_tiles:,} tiles"
+    device = f"{architecture_name(target)} {type_name(target)}, {target.num_tiles:,} tiles"
     return f"{kind}: model version {model}; target {device}; {meta.get('poplarVersion', 'version unknown')}"
 
 

@@ -29,12 +29,13 @@ def profile_summary(source: ReportSource, options: SummaryOptions | None = None)
 
 @dataclass(frozen=True)
 class SummaryOptions:
-    """Options of printProfileSummary; all off by default."""
+    """Options of printProfileSummary, and the units; all off by default."""
 
     show_var_storage: bool = False
     show_optimizations: bool = False
     show_execution_steps: bool = False
     show_per_ipu_memory: bool = False
+    binary_units: bool = False  #: KiB and MiB, not Poplar's kB and MB, for 1,024 and 1,048,576 bytes
 
 
 def program_text(type: str, name: str) -> str:
@@ -51,17 +52,19 @@ def graph_summary(source: ReportSource, options: SummaryOptions) -> str:
     """Target, graph counts, memory by region, category and tile."""
     reader = source.reader
     target, counts = reader.target(), reader.counts()
+    kilo, mega = ("KiB", "MiB") if options.binary_units else ("kB", "MB")
+    device = target.bytes_per_tile * target.num_tiles
     rows = [
         ("Number of IPUs:", f"{target.num_ipus:,}"),
         ("Tiles per IPU:", f"{target.tiles_per_ipu:,}"),
         ("Total Tiles:", f"{target.num_tiles:,}"),
-        ("Memory Per-Tile:", f"{target.bytes_per_tile / 1024:,.1f} kB"),
-        ("Total Memory:", f"{target.bytes_per_tile * target.num_tiles / 1048576:,.1f} MB"),
+        ("Memory Per-Tile:", f"{target.bytes_per_tile / 1024:,.1f} {kilo}"),
+        ("Total Memory:", f"{device / 1048576:,.1f} {mega}"),
         ("Clock Speed (approx):", f"{target.clock_hz / 1e6:,.1f} MHz" if target.clock_hz > 0 else "not known"),
         ("Number of Replicas:", f"{target.num_replicas:,}"),
         ("IPUs per Replica:", f"{target.num_ipus // target.num_replicas:,}"),
         ("Tiles per Replica:", f"{target.num_tiles // target.num_replicas:,}"),
-        ("Memory per Replica:", f"{target.bytes_per_tile * target.num_tiles / target.num_replicas / 1048576:,.1f} MB"),
+        ("Memory per Replica:", f"{device / target.num_replicas / 1048576:,.1f} {mega}"),
     ]
     lines = ["Target:", *(f"  {label:<23} {value}" for label, value in rows), "", "Graph:"]
     for label, key in (
