@@ -5,22 +5,34 @@ from __future__ import annotations
 import dataclasses
 import re
 import sqlite3
+import struct
+import zlib
 from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
+from popvision.analysis.exchange.matrix import matrix_of
+from popvision.analysis.exchange.table import exchange_programs_table
+from popvision.analysis.liveness.curve import curve
 from popvision.analysis.report.source import ReportSource
 from popvision.cli.html import command
 from popvision.formats.debug_info import DebugInfo, SourceText, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
+from tests.samples import SAMPLES
+from webapp.documents.charts import round_positions
 from webapp.documents.confidential import Names
 from webapp.documents.document import Document, Facts, Field, Note, Table
 from webapp.documents.export import DOCUMENTS, ExportError, export_document
 from webapp.documents.page import MOST_BYTES, safe_text, write_page
+from webapp.documents.pictures import matrix_png
 
 HOSTILE = '</style></script><script>alert(1)</script>"><img src=x onerror=alert(2)>\u202e=cmd()' + "x" * 9_900
 
@@ -209,3 +221,67 @@ def test_a_file_that_grows_too_large_is_cut_and_says_so(tmp_path: Path) -> None:
     assert "short" in text
     whole = write_page(Document("View", "report", [], [facts]), names)
     assert "at most" not in whole
+
+
+@given(st.integers(0, 10**12), st.integers(1, 10**9))
+def test_ticks_stand_at_round_numbers(first: int, count: int) -> None:
+    places = round_positions(first, count)
+    assert len(places) <= 10
+    assert len(places) >= 2 or count < 10
+    steps = {after - before for before, after in pairwise(places)}
+    assert len(steps) <= 1
+    for step in steps:
+        assert str(step).rstrip("0") in ("1", "2", "5")
+        assert all((first + place) % step == 0 for place in places)
+
+
+def test_execution_has_the_flame_graph_of_the_page() -> None:
+    source = ReportSource(SAMPLES / "matmul_chain")
+    page = export_document(source, "execution", {}).decode()
+    titles = [unescape(each) for each in re.findall(r"<g><title>(.*?)</title>", page)]
+    length = source.reader.total_cycles()
+    products = [each for each in titles if each.startswith(("m4/Conv_1,", "m5/Conv_1,"))]
+    assert len(products) == 2
+    assert sum(int(each.split(", ")[1].split(" ")[0].replace(",", "")) for each in products) < length
+    labels = re.findall(r'<text class="bar-label[^>]*>(.*?)</text>', page)
+    assert {"m4/Conv_1", "Convolve", "OnTileExecute"} <= set(labels)
+    begin, end = 8_464, 18_819  # the longest step
+    window = export_document(source, "execution", {"sel": f"{begin}-{end}"}).decode()
+    assert "Flame graph of IPU 0" in window
+
+
+def test_summary_has_the_bar_of_the_page() -> None:
+    page = export_document(ReportSource(SAMPLES / "matmul_chain"), "summary", {}).decode()
+    section = page[page.index("Where the time goes") :]
+    widths = [float(each) for each in re.findall(r'<rect class="bar-edge" x="[\d.]+" y="2" width="([\d.]+)"', section)]
+    assert sum(widths) == pytest.approx(1_100, abs=0.5)
+    assert "Compute 55.40 %" in section
+
+
+def test_exchange_has_the_matrix_of_the_page() -> None:
+    source = ReportSource(SAMPLES / "train_mlp")
+    program = int(exchange_programs_table(source)["program"][0])
+    matrix = matrix_of(source, program, "software")
+    png, size, largest = matrix_png(matrix)
+    assert (size, largest) == (1, int(matrix.messages.bytes.max()))
+    width, height = struct.unpack(">II", png[16:24])
+    assert width == height == matrix.tiles == 64
+    data = png[png.index(b"IDAT") + 4 : png.index(b"IEND") - 8]
+    rows = (
+        np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 1 + 4 * width)[:, 1:].reshape(height, width, 4)
+    )
+    cells = {(int(s), int(d)) for s, d in zip(matrix.messages.src, matrix.messages.dst, strict=True)}
+    assert {(int(y), int(x)) for y, x in np.argwhere(rows[..., 3])} == cells
+    page = export_document(source, "exchange", {"program": str(program)}).decode()
+    assert f"Bytes between tiles, program {program}" in page
+
+
+def test_curves_are_areas_that_say_their_values() -> None:
+    source = ReportSource(SAMPLES / "matmul_chain")
+    page = export_document(source, "liveness", {}).decode()
+    line = curve(source)
+    top = int(line.not_always_live.argmax())
+    readings = [unescape(each) for each in re.findall(r'class="reading"[^>]*><title>(.*?)</title>', page)]
+    assert len(readings) == len(line.not_always_live)
+    assert readings[top].startswith(f"liveness index {top}: Not always live, on top of always live 56.9 MiB")
+    assert page.index('path class="area series-2"') < page.index('path class="area series-1"')

@@ -35,7 +35,7 @@ def curves_svg(curves: Curves) -> tuple[str, bool]:
     for mark in marks:
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y(mark):.1f}" y2="{y(mark):.1f}"/>')
         parts.append(f'<text class="tick end" x="{_LEFT - 8}" y="{y(mark) + 4:.1f}">{escape(text(mark))}</text>')
-    for at in _positions(count):
+    for at in round_positions(curves.first, count):
         label = f"{curves.first + at:,}"
         parts.append(f'<text class="tick mid" x="{x(at + 0.5):.1f}" y="{HEIGHT - _BOTTOM + 16}">{label}</text>')
     for at in curves.marked:
@@ -46,7 +46,12 @@ def curves_svg(curves: Curves) -> tuple[str, bool]:
     for index, values in enumerate(curves.values):
         drawn = min_max_positions(values, MOST_POINTS)
         decimated |= drawn.decimated
-        parts.append(f'<path class="line series-{index + 1}" d="{_path(drawn.positions, values, x, y, count)}"/>')
+        line, number = _path(drawn.positions, values, x, y, count), curves.series[index]
+        if curves.filled and line:
+            area = f"{line}V{y(0):.1f}H{x(0):.1f}Z"
+            parts.append(f'<path class="area" d="{area}"/><path class="area series-{number}" d="{area}"/>')
+        parts.append(f'<path class="line series-{number}" d="{line}"/>')
+    parts += _readings(curves, count, text, x)
     parts.append(f'<text class="axis mid" x="{_LEFT + wide / 2}" y="{HEIGHT - 6}">{escape(curves.x_title)}</text>')
     return "".join([*parts, "</svg>"]), decimated
 
@@ -61,13 +66,37 @@ def _path(positions: AnyArray, values: AnyArray, x: Place, y: Place, count: int)
 
 
 def _ticks(top: float, *, binary: bool) -> list[float]:
-    """Up to six round values from 0 to at least `top`."""
-    base = 1024.0 if binary else 10.0
-    unit = base ** int(np.log(max(top, 1)) / np.log(base))
-    sizes = [unit * each for each in (1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256)]
-    step = next((each / 4 for each in sizes if each >= top), top / 4)
+    """At most six values from 0 to at least `top`: multiples of a power of two, or of 1, 2 or 5 times one of ten."""
+    if binary:
+        step = next(2.0**power for power in range(64) if top <= 5 * 2**power)
+    else:
+        step = next(float(size * 10**power) for power in range(19) for size in (1, 2, 5) if top <= 5 * size * 10**power)
     return [step * index for index in range(int(np.ceil(top / step)) + 1)]
 
 
-def _positions(count: int) -> list[int]:
-    return sorted({int(at) for at in np.linspace(0, max(0, count - 1), min(9, max(1, count)))})
+def round_positions(first: int, count: int) -> list[int]:
+    """At most ten positions whose numbers (`first` + position) are multiples of 1, 2 or 5 times a power of ten."""
+    step = next(size * 10**power for power in range(19) for size in (1, 2, 5) if count <= 10 * size * 10**power)
+    return list(range(-first % step, count, step))
+
+
+#: Strips of a drawing that say their values on hover.
+_MOST_READINGS = 300
+
+
+def _readings(curves: Curves, count: int, text: Callable[[float], str], x: Place) -> list[str]:
+    """Invisible strips with the values at each position, of the largest of several where there are more."""
+    width = -(-count // _MOST_READINGS) if count else 1
+    strips = []
+    for at in range(0, count, width):
+        end = min(at + width, count)
+        which = f"{curves.first + at:,}" + (f" to {curves.first + end - 1:,}, at most" if end - at > 1 else "")
+        values = ", ".join(
+            f"{name} {text(float(np.max(each[at:end], initial=0)))}"
+            for name, each in zip(curves.names, curves.values, strict=True)
+        )
+        box = f'x="{x(at):.1f}" y="{_TOP}" width="{x(end) - x(at):.1f}" height="{HEIGHT - _TOP - _BOTTOM}"'
+        strips.append(
+            f'<rect class="reading" {box}><title>{escape(f"{curves.x_title} {which}: {values}")}</title></rect>'
+        )
+    return strips

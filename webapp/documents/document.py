@@ -54,6 +54,13 @@ class Curves:
     unit: str = "bytes"
     first: int = 0  #: number of the first position
     marked: Sequence[int] = ()  #: selected positions
+    colours: Sequence[int] = ()  #: number of each curve's colour, 1 to 6; by default 1, 2, ...
+    filled: bool = False  #: whether curves are areas; a later one is drawn over those before it
+
+    @property
+    def series(self) -> Sequence[int]:
+        """Number of each curve's colour."""
+        return self.colours or [index % 6 + 1 for index in range(len(self.names))]
 
 
 @dataclass(frozen=True)

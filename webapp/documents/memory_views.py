@@ -15,8 +15,9 @@ from popvision.analysis.report.figure_titles import opened_frame, viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.summary.facts import run_rows, summarise
 from popvision.analysis.summary.headline import headline
+from webapp.documents.bars import share_bar
 from webapp.documents.confidential import Names
-from webapp.documents.document import Block, Curves, Facts, Field, Note, Table
+from webapp.documents.document import Block, Curves, Drawing, Facts, Field, Note, Table
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
 from webapp.graph_analyser.liveness.state import GRAPHS as CURVES
 from webapp.graph_analyser.liveness.state import liveness_state, where_text
@@ -51,7 +52,7 @@ def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
     if figures is not None and figures.shares is not None:
         rows = [{"phase": phase, "share": share} for phase, share in figures.shares.items()]
         fields = [Field("phase", "Phase"), Field("share", "Share of tile cycles", "percent")]
-        blocks.append(Table("Where the time goes", fields, rows))
+        blocks += [Drawing("Where the time goes", share_bar(figures.shares)), Table("Shares of time", fields, rows)]
     runs = if_recorded(lambda: run_rows(source))
     if runs:
         rows = [{"run": r.run, "name": r.name, "steps": r.steps, "cycles": r.cycles, "us": r.device_us} for r in runs]
@@ -123,6 +124,8 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
             ["Including gaps", "Excluding gaps"] if state.gaps else ["Excluding gaps"],
             [including, excluding] if state.gaps else [excluding],
             first=first,
+            colours=[1, 2] if state.gaps else [2],
+            filled=True,
             marked=[tile - first for tile in state.tiles[:64]],
         ),
     ]
@@ -186,9 +189,11 @@ def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
     curves = Curves(
         f"Live bytes of {place}",
         "liveness index",
-        ["Not always live", "With always live"],
-        [live, live + line.always_live],
+        ["Not always live, on top of always live", "Always live"],
+        [live + line.always_live, np.full(len(live), line.always_live)],
         marked=list(state.indices),
+        colours=[2, 1],
+        filled=True,
     )
     blocks: list[Block] = [
         Facts(

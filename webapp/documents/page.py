@@ -164,12 +164,16 @@ def _facts(facts: Facts) -> str:
 def _curves(curves: Curves) -> str:
     drawing, decimated = curves_svg(curves)
     note = '<p class="note">The plot shows minima and maxima only.</p>' if decimated else ""
-    return f"<section><h2>{_text(curves.title)}</h2>{_key(curves.names)}{drawing}{note}</section>"
+    return f"<section><h2>{_text(curves.title)}</h2>{_key(curves.names, curves.series)}{drawing}{note}</section>"
 
 
-def _key(names: Sequence[str]) -> str:
-    """The colours of lines, of which there are six."""
-    items = (f'<span><i class="key series-{at % 6 + 1}"></i>{_text(name)}</span>' for at, name in enumerate(names))
+def _key(names: Sequence[str], series: Sequence[int] = ()) -> str:
+    """The colours of lines, of which there are six, by default one after the other."""
+    numbers = series or [at % 6 + 1 for at in range(len(names))]
+    items = (
+        f'<span><i class="key series-{number}"></i>{_text(name)}</span>'
+        for name, number in zip(names, numbers, strict=True)
+    )
     return f'<p class="legend">{"".join(items)}</p>' if names else ""
 
 

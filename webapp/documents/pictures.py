@@ -7,13 +7,17 @@ import zlib
 
 import numpy as np
 
+from popvision.analysis.exchange.matrix import Matrix
 from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid, raster
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.report.source import ReportSource
 from webapp.arrays import Int64Array, UInt8Array
-from webapp.theme import tokens
+from webapp.theme import sequential_scale, tokens
 
 COLUMNS, MOST_ROWS = 1_000, 240
+
+#: Cells along a side of a matrix; place of one byte in its scale of colours (assets/exchange/scale.js).
+_CELLS, _LEAST = 1_024, 0.14
 
 #: Steps of the R2 sequence, 2^32 / p and 2^32 / p^2 where p^3 = p + 1; assets/execution/palette.js has the same.
 _R2_COLUMN, _R2_ROW = 3_242_174_889, 2_447_445_414
@@ -45,6 +49,23 @@ def dithered(time: Int64Array, capacity: Int64Array, first: int) -> Int64Array:
     threshold = (column * np.uint64(_R2_COLUMN) + row * np.uint64(_R2_ROW)) % np.uint64(1 << 32)
     place = (threshold / float(1 << 32)) * np.maximum(capacity, time.sum(axis=0))
     return np.asarray((np.cumsum(time, axis=0) <= place).sum(axis=0), np.int64)
+
+
+def matrix_png(matrix: Matrix) -> tuple[bytes, int, int]:
+    """(picture of the matrix, tiles per cell along each side, bytes of the largest cell). Colours are the page's in its
+    light theme: the scale of assets/exchange/scale.js, log(1 + bytes) / log(1 + largest), zero transparent."""
+    size = 1
+    while matrix.tiles > size * _CELLS:
+        size *= 2
+    cells = matrix.block((0, matrix.tiles), (0, matrix.tiles), size)
+    values = cells.values.reshape(cells.rows, cells.columns)
+    largest = int(values.max(initial=0))
+    share = _LEAST + (1 - _LEAST) * np.log1p(values) / np.log1p(max(1, largest))
+    stops = [(at, _rgb(colour)) for at, colour in sequential_scale("light")]
+    places = [at for at, _ in stops]
+    channels = [np.interp(share, places, [colour[each] for _, colour in stops]) for each in range(3)]
+    alpha = np.where(values > 0, 255, 0)
+    return png(np.stack([*channels, alpha], axis=-1).round().astype(np.uint8)), size, largest
 
 
 def png(pixels: UInt8Array) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from popvision.analysis.exchange.matrix import matrix_of
 from popvision.analysis.exchange.table import exchange_programs_table
 from popvision.analysis.execution.raster import CLASSES
 from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
@@ -12,11 +13,13 @@ from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import root_of, roots, tree_rows
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import viewer_frame
+from popvision.analysis.report.not_recorded import NotRecordedError
+from webapp.documents.bars import flame_svg
 from webapp.documents.confidential import Names
-from webapp.documents.document import Block, Facts, Field, Note, Picture, Table
+from webapp.documents.document import Block, Drawing, Facts, Field, Note, Picture, Table
 from webapp.documents.memory_views import MOST_ROWS, frame_table
-from webapp.documents.pictures import bsp_png
-from webapp.formats import cycles_text, integer_text, seconds_text
+from webapp.documents.pictures import bsp_png, matrix_png
+from webapp.formats import bytes_text, cycles_text, integer_text, seconds_text
 from webapp.graph_analyser.execution.state import ipus_of, window_of
 from webapp.view import ViewContext
 
@@ -97,6 +100,11 @@ def execution_blocks(context: ViewContext, names: Names) -> list[Block]:
     for ipu in ipus[:MOST_PICTURES]:
         if not length:
             break
+        bars, narrow = flame_svg(source, ipu, window.begin, window.end, names)
+        blocks.append(Drawing(f"Flame graph of IPU {ipu}", bars))
+        if narrow:
+            text = "bars narrower than a pixel: each pixel has the colour of the one that takes most of it."
+            blocks.append(Note(f"{narrow:,} {text}"))
         alt = f"Tiles of IPU {ipu} over device cycles {window.begin:,} to {window.end:,}, coloured by class of step"
         note = f"Tiles downwards, device cycles {window.begin:,} to {window.end:,} to the right."
         picture = bsp_png(source, ipu, window.begin, window.end)
@@ -150,8 +158,26 @@ def exchange_blocks(context: ViewContext, names: Names) -> list[Block]:
         Field("cycles", "Cycles each", "decimal"),
         Field("code", "Code", "bytes"),
     ]
-    return [
-        frame_table(
-            "Exchange programs, most bytes first", viewer_frame(exchange_programs_table(context.source)), fields
-        )
-    ]
+    table = exchange_programs_table(context.source)
+    listed = frame_table("Exchange programs, most bytes first", viewer_frame(table), fields)
+    ids = [int(program) for program in table["program"]]
+    chosen = context.selection.program
+    shown = chosen if chosen in ids else next(iter(ids), None)
+    return [listed] if shown is None else [_matrix(context, shown), listed]
+
+
+def _matrix(context: ViewContext, program: int) -> Block:
+    """The bytes between tiles of one exchange program: the selected one, else that with most bytes."""
+    order = "hardware" if context.params.get("xch_order") == "hardware" else "software"
+    try:
+        matrix = matrix_of(context.source, program, order)
+    except NotRecordedError as problem:
+        return Note(str(problem))
+    alt = f"Bytes from source tiles, downwards, to destination tiles, to the right, of program {program}"
+    png, size, largest = matrix_png(matrix)
+    cell = f"A cell adds up {size} x {size} tiles. " if size > 1 else ""
+    note = (
+        f"Source tiles 0 to {matrix.tiles - 1:,} downwards, destination tiles to the right ({order} order). {cell}"
+        f"The scale is logarithmic, from 1 B to {bytes_text(largest)} (darkest)."
+    )
+    return Picture(f"Bytes between tiles, program {program}", png, alt, note=note)

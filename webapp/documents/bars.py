@@ -1,0 +1,116 @@
+"""Bars as SVG: shares of time, and the flame graph of a window of the execution trace.
+
+Colours are those of the page in its light theme, as in the picture of tiles; labels stand where they fit, whole or cut
+in the middle, and each bar says its name and cycles on hover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+import numpy as np
+
+from popvision.analysis.execution.flame import GROUP, RUN, STREAM_COPY, Level, flame
+from popvision.analysis.report.source import ReportSource
+from popvision.formats.profile.model import PROGRAM_TYPES
+from webapp.arrays import Int64Array
+from webapp.documents.charts import WIDTH, round_positions
+from webapp.documents.confidential import Names
+from webapp.documents.page import safe_text
+from webapp.formats import percent_text
+from webapp.theme import step_style, tokens
+
+#: Bars of a flame graph with a name; others are drawn as those narrower than a pixel.
+MOST_BARS = 6_000
+
+_ROW, _LETTER, _AXIS = 18, 6.4, 22
+
+#: Style of each phase of the time.
+_FAMILIES = {"compute": "compute", "exchange": "exchange", "global exchange": "global", "host": "host", "sync": "sync"}
+
+
+def share_bar(shares: Mapping[str, float]) -> str:
+    """One bar of the phases, in order; labels where they fit."""
+    parts, left = [_open(30, "Shares of tile cycles by phase")], 0.0
+    for phase, share in shares.items():
+        width = max(share, 0) * WIDTH
+        text = f"{phase.capitalize()} {percent_text(share)}"
+        fill = tokens("light")[f"step-{_FAMILIES[phase]}-fill"]
+        parts.append(_bar(left, 2, width, 26, fill, text, text if len(text) * _LETTER < width - 8 else ""))
+        left += width
+    return "".join([*parts, "</svg>"])
+
+
+def flame_svg(source: ReportSource, ipu: int, begin: int, end: int, names: Names) -> tuple[str, int]:
+    """(levels of the flame graph over the cycles of a window, bars narrower than a pixel). A pixel of narrow bars has
+    the colour of the one that takes most of it."""
+    picture = flame(source, ipu)
+    height = _ROW * len(picture.levels) + _AXIS
+    parts = [_open(height, f"Flame graph of IPU {ipu} over device cycles {begin:,} to {end:,}")]
+    scale = WIDTH / max(1, end - begin)
+    narrow = drawn = 0
+    for depth, level in enumerate(picture.levels):
+        rows = np.flatnonzero((level.end > begin) & (level.begin < end))
+        is_wide = (level.end - level.begin)[rows] * scale >= 1
+        wide = rows[is_wide][: max(0, MOST_BARS - drawn)]
+        drawn, narrow = drawn + len(wide), narrow + len(rows) - len(wide)
+        parts += _narrow_bars(level, np.setdiff1d(rows, wide), depth, (begin, end, scale))
+        for row in wide.tolist():
+            text = safe_text(names.show("program", picture.names[int(level.name[row])]))
+            parts.append(_level_bar(level, row, text, depth, (begin, end, scale)))
+    for at in round_positions(begin, end - begin):
+        x = min(max(at * scale, 20), WIDTH - 20)
+        parts.append(f'<text class="tick mid" x="{x:.1f}" y="{height - 6}">{begin + at:,}</text>')
+    return "".join([*parts, "</svg>"]), narrow
+
+
+def _narrow_bars(level: Level, rows: Int64Array, depth: int, window: tuple[int, int, float]) -> list[str]:
+    """One path per colour over the pixels that hold only narrow bars."""
+    begin, _, scale = window
+    column = ((np.maximum(level.begin[rows], begin) - begin) * scale).astype(np.int64)
+    order = np.lexsort((-(level.end - level.begin)[rows], column))
+    first = order[np.flatnonzero(np.diff(column[order], prepend=-1))]
+    paths: dict[str, list[str]] = {}
+    for row, at in zip(rows[first].tolist(), column[first].tolist(), strict=True):
+        paths.setdefault(_fill(int(level.kind[row])), []).append(f"M{at} {depth * _ROW}h1v{_ROW - 1}h-1z")
+    return [f'<path d="{"".join(steps)}" fill="{fill}"/>' for fill, steps in paths.items()]
+
+
+def _level_bar(level: Level, row: int, text: str, depth: int, window: tuple[int, int, float]) -> str:
+    begin, end, scale = window
+    left, right = max(int(level.begin[row]), begin), min(int(level.end[row]), end)
+    width, kind = (right - left) * scale, int(level.kind[row])
+    fill = _fill(kind)
+    cycles = int(level.end[row] - level.begin[row])
+    title = f"{text}, {cycles:,} cycles from {int(level.begin[row]):,}"
+    return _bar((left - begin) * scale, depth * _ROW, width, _ROW - 1, fill, title, _cut(text, width - 6))
+
+
+def _fill(kind: int) -> str:
+    if kind in (GROUP, STREAM_COPY, RUN):
+        return tokens("light")["step-run-fill" if kind == RUN else "step-group-fill"]
+    return step_style(PROGRAM_TYPES[kind], "light").fill
+
+
+def _cut(text: str, room: float) -> str:
+    """The text in a room of pixels, cut in the middle; "" where less than three letters would be left."""
+    letters = int(room / _LETTER)
+    if len(text) <= letters:
+        return text
+    if letters < 4:
+        return ""
+    tail = letters // 2
+    return f"{text[: letters - tail - 1]}…{text[-tail:]}"
+
+
+def _open(height: int, label: str) -> str:
+    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label, True)}">'
+
+
+def _bar(x: float, y: float, width: float, height: float, fill: str, title: str, label: str) -> str:
+    box = f'x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}" fill="{fill}"'
+    place = f'x="{x + 4:.1f}" y="{y + height / 2 + 4:.1f}"'
+    dark = " on-dark" if fill == tokens("light")["step-run-fill"] else ""
+    words = f'<text class="bar-label{dark}" {place}>{escape(label)}</text>' if label else ""
+    return f'<g><title>{escape(title)}</title><rect class="bar-edge" {box}/>{words}</g>'
