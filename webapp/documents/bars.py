@@ -12,8 +12,8 @@ from html import escape
 import numpy as np
 
 from popvision.analysis.execution.flame import GROUP, RUN, STREAM_COPY, Level, flame
+from popvision.analysis.execution.timeline import TYPE_NAMES
 from popvision.analysis.report.source import ReportSource
-from popvision.formats.profile.model import PROGRAM_TYPES
 from webapp.arrays import Int64Array
 from webapp.documents.charts import WIDTH, round_positions
 from webapp.documents.confidential import Names
@@ -90,7 +90,7 @@ def _level_bar(level: Level, row: int, text: str, depth: int, window: tuple[int,
 def _fill(kind: int) -> str:
     if kind in (GROUP, STREAM_COPY, RUN):
         return tokens("light")["step-run-fill" if kind == RUN else "step-group-fill"]
-    return step_style(PROGRAM_TYPES[kind], "light").fill
+    return step_style(TYPE_NAMES[kind], "light").fill
 
 
 def _cut(text: str, room: float) -> str:
