@@ -142,6 +142,9 @@ def test_two_traces_in_one_timeline_and_compared(viewer: Viewer) -> None:
     page = viewer.go(f"/t/{one.key}+{other.key}@first/timeline")
     page.evaluate("document.querySelectorAll('#page details').forEach((each) => { each.open = true; })")
     assert in_both_themes(page) == []
+    page = viewer.go(f"/t/{one.key}/timeline?tl_tab=flame&tl_marks=1000,2000")
+    expect(page.locator(".tl-flame > div").first).to_be_visible()
+    assert in_both_themes(page, "#page") == []
     page = viewer.go(f"/t/{one.key}/timeline?vs={other.key}&tl_tab=difference")
     expect(page.locator("#tl_tab-panel-difference .ag-row").first).to_be_visible()
     assert in_both_themes(page, "#page") == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlparse
+from urllib.parse import unquote, urlparse
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -114,6 +114,44 @@ def test_the_pointer_on_the_activity_names_its_span(viewer: Viewer) -> None:
             expect(tip).to_contain_text("20 ms")
         else:
             expect(tip).to_be_hidden()
+
+
+def test_a_key_sets_and_removes_marks_of_the_address(viewer: Viewer) -> None:
+    page = viewer.go(f"/t/{viewer.keys[0]}/timeline?tl_event=0.1.0&tl_marks=5000000")
+    viewer.complete()
+    page.focus("[data-timeline]")
+    page.keyboard.press("m")  # no pointer on the drawing: at the begin of the selected event
+    expect(page.locator(".tl-facts")).to_contain_text("00:00:00.010 000, 5 ms after mark 1")
+    assert "tl_marks=5000000,10000000" in unquote(page.url)
+    page.keyboard.press("m")
+    expect(page.locator(".tl-facts")).not_to_contain_text("Mark 2")
+    assert "10000000" not in page.url
+
+
+def test_only_matches_are_drawn(viewer: Viewer) -> None:
+    def blocks(query: str) -> int:
+        with page.expect_response("**/timeline/blocks*") as answer:
+            viewer.go(f"/t/{viewer.keys[1]}/timeline?{query}")
+            viewer.complete()
+        return len(answer.value.body())
+
+    page = viewer.page
+    everything = blocks("tl_find=dur%3E50ms")
+    assert blocks("tl_find=dur%3E50ms&tl_only=1") < everything
+    expect(page.locator(".tl-corner")).to_contain_text("only matches of the search are drawn; all events are counted")
+    expect(page.locator(".tl-matches")).to_have_text("1 of 1")
+
+
+def test_the_merged_flame_has_a_block_per_path(viewer: Viewer) -> None:
+    page = viewer.go(f"/t/{viewer.keys[1]}/timeline?tl_tab=flame")
+    viewer.complete()
+    blocks = page.locator(".tl-flame > div")
+    expect(blocks).to_have_text(["epoch", "write"])
+    outer, inner = (blocks.nth(index).bounding_box() for index in (0, 1))
+    assert outer is not None
+    assert inner is not None
+    assert inner["width"] == pytest.approx(outer["width"] / 2, abs=2)
+    assert inner["y"] > outer["y"]
 
 
 def test_two_ticks_lead_to_the_difference_or_to_one_timeline(viewer: Viewer) -> None:

@@ -142,7 +142,7 @@ def test_the_search_tab_lists_the_matches_and_a_row_zooms_to_its_event(viewer: V
     ((label,),) = viewer.sql("SELECT text FROM strings WHERE id = 2")
     word = str(label).split("::")[1]
     viewer.go(f"tl_fold=h0&tl_find={word}&tl_tab=matches")
-    viewer.page.wait_for_selector(".tl-scope >> text=in their names")
+    viewer.page.wait_for_selector(".tl-scope >> text=events in the")
     said = viewer.page.inner_text(".tl-scope")
     count = int(said.split(" ")[0].replace(",", ""))
     viewer.page.wait_for_selector(f".tl-matches >> text=/ of {count:,}$/")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,6 +144,10 @@ class HostTrace(ABC):
     def metadata(self, thread: int, site: int) -> str | None:
         """Metadata of the events of a site of a thread, as JSON text."""
 
+    @abstractmethod
+    def metadata_texts(self, thread: int) -> Mapping[int, str]:
+        """Site -> JSON text, of all sites with metadata of the file of a thread."""
+
     def prepare(self) -> None:
         """Begin to make what drawing needs, in the background: NumPy leaves the interpreter lock while it works."""
         lanes = sorted((lane for thread in self.threads for lane in thread.lanes), key=len, reverse=True)
@@ -164,6 +168,14 @@ class HostTrace(ABC):
             return [lane.only(shown[lane.name]) for lane in lanes]
 
         return self.kept.recent(("lanes without", thread, channels), thin_out)
+
+    def lanes_with(self, thread: int, key: Hashable, mask: Callable[[int], BoolArray]) -> list[Lane]:
+        """A thread's lanes with only the events of `mask(depth)`; recent ones are kept under `key`."""
+
+        def thin_out() -> list[Lane]:
+            return [lane.only(mask(depth)) for depth, lane in enumerate(self.threads[thread].lanes)]
+
+        return self.kept.recent(("lanes with", thread, key), thin_out)
 
     @property
     def events(self) -> int:

@@ -7,7 +7,7 @@ their numbers are shared with it; other files cost a copy of their begins and na
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -77,6 +77,10 @@ class JointTrace(HostTrace):
         """Metadata of the events of a site of a thread, as JSON text."""
         number, own = self.place_of(thread)
         return self.parts[number].metadata(own, site)
+
+    def metadata_texts(self, thread: int) -> Mapping[int, str]:
+        """Site -> JSON text, of all sites with metadata of the file of a thread."""
+        return self.parts[self.place_of(thread)[0]].metadata_texts(thread)
 
     def place_of(self, thread: int) -> tuple[int, int]:
         """Number of the file with a thread, and the number of the thread in it."""

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from popvision.analysis.trace.columns import HostTrace
+from popvision.analysis.trace.event_filter import EventFilter, EventMatcher, event_matcher, parse_filter
 from popvision.analysis.trace.statistics import self_durations
-from popvision.arrays import AnyArray, BoolArray, Int64Array
+from popvision.arrays import AnyArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,9 @@ class Matches:
 
 
 def list_matches(source: HostTrace, text: str, begin: int, end: int, most: int) -> Matches:
-    """The events whose label contains `text` (capitals do not matter) and that overlap [begin, end) ns, at most `most`.
-    One scan of the names of the window."""
-    wanted = np.array([text.casefold() in label.casefold() for label in source.names.label], np.bool_)
+    """The events that the filter `text` (event_filter.py) lets through and that overlap [begin, end) ns, at most
+    `most`. One scan of the names of the window. Raises ValueError for a filter that cannot be read."""
+    matcher = event_matcher(source, parse_filter(text))
     parts: list[Int64Array] = [np.zeros((6, 0), np.int64)]
     total = 0
 
@@ -111,13 +112,12 @@ def list_matches(source: HostTrace, text: str, begin: int, end: int, most: int) 
         where = np.full(len(rows), thread), np.full(len(rows), depth), rows
         parts.append(np.stack([*where, *(column[rows] for column in columns)]).astype(np.int64))
 
-    for index, thread in enumerate(source.threads if text and wanted.any() else ()):
+    for index, thread in enumerate(source.threads if matcher.is_possible else ()):
         first, last = np.searchsorted(thread.instant_time, [begin, end])
-        rows = first + np.flatnonzero(wanted[thread.instant_name[first:last]])
+        rows = matcher.rows(index, -1, int(first), int(last))
         add(index, -1, rows, (thread.instant_name, thread.instant_time, np.zeros_like(thread.instant_time)))
         for depth, lane in enumerate(thread.lanes):
-            low, high = lane.between(begin, end)
-            rows = low + np.flatnonzero(wanted[lane.name[low:high]])
+            rows = matcher.rows(index, depth, *lane.between(begin, end))
             add(index, depth, rows, (lane.name, lane.start, lane.duration))
     joined = np.concatenate(parts, axis=1)
     order = np.lexsort((joined[2], joined[1], joined[0], joined[4]))[:most]
@@ -128,18 +128,15 @@ def list_matches(source: HostTrace, text: str, begin: int, end: int, most: int) 
 def find_event(
     source: HostTrace, text: str, after: tuple[int, int, int, int], backwards: bool = False, exact: bool = False
 ) -> Hit | None:
-    """The next event whose label contains `text` (capitals do not matter) or, `exact`, is `text`; in time order from
-    (start ns, thread, depth, position) on, that one excluded; from the last match it goes on with the first. None when
-    nothing matches."""
-    folded = text.casefold()
-    wanted = np.array(
-        [label == text if exact else folded in label.casefold() for label in source.names.label], np.bool_
-    )
-    if not text or not wanted.any():
+    """The next event that the filter `text` (event_filter.py) lets through or, `exact`, whose label is `text`; in time
+    order from (start ns, thread, depth, position) on, that one excluded; from the last match it goes on with the first.
+    None when nothing matches. Raises ValueError for a filter that cannot be read."""
+    matcher = event_matcher(source, EventFilter(text, exact=True) if exact else parse_filter(text))
+    if not matcher.is_possible:
         return None
     matches = before = 0
     best: dict[str, tuple[int, int, int, int]] = {}
-    for thread, depth, start, rows in _matching(source, wanted):
+    for thread, depth, start, rows in _matching(source, matcher):
         if not len(rows):
             continue
         times = start[rows]
@@ -163,12 +160,12 @@ def find_event(
     return Hit(thread, depth, position, start_ns, duration, rank, matches)
 
 
-def _matching(source: HostTrace, wanted: BoolArray) -> Iterator[tuple[int, int, Int64Array, Int64Array]]:
+def _matching(source: HostTrace, matcher: EventMatcher) -> Iterator[tuple[int, int, Int64Array, Int64Array]]:
     """(thread, depth, starts, matching positions) of each lane and of each thread's instants."""
     for index, thread in enumerate(source.threads):
-        yield index, -1, thread.instant_time, np.flatnonzero(wanted[thread.instant_name])
+        yield index, -1, thread.instant_time, matcher.rows(index, -1, 0, len(thread.instant_time))
         for depth, lane in enumerate(thread.lanes):
-            yield index, depth, lane.start, np.flatnonzero(wanted[lane.name])
+            yield index, depth, lane.start, matcher.rows(index, depth, 0, len(lane))
 
 
 def _count_up_to(

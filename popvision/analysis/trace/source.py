@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
@@ -66,6 +66,10 @@ class TraceSource(HostTrace):
     def metadata(self, thread: int, site: int) -> str | None:
         """Metadata of the events of a site, as JSON text."""
         return self.reader.metadata(site)
+
+    def metadata_texts(self, thread: int) -> Mapping[int, str]:
+        """Site -> JSON text, of all sites with metadata."""
+        return self.reader.metadata_texts
 
     @cached_property
     def series(self) -> list[tuple[SeriesRow, Int64Array, Float64Array]]:

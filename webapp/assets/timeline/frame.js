@@ -35,6 +35,7 @@ const timelineFrame = (() => {
       draw.fillRect(0, split - 1, view.width, 1);
     }
     drawScrollBar(timeline, split);
+    drawMarks(timeline);
     drawSection(timeline);
     drawPointer(timeline);
   }
@@ -133,6 +134,19 @@ const timelineFrame = (() => {
     draw.globalAlpha = 1;
   }
 
+  /* Marks of the address: a line through all rows and its number above them. */
+  function drawMarks(timeline) {
+    const { draw, palette, viewport, view, marks } = timeline;
+    marks.forEach((at, index) => {
+      const x = viewport.x(at);
+      if (x < 0 || x > viewport.width) return;
+      draw.fillStyle = palette.plain.accent;
+      for (let y = timeline.top - 4; y < view.height; y += 7)
+        draw.fillRect(tl.NAMES + Math.round(x), y, 1, 4); /* dashed: windows have plain edges */
+      badge(timeline, tl.NAMES + x, String(index + 1), palette.plain.accent);
+    });
+  }
+
   function drawSection(timeline) {
     const { draw, palette, viewport, view } = timeline;
     const section = timeline.measured || timeline.section;
@@ -166,12 +180,12 @@ const timelineFrame = (() => {
     badge(timeline, pointer.x, tl.stamp(viewport.cycleAt(pointer.x - tl.NAMES), Math.max(1, perPixel), timeline.clock));
   }
 
-  function badge(timeline, x, text) {
+  function badge(timeline, x, text, colour = "") {
     const { draw, palette, view } = timeline;
     draw.font = "11px " + palette.font;
     const width = draw.measureText(text).width + 10;
     const left = Math.round(Math.max(tl.NAMES, Math.min(view.width - width - 2, x - width / 2)));
-    draw.fillStyle = palette.plain.ink;
+    draw.fillStyle = colour || palette.plain.ink;
     draw.beginPath();
     draw.roundRect(left, timeline.top - 22, width, 16, 3);
     draw.fill();

@@ -23,6 +23,7 @@ const timelineInput = (() => {
     g: (t) => t.find(false),
     G: (t) => t.find(true),
     c: (t) => t.foldAll(),
+    m: (t) => t.toggleMark(),
     Enter: (t) => t.input.enter(),
     Escape: (t) => t.clear(),
   };

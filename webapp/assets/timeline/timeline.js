@@ -10,6 +10,8 @@ const timelineTimeline = (() => {
   /* A match is zoomed to where it is narrower than this, as if it took 1 us at the least. */
   const SEEN_PIXELS = 6,
     NARROWEST_SHOWN = 1000;
+  const MOST_MARKS = 50,
+    MARK_PIXELS = 6; /* a mark this near to the pointer is removed */
 
   const complain = (problem) => popvision.notice("Host timeline: " + problem.message);
   const eventKey = (event) => event.thread + "." + (event.depth < 0 ? "i" : event.depth) + "." + event.position;
@@ -69,6 +71,12 @@ const timelineTimeline = (() => {
       this.hidden = selection.tl_hide || "";
       this.areas = selection.tl_line === "area";
       this.heat = selection.tl_heat || "";
+      this.marks = (selection.tl_marks || "")
+        .split(",")
+        .filter((each) => /^\d+$/.test(each))
+        .slice(0, MOST_MARKS)
+        .map(Number);
+      this.only = selection.tl_only === "1" ? selection.tl_find || "" : "";
       this.usedBins = selection.tl_bins === "used";
       this.clock = selection.tl_clock === "absolute" ? BigInt(this.facts.begin) : null;
       this.folded = new Set((selection.tl_fold || "").split(",").filter(Boolean));
@@ -142,6 +150,21 @@ const timelineTimeline = (() => {
     togglePin(id) {
       const pins = this.pins.includes(id) ? this.pins.filter((each) => each !== id) : this.pins.concat(id);
       this.write({ tl_pin: pins.join(",") });
+    }
+
+    /* Set a mark at the pointer, or at the begin of the selected event; remove the one that is there. */
+    toggleMark() {
+      const { viewport, pointer, marks } = this;
+      const isInside = pointer && pointer.x >= NAMES && pointer.x < NAMES + viewport.width;
+      if (!isInside && !this.chosen) return;
+      const at = Math.max(0, Math.round(isInside ? viewport.cycleAt(pointer.x - NAMES) : this.chosen.start));
+      const near = marks.find((each) => Math.abs(viewport.x(each) - viewport.x(at)) <= MARK_PIXELS);
+      if (near === undefined && marks.length >= MOST_MARKS) {
+        popvision.notice("At most " + MOST_MARKS + " marks.");
+        return;
+      }
+      const next = near === undefined ? marks.concat(at) : marks.filter((each) => each !== near);
+      this.write({ tl_marks: next.sort((a, b) => a - b).join(",") || null });
     }
 
     chartOf(row) {
@@ -392,7 +415,7 @@ const timelineTimeline = (() => {
       const { viewport } = this;
       const from = Math.max(0, Math.floor(viewport.from)),
         to = Math.ceil(viewport.to) + 1;
-      const wanted = from + "-" + to + "-" + this.hidden;
+      const wanted = from + "-" + to + "-" + this.hidden + "-" + this.only;
       if (this.counted === wanted) return true;
       if (!this.counting) {
         this.counting = true;
@@ -415,6 +438,7 @@ const timelineTimeline = (() => {
                 hidden + (hidden === 1 ? " channel" : " channels") + " hidden in the drawing, counted here",
                 "tl-corner-note",
               );
+            if (this.only) line("only matches of the search are drawn; all events are counted", "tl-corner-note");
             if (this.facts.recording)
               line("file not closed: still recording, or its process was killed", "tl-corner-note");
           })

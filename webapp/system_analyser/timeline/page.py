@@ -6,9 +6,10 @@ are nanoseconds since the first event:
     tl_from, tl_to   visible window           tl_sel    selected window "begin-end"    tl_event  selected event
     tl_hide          hidden channels          tl_fold   folded rows                    tl_pin    pinned rows
     tl_merge  "1" = threads merged in one row tl_clock  "absolute" = time of day       tl_line   "area" = filled graphs
-    tl_find          text to look for         tl_tab    tab of the lower pane
+    tl_find          filter of the search         tl_tab    tab of the lower pane
     tl_heat          scale of heat maps' colours                                       tl_bins   "used" = no empty bins
-    vs               trace to compare with
+    tl_marks         marks, listed in the Summary with the time between them
+    tl_only   "1" = draw only what tl_find finds               vs        trace to compare with
 
 Several files in one timeline are one key in the address (webapp/joint_key.py).
 """
@@ -71,6 +72,7 @@ KEYS = (
     ("Enter", "Select the event under the pointer, or zoom to the selection"),
     ("g / Shift + g", "Go to the next or previous match of the search"),
     ("c", "Fold or unfold all rows"),
+    ("m", "Set or remove a mark at the pointer or the selected event"),
     ("Esc", "Clear the selection"),
     ("Wheel", "Zoom at the pointer; with Shift, or over the names, scroll"),
     ("Drag", "Move; with Shift, select a window and show its length"),
@@ -99,7 +101,7 @@ def _toolbar(files: Component, extras: Mapping[str, str], *, has_heatmaps: bool)
         segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
         spacer(),
         group(
-            search_box("tl_find", "Find events by name", extras.get("tl_find", ""), width=190),
+            search_box("tl_find", "Find: text or /regex/", extras.get("tl_find", ""), width=210),
             icon_button("up", "Previous match (Shift + g)", action="timeline-previous"),
             icon_button("down", "Next match (g)", action="timeline-next"),
             html.Span(className="tl-matches", **attributes(data_slot="matches", aria_live="polite")),
@@ -120,6 +122,12 @@ def _toolbar(files: Component, extras: Mapping[str, str], *, has_heatmaps: bool)
                     "Merge all threads",
                     extras.get("tl_merge") == "1",
                     title="Draw all threads of a process in one row",
+                ),
+                toggle(
+                    "tl_only",
+                    "Draw only what the search finds",
+                    extras.get("tl_only") == "1",
+                    title="Figures and tables still count all events",
                 ),
                 *(_heat_options(extras) if has_heatmaps else []),
             ),

@@ -23,6 +23,7 @@ from popvision.analysis.trace.drawing import (
     overview,
     samples_in,
 )
+from popvision.analysis.trace.event_filter import EventMatcher, event_matcher, parse_filter
 from popvision.analysis.trace.mipmap import Blocks
 from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
 from webapp.arrays import AnyArray
@@ -32,7 +33,7 @@ from webapp.packed import packed_response
 from webapp.query import number_of, numbers_of
 
 if TYPE_CHECKING:
-    from popvision.analysis.trace.columns import HostTrace
+    from popvision.analysis.trace.columns import HostTrace, Lane
     from webapp.library import Library
 
 MOST_PIXELS = 16_384
@@ -75,22 +76,27 @@ def host_run(library: Library, source: HostTrace) -> Response:
 
 
 def blocks(source: HostTrace) -> Response:
-    """Blocks of all lanes of some threads, and their instants, without the channels in `hide`."""
+    """Blocks of all lanes of some threads, and their instants, without the channels in `hide`; with `only`, those that
+    this filter lets through."""
     begin, end, width = _window(source)
     threads = numbers_of(request.args, "threads", len(source.threads))
     hidden = frozenset(numbers_of(request.args, "hide", len(source.names.channel_name)))
+    text = request.args.get("only", "")
+    only = event_matcher(source, parse_filter(text)) if text else None
     lanes: list[list[int]] = []
     parts: list[Blocks] = []
     instants: list[list[int]] = []
     times: list[AnyArray] = []
     labels: dict[int, int] = {}
     for thread in threads:
-        for depth, lane in enumerate(source.lanes_without(thread, hidden)):
+        for depth, lane in enumerate(_shown_lanes(source, thread, hidden, only)):
             parts.append(blocks_in(lane, begin, end, width))
             lanes.append([thread, depth, len(parts[-1])])
         time_ns, name, position = instants_in(source.threads[thread], begin, end, width)
         channel = source.names.channel[name]
         shown = ~np.isin(channel, list(hidden))
+        if only is not None:
+            shown &= only.mask(thread, -1)[position]
         instants.append([thread, int(shown.sum())])
         times.append(np.stack([time_ns[shown] - source.begin, channel[shown], position[shown]]).astype(np.float64))
     arrays = _block_arrays(source, parts, labels, (end - begin) / width)
@@ -102,6 +108,16 @@ def blocks(source: HostTrace) -> Response:
         "labels": [source.names.label[name] for name in labels],
     }
     return packed_response(header, arrays)
+
+
+def _shown_lanes(source: HostTrace, thread: int, hidden: frozenset[int], only: EventMatcher | None) -> list[Lane]:
+    if only is None:
+        return source.lanes_without(thread, hidden)
+    shown = ~np.isin(source.names.channel, list(hidden))
+    lanes = source.threads[thread].lanes
+    return source.lanes_with(
+        thread, (only.wanted, hidden), lambda depth: only.mask(thread, depth) & shown[lanes[depth].name]
+    )
 
 
 def _block_arrays(

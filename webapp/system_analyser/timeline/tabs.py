@@ -10,7 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.trace.activity import RUN_LABEL
-from popvision.analysis.trace.calls import call_tree
+from popvision.analysis.trace.calls import CallTree, call_tree
 from popvision.analysis.trace.drawing import events_between
 from popvision.analysis.trace.search import EventFacts, event_facts, list_matches, metadata_rows
 from popvision.analysis.trace.statistics import WindowStatistics, statistics_frame, window_statistics
@@ -18,10 +18,11 @@ from webapp.components import Column, TabSet, data_table, empty_hint
 from webapp.components.partner_links import device_run_links
 from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
-from webapp.query import whole_range
+from webapp.query import whole_number, whole_range
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.difference_tab import difference_content
 from webapp.system_analyser.timeline.files_menu import align_link
+from webapp.system_analyser.timeline.flame_tab import flame_content
 from webapp.system_analyser.timeline.routes import MOST_TIME, parse_event
 from webapp.view import ViewContext
 
@@ -80,8 +81,13 @@ MATCHES = (
     Column("duration_us", "Duration µs", "decimal", "Empty for instants", width=130),
 )
 
+_NO_CALLS = "An instant event has no calls. Select an event with a duration, or clear the selection to see the window."
+
 #: Heights of the bars of a spread.
 _BARS = " ▁▂▃▄▅▆▇█"
+
+#: Marks of an address; timeline.js has the same number.
+_MOST_MARKS = 50
 
 #: Matches that are listed.
 MOST_MATCHES = 1_000
@@ -91,17 +97,24 @@ TAB_SET = TabSet(
     {
         "summary": "Summary",
         "calls": "Call Tree",
+        "flame": "Flame",
         "statistics": "Statistics",
         "matches": "Search",
         "difference": "Difference",
     },
-    ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_find", "vs"),
+    ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_find", "tl_marks", "vs"),
     kind="trace",
 )
 
 
-#: What the content of these tabs depends on; of other tabs, all keys.
-_DEPENDS = {"matches": ("tl_find", "tl_sel"), "difference": ("vs",)}
+#: What the content of a tab depends on; of the others, all keys.
+_DEPENDS = {
+    "calls": ("tl_sel", "tl_from", "tl_to", "tl_event"),
+    "flame": ("tl_sel", "tl_from", "tl_to", "tl_event"),
+    "statistics": ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide"),
+    "matches": ("tl_find", "tl_sel"),
+    "difference": ("vs",),
+}
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
@@ -110,7 +123,7 @@ def tab_content(context: ViewContext, tab: str) -> Component:
         return summary(context.trace, context.params, context.theme, _event_links(context))
     if tab == "difference":
         return difference_content(context)
-    content = {"calls": calls, "statistics": statistics, "matches": matches}[tab]
+    content = {"calls": calls, "flame": flame, "statistics": statistics, "matches": matches}[tab]
     return content(context.trace, context.params, context.theme)
 
 
@@ -119,7 +132,7 @@ def tab_depends(context: ViewContext, tab: str) -> str:
     visible window."""
     names = _DEPENDS.get(tab, TAB_SET.keys)
     parts = [f"{name}={context.params.get(name, '')}" for name in names]
-    return "&".join([context.theme if tab == "summary" else "", *parts])
+    return "&".join([context.theme if tab in ("summary", "flame") else "", *parts])
 
 
 def window_of(source: HostTrace, selection: Mapping[str, str]) -> tuple[int, int, str]:
@@ -164,7 +177,8 @@ def summary(
     """Facts of the selected event with rows of links; without one, of the window and the trace."""
     event = selected_event(source, selection)
     if event is None:
-        return html.Div([_facts(_window_rows(source, selection)), _facts(_trace_rows(source))], className="tl-facts")
+        parts = [_facts(_window_rows(source, selection)), _facts(_trace_rows(source)), _marks(selection)]
+        return html.Div(parts, className="tl-facts")
     index = source.names.channel_name.index(event.channel)
     swatch = html.Span(
         className=f"tl-swatch tl-pattern-{channel_pattern(index)}",
@@ -192,9 +206,24 @@ def summary(
     rows.append(("Timestamp", relative_text(event.start - source.begin)))
     rows.append(("Absolute timestamp", absolute_text(event.start)))
     return html.Div(
-        [_facts(rows), _facts(list(metadata_rows(event.metadata)), "Metadata") if event.metadata else None],
+        [
+            _facts(rows),
+            _facts(list(metadata_rows(event.metadata)), "Metadata") if event.metadata else None,
+            _marks(selection),
+        ],
         className="tl-facts",
     )
+
+
+def _marks(selection: Mapping[str, str]) -> Component | None:
+    """The marks of the address with the time from the one before."""
+    texts = selection.get("tl_marks", "").split(",")[:_MOST_MARKS]
+    times = [time for time in (whole_number(text, 0, MOST_TIME) for text in texts) if time is not None]
+    rows: list[tuple[str, Any]] = []
+    for number, time in enumerate(times):
+        after = f", {nanoseconds_text(time - times[number - 1])} after mark {number}" if number else ""
+        rows.append((f"Mark {number + 1}", relative_text(time) + after))
+    return _facts(rows, "Marks") if rows else None
 
 
 def _window_rows(source: HostTrace, selection: Mapping[str, str]) -> list[tuple[str, Any]]:
@@ -245,12 +274,8 @@ def calls(source: HostTrace, selection: Mapping[str, str], theme: str) -> Compon
     """The call tree of the selected event, else of the window; calls with the same path of labels are merged."""
     event = selected_event(source, selection)
     if event is not None and event.depth < 0:
-        return empty_hint(
-            "An instant event has no calls. Select an event with a duration, or clear the selection to see the window."
-        )
-    begin, end, name = window_of(source, selection)
-    chosen = None if event is None else (event.thread, event.depth, event.position)
-    tree = call_tree(source, begin, end, chosen)
+        return empty_hint(_NO_CALLS)
+    tree, scope = _tree_of(source, event, selection)
     all_ns = sum(total for depth, total in zip(tree.depth, tree.total, strict=True) if depth == 0)
     names = source.names
     rows = [
@@ -266,8 +291,27 @@ def calls(source: HostTrace, selection: Mapping[str, str], theme: str) -> Compon
             tree.depth, tree.name, tree.count, tree.total, tree.self_time, strict=True
         )
     ]
-    scope = f"Inside {event.label}" if event is not None else f"All threads, {name}"
     return _table("tl-call-table", "calls", rows, CALLS, scope, tree.omitted, "paths with smaller totals")
+
+
+def flame(source: HostTrace, selection: Mapping[str, str], theme: str) -> Component:
+    """The same calls as a drawing."""
+    event = selected_event(source, selection)
+    if event is not None and event.depth < 0:
+        return empty_hint(_NO_CALLS)
+    tree, scope = _tree_of(source, event, selection)
+    if not tree.depth:
+        return empty_hint("There are no events in this window.")
+    return flame_content(source, tree, f"{scope}, calls merged by path, widths by total time", theme)
+
+
+def _tree_of(source: HostTrace, event: EventFacts | None, selection: Mapping[str, str]) -> tuple[CallTree, str]:
+    """The call tree of an event, else of the window, and what it is of."""
+    begin, end, name = window_of(source, selection)
+    if event is None:
+        return call_tree(source, begin, end), f"All threads, {name}"
+    chosen = event.thread, event.depth, event.position
+    return call_tree(source, begin, end, chosen), f"Inside {event.label}"
 
 
 def statistics(source: HostTrace, selection: Mapping[str, str], theme: str) -> Component:
@@ -314,11 +358,17 @@ def matches(source: HostTrace, selection: Mapping[str, str], theme: str) -> Comp
     it and zooms to it."""
     text = selection.get("tl_find", "")
     if not text:
-        return empty_hint("Type a part of a name into the search box to list the events that contain it.")
+        return empty_hint(
+            "Type a part of a name into the search box to list the events that contain it; or /regular expression/, "
+            "channel:TEXT, dur>10us, dur<1ms, meta:TEXT."
+        )
     begin, end, name = window_of(source, {"tl_sel": selection.get("tl_sel", "")})
-    found = list_matches(source, text, begin, end, MOST_MATCHES)
+    try:
+        found = list_matches(source, text, begin, end, MOST_MATCHES)
+    except ValueError as problem:
+        return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
     if not found.total:
-        return empty_hint(f"No event in the {name} has a name that contains '{text}'.")
+        return empty_hint(f"No event in the {name} matches '{text}'.")
     names, threads = source.names, [thread.row.name or f"Thread {thread.row.tid}" for thread in source.threads]
     columns = (found.thread, found.depth, found.position, found.name, found.start, found.duration)
     rows = [
@@ -338,7 +388,7 @@ def matches(source: HostTrace, selection: Mapping[str, str], theme: str) -> Comp
         }
         for thread, depth, position, label, start, duration in zip(*(c.tolist() for c in columns), strict=True)
     ]
-    scope = f"{found.total:,} events in the {name} have '{text}' in their names"
+    scope = f"{found.total:,} events in the {name} match '{text}'"
     if found.total > MOST_MATCHES:
         scope += f"; the first {MOST_MATCHES:,} are listed (Shift-drag a window for others)"
     id: dict[str, str] = {"rows": "tl-matches", "query": text}
