@@ -1,6 +1,6 @@
 """The `popvision` command: one module per sub-command, imported when it is used.
 
-Exit codes: 0 success, 1 bad input (one sentence on stderr), 2 wrong usage; `diff` has its own (diff.py).
+Exit codes: 0 success, 1 bad input (one sentence on stderr), 2 wrong usage; `diff` and `sweep` have their own.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ COMMANDS = (
     CommandEntry("export", "Write intervals, tiles, steps or liveness as CSV or JSON."),
     CommandEntry("trace", "Inspect a host trace; export it for other viewers."),
     CommandEntry("run", "Run a program with profiling on."),
+    CommandEntry("sweep", "Run a program at many points of a grid; a report each."),
     CommandEntry("popc", "Compile codelets in C and C++ into an object."),
     CommandEntry("html", "Write a view as one HTML file that needs no server."),
     CommandEntry("view", "Open reports and traces in the browser."),

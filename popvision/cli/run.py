@@ -12,24 +12,7 @@ from pathlib import Path
 import click
 
 from popvision.formats.errors import FormatError
-from popvision.package_data import package_folder
-
-#: Values of POPVISION_TARGET.
-_TARGETS = ("ipu1", "ipu2", "ipu21")
-#: Constants that POPVISION_IPU_MODEL may set (simulator.engine.devices.what_if.CONSTANTS; a test keeps the two alike).
-CONSTANTS = (
-    "numIPUs",
-    "tilesPerIPU",
-    "memoryBytesPerTile",
-    "tileClockFrequency",
-    "exchangeBytesPerCycle",
-    "memcpyBytesPerCycle",
-    "interleavedMemoryElementIndex",
-    "minIPUSyncDelay",
-    "globalSyncCycles",
-    "relativeSyncDelay",
-    "compileIPUCode",
-)
+from popvision.sweep.profiled_child import CONSTANTS, TARGETS, profiling_environment
 
 
 @click.command(
@@ -37,7 +20,7 @@ CONSTANTS = (
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.option("-d", "--directory", default="./popvision_report", show_default=True, help="Folder for the reports.")
-@click.option("--target", type=click.Choice(_TARGETS), help="What-if: compile for this target.")
+@click.option("--target", type=click.Choice(TARGETS), help="What-if: compile for this target.")
 @click.option("--tiles", type=click.IntRange(min=1), help="What-if: use this many tiles per IPU.")
 @click.option(
     "--set",
@@ -64,24 +47,18 @@ def command(
     code."""
     if Path(directory).exists() and not Path(directory).is_dir():
         raise FormatError(f"the report folder {directory} is a file; give another path with -d.")
-    environment = dict(os.environ)
-    engine = {"autoReport.all": "true", "autoReport.directory": directory, "profiler.includeFlopEstimates": "true"}
-    if runs is not None:
-        engine["autoReport.executionProfileProgramRunCount"] = str(runs)
-    environment["POPLAR_ENGINE_OPTIONS"] = json.dumps(engine | _json_object("POPLAR_ENGINE_OPTIONS"))
-    if not no_trace:
-        host = {"enable": "true", "directory": directory}
-        environment["PVTI_OPTIONS"] = json.dumps(host | _json_object("PVTI_OPTIONS"))
-    if target is not None:
-        environment["POPVISION_TARGET"] = target
-    if tiles is not None:
-        environment["POPVISION_TILES"] = str(tiles)
-    if constants:
-        environment["POPVISION_IPU_MODEL"] = _join_constants(environment.get("POPVISION_IPU_MODEL", ""), constants)
-    paths = [str(package_folder("compat")), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    environment = profiling_environment(
+        directory,
+        runs=runs,
+        trace=not no_trace,
+        target=target,
+        tiles=tiles,
+        constants=_join_constants(os.environ.get("POPVISION_IPU_MODEL", ""), constants) if constants else "",
+        options=_json_object("POPLAR_ENGINE_OPTIONS"),
+        trace_options={} if no_trace else _json_object("PVTI_OPTIONS"),
+    )
     before = _written(Path(directory))
-    code = _run([sys.executable, program, *arguments], environment, Path(directory), before)
+    code = _run([sys.executable, program, *arguments], os.environ | environment, Path(directory), before)
     click.echo(_ending(Path(directory), before, code, program), err=True)
     raise SystemExit(code)
 

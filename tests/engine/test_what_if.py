@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.cli.run import CONSTANTS as NAMES_OF_THE_COMMAND
 from popvision.formats.profile import ProfileReader
+from popvision.sweep.profiled_child import CONSTANTS as NAMES_OF_THE_COMMAND
 from simulator.base.errors import invalid_machine_model
 from simulator.engine.devices.what_if import CONSTANTS
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel

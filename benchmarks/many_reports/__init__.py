@@ -1,0 +1,1 @@
+"""Sweeps of many points, and folders of many reports."""

@@ -1,0 +1,148 @@
+"""The folder of a sweep, and the states of its points.
+
+    lock                            flock of the sweep that runs, with its process and host
+    points.jsonl                    the points as planned, one JSON object a line
+    points/LABEL-DIGEST/            a point that is done: its report, point.json and output.txt
+    failed/LABEL-DIGEST/            a point that failed: the same, with its error; a report as far as there is one
+    points/.DIGEST.HOST.PID.N/      a point that runs
+    commits/ID/                     files of a commit
+
+A point ends by one rename, from its running folder to its place, so a killed sweep leaves no report that looks whole
+and no point ends twice: a second rename of the same point fails, and its folder is removed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import itertools
+import json
+import os
+import shutil
+import socket
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from popvision.formats.replacing import replacing
+from popvision.sweep.plan import DIGITS, Point, SweepError
+
+DONE, FAILED = "points", "failed"
+
+_POINTS = "points.jsonl"
+_NUMBERS = itertools.count()
+
+
+class SweepFolder:
+    """A folder of points below `root`."""
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root).resolve()
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for one sweep; folders of points that an earlier, killed sweep left running go away.
+
+        Raises SweepError when another sweep holds it, or the path is a file."""
+        try:
+            self.root.joinpath(DONE).mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise SweepError(f"the folder of the sweep, {self.root}, is a file; give another one with -d.") from None
+        except OSError as problem:
+            raise storage_error(problem, self.root) from None
+        with (self.root / "lock").open("a+") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                stream.seek(0)
+                raise SweepError(
+                    f"another sweep ({stream.read(200).strip() or 'just started'}) runs in {self.root}; wait for it, "
+                    "or give another folder with -d."
+                ) from None
+            stream.truncate(0)
+            stream.write(f"process {os.getpid()} on {socket.gethostname()}")
+            stream.flush()
+            self._remove_running()
+            yield
+
+    def _remove_running(self) -> None:
+        for folder in self.root.joinpath(DONE).glob(".*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def ended(self) -> dict[str, Path]:
+        """Digest -> folder of each point that is done or failed. Lists folders, opens none."""
+        places: dict[str, Path] = {}
+        for kind in (FAILED, DONE):
+            with contextlib.suppress(FileNotFoundError), os.scandir(self.root / kind) as entries:
+                for entry in entries:
+                    digest = entry.name[-DIGITS:]
+                    if not entry.name.startswith(".") and entry.name[-DIGITS - 1 : -DIGITS] == "-":
+                        places[digest] = Path(entry.path)
+        return places
+
+    def forget(self, folders: Iterable[Path]) -> None:
+        """Remove points that ended, so that they are run again."""
+        for folder in folders:
+            shutil.rmtree(folder)
+
+    def write_plan(self, points: Iterable[Point]) -> None:
+        """Write points.jsonl."""
+        with replacing(self.root / _POINTS) as path, path.open("w") as stream:
+            for point in points:
+                stream.write(json.dumps(asdict(point)) + "\n")
+
+    def read_plan(self) -> Iterator[Point]:
+        """The points of points.jsonl. Raises SweepError when it is missing or is not one of ours."""
+        path = self.root / _POINTS
+        try:
+            with path.open() as stream:
+                for line in stream:
+                    yield Point(**json.loads(line))
+        except (OSError, ValueError, TypeError) as problem:
+            raise SweepError(f"{path} cannot be read: {problem}.") from None
+
+    def begin(self, point: Point) -> Path:
+        """A new folder in which the point runs."""
+        name = f".{point.digest}.{socket.gethostname()}.{os.getpid()}.{next(_NUMBERS)}"
+        folder = self.root / DONE / name
+        folder.mkdir(parents=True)
+        return folder
+
+    def end(self, point: Point, running: Path, result: dict[str, Any]) -> bool:
+        """Write point.json and give the folder its place. False when the point had ended already, or the running
+        folder was taken away because the sweep that started it is gone: then nothing remains of this attempt."""
+        kind = FAILED if result["error"] else DONE
+        place = self.root / kind / f"{point.label}-{point.digest}"
+        try:
+            with replacing(running / "point.json") as path:
+                path.write_text(json.dumps(asdict(point) | result, indent=1) + "\n")
+            place.parent.mkdir(exist_ok=True)
+            running.rename(place)
+        except OSError as problem:
+            shutil.rmtree(running, ignore_errors=True)
+            if problem.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                raise
+            return False
+        return True
+
+    @staticmethod
+    def read_point(folder: Path) -> dict[str, Any]:
+        """The point.json of a point that ended. Raises SweepError."""
+        try:
+            document = json.loads((folder / "point.json").read_text())
+        except (OSError, ValueError) as problem:
+            raise SweepError(f"{folder / 'point.json'} cannot be read: {problem}.") from None
+        if not isinstance(document, dict):
+            raise SweepError(f"{folder / 'point.json'} holds no point.")
+        return document
+
+
+def storage_error(problem: OSError, root: Path) -> SweepError:
+    """One sentence about a folder that cannot be written."""
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return SweepError(
+            f"the disk of {root} is full on {socket.gethostname()}; make room and start the sweep again: it goes on "
+            "where it stopped."
+        )
+    return SweepError(f"{problem.filename or root} cannot be written: {problem.strerror or problem}.")
