@@ -44,7 +44,7 @@ def test_each_point_is_a_report_with_its_inputs(tmp_path: Path) -> None:
         with popvision_package.open(folder) as report:
             assert len(report.tiles()) == 4
             assert len(report.runs()) == 1
-            assert target.title() in report.tiles().attrs["provenance"]
+            assert f"Mk{target[-1]} IPU Model, 4 tiles" in report.tiles().attrs["provenance"]
 
 
 def test_what_is_done_is_skipped_and_what_changed_is_run(tmp_path: Path) -> None:
