@@ -15,7 +15,7 @@ from popvision.opened.printable import printable
 
 if TYPE_CHECKING:
     from popvision.sweep import Outcome, Sweep
-    from popvision.sweep.run import Progress
+    from popvision.sweep.run import Progress, Runner
 
 #: Exit code when points failed.
 SOME_FAILED = 3
@@ -29,12 +29,29 @@ _LINE_SECONDS = 10.0
 @click.option(
     "-d", "--directory", type=click.Path(path_type=Path), help="Folder of the points; by default ./NAME of NAME.toml."
 )
-@click.option("--at-once", type=click.IntRange(min=1), help="Points that run together; by default one per processor.")
+@click.option(
+    "--at-once",
+    type=click.IntRange(min=1),
+    help="Points that run together; by default one per processor, thread of a Dask worker or place in Slurm.",
+)
 @click.option("--retry-failed", is_flag=True, help="Run points that failed again.")
+@click.option(
+    "--dask", metavar="ADDRESS", help="Run points on a Dask cluster, such as tcp://host:8786; 'local' starts one."
+)
+@click.option("--slurm", is_flag=True, help="Run points as a job array of Slurm.")
+@click.option("--slurm-options", metavar="TEXT", help='Further options of sbatch, such as "--ipus=1 --mem=4G".')
 @click.option("--list", "only_list", is_flag=True, help="Print the points and their states; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document in place of the text.")
 def command(
-    file: Path, directory: Path | None, at_once: int | None, retry_failed: bool, only_list: bool, as_json: bool
+    file: Path,
+    directory: Path | None,
+    at_once: int | None,
+    retry_failed: bool,
+    dask: str | None,
+    slurm: bool,
+    slurm_options: str | None,
+    only_list: bool,
+    as_json: bool,
 ) -> None:
     """Run the program of FILE (docs/sweeps.md) at every point of its grid that has not ended yet.
 
@@ -47,9 +64,10 @@ def command(
     if only_list:
         _list(sweep, folder, as_json)
         return
+    runner = _runner(dask, slurm, slurm_options)
     line = _ProgressLine()
     try:
-        outcome = run_sweep(sweep, folder, at_once=at_once, retry_failed=retry_failed, on_end=line.show)
+        outcome = run_sweep(sweep, folder, at_once=at_once, retry_failed=retry_failed, on_end=line.show, runner=runner)
     except KeyboardInterrupt:
         line.close()
         click.echo("popvision: interrupted; the same command goes on where it stopped.", err=True)
@@ -62,6 +80,23 @@ def command(
     else:
         _print(outcome)
     raise SystemExit(SOME_FAILED if outcome.failures else 0)
+
+
+def _runner(dask: str | None, slurm: bool, slurm_options: str | None) -> Runner | None:
+    """Where the points run; None = here."""
+    if dask and slurm:
+        raise click.UsageError("--dask and --slurm exclude each other.")
+    if slurm_options is not None and not slurm:
+        raise click.UsageError("--slurm-options are those of --slurm: give it too.")
+    if dask:
+        from popvision.sweep.dask_cluster import DaskRunner
+
+        return DaskRunner(dask)
+    if slurm:
+        from popvision.sweep.slurm_array import SlurmRunner
+
+        return SlurmRunner(slurm_options or "")
+    return None
 
 
 def _print(outcome: Outcome) -> None:

@@ -55,10 +55,8 @@ class PointProcess:
     def _start(self, output: Any) -> subprocess.Popen[bytes]:
         point, parent = self.point, os.getpid()
 
-        def die_with_parent() -> None:
-            _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:
-                os._exit(1)
+        def prepare() -> None:
+            die_with(parent)
 
         environment = os.environ | point.environment
         made = profiling_environment(
@@ -81,7 +79,7 @@ class PointProcess:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=prepare,
         )
 
     def check(self) -> None:
@@ -157,6 +155,13 @@ class PointProcess:
         if not any(self._running.glob("profile.pop")) and not any(self._running.glob("*/profile.pop")):
             return "the program ended well but made no report: no Engine was created"
         return ""
+
+
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent, the process `parent`, ends."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def run_point(point: Point, folder: SweepFolder, limits: Limits) -> dict[str, Any] | None:

@@ -52,8 +52,8 @@ class Outcome:
     failures: list[tuple[Path, str]]  #: folder and error of each point that failed
 
 
-#: Runs points, each to its end: (points, folder, limits, how many at once, called with each result).
-Runner = Callable[[Sequence[Point], SweepFolder, Limits, int, Callable[[dict[str, Any]], None]], None]
+#: Runs points, each to its end: (points, folder, limits, how many at once or None, called with each result).
+Runner = Callable[[Sequence[Point], SweepFolder, Limits, int | None, Callable[[dict[str, Any]], None]], None]
 
 
 def run_sweep(
@@ -65,7 +65,8 @@ def run_sweep(
     on_end: OnEnd | None = None,
     runner: Runner | None = None,
 ) -> Outcome:
-    """Run the points of `sweep` that have not ended in `folder`, `at_once` together (by default one per processor).
+    """Run the points of `sweep` that have not ended in `folder`, `at_once` together; `runner` knows what that is by
+    default, here one per processor.
 
     A point that is done is skipped; one that failed too, unless `retry_failed`. Points of earlier sweeps in the folder
     stay. `runner` = where they run, by default processes of this machine.
@@ -93,7 +94,7 @@ def run_sweep(
             if on_end is not None:
                 on_end(progress)
 
-        (runner or run_here)(waiting, place, sweep.limits, at_once or len(os.sched_getaffinity(0)), count)
+        (runner or run_here)(waiting, place, sweep.limits, at_once, count)
         return _outcome(place, points, progress.skipped)
 
 
@@ -113,16 +114,16 @@ def run_here(
     points: Sequence[Point],
     folder: SweepFolder,
     limits: Limits,
-    at_once: int,
+    at_once: int | None,
     on_result: Callable[[dict[str, Any]], None],
 ) -> None:
     """Run points as child processes of this one. Raises SweepError; children that run are killed then."""
-    waiting = deque(points)
+    waiting, places = deque(points), at_once or len(os.sched_getaffinity(0))
     running: set[PointProcess] = set()
     with selectors.DefaultSelector() as selector:
         try:
             while waiting or running:
-                while waiting and len(running) < at_once:
+                while waiting and len(running) < places:
                     process = PointProcess(waiting.popleft(), folder, limits)
                     running.add(process)
                     selector.register(process.handle, selectors.EVENT_READ, process)

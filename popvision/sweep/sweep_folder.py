@@ -5,6 +5,7 @@
     points/LABEL-DIGEST/            a point that is done: its report, point.json and output.txt
     failed/LABEL-DIGEST/            a point that failed: the same, with its error; a report as far as there is one
     points/.DIGEST.HOST.PID.N/      a point that runs
+    waiting, slurm-job, slurm-*.out the points of a job array of Slurm, its id, what its tasks said
     commits/ID/                     files of a commit
 
 A point ends by one rename, from its running folder to its place, so a killed sweep leaves no report that looks whole
@@ -18,8 +19,10 @@ import fcntl
 import itertools
 import json
 import os
+import re
 import shutil
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +35,7 @@ DONE, FAILED = "points", "failed"
 
 _POINTS = "points.jsonl"
 _NUMBERS = itertools.count()
+_DAY = 86_400.0  #: seconds
 
 
 class SweepFolder:
@@ -64,11 +68,15 @@ class SweepFolder:
             stream.write(f"process {os.getpid()} on {socket.gethostname()}")
             stream.flush()
             self._remove_running()
-            yield
+            try:
+                yield
+            finally:
+                self._remove_running()  # of workers that died
 
     def _remove_running(self) -> None:
         for folder in self.root.joinpath(DONE).glob(".*"):
-            shutil.rmtree(folder, ignore_errors=True)
+            if not _may_run(folder):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def ended(self) -> dict[str, Path]:
         """Digest -> folder of each point that is done or failed. Lists folders, opens none."""
@@ -92,15 +100,18 @@ class SweepFolder:
             for point in points:
                 stream.write(json.dumps(asdict(point)) + "\n")
 
-    def read_plan(self) -> Iterator[Point]:
-        """The points of points.jsonl. Raises SweepError when it is missing or is not one of ours."""
+    def read_point_of_plan(self, digest: str) -> Point:
+        """One point of points.jsonl; parses only its line. Raises SweepError when it is not there."""
         path = self.root / _POINTS
+        mark = f'"digest": "{digest}"'
         try:
             with path.open() as stream:
-                for line in stream:
-                    yield Point(**json.loads(line))
-        except (OSError, ValueError, TypeError) as problem:
-            raise SweepError(f"{path} cannot be read: {problem}.") from None
+                line = next((each for each in stream if mark in each), "")
+        except OSError as problem:
+            raise SweepError(f"{path} cannot be read: {problem.strerror or problem}.") from None
+        if not line:
+            raise SweepError(f"{path} holds no point {digest}.")
+        return Point(**json.loads(line))
 
     def begin(self, point: Point) -> Path:
         """A new folder in which the point runs."""
@@ -136,6 +147,18 @@ class SweepFolder:
         if not isinstance(document, dict):
             raise SweepError(f"{folder / 'point.json'} holds no point.")
         return document
+
+
+def _may_run(folder: Path) -> bool:
+    """Whether the process that made a running folder may still be there: on another host, for a day after the last file
+    was added."""
+    own = re.fullmatch(rf"\.[0-9a-f]+\.{re.escape(socket.gethostname())}\.(\d+)\.\d+", folder.name)
+    if own is not None:
+        return Path(f"/proc/{own.group(1)}").exists()
+    try:
+        return time.time() - folder.stat().st_mtime < _DAY
+    except OSError:
+        return False
 
 
 def storage_error(problem: OSError, root: Path) -> SweepError:
