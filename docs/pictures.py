@@ -1,8 +1,8 @@
 """Takes the pictures of the documentation: `make pictures`, or `python docs/pictures.py NAME ...`.
 
-Each picture shows one address in headless Chromium, 1400 x 860, those named `...-after` 1000 x 620 beside a picture
-`...-before` that an earlier version took. An address carries the whole state of its page. The reports are those of
-sample_reports/, and the two of docs/tutorial.md, which are made first.
+Each picture shows one address in headless Chromium, 1400 x 860 or the size it names; those named `...-after` stand
+beside a picture `...-before` that an earlier version took. An address carries the whole state of its page. The reports
+are those of sample_reports/, and the two of docs/tutorial.md, which are made first.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ sys.path.insert(0, str(HERE.parent))
 from tests.browser.visit_pages import CHROMIUM, serve  # noqa: E402
 
 IMAGES = HERE / "images"
-SMALL = (1000, 620)
+SMALL, MEDIUM = (1000, 620), (1200, 860)
+
+
+#: Host traces of sample_reports.
+HOST, MLP = "host_trace.pvti", "train_mlp.pvti"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """`report` is a folder of sample_reports or a key of TUTORIAL, `against` the report it is compared with; `click`
-    names the selectors to press, in this order."""
+    """`report` is a folder of sample_reports or a key of TUTORIAL, or the host traces of a timeline, such as
+    "a.pvti+b.pvti@first"; `against` is what it is compared with; `click` names the selectors to press, in order."""
 
     report: str
     view: str
@@ -56,6 +60,23 @@ PICTURES: dict[str, Picture] = {
     "step-figures-after": Picture("train_mlp", "execution", {"detail": "aggregate", "step": "40"}, size=SMALL),
     "memory-gaps-after": Picture("matmul_chain", "memory", {}, size=SMALL),
     "out-of-memory-after": Picture("out_of_memory", "execution", {}, size=SMALL),
+    "timeline": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_event": "0.1.2"}, size=SMALL),
+    "timeline-heat": Picture(HOST, "timeline", {"tl_bins": "used", "tl_line": "area", "tl_fold": "p4219"}, size=SMALL),
+    "timeline-search": Picture(
+        HOST, "timeline", {"tl_fold": "h0", "tl_tab": "matches", "tl_find": "/batch|step/ dur>380us"}, size=MEDIUM
+    ),
+    "timeline-statistics": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_tab": "statistics"}, "dark", size=MEDIUM),
+    "timeline-flame": Picture(MLP, "timeline", {"tl_tab": "flame", "tl_fold": "graphs"}, size=SMALL),
+    "timeline-marks": Picture(
+        HOST, "timeline", {"tl_fold": "h0", "tl_marks": "16648400,31395600,46952100"}, size=MEDIUM
+    ),
+    "timeline-activity": Picture(MLP, "timeline", {"tl_event": "0.1.5"}, "dark", size=MEDIUM),
+    "timeline-files": Picture(
+        f"{HOST}+{MLP}@first", "timeline", {"tl_fold": "h0"}, click=(".tl-files > summary",), size=SMALL
+    ),
+    "timeline-difference": Picture(
+        HOST, "timeline", {"tl_fold": "h0", "tl_tab": "difference"}, against=MLP, size=MEDIUM
+    ),
     "tutorial-summary": Picture("before", "summary", {}),
     "tutorial-execution": Picture("before", "execution", {}),
     "tutorial-source": Picture("before", "source", {}),
@@ -89,7 +110,7 @@ def run_example(command: list[str], folder: Path) -> None:
 def take_all(names: list[str], reports: Path) -> None:
     """Serve the reports and take the pictures."""
     base, library = serve(reports)
-    keys = {e.path.name: e.key for e in library.entries() if e.kind == "report" and not e.is_sample}
+    keys = {e.path.name: e.key for e in library.entries() if not e.is_sample}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name in names:
@@ -105,7 +126,10 @@ def take_all(names: list[str], reports: Path) -> None:
 def take(page: Page, base: str, keys: dict[str, str], picture: Picture, path: Path) -> None:
     """Open the address, press what is to be pressed, wait until the page is quiet."""
     state = picture.state | ({"vs": keys[picture.against]} if picture.against else {})
-    page.goto(f"{base}/r/{keys[picture.report]}/{picture.view}?{urlencode(state)}")
+    names, at, alignment = picture.report.partition("@")
+    key = "+".join(keys[name] for name in names.split("+")) + at + alignment
+    letter = "t" if names.endswith(".pvti") else "r"
+    page.goto(f"{base}/{letter}/{key}/{picture.view}?{urlencode(state)}")
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(1_500)
     for selector in picture.click:

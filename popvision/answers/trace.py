@@ -55,6 +55,7 @@ def trace_difference_answer(
     order = (-table[f"{by}_diff"].abs()).argsort(kind="stable")
     table = table.iloc[order].reset_index(drop=True)
     answer = {
+        "provenance": f"Source: {source.provenance}. Target: {target.provenance}.",
         "source": str(source.path),
         "target": str(target.path),
         "source_duration_us": source.duration_us,

@@ -113,3 +113,26 @@ def test_alignment_of_two_traces(trace: Path) -> None:
     assert "other.pvti has no event 'nowhere'; it is aligned by its first event." in text.replace("\n", " ")
     done = popvision("trace", "align", trace, "--by", "event")
     assert (done.returncode != 0, "only when its label is given" in done.stderr) == (True, True)
+
+
+def test_the_difference_of_two_traces_by_call_path(trace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "u.pvti"
+    make_trace(other, [(0, 0, 130_000, "a/step"), (1, 0, 5000, "a/=save")])
+    answer = json.loads(popvision("trace", "diff", trace, other, "--json").stdout)
+    rows = {row["path"]: row for row in answer["rows"]}
+    assert list(rows) == ["step > load", "step", "=save"]  # 40, 30 and 5 us
+    assert [row["total_us_diff"] for row in rows.values()] == [-40.0, 30.0, 5.0]
+    assert (rows["step > load"]["count_source"], rows["step > load"]["count_target"]) == (2, 0)
+    assert rows["step"]["self_us_diff"] == 70.0
+    by_self = json.loads(popvision("trace", "diff", trace, other, "--json", "--by", "self_us", "--limit", 1).stdout)
+    assert [row["path"] for row in by_self["rows"]] == ["step"]
+    text = popvision("trace", "diff", trace, other).stdout
+    assert "Rows 1 to 3 of 3." in text
+    assert "by total_us" in text
+    lines = popvision("trace", "diff", trace, other, "--csv").stdout.splitlines()
+    table = list(csv.DictReader(lines[1:]))
+    assert [float(row["total_us_diff"]) for row in table] == [-40.0, 30.0, 5.0]
+    assert table[2]["path"] == "'=save"  # a formula elsewhere
+    assert popvision("trace", "diff", trace, other, "--csv", "--json").returncode == 2
+    named = json.loads(popvision("trace", "diff", trace, other, "--json", "--name", "LOAD").stdout)
+    assert [row["path"] for row in named["rows"]] == ["step > load"]
