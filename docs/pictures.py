@@ -77,6 +77,15 @@ PICTURES: dict[str, Picture] = {
     "timeline-difference": Picture(
         HOST, "timeline", {"tl_fold": "h0", "tl_tab": "difference"}, against=MLP, size=MEDIUM
     ),
+    "what-changed-after": Picture("matmul_chain", "summary", {}, against="matmul_chain_hardware", size=SMALL),
+    "names-after": Picture("train_mlp", "program_tree", {"program": "40"}, size=SMALL),
+    "source-narrow-after": Picture("train_mlp", "source", {"src_line": "80"}, size=SMALL),
+    "liveness-time-after": Picture("train_mlp", "liveness", {"live_graph": "time"}, size=SMALL),
+    "exchange-equal-after": Picture("matmul_chain", "exchange", {}, against="matmul_chain", size=SMALL),
+    "variables-after": Picture("train_mlp", "memory", {"mem_graph": "variables"}, size=SMALL),
+    "roofline-after": Picture("train_mlp", "operations", {"ops_view": "roofline", "ops_name": "layer1/fwd"}, size=SMALL),
+    "operations-text-after": Picture("train_mlp", "operations", {"ops_view": "graph"}, size=SMALL),
+    "step-links-after": Picture("train_mlp", "execution", {"detail": "details", "step": "41"}, size=SMALL),
     "tutorial-summary": Picture("before", "summary", {}),
     "tutorial-execution": Picture("before", "execution", {}),
     "tutorial-source": Picture("before", "source", {}),
@@ -135,7 +144,7 @@ def take(page: Page, base: str, keys: dict[str, str], picture: Picture, path: Pa
     for selector in picture.click:
         page.click(selector)
         page.wait_for_timeout(1_000)
-    page.screenshot(path=path)
+    page.screenshot(path=path, timeout=120_000)
     print(path.relative_to(HERE.parent))
 
 

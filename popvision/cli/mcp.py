@@ -18,7 +18,8 @@ def command(folders: tuple[Path, ...]) -> None:
     from popvision.agents.protocol import serve
 
     catalogue = Catalogue(folders)
-    count = f"{len(catalogue.reports):,} reports and {len(catalogue.traces):,} traces"
+    reports, traces = len(catalogue.reports), len(catalogue.traces)
+    count = f"{reports:,} report{'s' * (reports != 1)} and {traces:,} trace{'s' * (traces != 1)}"
     click.echo(f"popvision mcp: {count}; waiting for an agent on stdin.", err=True)
     try:
         serve(catalogue, sys.stdin.buffer, sys.stdout.buffer)

@@ -45,6 +45,9 @@ NOT_DRAWN = 255
 #: Names of program types; `Timeline.type` holds rows of it.
 TYPE_NAMES = PROGRAM_TYPES
 
+#: Types of programs whose name is a kind.
+_BARRIERS = ("Sync", "SyncAns", "Sans")
+
 #: Row = index into PROGRAM_TYPES -> index into CLASSES, or 255 for types that take no time.
 PIXEL_CLASS = np.array(
     [CLASSES.index(_CLASS_OF_TYPE[name]) if name in _CLASS_OF_TYPE else NOT_DRAWN for name in PROGRAM_TYPES], np.uint8
@@ -138,7 +141,8 @@ def step_count(source: ReportSource) -> int:
 
 
 def program_labels(source: ReportSource) -> list[str]:
-    """What each lowered program is called on a page: its debug name, else its compute set's, else its type."""
+    """What each lowered program is called on a page: its debug name, else its compute set's, else its type. The name of
+    a barrier says only of which kind it is: "Sync (Internal)"."""
     reader = source.reader
     return source.kept.once("program labels", lambda: make_labels(reader.programs(), reader.compute_sets().name))
 
@@ -146,7 +150,11 @@ def program_labels(source: ReportSource) -> list[str]:
 def make_labels(programs: Programs, compute_sets: Sequence[str]) -> list[str]:
     """Labels, from columns."""
     rows = zip(programs.name, programs.compute_set.tolist(), programs.type, strict=True)
-    return [name or (compute_sets[cs] if 0 <= cs < len(compute_sets) else "") or kind for name, cs, kind in rows]
+    labels = (name or (compute_sets[cs] if 0 <= cs < len(compute_sets) else "") or kind for name, cs, kind in rows)
+    return [
+        f"{kind} ({label})" if kind in _BARRIERS and label in ("Internal", "External") else label
+        for label, kind in zip(labels, programs.type, strict=True)
+    ]
 
 
 def _int64(column: npt.ArrayLike) -> Int64Array:

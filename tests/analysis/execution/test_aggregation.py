@@ -39,7 +39,7 @@ def test_parts_of_names_of_the_tiny_run(tiny: ReportSource) -> None:
     assert rows.loc["layer", "share"] == 40 / 43
     assert rows.loc["matmul", "cumulative"] == 36 / 43
     assert rows.loc["ExchangePre", "cumulative"] == 40 / 43
-    assert rows.loc["Internal", "cumulative"] == 1
+    assert rows.loc["Sync (Internal)", "cumulative"] == 1
 
 
 @pytest.mark.parametrize("by", GROUPINGS)

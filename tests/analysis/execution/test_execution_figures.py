@@ -155,7 +155,7 @@ def test_steps_of_a_window_as_a_table(tiny: ReportSource) -> None:
     rows = viewer_frame(steps_in_window(tiny, 0, 21, 24))
     assert rows["step"].tolist() == [1, 2, 3]
     assert rows["cycles"].tolist() == [3, 4, 16]
-    assert rows["name"].tolist() == ["Internal", "cs0_layer/ExchangePre", "layer/matmul"]
+    assert rows["name"].tolist() == ["Sync (Internal)", "cs0_layer/ExchangePre", "layer/matmul"]
     assert rows["data_in"].tolist() == [0, 16, 0]
 
 

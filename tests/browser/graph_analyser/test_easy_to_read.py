@@ -165,3 +165,25 @@ def test_a_small_window_leaves_room_for_the_source(viewer: Viewer, size: tuple[i
     letters = (size[0] - left) / row.evaluate("e => e.getBoundingClientRect().width / e.textContent.length")
     page.set_viewport_size({"width": 1280, "height": 800})
     assert letters >= (60 if size[0] == 1000 else 26)
+
+
+def test_a_reading_goes_with_its_axis(viewer: Viewer) -> None:
+    page = viewer.open("mlp", "liveness")
+    plot = page.locator("#live-plot .js-plotly-plot .nsewdrag").first
+    plot.wait_for()
+    box = plot.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + box["height"] / 2)
+    expect(page.locator("#live-plot .hoverlayer")).to_contain_text("Liveness index")
+    page.locator("select[data-param=live_graph]").select_option("time")
+    expect(page.locator("#live-plot .xtitle")).to_contain_text("Device time")
+    expect(page.locator("#live-plot .hoverlayer")).not_to_contain_text("Liveness index")
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
+    expect(page.locator("#live-plot .hoverlayer .axistext")).to_have_text(re.compile(r"^[\d,]+$"))
+
+
+def test_boxes_of_a_range_hold_its_numbers(viewer: Viewer) -> None:
+    page = viewer.open("mlp", "liveness", "live_graph=time")
+    last = page.locator(".plot-nav-end").nth(1)
+    expect(last).to_have_value(re.compile("^2,604,"))
+    assert last.evaluate("e => e.scrollWidth <= e.clientWidth")

@@ -117,6 +117,8 @@
       if (active !== percent) percent.value = popvision.canvas.percentText((100 * plot.count) / (to - from + 1));
       if (active !== first) first.value = plots.idAt(plot, from).toLocaleString("en-US");
       if (active !== last) last.value = plots.idAt(plot, to).toLocaleString("en-US");
+      const letters = Math.max(first.value.length, last.value.length);
+      for (const box of [first, last]) box.style.width = `calc(${letters}ch + 18px)`;
     }
 
     /** @param {boolean} isFolded */
@@ -148,11 +150,23 @@
       window.Plotly.restyle(graph, { visible: true });
   }
 
+  /**
+   * Plotly leaves the reading of all curves of one axis in place when the next figure has another.
+   *
+   * @param {string} name
+   */
+  function removeReading(name) {
+    for (const part of popvision.all("#" + name + "-plot .hoverlayer > *")) part.remove();
+  }
+
   popvision.mount("[data-plot-nav]", (group) => {
     const navigation = new Navigation(group);
     const listeners = new popvision.canvas.Listeners();
     listeners.add(popvision.onSelect(() => navigation.show()));
-    listeners.on(document, "popvision:plot", () => navigation.show());
+    listeners.on(document, "popvision:plot", () => {
+      navigation.show();
+      removeReading(navigation.name);
+    });
     return () => listeners.stop();
   });
 })();
