@@ -83,7 +83,9 @@ PICTURES: dict[str, Picture] = {
     "liveness-time-after": Picture("train_mlp", "liveness", {"live_graph": "time"}, size=SMALL),
     "exchange-equal-after": Picture("matmul_chain", "exchange", {}, against="matmul_chain", size=SMALL),
     "variables-after": Picture("train_mlp", "memory", {"mem_graph": "variables"}, size=SMALL),
-    "roofline-after": Picture("train_mlp", "operations", {"ops_view": "roofline", "ops_name": "layer1/fwd"}, size=SMALL),
+    "roofline-after": Picture(
+        "train_mlp", "operations", {"ops_view": "roofline", "ops_name": "layer1/fwd"}, size=SMALL
+    ),
     "operations-text-after": Picture("train_mlp", "operations", {"ops_view": "graph"}, size=SMALL),
     "step-links-after": Picture("train_mlp", "execution", {"detail": "details", "step": "41"}, size=SMALL),
     "tutorial-summary": Picture("before", "summary", {}),

@@ -187,3 +187,21 @@ def test_boxes_of_a_range_hold_its_numbers(viewer: Viewer) -> None:
     last = page.locator(".plot-nav-end").nth(1)
     expect(last).to_have_value(re.compile("^2,604,"))
     assert last.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_an_explanation_is_whole_on_the_screen(viewer: Viewer) -> None:
+    page = viewer.open("mlp", "summary", f"vs={viewer.keys['chain']}")
+    page.set_viewport_size({"width": 1000, "height": 700})
+    helps = page.locator(".figure-card details.help")
+    helps.first.wait_for()
+    for index in range(helps.count()):
+        helps.nth(index).locator("summary").click()
+        box = helps.nth(index).locator(".popover-box").bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] <= 1000 - box["width"]
+        assert 0 <= box["y"] <= 700 - box["height"]
+        page.keyboard.press("Escape")
+    export = page.get_by_role("link", name="Save this view").bounding_box()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert export is not None
+    assert export["x"] + export["width"] <= 1000
