@@ -31,7 +31,7 @@ help:
 	@echo "make full      make test plus long fuzzing, kill loops and screenshots in both themes"
 	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
 	@echo "make bench     the tables of docs/benchmarks.md"
-	@echo "make validate  published figures beside the simulator's, docs/validation.md"
+	@echo "make validate  published figures beside the simulator's, docs/validation.md; docs/sensitivity.md"
 	@echo "make samples   make sample_reports/ again"
 	@echo "make pictures  the pictures of docs/graph-analyser.md from the sample reports"
 
@@ -128,6 +128,7 @@ bench: $(VENV)/.dev
 
 validate: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.validate
+	$(BIN)/python -m benchmarks.sensitivity
 
 samples: $(VENV)/.demo
 	$(BIN)/python sample_reports/make_samples.py

@@ -25,8 +25,8 @@ from simulator.codelets.fields import attribute_of
 from simulator.graph.vertices import FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
 
-#: Slots of entering and leaving a vertex, and of loading pointer and size of an edge. A guess: published estimators
-#: have 5 for entry and exit and one load for each word of the vertex's state (published-numbers 7).
+#: Slots of entering and leaving a vertex, and of loading pointer and size of an edge: published estimators have 5 for
+#: entry and exit and one load for each word of the vertex's state (published-numbers 7).
 ENTRY, PER_EDGE = 5, 2
 
 

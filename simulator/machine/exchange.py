@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
+from simulator.machine.code_bytes import INSTRUCTION_BYTES
 from simulator.machine.physical_tiles import Places
 
 #: Bytes a tile moves per cycle, each way.
@@ -61,14 +62,17 @@ CYCLES_PER_ISLAND = 1
 DISTANCE_SOURCE = "36 cycles across the chip (published-numbers 1), 1 per island of 4 tiles (guess; 6.1: 123 cycles)"
 
 #: Code of an exchange on one tile: 20 bytes for each tile taking part (wait, delay, count, return), three instructions
-#: per fragment received (published-numbers 3), one per run sent. The 20 and the 4 are fitted to 140 bytes for a
-#: published exchange of three tiles.
+#: per fragment received, one send per run (published-numbers 1, 3). The 20 are fitted to 140 bytes for a published
+#: exchange of three tiles.
 CODE_PER_TILE = 20
-CODE_PER_FRAGMENT = 12
-CODE_PER_RUN_SENT = 4
 
-#: Instructions of a fragment received (published-numbers 3).
+#: Instructions of a fragment received (published-numbers 3), and of a run sent (published-numbers 1: a send moves up to
+#: 4,148 words).
 INSTRUCTIONS_PER_FRAGMENT = 3
+INSTRUCTIONS_PER_RUN_SENT = 1
+
+CODE_PER_FRAGMENT = INSTRUCTION_BYTES * INSTRUCTIONS_PER_FRAGMENT
+CODE_PER_RUN_SENT = INSTRUCTION_BYTES * INSTRUCTIONS_PER_RUN_SENT
 
 #: Most words that one send instruction moves (published-numbers 1).
 MAX_WORDS_PER_SEND = 4148

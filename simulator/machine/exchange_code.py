@@ -1,9 +1,9 @@
 """Exchange code for speed or for size (opt.internalExchangeOptimisationTarget).
 
 For speed every fragment that a tile receives has three instructions of its own (`simulator.machine.exchange`).
-The documentation says that the other targets save always-live memory at the expense of speed, not how. A guess that
-does so: a tile loops over a table with a word for each fragment, and pays those three instructions as cycles of the
-loop.
+The documentation says that the other targets save always-live memory at the expense of speed, not how. This form
+does so, a guess: a tile loops over a table with a word for each fragment, and pays those three instructions as cycles
+of the loop.
 
 - "cycles": straight code everywhere;
 - "memory": the table on every tile where it is smaller;
@@ -15,15 +15,14 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.machine.exchange import CODE_PER_FRAGMENT
+from simulator.machine.code_bytes import INSTRUCTION_BYTES
+from simulator.machine.exchange import CODE_PER_FRAGMENT, INSTRUCTIONS_PER_FRAGMENT, WORD_BYTES
 
 GOALS = ("cycles", "balanced", "memory")
 
-#: Guesses: bytes of the loop and of a table entry, and cycles of three instructions for each fragment
-#: (published-numbers 3: three instructions control a fragment).
-LOOP_BYTES = 24
-ENTRY_BYTES = 4
-CYCLES_PER_FRAGMENT = 3
+#: The loop: setzi table, setzi count; ld32 entry, put it, delay, brnz. An entry is a word.
+LOOP_BYTES = 6 * INSTRUCTION_BYTES
+ENTRY_BYTES = WORD_BYTES
 SOURCE = "guess: exchange code from a table, simulator/machine/exchange_code.py"
 
 
@@ -34,7 +33,7 @@ def optimised_exchange(
     if target == "cycles":
         return code, cycles
     saved = (CODE_PER_FRAGMENT - ENTRY_BYTES) * fragments - LOOP_BYTES
-    longer = cycles + CYCLES_PER_FRAGMENT * fragments
+    longer = cycles + INSTRUCTIONS_PER_FRAGMENT * fragments
     looped = (saved > 0) & (cycles > 0)
     if target == "balanced":
         looped &= longer <= cycles.max(initial=0)

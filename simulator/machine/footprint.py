@@ -6,56 +6,64 @@ model show 0 there, and vertex state, field data, descriptors, headers, counters
 
 from __future__ import annotations
 
+from simulator.machine.code_bytes import INSTRUCTION_BYTES
 from simulator.machine.cycles.rounding import WORKERS as WORKERS
 
 #: Control code of the root switch on every tile. Fitted to 700 bytes per tile for a program of four compute sets
 #: (published-numbers 6.2); how they divide among the nodes is not public.
 CONTROL_CODE_ROOT = 488
 #: Control code of a compute set on a tile, for each vertex type that it runs there; a tile without vertices only
-#: synchronises. The same program's 851,272 bytes are 700 on each of 1,216 tiles and 72 more, and it has three vertices
-#: in compute sets of their own beside one vertex on every tile: 24 bytes each, six instructions.
+#: synchronises. The same published program's 851,272 bytes are 700 on each of 1,216 tiles and 72 more, and it has three
+#: vertices in compute sets of their own beside one vertex on every tile: 24 bytes each, six instructions.
 CONTROL_CODE_PER_EXECUTE = 24
-#: Control code that a compute set on a tile saves when vertex state has low addresses: one instruction. A guess.
-CONTROL_CODE_LOW_STATE = 4
-CONTROL_CODE_PER_EXCHANGE = 8
-CONTROL_CODE_PER_STREAM_PART = 8
-CONTROL_CODE_PER_SYNC = 4
-CONTROL_CODE_PER_REPEAT = 20
-CONTROL_CODE_PER_CALL = 8
-#: Control code of programs that choose: loading the value, for each branch but the last a comparison and a jump, and a
-#: jump to the end; answering a sync with a predicate; jumping by the answer of the sync; trapping. Guesses: two or
-#: three instructions each.
-CONTROL_CODE_PER_CHOICE = 8
-CONTROL_CODE_PER_BRANCH = 12
-CONTROL_CODE_PER_CONSENSUS = 12
-CONTROL_CODE_PER_WHILE = 8
-CONTROL_CODE_PER_ABORT = 8
+#: Control code that a compute set on a tile saves when vertex state has low addresses: the `or` that completes one.
+CONTROL_CODE_LOW_STATE = INSTRUCTION_BYTES
+#: setzi address, call: of exchange code, of a part of a stream copy, of a function.
+CONTROL_CODE_PER_CALL = 2 * INSTRUCTION_BYTES
+CONTROL_CODE_PER_EXCHANGE = CONTROL_CODE_PER_CALL
+CONTROL_CODE_PER_STREAM_PART = CONTROL_CODE_PER_CALL
+CONTROL_CODE_PER_SYNC = INSTRUCTION_BYTES
+#: setzi count; st32 it at the head of the loop, for bodies use all registers; ld32, add -1, brnz.
+CONTROL_CODE_PER_REPEAT = 5 * INSTRUCTION_BYTES
+#: Programs that choose: ld32 value and put it where branches compare it.
+CONTROL_CODE_PER_CHOICE = 2 * INSTRUCTION_BYTES
+#: For each branch but the last: cmpeq, brz to the next one, bri to the end.
+CONTROL_CODE_PER_BRANCH = 3 * INSTRUCTION_BYTES
+#: Answering a sync with a predicate: ld32, put, sync.
+CONTROL_CODE_PER_CONSENSUS = 3 * INSTRUCTION_BYTES
+#: Reading the answer of the sync and jumping by it: get, brnz.
+CONTROL_CODE_PER_WHILE = 2 * INSTRUCTION_BYTES
+#: setzi number, trap.
+CONTROL_CODE_PER_ABORT = 2 * INSTRUCTION_BYTES
 
 #: Bytes of a vertex's code where its type does not say. A guess, and reported as one.
 VERTEX_CODE_GUESS = 256
 
-#: Published: 3,168 bytes per tile, six worker stacks, the supervisor's and 48 bytes of scratch per worker.
+#: Stacks of a tile: six workers', the supervisor's and 48 bytes of scratch per worker (published-numbers 6.2).
+STACK_BYTES = 3168
+WORKER_SCRATCH = 48
+
 #: The split between workers and supervisor is fitted.
 WORKER_STACK = 400
-SUPERVISOR_STACK = 480
-WORKER_SCRATCH = 48
+SUPERVISOR_STACK = STACK_BYTES - WORKERS * (WORKER_STACK + WORKER_SCRATCH)
 
 #: Bytes of a pointer in a vertex's state, by layout: exact (poplar-model 1.4). A span is a pointer and a size.
 POINTER_BYTES = {"span": 8, "short_span": 4, "one_ptr": 4}
 #: A compressed pointer, by architecture: 16 bits on Mk1; public PopLibs codelets fall back to one pointer on later
 #: chips, where the compressed layouts are not available.
 COMPRESSED_POINTER = {"Ipu1": 2, "Ipu2": 4, "Ipu21": 4}
-#: A list of single edges, and a row of a VectorList (the latter fitted: poplar-model 1.4 marks it as not verified).
+#: A list of single edges, and a row of a VectorList: one word of 20 bits of offset and 12 of length (public PopLibs
+#: codelets: DELTAN_OFFSET_BITS), exact.
 POINTER_PER_EDGE = 4
 VECTOR_LIST_ROW = 4
 #: A vertex's state begins and ends at a multiple of this: the smallest store that workers do not share (poplar-model
 #: 1.1).
 STATE_GRANULARITY = 4
 
-#: Counters: 4 bytes per compute set and tile that has vertices in it (exact, published-numbers 6.2); 12 bytes per tile
-#: when exchanges with the outside are instrumented (fitted to published-numbers 6.1).
+#: Counters: 4 bytes per compute set and tile that has vertices in it (exact, published-numbers 6.2); when exchanges
+#: with the outside are instrumented, one for each part of a stream copy: Begin, Mid, End.
 COUNTER_BYTES = 4
-EXTERNAL_COUNTER_BYTES = 12
+EXTERNAL_COUNTER_BYTES = 3 * COUNTER_BYTES
 
 #: Branch record, on one tile of the device: a word for each Repeat and for the switch between programs. A guess:
 #: neither its layout nor its cycles are public, and no cycles are added.
@@ -64,11 +72,12 @@ BRANCH_RECORD_BYTES = 4
 #: Switch variable and sync id, on the control tile.
 CONTROL_ID_BYTES = 8
 
-#: A local copy on a tile: for each run a vertex of 12 bytes (source, destination, size), and 4 bytes of descriptor
-#: where there are several. Fitted. A vertex for each run: a published halo exchange has 13,964 ShortMemcpy and
-#: Memcpy64Bit for as many runs (`simulator.machine.local_copy`). Runs that are vertices need no descriptor of their
-#: own; the chain's 3.1 kB (published-numbers 6.1) are a few hundred words for some 7,000 copy vertices.
-COPY_VERTEX_STATE = 12
+#: A local copy on a tile: for each run a vertex of three words (two pointers and a size, poplar-model 1.4), and 4 bytes
+#: of descriptor where there are several. The descriptor is fitted. A vertex for each run: a published halo exchange has
+#: 13,964 ShortMemcpy and Memcpy64Bit for as many runs (`simulator.machine.local_copy`). Runs that are vertices need no
+#: descriptor of their own; the chain's 3.1 kB (published-numbers 6.1) are a few hundred words for some 7,000 copy
+#: vertices.
+COPY_VERTEX_STATE = 2 * POINTER_BYTES["one_ptr"] + 4
 COPY_DESCRIPTOR = 4
 
 
@@ -76,9 +85,9 @@ COPY_DESCRIPTOR = 4
 SOURCE = {
     "vertexInstanceState": "exact: fields by layout (poplar-model 1.4; published-numbers 6.2: 12 B and 16 B a vertex)",
     "vertexFieldData": "exact: a pointer for each inner vector or single edge of a list (poplar-model 1.4)",
-    "vectorListDescriptor": "fitted: 4 B a row (poplar-model 1.4)",
+    "vectorListDescriptor": "exact: a word a row (poplar-model 1.4; layout DELTAN of public codelets)",
     "vertexCode": "guess: 256 B for a type that does not say (published-numbers 6.2: 140 to 274 B)",
-    "localCopyState": "fitted: 12 B for each run of a copy on a tile",
+    "localCopyState": "fitted: three words for each run of a copy on a tile",
     "copyDescriptor": "fitted: 4 B for each copy of several runs on a tile",
     "controlCode": "fitted: 700 B a tile for four compute sets, 24 B for each on a tile (published-numbers 6.2)",
     "internalExchangeCode": "fitted: 140 B for four runs on three tiles (published-numbers 3)",

@@ -24,6 +24,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simulator.arrays import Int64Array
+from simulator.machine.code_bytes import INSTRUCTION_BYTES
+from simulator.machine.cycles.rounding import WORKERS
+from simulator.machine.exchange import CODE_PER_FRAGMENT
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class HostLink:
 
 
 HARDWARE = HostLink(
-    begin_control=155,
+    begin_control=155,  # and end_control: published (published-numbers 3); the other cycles are fitted medians
     begin_data=80_000,
     mid=1_500,
     end_control=87,
@@ -56,12 +59,15 @@ HARDWARE = HostLink(
     clock_hz=1.33e9,
     source="fitted: medians of a published Mk2 trace (published-numbers 3), 20 GB/s",
 )
+#: How the cycles of a copy from or to an ideal host divide: fitted to 114 and 128 in all. No host is waited for, so
+#: data takes what control takes.
+MODEL_BEGIN, MODEL_MID, MODEL_END = 90, 20, 10
 MODEL = HostLink(
-    begin_control=90,
-    begin_data=90,
-    mid=20,
-    end_control=10,
-    end_data=10,
+    begin_control=MODEL_BEGIN,
+    begin_data=MODEL_BEGIN,
+    mid=MODEL_MID,
+    end_control=MODEL_END,
+    end_data=MODEL_END,
     bytes_per_second=8e9,
     clock_hz=1.33e9,
     source="fitted: 114 and 128 cycles per control copy (published-numbers 6.1), 8.0 GB/s",
@@ -97,19 +103,19 @@ HEADER_PER_TILE = 8
 HEADER_PER_PACKET = 4
 
 #: Host exchange code: published 290 B per tile for a program with two inputs and one output. Fitted: the control
-#: copies cost every tile 200, each data stream 30, and 12 per packet.
+#: copies cost every tile 200, each data stream 30. A packet is controlled as a fragment from another tile is.
 CODE_PER_TILE = 200
 CODE_PER_STREAM = 30
-CODE_PER_PACKET = 12
+CODE_PER_PACKET = CODE_PER_FRAGMENT
 
 #: Bytes to which rows of remote buffers are padded. A guess: only that "padding is added to meet any alignment
 #: constraints of the hardware" is public; 64 is a line of the host's memory.
 REMOTE_ROW_ALIGNMENT = 64
 
-#: A copy that is optimised for memory or rearranged on the host sends its packets in a loop: two instructions and their
-#: issue slots for each packet. A guess: only the existence of the choices is public.
-LOOP_CODE = 8
-LOOP_CYCLES = 12
+#: A copy that is optimised for memory or rearranged on the host sends its packets in a loop: ld32 of the packet's
+#: address and brnz around the packet's instructions, each in an issue slot of its own.
+LOOP_CODE = 2 * INSTRUCTION_BYTES
+LOOP_CYCLES = 2 * WORKERS
 
 
 def mid_cycles(size: Int64Array, ipu_of_tile: Int64Array, link: HostLink) -> Int64Array:

