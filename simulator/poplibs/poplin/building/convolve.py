@@ -20,6 +20,9 @@ from simulator.programming.graph import Graph
 #: entries of one worker in the worklist: output offset, positions, input offset (16 bits each)
 _WORKLIST_ENTRIES = 3
 
+#: dimensions of activations of which there is one copy
+_ONE_COPY = ("conv groups", "in groups", "field", "group", "side")
+
 
 def partials_type(shares: Shares) -> Type:
     """The type of the partial sums."""
@@ -101,8 +104,8 @@ def output_runs(shares: Shares) -> tuple[Int64Array, Int64Array, Int64Array, Int
 def add_convolve(
     graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor, name: DebugInfo, wide_load: bool
 ) -> ComputeSet:
-    """Add the compute set. `acts` [conv groups, in groups, field, group, side] is one variable; `weights` is a [conv
-    groups, out groups, in groups, units, group, side] view of any layout."""
+    """Add the compute set. `acts` [conv groups, in groups, field, group, side], or `spread_inputs` of it, is one
+    variable; `weights` is a [conv groups, out groups, in groups, units, group, side] view of any layout."""
     cs = graph.addComputeSet((name, "Convolve"))
     if shares.plan.method.name == "OUTER_PRODUCT":
         _add_outer_products(graph, cs, shares, acts, weights, partials)
@@ -136,7 +139,27 @@ def _input_edges(shares: Shares, acts: Tensor) -> FieldEdges:
     size = shares.input_block
     tile, step, offsets = nested(shares.group.size * shares.inp.size)
     begin = (shares.input_line(tile, step) * shares.plan.field + shares.field.begin[tile]) * size
-    return _vectors(acts, begin, shares.field.size[tile] * size, offsets)
+    return _vectors(acts, _own_copy(shares, acts, tile) + begin, shares.field.size[tile] * size, offsets)
+
+
+def _own_copy(shares: Shares, acts: Tensor, tile: Int64Array) -> Int64Array:
+    """Where the activations that each tile reads begin in `acts`: 0, or its own copy in `spread_inputs`."""
+    if acts.rank() == len(_ONE_COPY):
+        return np.zeros_like(tile)
+    return shares.out.number[tile] * (acts.numElements() // acts.dim(0))
+
+
+def spread_inputs(graph: Graph, shares: Shares, acts: Tensor, name: DebugInfo) -> Tensor:
+    """A new [out split, *acts] variable: a copy of the activations for the tiles of each output share, where they are
+    read."""
+    plan = shares.plan
+    out = graph.addVariable(acts.elementType(), [plan.out_split, *acts.shape()], (name, "actsBroadcast"))
+    tile, step, _ = nested(shares.group.size * shares.inp.size)
+    line = shares.out.number[tile] * plan.conv_groups * plan.in_groups + shares.input_line(tile, step)
+    begin = (line * plan.field + shares.field.begin[tile]) * shares.input_block
+    end = begin + shares.field.size[tile] * shares.input_block
+    graph.setTileMappingIntervals(out, begin, end, shares.tiles[tile])
+    return out
 
 
 def _vectors(source: Tensor, begins: Int64Array, sizes: Int64Array, offsets: Int64Array) -> FieldEdges:
@@ -190,7 +213,8 @@ def _add_outer_products(
     low, high = cuts[tile, worker], cuts[tile, worker + 1]
     begin = shares.field.begin[tile] + low
     source = acts.flatten().regions()
-    starts, lengths, row = regions.cuts(*source, group * plan.field + begin, group * plan.field + begin + high - low)
+    at = _own_copy(shares, acts, tile) + group * plan.field + begin
+    starts, lengths, row = regions.cuts(*source, at, at + high - low)
     acts_edges = vector_edges(starts, lengths, _starts_of(row, len(tile)))
     first = (group * plan.out_groups + shares.out.begin[tile]) * units
     source = weights.flatten().regions()

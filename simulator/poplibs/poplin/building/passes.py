@@ -1,8 +1,9 @@
 """Convolve and Reduce, once or in serial passes over slices of the channels.
 
 Serial passes serve products too large for the memory allowed. In passes over output channels each trip of the loop
-takes a slice of the weights (DynamicSlice), multiplies, and writes its result in place (DynamicUpdate). In passes over
-input channels it slices activations and weights and adds its result to the sum; a cast follows the loop."""
+takes a slice of the weights (DynamicSlice), multiplies, and writes its result in place (DynamicUpdate); activations,
+which all trips read, are broadcast to the tiles before the loop. In passes over input channels each trip slices
+activations and weights and adds its result to the sum; a cast follows the loop."""
 
 from __future__ import annotations
 
@@ -42,14 +43,18 @@ def add_passes(
     index = _counter(graph, name)
     body = Sequence()
     over_inputs = plan.in_passes > 1
-    own_acts = _add_slice(graph, body, acts, index, name, "actsSlice") if over_inputs else acts.squeeze([0])
+    before = Sequence()
+    if over_inputs:
+        own_acts = _add_slice(graph, body, acts, index, name, "actsSlice")
+    else:
+        own_acts = _add_broadcast(graph, before, shares, acts.squeeze([0]), name)
     stacked = weights.reshape([plan.passes, *weights.shape()[2:]])
     own_weights = _add_slice(graph, body, stacked, index, name, "weightsSlice")
     kept_type = convolve.partials_type(shares) if over_inputs else type_
     programs, result = add_pass(graph, shares, own_acts, own_weights, kept_type, name, options)
     for program in programs:
         body.add(program)
-    start: list[Program] = [Copy(_constant(graph, name), index, False, name)]
+    start: list[Program] = [*before.programs, Copy(_constant(graph, name), index, False, name)]
     if over_inputs:
         total = _stack_like(graph, result, kept_type, [], name, "sum")
         zeroed = Sequence()
@@ -99,6 +104,17 @@ def _stack_like(graph: Graph, model: Tensor, type_: Type, outer: list[int], name
     for number in range(out.numElements() // numel):
         graph.setTileMappingIntervals(out, number * numel + begins, number * numel + ends, tiles)
     return out
+
+
+def _add_broadcast(graph: Graph, before: Sequence, shares: Shares, acts: Tensor, name: DebugInfo) -> Tensor:
+    """Add the copy that gives each output share its own activations; returns what the vertices read."""
+    parts = shares.plan.out_split
+    if parts == 1:
+        return acts
+    everywhere = convolve.spread_inputs(graph, shares, acts, name)
+    before.add(WriteUndef(everywhere, name))
+    before.add(Copy(acts.expand([0]).broadcast(parts, 0), everywhere, False, (name, "broadcastActs")))
+    return everywhere
 
 
 def _add_slice(graph: Graph, body: Sequence, stacked: Tensor, index: Tensor, name: DebugInfo, label: str) -> Tensor:

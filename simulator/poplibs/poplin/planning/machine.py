@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from simulator.machine.exchange import CROSSING_CYCLES, CYCLES_PER_ISLAND, LAUNCH_CYCLES
+
+#: tiles of one row of islands: sixteen columns of islands of four tiles
+_TILES_OF_ROW = 64
+
 #: default of availableMemoryProportion: the part of a tile's memory that a product may take while it runs
 DEFAULT_PROPORTION = 0.6
 
@@ -15,6 +20,7 @@ class Machine(NamedTuple):
     units_float: int = 16
     exchange_bytes: int = 4  #: per cycle and tile
     tiles_per_bus: int = 2
+    sync_cycles: int = 100  #: of the shortest internal sync
     memory_proportion: float = DEFAULT_PROPORTION
     wide_weight_load: bool = False  #: use128BitConvUnitLoad
     multi_stage_reduce: bool = True  #: enableMultiStageReduce
@@ -23,6 +29,12 @@ class Machine(NamedTuple):
 
     def units(self, dtype: str) -> int:
         return self.units_half if dtype == "half" else self.units_float
+
+    @property
+    def exchange_start(self) -> int:
+        """Cycles before the first word of an exchange from the other side of the chip arrives: the shortest sync, the
+        launch, the way."""
+        return self.sync_cycles + LAUNCH_CYCLES + CROSSING_CYCLES + CYCLES_PER_ISLAND * (self.tiles // _TILES_OF_ROW)
 
     @property
     def fully_connected(self) -> bool:

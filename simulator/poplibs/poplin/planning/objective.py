@@ -1,13 +1,18 @@
-"""The objective of the planner: the cost terms of PopLibs' planner, in columns of candidates.
+"""The objective of the planner: the cost terms of PopLibs' planner and of the steps around them, by candidate.
 
-    total = (dynamic slice + transforms (copy, exchange) + exchange (inputs, weights, partial sums) + partials + reduce
-        + dynamic update + add in place) * serial passes
-        + inputs broadcast before the loop + rearrangement before slicing + cast of the output
+    total = (dynamic slice + exchange (inputs, weights, partial sums) + own part of the inputs + partials + reduce
+        + dynamic update + add in place + starts of exchanges) * serial passes
+        + transforms of operands and output (copy, exchange) + inputs broadcast before the loop
+        + rearrangement before slicing + cast of the output
 
 subject to temporary memory within a part of the tile (published: poplar-model 10; 7.4, 7.5, 7.7; the terms are those of
 PopLibs' public planner). The exchange moves 4 bytes a cycle, and 8 for inputs where the number of output shares, whose
-index runs fastest over tiles, is even: both tiles of a bus then receive the same data. A tile does not exchange the
-part of its operands that its own memory holds.
+index runs fastest over tiles, is even: both tiles of a bus then receive the same data, but for the parts that the two
+hold themselves. A tile does not exchange the part of its operands or partial sums that its own memory holds.
+
+Three things differ from PopLibs, so that a plan costs what its program takes (`python -m benchmarks.sweep`): each
+exchange also takes a sync and its launch; a tile copies its own part of a line of inputs beside what it receives; and
+transforms happen once, not in each pass, because the program has them before its loop.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.machine.cycles.elementwise import binary_1d
+from simulator.machine.cycles.movement import cast_1d
 from simulator.machine.cycles.partial_reduction import (
     accumulator,
     reduce_add,
@@ -27,26 +33,38 @@ from simulator.machine.cycles.partial_reduction import (
     stage_depths,
 )
 from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, vector_width
+from simulator.machine.local_copy import local_copy_cycles
 from simulator.poplibs.poplin.planning.canonical_params import ELEMENT_BYTES, CanonicalConvParams
 from simulator.poplibs.poplin.planning.machine import Machine
 from simulator.poplibs.poplin.planning.methods import Method, TileWork, groups_of, partial_cycles, peak_macs
 from simulator.poplibs.poplin.planning.splits import Splits
-from simulator.poplibs.poplin.planning.transform_costs import Transforms
+from simulator.poplibs.poplin.planning.transform_costs import Moved, Transforms
 
+#: what the program of a product does not have: regrouping its result, which the next reader does; and transforms of
+#: operands that are not swapped, which PopLibs assumes (products favour swapped ones) even where they were created so
+OUTSIDE_TERMS = ("output_copy", "output_exchange", "assumed_copy", "assumed_exchange")
 #: terms of one pass, then those outside the loop, in the order of reports
 PASS_TERMS = (
     "dynamic_slice",
-    "transform_copy",
-    "transform_exchange",
     "input_exchange",
+    "input_copy",
     "weights_exchange",
     "reduce_exchange",
     "partials",
     "reduce",
     "dynamic_update",
     "add_in_place",
+    "exchange_starts",
 )
-ONCE_TERMS = ("broadcast_copy", "broadcast_exchange", "rearrange_before_slice", "output_cast")
+ONCE_TERMS = (
+    "transform_copy",
+    "transform_exchange",
+    "broadcast_copy",
+    "broadcast_exchange",
+    "rearrange_before_slice",
+    "output_cast",
+    *OUTSIDE_TERMS,
+)
 
 
 class Columns(NamedTuple):
@@ -106,27 +124,41 @@ def cost_columns(
     field = prod(splits.field, start=np.ones_like(splits.groups))
     inputs = share.inputs - share.inputs // splits.out
     weights = share.weights - share.weights // field
-    doubled = splits.out % machine.tiles_per_bus == 0
-    outputs = ceil_div(share.outputs, splits.inp)
+    block = method.out_group * method.conv_group  # the channels of a position stay together
+    outputs = ceil_div(share.outputs // block, splits.inp) * block
     serial = splits.passes > 1
     before = (splits.in_serial == 1) & (splits.out_serial > 1)
-    input_exchange = ceil_div(inputs * element, machine.exchange_bytes * np.where(doubled, 2, 1))
-    inside_exchange = np.where(before, 0, moved.input_exchange)
+    paired_inputs = splits.out % machine.tiles_per_bus == 0
+    alone = np.where(paired_inputs, share.inputs // splits.out, inputs)  # what the other tile of the bus holds itself
+    input_exchange = ceil_div((inputs + alone) * element, 2 * machine.exchange_bytes)
+    created = transforms.created(method, params, machine)
+    pieces = _weight_pieces(params, method, share, field) if created else Pieces(zero, zero)
+    own_lines, own_all = _own_inputs(method, splits, share, element, pieces.where(~serial))
+    assumed = moved if transforms.misplaced and created else None
+    if created:
+        moved = _padded(params, method, splits, share, moved)
+        moved = moved._replace(weights_copy=np.where(serial, pieces.cycles, 0))
     terms = {
-        "dynamic_slice": _slices(params, splits, share),
-        "transform_copy": np.where(before, 0, moved.input_copy) + moved.weights_copy + moved.output_copy,
-        "transform_exchange": inside_exchange + moved.weights_exchange + moved.output_exchange,
+        "dynamic_slice": _slices(params, method, splits, share),
         "input_exchange": np.where(before, 0, input_exchange),
+        "input_copy": np.where(before, 0, own_lines),
         "weights_exchange": ceil_div(weights * element, machine.exchange_bytes),
-        "reduce_exchange": _reduce_exchange(splits.inp, share.outputs, partial, machine),
+        "reduce_exchange": _reduce_exchange(splits.inp, share.outputs // block, block * partial, machine),
         "partials": partial_cycles(method, params.dtype, share.work, machine.wide_weight_load),
-        "reduce": _reduce(params, method, splits, outputs, machine),
+        "reduce": _reduce(params, method, splits, share.outputs // block, machine),
         "dynamic_update": np.where(splits.out_serial > 1, dynamic_slice_cycles(method.partials, outputs), 0),
         "add_in_place": np.where(splits.in_serial > 1, binary_1d("ADD", method.partials, outputs, True), 0),
-        "broadcast_copy": np.where(before, moved.input_copy, 0),
-        "broadcast_exchange": np.where(before, moved.input_exchange + input_exchange, 0),
+        "exchange_starts": _exchanges(splits, machine, before) * machine.exchange_start,
+        "transform_copy": moved.input_copy + moved.weights_copy,
+        "transform_exchange": moved.input_exchange + moved.weights_exchange,
+        "broadcast_copy": np.where(before, own_all, 0),
+        "broadcast_exchange": np.where(before & (splits.out > 1), input_exchange + machine.exchange_start, 0),
         "rearrange_before_slice": zero,
         "output_cast": np.where(splits.in_serial > 1, _cast(params, method, outputs), 0),
+        "output_copy": moved.output_copy,
+        "output_exchange": moved.output_exchange,
+        "assumed_copy": zero if assumed is None else assumed.input_copy + assumed.weights_copy,
+        "assumed_exchange": zero if assumed is None else assumed.input_exchange + assumed.weights_exchange,
     }
     weights_kept = params.in_channels * params.out_channels * params.groups
     if machine.fully_connected:
@@ -142,9 +174,87 @@ def least_cycles(params: CanonicalConvParams, method: Method, splits: Splits, sh
     return np.asarray(splits.passes * macs / peak_macs(method, params.dtype), np.int64)
 
 
-def _slices(params: CanonicalConvParams, splits: Splits, share: Share) -> Int64Array:
-    """Cycles to slice the weights of a pass, and in passes over input channels also its inputs."""
-    weights = ceil_div(share.weights * splits.inp * splits.out * splits.groups, splits.tiles)
+class Pieces(NamedTuple):
+    """What a tile copies: bytes and runs of memory, one entry per candidate."""
+
+    moved: Int64Array
+    runs: Int64Array
+
+    @property
+    def cycles(self) -> Int64Array:
+        return local_copy_cycles(self.moved, self.runs, np.zeros_like(self.runs))
+
+    def where(self, wanted: BoolArray) -> Pieces:
+        """These for some candidates, nothing for others."""
+        return Pieces(np.where(wanted, self.moved, 0), np.where(wanted, self.runs, 0))
+
+    def __add__(self, other: Pieces) -> Pieces:  # type: ignore[override]
+        return Pieces(self.moved + other.moved, self.runs + other.runs)
+
+
+def _own_inputs(
+    method: Method, splits: Splits, share: Share, element: int, weights: Pieces
+) -> tuple[Int64Array, Int64Array]:
+    """Cycles to copy what a tile holds of its inputs beside what it receives, with `weights` in the same step: of lines
+    (all positions of a group of channels) that it holds in part, which the vertex needs in one piece, and of all lines,
+    which a broadcast copies.
+
+    The tiles of the output shares hold equal parts of the lines, one after another: 1 / out of all positions."""
+    positions, lines = share.work.positions, share.work.conv_groups * share.work.in_groups
+    block = method.in_group * method.conv_group * element
+    held = ceil_div(positions * lines, splits.out)
+    cut = (splits.out > 1) & (positions > 1) & (lines % splits.out != 0)
+    in_part = Pieces(np.minimum(held, 2 * positions) * block, np.full_like(held, 2)).where(cut)
+    all_lines = Pieces(held * block, ceil_div(lines, splits.out) + 1).where(splits.out > 1)
+    return (in_part + weights).cycles, all_lines.cycles
+
+
+def _weight_pieces(params: CanonicalConvParams, method: Method, share: Share, field: Int64Array) -> Pieces:
+    """Weights without whole groups of channels. Missing input channels: of each output channel, weights and zeros of the
+    last group are a run of memory each. Missing output channels: a run of zeros each, and the block of a tile."""
+    missing = -params.in_channels % method.in_group
+    work = share.work
+    if missing == 0 and params.out_channels % method.out_group == 0:
+        return Pieces(np.zeros_like(work.positions), np.zeros_like(work.positions))
+    side = work.conv_groups * method.conv_group
+    if missing:
+        outputs = work.out_groups * method.out_group * side
+        return Pieces(outputs * method.in_group * ELEMENT_BYTES[params.dtype], 2 * outputs)
+    none = -params.out_channels % method.out_group
+    row = method.in_group * ELEMENT_BYTES[params.dtype]
+    blocks = work.in_groups * side  # of the last group of output channels; others send most of their own rows
+    local = ceil_div(blocks, field)
+    return Pieces((blocks * none + local * (method.out_group - none)) * row, blocks * none + local)
+
+
+def _padded(params: CanonicalConvParams, method: Method, splits: Splits, share: Share, moved: Moved) -> Moved:
+    """The transforms of operands that were created for the product: missing input channels of the last group are filled
+    with zeros, each position being a run of memory; weights are padded where they are read (`_weight_pieces`)."""
+    work, zero = share.work, np.zeros_like(share.inputs)
+    missing = -params.in_channels % method.in_group
+    held = ceil_div(work.positions * work.conv_groups * work.in_groups, splits.out)
+    rows = np.minimum(held, work.positions)
+    side = method.conv_group * ELEMENT_BYTES[params.dtype]
+    inputs = local_copy_cycles(held * method.in_group * side, rows, rows * missing * side) if missing else zero
+    return moved._replace(input_copy=inputs, weights_copy=zero, input_exchange=zero, weights_exchange=zero)
+
+
+def _exchanges(splits: Splits, machine: Machine, before: BoolArray) -> Int64Array:
+    """Exchanges of a pass: operands, each stage of reduction, the number of the slice before it is cut or written."""
+    field = prod(splits.field, start=np.ones_like(splits.groups))
+    count = (((splits.out > 1) & ~before) | (field > 1)).astype(np.int64)
+    for here, _, _ in _stages(splits.inp, machine):
+        count += here
+    return count + np.where(splits.passes > 1, 2, 0)
+
+
+def _slices(params: CanonicalConvParams, method: Method, splits: Splits, share: Share) -> Int64Array:
+    """Cycles to slice the weights of a pass, and in passes over input channels also its inputs. Tiles that read the
+    same weights hold whole blocks of them."""
+    field = prod(splits.field, start=np.ones_like(splits.groups))
+    work = share.work
+    block = method.in_group * method.out_group * method.conv_group
+    weights = ceil_div(work.conv_groups * work.in_groups * work.out_groups, field) * block
     inputs = ceil_div(params.positions * params.in_channels * params.groups, splits.tiles * splits.in_serial)
     cut = np.where(splits.passes > 1, dynamic_slice_cycles(params.dtype, weights), 0)
     return cut + np.where(splits.in_serial > 1, dynamic_slice_cycles(params.dtype, inputs), 0)
@@ -174,27 +284,31 @@ def _stages(depths: Int64Array, machine: Machine) -> list[tuple[BoolArray, Int64
     return [(rows[:, s] > 0, rows[:, s], rows[:, s + 1] == 0) for s in range(3) if (rows[:, s] > 0).any()]
 
 
-def _reduce_exchange(depths: Int64Array, outputs: Int64Array, partial: int, machine: Machine) -> Int64Array:
-    """Cycles to exchange partial sums: in the first stage all that a tile computed, in further stages what it holds."""
-    cycles, size = np.zeros_like(depths), outputs
+def _reduce_exchange(depths: Int64Array, blocks: Int64Array, block_bytes: int, machine: Machine) -> Int64Array:
+    """Cycles to exchange partial sums: in the first stage all that a tile computed, in further stages what it holds,
+    but for its own part."""
+    cycles, size = np.zeros_like(depths), blocks
     for here, rows, _ in _stages(depths, machine):
-        cycles += np.where(here, ceil_div(size * partial, machine.exchange_bytes), 0)
-        size = ceil_div(size, np.maximum(rows, 1))
+        own = ceil_div(size, np.maximum(rows, 1))
+        cycles += np.where(here, ceil_div((size - own) * block_bytes, machine.exchange_bytes), 0)
+        size = own
     return cycles
 
 
 def _reduce(
-    params: CanonicalConvParams, method: Method, splits: Splits, outputs: Int64Array, machine: Machine
+    params: CanonicalConvParams, method: Method, splits: Splits, blocks: Int64Array, machine: Machine
 ) -> Int64Array:
     """Cycles to add: each stage by the formula of its vertex; a cast where only the type differs."""
-    cycles = np.where((splits.in_serial > 1) | (splits.inp > 1), 0, _cast(params, method, outputs))
-    size = outputs * splits.inp
+    block = method.out_group * method.conv_group
+    cycles = np.where((splits.in_serial > 1) | (splits.inp > 1), 0, _cast(params, method, blocks * block))
+    size = blocks
     for stage, (here, rows, last) in enumerate(_stages(splits.inp, machine)):
         size = ceil_div(size, np.maximum(rows, 1))
         single = machine.fast_reduce and stage == 0
-        added = _stage_cycles(method.partials, method.partials, size, rows, single)
+        added = _stage_cycles(method.partials, method.partials, size * block, rows, single)
         if params.out_dtype != method.partials:
-            added = np.where(last, _stage_cycles(method.partials, params.out_dtype, size, rows, single), added)
+            last_added = _stage_cycles(method.partials, params.out_dtype, size * block, rows, single)
+            added = np.where(last, last_added, added)
         cycles += np.where(here, added, 0)
     return cycles
 
@@ -209,11 +323,10 @@ def _stage_cycles(dtype: str, out_dtype: str, outputs: Int64Array, rows: Int64Ar
 
 
 def _cast(params: CanonicalConvParams, method: Method, outputs: Int64Array) -> Int64Array:
-    """Tile cycles to cast the outputs of a tile (PopLibs' planner: 6 (26 + vectors of the narrower access))."""
+    """Tile cycles to cast the outputs of a tile."""
     if params.out_dtype == method.partials:
         return np.zeros_like(outputs)
-    narrow = min(vector_width(params.out_dtype), vector_width(method.partials))
-    return WORKERS * (26 + ceil_div(per_worker(outputs), narrow))
+    return cast_1d(method.partials, params.out_dtype, outputs)
 
 
 def temporary_bytes(

@@ -55,6 +55,7 @@ class MatMulOptions(NamedTuple):
             units_float=target.getNumConvUnits(FLOAT, FLOAT),
             exchange_bytes=int(target.getExchangeBytesPerCycle()),
             tiles_per_bus=target.getTilesPerSharedExchangeBus(),
+            sync_cycles=target.getMinIPUSyncDelay(),
             memory_proportion=self.memory_proportion,
             wide_weight_load=self.wide_weight_load,
             multi_stage_reduce=self.multi_stage_reduce,

@@ -6,7 +6,8 @@ An operand is rearranged when its channels must be padded to whole groups, or wh
 not swapped. The bytes are spread over all tiles of the plan, exchanged at 4 bytes a cycle and copied element by
 element, with a surcharge of 1/4, or of 2/3 where elements are not whole pairs of floats or fours of halves. A result
 whose groups of channels are not those of the next product is only regrouped, a group at a time. Source: PopLibs' public
-planner; the factors are its own ("computed from a few layers of ResNet-50")."""
+planner; the factors are its own ("computed from a few layers of ResNet-50"). The start of the copying threads, which it
+leaves out, is added: operands of small products take little else."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.machine.cycles.convolution import IN_GROUP
-from simulator.machine.cycles.rounding import ceil_div
+from simulator.machine.cycles.rounding import WORKERS, ceil_div
+from simulator.machine.local_copy import START_CYCLES
 from simulator.poplibs.poplin.planning.canonical_params import ELEMENT_BYTES, CanonicalConvParams
 from simulator.poplibs.poplin.planning.machine import Machine
 from simulator.poplibs.poplin.planning.methods import Method
@@ -44,11 +46,21 @@ class Transforms(NamedTuple):
     matmul: bool = True
     expanded: bool = False  #: kernel positions become input channels, so that both operands are copied
 
+    @property
+    def misplaced(self) -> bool:
+        """Whether PopLibs expects operands that are not in the order that the vertices read."""
+        return self.swapped != self.matmul
+
+    def created(self, method: Method, params: CanonicalConvParams, machine: Machine) -> bool:
+        """Whether operands that were created for the product (createMatMulInputLHS) need no transform but padding."""
+        whole = params.groups % method.conv_group == 0
+        return whole and self.matmul and not self.expanded and not machine.fully_connected
+
     def columns(self, params: CanonicalConvParams, method: Method, tiles: Int64Array, machine: Machine) -> Moved:
         """The costs on `tiles` tiles. `params` describe the operands as multiplied (swapped or not)."""
         pad_in = params.in_channels % method.in_group != 0
         pad_out = params.out_channels % method.out_group != 0
-        misplaced = self.swapped != self.matmul
+        misplaced = self.misplaced or params.groups % method.conv_group != 0
         inputs = misplaced or pad_in or self.expanded or machine.fully_connected_pass in ("TRAINING_WU", "TRAINING_BWD")
         weights = misplaced or pad_in or pad_out or self.expanded
         outputs = misplaced or pad_out or machine.fully_connected_pass == "TRAINING_WU"
@@ -90,4 +102,5 @@ def _surcharge(dtype: str, elements: int) -> tuple[int, int]:
 
 
 def _copy(size: Int64Array, scale: tuple[int, int], rate: int) -> Int64Array:
-    return ceil_div(size * scale[0], rate * scale[1])
+    started = np.where(size > 0, WORKERS * START_CYCLES, 0)
+    return started + ceil_div(size * scale[0], rate * scale[1])

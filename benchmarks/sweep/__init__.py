@@ -1,0 +1,1 @@
+"""Cycles of products, rearrangements, reductions and norms over rows of neighbouring sizes."""
