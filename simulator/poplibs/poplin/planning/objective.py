@@ -210,8 +210,8 @@ def _own_inputs(
 
 
 def _weight_pieces(params: CanonicalConvParams, method: Method, share: Share, field: Int64Array) -> Pieces:
-    """Weights without whole groups of channels. Missing input channels: of each output channel, weights and zeros of the
-    last group are a run of memory each. Missing output channels: a run of zeros each, and the block of a tile."""
+    """Weights without whole groups of channels. Missing input channels: of each output channel, weights and zeros of
+    the last group are a run of memory each. Missing output channels: a run of zeros each, and the block of a tile."""
     missing = -params.in_channels % method.in_group
     work = share.work
     if missing == 0 and params.out_channels % method.out_group == 0:
