@@ -1,6 +1,6 @@
 """The `popvision` command: one module per sub-command, imported when it is used.
 
-Exit codes: 0 success, 1 bad input (one sentence on stderr), 2 wrong usage; `diff` and `sweep` have their own.
+Exit codes: 0 success, 1 bad input (one sentence on stderr), 2 wrong usage; `diff`, `sweep` and `trend` have their own.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ COMMANDS = (
     CommandEntry("explain", "Explain a figure: terms, formulas, sources."),
     CommandEntry("mcp", "Serve reports as tools for agents, over stdio."),
     CommandEntry("diff", "Compare two reports; fail a CI job when limits are broken."),
+    CommandEntry("catalogue", "List the figures of all reports below a folder."),
+    CommandEntry("trend", "Follow figures over commits; fail a CI job when limits are broken."),
     CommandEntry("export", "Write intervals, tiles, steps or liveness as CSV or JSON."),
     CommandEntry("trace", "Inspect a host trace; export it for other viewers."),
     CommandEntry("run", "Run a program with profiling on."),

@@ -26,6 +26,7 @@ class Checkout:
     """The program of one commit, the folder it runs in, and the variables that lead to the commit's modules."""
 
     commit: str  #: full id
+    time: int  #: of the committer, seconds since the epoch
     program: Path
     folder: Path
     environment: dict[str, str]
@@ -60,11 +61,12 @@ class Checkouts:
         tree = self._where / commit[:12]
         if not tree.is_dir():
             self._unpack(commit, tree)
+        time = int(self._git("show", "-s", "--format=%ct", commit, problem=f"the commit {commit} cannot be read"))
         program = tree / self._program.relative_to(self._root)
         if not program.is_file():
             raise FormatError(f"the commit {name!r} has no {self._program.relative_to(self._root)}.")
         folder = tree / self._folder.relative_to(self._root) if self._folder.is_relative_to(self._root) else tree
-        return Checkout(commit, program, folder if folder.is_dir() else tree, self._environment(tree))
+        return Checkout(commit, time, program, folder if folder.is_dir() else tree, self._environment(tree))
 
     def _unpack(self, commit: str, tree: Path) -> None:
         archive = self._git("archive", "--format=tar", commit, problem=f"the commit {commit} cannot be read", root=True)

@@ -36,6 +36,9 @@ _PREFIXES = ("POPLAR_", "POPVISION_", "PVTI_", "POPTORCH_", "TF_POPLAR_")
 #: Options of the engine that a sweep sets itself.
 _OWN_OPTIONS = ("autoReport.directory", "autoReport.all")
 
+#: Fields of a point that its digest does not depend on.
+_OUTSIDE = ("axes", "program", "folder", "digest", "commit_time")
+
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 Value = str | int | float | bool
@@ -72,6 +75,7 @@ class Point:
     files: dict[str, str]  #: files of the program -> SHA-256 of their contents
     producer: dict[str, str]  #: what runs the program: versions, and a hash of the simulator's sources
     digest: str = ""
+    commit_time: int = 0  #: seconds since the epoch, 0 without a commit
 
     @property
     def label(self) -> str:
@@ -163,7 +167,9 @@ class Sweep:
                 where, own_program, identity = checkout.folder, checkout.program, checkout.commit
                 files = commits.once(identity, lambda p=own_program, w=where: self._files(p, w))  # type: ignore[misc]
                 environment = base | checkout.environment
+            time = 0 if commits is None else commits.checkout(commit).time
             point = self._point(axes, own_program, where, files, identity, environment, producer)
+            point = replace(point, commit_time=time)
             twin = seen.setdefault(point.digest, point)
             if twin is not point:
                 raise SweepError(f"the points {twin.axes} and {point.axes} are the same; take one of them out.")
@@ -223,7 +229,7 @@ class Sweep:
 
 def _digest(point: Point) -> str:
     """Of all that the report depends on: not of where the files lie, nor of the axes that spell the same inputs."""
-    inputs = {name: value for name, value in vars(point).items() if name not in ("axes", "program", "folder", "digest")}
+    inputs = {name: value for name, value in vars(point).items() if name not in _OUTSIDE}
     if point.commit:
         inputs["environment"] = {name: text for name, text in point.environment.items() if name != "PYTHONPATH"}
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGITS]

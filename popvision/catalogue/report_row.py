@@ -1,0 +1,103 @@
+"""One row of the catalogue: a report's headline figures, and where it came from.
+
+report           its folder, relative to the catalogued one
+signature        time and size of profile.pop, its journal and point.json: the row holds while these stay
+state            complete, running, not closed, truncated or damaged, as the list of reports says; changing for a
+                 report written while it was read, whose figures are missing until the next refresh
+problem          the sentence about damage, or the error of a failed point of a sweep
+target, label    as the viewer names them
+modified_s       seconds since the epoch; size_bytes of the folder
+digest, commit, commit_time_s      of a point of a sweep (docs/sweeps.md)
+axis.NAME        its coordinates
+...              the metrics of docs/compare.md by name; missing = the report does not hold the figure
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from popvision.analysis.compare.metrics import METRICS, measure
+from popvision.analysis.summary.report_list import ReportPath, describe, open_report
+from popvision.formats.errors import FormatError, NotRecordedError
+
+#: Columns of every row, in this order; axes and metrics follow.
+FACTS = (
+    "report",
+    "signature",
+    "state",
+    "problem",
+    "label",
+    "target",
+    "modified_s",
+    "size_bytes",
+    "digest",
+    "commit",
+    "commit_time_s",
+)
+METRIC_NAMES = tuple(metric.name for metric in METRICS)
+AXIS = "axis."
+
+_SIGNED = ("profile.pop", "profile.pop-wal", "point.json", "../point.json")
+
+
+def signature_of(folder: Path) -> str:
+    """Changes when a file that the row depends on does."""
+    parts = []
+    for name in _SIGNED:
+        try:
+            state = (folder / name).stat()
+        except OSError:
+            continue
+        parts.append(f"{name} {state.st_mtime_ns} {state.st_size}")
+    return "; ".join(parts)
+
+
+def read_row(root: Path, folder: Path) -> dict[str, Any]:
+    """The row of the report in `folder`. Damage becomes its state and problem."""
+    before = signature_of(folder)
+    card = describe(ReportPath("report", folder))
+    row: dict[str, Any] = {
+        "report": str(folder.relative_to(root)),
+        "signature": before,
+        "state": card.state,
+        "problem": card.problem,
+        "label": card.label,
+        "target": card.target,
+        "modified_s": card.modified,
+        "size_bytes": card.size_bytes,
+    }
+    point = _point(folder)
+    row |= {
+        "digest": str(point.get("digest", "")),
+        "commit": str(point.get("commit", "")),
+        "commit_time_s": point.get("commit_time") or None,
+    }
+    row["problem"] = row["problem"] or str(point.get("error", ""))
+    axes = point.get("axes")
+    row |= {f"{AXIS}{name}": value for name, value in (axes.items() if isinstance(axes, dict) else ())}
+    values = _figures(folder)
+    if signature_of(folder) != before:
+        return row | {"signature": "", "state": "changing"}
+    return row | values
+
+
+def _figures(folder: Path) -> dict[str, float | None]:
+    try:
+        values = measure(open_report(folder))
+    except (FormatError, NotRecordedError, OSError):
+        return {}
+    return {name: None if value is None else float(value) for name, value in values.items() if name in METRIC_NAMES}
+
+
+def _point(folder: Path) -> dict[str, Any]:
+    """The point.json of a sweep in the folder, or above it for the report of a named engine; {} without one."""
+    for place in (folder, folder.parent):
+        try:
+            document = json.loads((place / "point.json").read_text())
+        except (OSError, ValueError):
+            continue
+        if isinstance(document, dict) and "digest" in document:
+            return document
+    return {}
