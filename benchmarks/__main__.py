@@ -9,6 +9,7 @@ from pathlib import Path
 NAMES = (
     "trace_open",
     "host_trace",
+    "host_timeline",
     "liveness",
     "live_bytes",
     "engine_run",

@@ -17,9 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.trace.alignment import align_traces
+from popvision.analysis.trace.activity import ipu_activity
+from popvision.analysis.trace.difference import trace_difference
 from popvision.analysis.trace.drawing import blocks_in, overview
-from popvision.analysis.trace.search import find_event
+from popvision.analysis.trace.joint import join_traces
+from popvision.analysis.trace.search import find_event, list_matches
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.formats.errors import FormatError
@@ -59,7 +61,12 @@ def use(source: TraceSource) -> None:
             blocks_in(lane, source.begin, source.end + 1, 300)
     label_statistics(source, None, None)
     find_event(source, "o", (source.begin, 0, 0, 0))
-    align_traces([source, source], "first")
+    joint = join_traces([source, source], "first")
+    assert joint.events == 2 * source.events
+    list_matches(joint, "/o/ channel:a dur>1ns meta:1", joint.begin, joint.end + 1, 10)
+    difference = trace_difference(source, joint)
+    assert int(difference.count[:, 0].sum()) == source.events
+    ipu_activity(joint, joint.files[1])
 
 
 def write(

@@ -150,6 +150,30 @@ def rows_of(component: Any) -> list[dict[str, Any]]:
     return []
 
 
+def test_an_empty_and_a_hostile_trace_join_and_compare(library: Library, tmp_path: Path) -> None:
+    a, _ = keys(library)
+    make_trace(tmp_path / "empty.pvti", [])
+    hostile = "</script><img src=x onerror=alert(1)>\u202e" + "x" * 5000
+    make_trace(tmp_path / "hostile.pvti", [(0, 0, 10, f"{hostile.replace('/', '')}/{hostile.replace('/', '')}")])
+    library.scan()
+    empty, bad = (
+        next(each.key for each in library.entries() if each.path.name == f"{name}.pvti")
+        for name in ("empty", "hostile")
+    )
+    assert library.trace(f"{a}+{empty}").events == 3
+    assert library.trace(f"{empty}+{a}@first").events == 3
+    assert library.trace(f"{empty}+{bad}").events == 1
+    for key in (f"{a}+{empty}", f"{empty}+{bad}@first", f"{bad}+{a}", empty):
+        for params in ({}, {"vs": bad}, {"vs": empty}, {"tl_marks": "1,x,-3,99999999999999999999"}):
+            context = open_context(library, "trace", key, params, "light")
+            for tab in ("summary", "calls", "flame", "statistics", "matches", "difference"):
+                text_of(tab_content(context, tab))
+        show(library, {"pathname": f"/t/{key}/timeline", "search": "?vs=" + bad}, "light")
+    for text in ("/(a+)+/", "/[/", "dur>1s", "meta:a"):
+        content = text_of(tab_content(open_context(library, "trace", a, {"tl_find": text}, "light"), "matches"))
+        assert "message" in content or "hint" in content or "rowData" in content
+
+
 def test_the_difference_has_a_row_per_path(library: Library) -> None:
     a, b = keys(library)
     context = open_context(library, "trace", a, {"vs": b}, "light")

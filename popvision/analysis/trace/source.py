@@ -37,6 +37,7 @@ class TraceSource(HostTrace):
             self.names: Names = self.reader.names
             self.threads = [self._thread(row) for row in self.reader.threads()]
             self.begin, self.end = self._extent()
+            self._processes = tuple(self._readable("The list of processes", self.reader.processes) or ())
         if self.lost and not (self.begin or self.end):
             raise FormatError(f"{self.path} is damaged, and none of its events can be read: {self.lost[0]}")
         lanes = sum(lane.nbytes for thread in self.threads for lane in thread.lanes)
@@ -56,7 +57,7 @@ class TraceSource(HostTrace):
                 self.path,
                 self.meta,
                 self.reader.state,
-                tuple(self.reader.processes()),
+                self._processes,
                 range(len(self.threads)),
                 range(len(self.series)),
                 range(len(self.heatmaps)),

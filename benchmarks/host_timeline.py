@@ -1,0 +1,132 @@
+"""The host timeline at ten million events on 224 threads: `python -m benchmarks.host_timeline [EVENTS]`.
+
+A fresh process opens the trace and answers what the page asks: the drawing of random windows, the statistics of windows
+and the search over all labels. Its times are processor time of the answering thread, which other programs on the
+machine hardly change; opening in Chromium is wall time, the best of some attempts. Writes its section into
+docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.document import write_section
+from benchmarks.host_trace import in_browser
+
+EVENTS, THREADS = 10_000_000, 224
+
+#: What is measured -> its title, its limit and its unit.
+ROWS = {
+    "browser": ("navigation to the complete first picture, Chromium", 1.5, "s"),
+    "draw": (
+        "server part of a drawing of 12 threads: 95 % of 60 random windows take no longer",
+        10,
+        "ms",
+    ),
+    "statistics": ("statistics of a window per label: the slowest of 12", 300, "ms"),
+    "first_statistics": ("the first statistics, which sort all events", None, "ms"),
+    "search": ("search over all labels, a step to the next match: the slowest of 5", 300, "ms"),
+    "list": ("list of the first 1,000 matches of the entire trace: the slowest of 5", 300, "ms"),
+    "drawing": ("peak memory of the server, after drawing", 400, "MB"),
+    "memory": ("peak memory of the server, after the first statistics, which it keeps, and the search", 400, "MB"),
+}
+
+PROGRAM = """
+import json, sys, time
+import numpy as np
+
+from popvision.analysis.trace.drawing import blocks_in
+from popvision.analysis.trace.search import find_event, list_matches
+from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.statistics import statistics_frame, window_statistics
+
+def spent(question):
+    begin = time.thread_time()
+    question()
+    return 1000 * (time.thread_time() - begin)
+
+def statistics(begin, end):
+    return spent(lambda: statistics_frame(source, window_statistics(source, begin, end)))
+
+source = TraceSource(sys.argv[1])
+length, random = source.end - source.begin, np.random.default_rng(1)
+for thread in source.threads:  # what opening the page prepares in the background
+    for lane in thread.lanes:
+        lane.mipmap
+windows = []
+for _ in range(60):
+    size = int(length * 10.0 ** random.uniform(-5, 0))
+    begin = source.begin + int(random.integers(0, length - size + 1))
+    windows.append((begin, begin + size + 1))
+def draw(begin, end):
+    for thread in source.threads[:12]:
+        for lane in thread.lanes:
+            blocks_in(lane, begin, end, 1400)
+drawn = [spent(lambda: draw(*window)) for window in windows]
+def peak():
+    # Not ru_maxrss, which a child process inherits from its parent.
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024 / 1e6
+drawing = peak()
+first = statistics(source.begin, source.end + 1)
+slowest = max(statistics(*window) for window in windows[:12])
+texts = [source.names.label[index] for index in (0, 3, 7)] + ["operation", "nothing like this"]
+begins = [source.begin + length * share // 5 for share in range(5)]
+found = max(
+    spent(lambda: find_event(source, text, (at, -1, -2, -1))) for text, at in zip(texts, begins, strict=True)
+)
+listed = max(spent(lambda: list_matches(source, text, source.begin, source.end + 1, 1000)) for text in texts)
+print(json.dumps({
+    "events": source.events, "threads": len(source.threads), "draw": float(np.percentile(drawn, 95)),
+    "first_statistics": first, "statistics": slowest, "search": found, "list": listed,
+    "drawing": drawing, "memory": peak(),
+}))
+"""
+
+
+def main(events: int) -> None:
+    """Measure, print and write the section."""
+    from popvision.formats.pvti.generate import generate_trace
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "many.pvti")
+        generate_trace(path, events, threads=THREADS)
+        size = path.stat().st_size / 1e6
+        command = [sys.executable, "-c", PROGRAM, str(path)]
+        figures = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        figures["browser"], empty = in_browser(path.parent)
+    text = section(figures, size, empty)
+    print(text)
+    if events == EVENTS:
+        write_section("benchmarks.md", "host_timeline", text)
+
+
+def section(figures: dict[str, float], size: float, empty: float) -> str:
+    """The table of the figures beside their limits; `size` of the file in MB, `empty` s for the viewer alone."""
+    lines = [
+        "## The host timeline with many events",
+        "",
+        f"{figures['events']:,} events on {figures['threads']} threads, {size:.0f} MB, "
+        "`python -m benchmarks.host_timeline`. Processor time of the answering thread; opening in Chromium is wall "
+        f"time, best of three, of which the empty viewer takes {empty:.2f} s. Load of the machine meanwhile: "
+        f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors.",
+        "",
+        "| question | measured | limit | |",
+        "| --- | ---: | ---: | --- |",
+    ]
+    for key, (title, limit, unit) in ROWS.items():
+        value = f"{figures[key]:.3g}" if figures[key] < 1000 else f"{figures[key]:,.0f}"
+        verdict, most = "", "–"
+        if limit is not None:
+            most = f"{limit:g} {unit}"
+            verdict = "within the limit" if figures[key] <= limit else f"{figures[key] / limit:.2f}x the limit"
+        lines.append(f"| {title} | {value} {unit} | {most} | {verdict} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS)
