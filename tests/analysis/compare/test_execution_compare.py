@@ -55,7 +55,7 @@ def test_one_longer_step_is_found_once(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     source, target = ReportSource(write_tiny(tmp_path / "a")), longer(tmp_path / "b")
     rows = figure_frame(aggregate_both((source, target), [0], ((0, 43), (0, 43)), "name")).set_index("name")
-    assert rows["total_tile_cycles_diff"].to_dict() == {"layer/ExchangePre": 5, "layer/matmul": 0, "Internal": 0}
+    assert rows["total_tile_cycles_diff"].to_dict() == {"layer/ExchangePre": 5, "layer/matmul": 0, "Sync (Internal)": 0}
     steps = viewer_frame(steps_of_both(source, target, 0, (0, 43), (0, 43)))
     changed = steps[steps["mean_cycles_source"] != steps["mean_cycles_target"]]
     assert changed["step_source"].tolist() == [2]
