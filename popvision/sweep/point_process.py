@@ -20,8 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from popvision.sweep.plan import Limits, Point
+from popvision.sweep.plan import Limits, Point, SweepError
 from popvision.sweep.profiled_child import profiling_environment
+from popvision.sweep.program_files import PlannedFiles
 from popvision.sweep.sweep_folder import SweepFolder, storage_error
 
 #: Seconds between two looks at a child's memory and time.
@@ -38,9 +39,11 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 class PointProcess:
     """A point under way. `handle` is readable once the child has ended (pidfd)."""
 
-    def __init__(self, point: Point, folder: SweepFolder, limits: Limits) -> None:
-        """Start it. Raises SweepError when the folder cannot be written or the program not be started."""
-        self.point, self._folder, self._limits = point, folder, limits
+    def __init__(self, point: Point, folder: SweepFolder, limits: Limits, planned: PlannedFiles) -> None:
+        """Start it. Raises SweepError when the folder cannot be written, the program not be started, or a file that the
+        point depends on has changed since it was planned."""
+        self.point, self._folder, self._limits, self._planned = point, folder, limits, planned
+        self._check_files()
         self._broken = ""
         self._began, self._started = time.monotonic(), datetime.now(UTC)
         try:
@@ -82,6 +85,14 @@ class PointProcess:
             preexec_fn=prepare,
         )
 
+    def _check_files(self) -> None:
+        """A report must not stand under a digest of other files than it was made with."""
+        name = self._planned.difference(Path(self.point.program), self.point.files, self.point.producer)
+        if name:
+            raise SweepError(
+                f"{name} has changed since the sweep was planned; start it again: points that were run before stay."
+            )
+
     def check(self) -> None:
         """End the child when it is beyond a limit."""
         seconds = time.monotonic() - self._began
@@ -106,7 +117,7 @@ class PointProcess:
 
     def end(self) -> dict[str, Any] | None:
         """Wait for the child and give the point its place. Returns what point.json says of its end, None when the point
-        had ended elsewhere. Raises SweepError for a full disk: the point has not ended then."""
+        had ended elsewhere. Raises SweepError for a full disk, and for files that changed: the point has not ended."""
         _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = code = os.waitstatus_to_exitcode(status)
         self._kill()  # what it left in its session
@@ -115,6 +126,11 @@ class PointProcess:
         if code and os.strerror(errno.ENOSPC) in tail:
             shutil.rmtree(self._running, ignore_errors=True)
             raise storage_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), self._folder.root)
+        try:
+            self._check_files()
+        except SweepError:
+            shutil.rmtree(self._running, ignore_errors=True)
+            raise
         result = {
             "error": self._error(code, tail),
             "exit_code": code,
@@ -166,7 +182,7 @@ def die_with(parent: int) -> None:
 
 def run_point(point: Point, folder: SweepFolder, limits: Limits) -> dict[str, Any] | None:
     """Run one point to its end in this process's main thread. See `PointProcess.end`."""
-    process = PointProcess(point, folder, limits)
+    process = PointProcess(point, folder, limits, PlannedFiles())
     try:
         while not select.select([process.handle], [], [], CHECK_SECONDS)[0]:
             process.check()

@@ -13,6 +13,7 @@ from typing import Any
 
 from popvision.sweep.plan import Limits, Point, Sweep
 from popvision.sweep.point_process import CHECK_SECONDS, PointProcess
+from popvision.sweep.program_files import PlannedFiles
 from popvision.sweep.sweep_folder import DONE, SweepFolder
 
 #: Called as a point ends, with the counts so far.
@@ -120,11 +121,12 @@ def run_here(
     """Run points as child processes of this one. Raises SweepError; children that run are killed then."""
     waiting, places = deque(points), at_once or len(os.sched_getaffinity(0))
     running: set[PointProcess] = set()
+    planned = PlannedFiles()
     with selectors.DefaultSelector() as selector:
         try:
             while waiting or running:
                 while waiting and len(running) < places:
-                    process = PointProcess(waiting.popleft(), folder, limits)
+                    process = PointProcess(waiting.popleft(), folder, limits, planned)
                     running.add(process)
                     selector.register(process.handle, selectors.EVENT_READ, process)
                 for key, _ in selector.select(CHECK_SECONDS if _is_limited(limits) else None):

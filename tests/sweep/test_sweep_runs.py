@@ -121,6 +121,21 @@ def test_a_full_disk_stops_the_sweep_and_it_goes_on(tmp_path: Path) -> None:
     assert program.exists()
 
 
+def test_a_program_changed_in_mid_sweep_stops_it(tmp_path: Path) -> None:
+    path = sweep_file(tmp_path, EACH + "how = ['waits']\nn = [1, 2, 3, 4, 5, 6]")
+
+    def edit(progress: Progress) -> None:
+        with (tmp_path / "program.py").open("a") as stream:
+            stream.write("# edited\n")
+
+    with pytest.raises(SweepError, match=r"/program\.py has changed since the sweep was planned; start it again"):
+        run_sweep(read_sweep(path), tmp_path / "out", at_once=2, on_end=edit)
+    (ended,) = places(tmp_path / "out")
+    assert run_sweep(read_sweep(path), tmp_path / "out").done == 6
+    assert len(places(tmp_path / "out")) == 7  # the one from before the edit stays, under its own digest
+    assert ended in places(tmp_path / "out")
+
+
 def test_one_sweep_at_a_time_holds_a_folder(tmp_path: Path) -> None:
     path = sweep_file(tmp_path, EACH + "how = ['does']\nn = [1]")
     said = []
