@@ -19,10 +19,10 @@ AT_ONCE = 2
 _HEAD = """# Constants without a published source
 
 {count} constants of the simulator's costs are fitted to published figures or guessed
-(`simulator/machine/unsourced.py`); all others are published, or follow from published ones by arithmetic or by counting
-the instructions of a stated sequence (`simulator/machine/code_bytes.py`). That the compiler emits this very sequence is
-an assumption: cost terms of a report still call such figures fitted or guess. `python -m benchmarks.sensitivity` writes
-this page.
+(`simulator/machine/unsourced.py`); the others are published or follow from published ones by arithmetic, but for twelve
+that count the instructions of a stated sequence (`simulator/machine/code_bytes.py`). These sequences are assumed, and
+were written down to give the bytes that had been fitted or guessed: they can no longer be tuned one by one, but they
+are no evidence. Cost terms of a report call them fitted or guess. `python -m benchmarks.sensitivity` writes this page.
 
 Each constant in turn is made 10 % larger (a whole number by at least 1, which is more than 10 % of a small one), and
 five sample programs are compiled and run again. A cell is the relative change in percent; an empty cell is no change.
