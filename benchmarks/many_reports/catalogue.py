@@ -1,8 +1,9 @@
 """A folder of many reports: `python -m benchmarks.many_reports.catalogue [--reports 10000]`.
 
-Hard links of the sample reports that are small, each with a point.json of its own, so that the disk holds them. Times
-the first catalogue, a refresh of a changed hundredth, one where nothing changed, and the table that the command shows:
-read, filtered and sorted. Writes its section of docs/benchmarks.md.
+Hard links of a small sample report, each with a point.json of its own. The first row is read, the others are copies of
+it with figures of their own, so that only the hundredth of the reports that is then changed takes time to be read.
+Times that refresh, one where nothing changed, and the table that the command shows: read, filtered and sorted. Writes
+its section of docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from benchmarks.document import write_section
 from popvision.catalogue import FILE_NAME, refresh, select_reports
+from popvision.catalogue.catalogue_file import join_rows, write_rows
+from popvision.catalogue.report_row import FACTS, METRIC_NAMES, read_row, signature_of
 
 SAMPLE = Path(__file__).parents[2] / "sample_reports" / "matmul_chain"
 _REPEATS = 7
@@ -45,7 +51,9 @@ def measure(root: Path, count: int) -> str:
         folder.mkdir(parents=True)
         os.link(profile, folder / "profile.pop")
         _write_point(folder, number, "")
-    first = _seconds(lambda: refresh(root))
+    folders = sorted((root / "points").iterdir())
+    row = read_row(root, folders[0])
+    write_rows(root, join_rows(pd.DataFrame(columns=list(FACTS)), [_copy(row, root, each) for each in folders]))
     unchanged = _seconds(lambda: refresh(root))
     for number in range(0, count, 100):
         _write_point(root / "points" / f"tiles={number % 100}-n={number}-{number:016x}", number, "changed")
@@ -57,8 +65,10 @@ def measure(root: Path, count: int) -> str:
         ),
     }
     rows = [
-        ("first catalogue", f"{first:.0f} s, {first / count * 1e3:.0f} ms a report"),
-        ("refresh, a hundredth changed", f"{changed:.1f} s"),
+        (
+            "refresh, a hundredth changed",
+            f"{changed:.1f} s, {(changed - unchanged) / (count / 100) * 1e3:.0f} ms a changed report",
+        ),
         ("refresh, nothing changed", f"{unchanged:.2f} s"),
     ]
     for title, ask in questions.items():
@@ -71,6 +81,14 @@ def measure(root: Path, count: int) -> str:
         f"## Catalogue of many reports\n\n`python -m benchmarks.many_reports.catalogue`: {count:,} reports, hard links "
         f"of the sample {SAMPLE.name}.\n\n| measure | value |\n| --- | --- |\n{table}"
     )
+
+
+def _copy(row: dict[str, Any], root: Path, folder: Path) -> dict[str, Any]:
+    """The row of another report: its name, signature, coordinates and figures scaled by a number of its own."""
+    number = int(folder.name.rpartition("-")[2], 16)
+    figures = {name: value * (1 + number % 997 / 997) for name, value in row.items() if name in METRIC_NAMES and value}
+    axes = {"axis.tiles": number % 100, "axis.arguments.n": number}
+    return row | figures | axes | {"report": str(folder.relative_to(root)), "signature": signature_of(folder)}
 
 
 def _write_point(folder: Path, number: int, error: str) -> None:

@@ -58,19 +58,25 @@ def refresh(folder: str | Path, on_read: Callable[[int, int], None] | None = Non
         if on_read is not None:
             on_read(len(rows), len(stale))
         if time.monotonic() - saved > _SAVE_SECONDS:
-            _write(root, _joined(kept, rows))
+            write_rows(root, join_rows(kept, rows))
             saved = time.monotonic()
     removed = len(set(signatures) - places.keys())
     if stale or removed or not (root / FILE_NAME).exists():
-        _write(root, _joined(kept, rows) if rows else pd.DataFrame(kept))
+        write_rows(root, join_rows(kept, rows) if rows else pd.DataFrame(kept))
     return Refreshed(len(places), len(stale), removed, note)
+
+
+def catalogue_path(folder: str | Path) -> Path:
+    """The file of the catalogue of `folder`. Raises FormatError when there is none."""
+    path = Path(folder).resolve() / FILE_NAME
+    if not path.is_file():
+        raise FormatError(f"{path.parent} has no catalogue: make it with popvision catalogue {path.parent}.")
+    return path
 
 
 def read_catalogue(folder: str | Path) -> pd.DataFrame:
     """All rows. Raises FormatError when there is no catalogue, or it cannot be read."""
-    path = Path(folder).resolve() / FILE_NAME
-    if not path.is_file():
-        raise FormatError(f"{path.parent} has no catalogue: make it with popvision catalogue {path.parent}.")
+    path = catalogue_path(folder)
     duckdb = load_duckdb()
     try:
         with duckdb.connect(":memory:") as db:
@@ -102,7 +108,8 @@ def _read_or_start(root: Path) -> pd.DataFrame:
         return pd.DataFrame(columns=list(FACTS))
 
 
-def _joined(kept: pd.DataFrame, rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+def join_rows(kept: pd.DataFrame, rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """The rows kept and new ones (`report_row.read_row`), with every column of the catalogue, in order."""
     import pandas as pd
 
     new = pd.DataFrame(list(rows))
@@ -125,7 +132,8 @@ def _one_type(column: pd.Series[Any]) -> pd.Series[Any]:
     return column.map(lambda value: None if value is None or value != value else str(value)).astype("object")
 
 
-def _write(root: Path, frame: pd.DataFrame) -> None:
+def write_rows(root: Path, frame: pd.DataFrame) -> None:
+    """Replace the file of the catalogue. Raises FormatError when it cannot be written."""
     duckdb = load_duckdb()
     try:
         with replacing(root / FILE_NAME) as path, duckdb.connect(":memory:") as db:

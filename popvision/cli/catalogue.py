@@ -40,15 +40,14 @@ def command(
     """List the reports below FOLDER with the metrics of docs/compare.md.
 
     The figures lie in FOLDER/.popvision-catalogue.parquet, which DuckDB reads and which may be deleted."""
-    from popvision.catalogue import select_reports
+    from popvision.catalogue.selection import select_page
     from popvision.formats.errors import FormatError
 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other.")
     if not no_refresh:
         _refresh(folder)
-    frame = select_reports(folder, where=where, sort=sort, descending=descending)
-    total = len(frame)
+    frame, total = select_page(folder, where=where, sort=sort, descending=descending, limit=limit or None)
     first, last = _COLUMNS
     named = [*first, *(name for name in frame.columns if name.startswith("axis.")), *last]
     if columns is not None:
@@ -58,7 +57,7 @@ def command(
                 raise FormatError(
                     f"the catalogue has no column {name!r}; columns are {', '.join(map(str, frame.columns))}."
                 )
-    page = frame[named].head(limit or total)
+    page = frame[named]
     if as_json:
         click.echo(page.to_json(orient="records", indent=1, double_precision=15))
     elif as_csv:

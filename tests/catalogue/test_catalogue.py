@@ -122,6 +122,7 @@ def test_the_command_filters_and_sorts(reports: Path) -> None:
     assert [row["cycles"] for row in rows][: len(cycles)] == cycles  # missing ones come last
     text = popvision("catalogue", reports, "--where", "cycles < 100", "--columns", "report,cycles").stdout
     assert text.splitlines()[-2:] == ["tiny        43", "1 of 1 reports."]
+    assert popvision("catalogue", reports, "--limit", 2).stdout.splitlines()[-1] == "2 of 3 reports."
     table = list(csv.DictReader(io.StringIO(popvision("catalogue", reports, "--csv", "--columns", "all").stdout)))
     assert [row["report"] for row in table] == sorted(row["report"] for row in table)
     assert [float(row["cycles"]) for row in table if row["report"] == "tiny"] == [43]
