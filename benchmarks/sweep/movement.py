@@ -120,7 +120,7 @@ def rows(quick: bool) -> list[Row]:
         points = [Point(f"{n:,}", n, n, concatenation(dtype, n), _joint(n, size)) for n in lengths]
         found.append(Row(f"{name} concatenations of two vectors", "length", points))
         counts = (63, 64, 65) if quick else (1, 2, 16, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025)
-        points = [Point(f"{n}", n, n, gather(dtype, n), f"{n} rows") for n in counts]
+        points = [Point(f"{n}", n, n, gather(dtype, n), f"{n} row{'' if n == 1 else 's'}") for n in counts]
         found.append(Row(f"{name} gathers of rows of 64 from 4,096", "rows", points))
         for dimensions, extents in ((2, (4, 7, 8, 9, 15, 16, 17, 32, 64)), (3, (3, 4, 5, 7, 8, 9, 12))):
             chosen = extents[:4] if quick else extents

@@ -41,11 +41,17 @@ def rows(quick: bool) -> list[Row]:
     for dtype, grain in ((HALF, 16), (FLOAT, 8)):
         name = str(dtype).lower()
         points = [
-            Point(f"{n}", n, n**3, product(dtype, n, n, n), f"{-n % grain} channels missing in the last group")
+            Point(
+                f"{n}", n, n**3, product(dtype, n, n, n), f"{_count(-n % grain, 'channel')} missing in the last group"
+            )
             for n in (QUICK_SIDES if quick else SIDES)
         ]
         found.append(Row(f"{name} squares", "side", points))
         for side in (1024,) if quick else (1024, 4096):
-            points = [Point(f"{b}", b, b, product(dtype, b, side, side), f"{b} positions") for b in BATCHES]
+            points = [Point(f"{b}", b, b, product(dtype, b, side, side), _count(b, "position")) for b in BATCHES]
             found.append(Row(f"{name} batch x {side:,} squared", "batch", points))
     return found
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
