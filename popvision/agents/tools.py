@@ -6,6 +6,7 @@ from typing import Any
 
 from popvision.agents.catalogue import Catalogue
 from popvision.agents.tool import Argument, Tool
+from popvision.answers.insights import insights_answer
 from popvision.answers.liveness import SHOWN, liveness_answer
 from popvision.answers.operations import operations_answer
 from popvision.answers.page import Page, page_of, with_name
@@ -56,6 +57,11 @@ def _operations(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict
 def _liveness(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
     chosen = {key: given[key] for key in ("show", "index", "ipu", "tile", "name")}
     return liveness_answer(catalogue.report(given["report"]), page, **chosen)
+
+
+def _insights(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
+    answer = insights_answer(catalogue.report(given["report"]).source)
+    return {key: value for key, value in answer.items() if key != "findings"} | _page(answer["findings"], page)
 
 
 def _explain(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
@@ -184,6 +190,14 @@ TOOLS = {
                 _TILE,
                 _NAME,
             ),
+        ),
+        Tool(
+            "insights",
+            "What costs time (cycles) or memory (bytes), largest first: each finding with an upper bound of what it "
+            "could save and its formula, the places (programs, tiles, variables, source lines), and one change to try. "
+            "Ask this first.",
+            _insights,
+            (),
         ),
         Tool(
             "explain",

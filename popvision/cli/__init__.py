@@ -29,6 +29,7 @@ class CommandEntry:
 #: In the order of the help text.
 COMMANDS = (
     CommandEntry("info", "List what a report or trace holds: counts, sizes, versions."),
+    CommandEntry("insights", "Say what costs time or memory, where, and what to try."),
     CommandEntry("summary", "Print the profile summary."),
     CommandEntry("tree", "Print the program tree with cycles and bytes."),
     CommandEntry("operations", "Print the operations of a software layer with their costs."),

@@ -12,8 +12,8 @@ import click
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 def command(folders: tuple[Path, ...]) -> None:
     """Serve the reports and traces below FOLDERS to an agent over the Model Context Protocol, on stdin and stdout.
-    Tools: summary, tree, operations, liveness, explain, tiles, exchanges, query. Reads only these folders and writes
-    nothing; answers are bounded and come in pages. Ends with stdin."""
+    Tools: insights, summary, tree, operations, liveness, explain, tiles, exchanges, query. Reads only these folders and
+    writes nothing; answers are bounded and come in pages. Ends with stdin."""
     from popvision.agents.catalogue import Catalogue
     from popvision.agents.protocol import serve
 

@@ -1,0 +1,66 @@
+"""Findings: a sentence with the cycles or bytes that it could save, their formula, the evidence, and one change to try.
+
+What a finding could save is an upper bound: the cost if the cause vanished and nothing else changed. Bounds of several
+findings overlap, so they never add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["cycles", "bytes"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A place in the report."""
+
+    kind: Literal["program", "step", "tile", "variable", "compute_set", "category"]
+    id: int  #: of the program, step, tile, variable or compute set; -1 for a category
+    name: str
+    value: int  #: cycles or bytes there
+    unit: Unit
+    file: str = ""  #: of the user's source, "" where it is not known
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One cause. `saves` of cycles are device cycles of all recorded runs on the IPU named in `evidence`'s steps."""
+
+    rule: str
+    sentence: str
+    saves: int
+    unit: Unit
+    share: float  #: of all device cycles of the runs, or of all bytes in use, 0..1
+    formula: str
+    evidence: tuple[Evidence, ...]
+    change: str  #: something that exists in Poplar's API
+
+
+@dataclass(frozen=True)
+class NotLookedAt:
+    """A rule that could not look, and the reason."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Insights:
+    """`findings`, largest share first: of cycles, then of bytes; programs that do not fit stand before all."""
+
+    cycles: int  #: device cycles of the recorded runs
+    phases: dict[str, int]  #: of these, cycles by phase of the steps on `ipu`
+    ipu: int  #: whose steps are counted: the one that computes most
+    used: int  #: bytes in use on all tiles, gaps excluded; 0 where not recorded
+    findings: tuple[Finding, ...]
+    not_looked_at: tuple[NotLookedAt, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The findings in one line."""
+        if not self.findings:
+            return "Nothing stands out."
+        return self.findings[0].sentence

@@ -1,0 +1,84 @@
+"""Rules of moving data: waiting for the host, and exchanges that take longer than computing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from popvision.analysis.insights.finding import Evidence, Finding
+from popvision.analysis.insights.steps import ProgramSteps, line_of_program
+from popvision.analysis.insights.work import LEAST_SHARE
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+#: The host is worth a finding from this part of the runs' cycles.
+_HOST_SHARE = 0.1
+_TOP = 3
+
+
+def host(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
+    """Cycles in copies between the host and the device, by stream."""
+    rows = steps.of_phase("host")
+    total = int(steps.cycles[rows].sum())
+    if steps.share(total) < _HOST_SHARE:
+        return
+    streams: dict[str, list[int]] = {}
+    for row in rows.tolist():
+        streams.setdefault(steps.name[row], []).append(row)
+    cycles_of = {name: int(steps.cycles[each].sum()) for name, each in streams.items() if name}
+    largest = sorted(cycles_of, key=lambda name: (-cycles_of[name], name))[:_TOP]
+    evidence = tuple(
+        Evidence(
+            "program",
+            int(steps.program[streams[name][0]]),
+            name,
+            cycles_of[name],
+            "cycles",
+            *line_of_program(source, int(steps.program[streams[name][0]])),
+        )
+        for name in largest
+    )
+    first = f", most of them in {largest[0]} ({cycles_of[largest[0]]:,})" if largest else ""
+    yield Finding(
+        "host",
+        f"The device spends {total:,} cycles in copies from and to the host{first}.",
+        total,
+        "cycles",
+        steps.share(total),
+        "cycles of all StreamCopyBegin, StreamCopyMid and StreamCopyEnd steps: as if every transfer lay ready",
+        evidence,
+        "Let the host prefetch (engine option exchange.enablePrefetch, a callback with prefetch), or copy larger parts "
+        "less often; Copy programs of several streams that stand together wait once.",
+    )
+
+
+def exchange(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
+    """Exchanges between tiles where they take longer than computing."""
+    moved, computed = (int(steps.cycles[steps.of_phase(phase)].sum()) for phase in ("exchange", "compute"))
+    if moved <= computed or steps.share(moved) < LEAST_SHARE:
+        return
+    rows = sorted(steps.of_phase("exchange").tolist(), key=lambda row: (-int(steps.cycles[row]), row))[:_TOP]
+    evidence = tuple(
+        Evidence(
+            "program",
+            int(steps.program[row]),
+            steps.name[row],
+            int(steps.cycles[row]),
+            "cycles",
+            *line_of_program(source, int(steps.program[row])),
+        )
+        for row in rows
+    )
+    yield Finding(
+        "exchange",
+        f"Exchange between tiles takes {moved:,} cycles, computing {computed:,}; the longest exchange is "
+        f"{steps.name[rows[0]]} ({int(steps.cycles[rows[0]]):,}).",
+        moved,
+        "cycles",
+        steps.share(moved),
+        "cycles of all DoExchange steps: as if all data lay where it is read",
+        evidence,
+        "Map data to the tiles that read it (graph.setTileMapping, createMatMulInputLHS and RHS); compute partial "
+        "results where the data lies and exchange those.",
+    )
