@@ -18,7 +18,7 @@ _UNITS = {"cycles": "cycles", "bytes": "B"}
 
 def insights_answer(source: ReportSource) -> dict[str, Any]:
     """provenance, cycles, phases (cycles by phase), ipu, used (bytes), findings (rule, sentence, saves, unit, share,
-    formula, evidence, change) and not_looked_at (rule, reason)."""
+    share_of, formula, evidence, change) and not_looked_at (rule, reason)."""
     return {"provenance": provenance_text(source)} | asdict(insights(source))
 
 
@@ -50,7 +50,11 @@ def _head(cycles: int, phases: dict[str, int], used: int) -> list[str]:
 
 
 def _finding(number: int, finding: Finding) -> list[str]:
-    bound = f"at most {finding.saves:,} {_UNITS[finding.unit]} ({finding.share:.1%})" if finding.saves else "no bound"
+    bound = (
+        f"at most {finding.saves:,} {_UNITS[finding.unit]} ({finding.share:.1%} {finding.share_of})"
+        if finding.saves
+        else "no bound"
+    )
     return [
         f"{number}. {finding.sentence}",
         f"   could save  {bound}: {finding.formula}",

@@ -181,7 +181,9 @@ def test_commits_are_an_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         git(repository, "commit", "-qm", value)
         git(repository, "tag", "first" if value == "one" else "second")
     (repository / "library/value.py").write_text("VALUE = 'not committed'\n")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(repository / "library"), os.environ["PYTHONPATH"])))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join((str(repository / "library"), *filter(None, (os.environ.get("PYTHONPATH"),))))
+    )
     outcome = run_sweep(read_sweep(repository / "sweep.toml"), tmp_path / "out")
     assert (outcome.done, outcome.failures) == (2, [])
     values = {inputs(path)["axes"]["commit"]: (path / "profile.pop").read_text() for path in places(tmp_path / "out")}
@@ -197,8 +199,8 @@ def test_commits_are_an_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def kill_and_resume(folder: Path, kills: int, seed: int) -> None:
-    """Kill the sweep at random times, with points left; in the end every point has ended once."""
-    draw, points = random.Random(seed), 14 * kills
+    """Kill the sweep at random times, mostly with points left; in the end every point has ended once."""
+    draw, points, killed = random.Random(seed), 20 * kills, 0
     path = sweep_file(folder, EACH + f"how = ['waits']\nn = {list(range(points))}")
     command = [sys.executable, "-m", "popvision", "sweep", str(path), "-d", str(folder / "out")]
     for _ in range(kills):
@@ -208,9 +210,10 @@ def kill_and_resume(folder: Path, kills: int, seed: int) -> None:
         while process.poll() is None and len(places(folder / "out")) == before and time.monotonic() < deadline:
             time.sleep(0.005)
         time.sleep(draw.random() * 0.1)
-        assert process.poll() is None, "the sweep ended before it was killed"
+        killed += process.poll() is None  # a busy machine may not come back here in time
         process.send_signal(draw.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)))
         process.wait()
+    assert 2 * killed >= kills
     last = subprocess.run(command, capture_output=True, text=True, check=False)
     assert last.returncode == 0, last.stdout + last.stderr
     ended = [inputs(place) for place in places(folder / "out")]

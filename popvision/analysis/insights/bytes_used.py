@@ -40,7 +40,8 @@ def does_not_fit(source: ReportSource) -> Iterator[Finding]:
         f"tile {excess.tile} by {excess.excess:,} B; most of it is {names}.",
         excess.excess,
         "bytes",
-        1.0,
+        excess.excess / excess.needed,
+        "of what the tile needs",
         f"highest used address of the tile ({excess.needed:,}) less its memory ({excess.capacity:,})",
         (Evidence("tile", excess.tile, f"tile {excess.tile}", excess.needed, "bytes"), *largest),
         "Spread the largest variables over more tiles, lower availableMemoryProportion of products and convolutions, "
@@ -64,6 +65,7 @@ def little_headroom(source: ReportSource) -> Iterator[Finding]:
         0,
         "bytes",
         0.0,
+        "",
         f"tiles whose highest used address is at least {CLOSE:.0%} of {memory.capacity:,} B",
         (Evidence("tile", tile, f"tile {tile}", int(memory.including_gaps[tile]), "bytes"), *_largest_on(source, tile)),
         "Spread the largest variables of these tiles over others (graph.setTileMapping).",
@@ -94,6 +96,7 @@ def large_temporary(source: ReportSource) -> Iterator[Finding]:
         size,
         "bytes",
         size / total,
+        "of what is live at the peak",
         f"bytes of the variable ({size:,}), live at index {table['live'][0]}",
         (Evidence("variable", variable, name, size, "bytes", *place),),
         "It holds what tiles receive before they compute: map operands where they are read, or lower "
@@ -126,6 +129,7 @@ def code_larger_than_data(source: ReportSource) -> Iterator[Finding]:
         total - data,
         "bytes",
         (total - data) / used,
+        "of all bytes in use",
         f"bytes of code, vertex state and descriptors ({total:,}) less those of variables and constants ({data:,})",
         evidence,
         "Use fewer, larger vertices and copies; graph.addFunction for parts that are alike; engine option "

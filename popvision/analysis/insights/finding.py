@@ -33,7 +33,8 @@ class Finding:
     sentence: str
     saves: int
     unit: Unit
-    share: float  #: of all device cycles of the runs, or of all bytes in use, 0..1
+    share: float  #: 0..1
+    share_of: str  #: what the share is a part of
     formula: str
     evidence: tuple[Evidence, ...]
     change: str  #: something that exists in Poplar's API
@@ -49,7 +50,7 @@ class NotLookedAt:
 
 @dataclass(frozen=True)
 class Insights:
-    """`findings`, largest share first: of cycles, then of bytes; programs that do not fit stand before all."""
+    """`findings`: a program that does not fit, then those of cycles, then those of bytes, largest share first."""
 
     cycles: int  #: device cycles of the recorded runs
     phases: dict[str, int]  #: of these, cycles by phase of the steps on `ipu`

@@ -19,6 +19,9 @@ from popvision.arrays import Int64Array
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
+#: what shares of cycles are a part of
+OF_CYCLES = "of all device cycles"
+
 
 @dataclass(frozen=True)
 class ProgramSteps:

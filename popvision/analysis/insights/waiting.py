@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from popvision.analysis.insights.finding import Evidence, Finding
-from popvision.analysis.insights.steps import ProgramSteps, line_of_program
+from popvision.analysis.insights.steps import OF_CYCLES, ProgramSteps, line_of_program
 from popvision.analysis.insights.work import LEAST_SHARE
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def host(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
         total,
         "cycles",
         steps.share(total),
+        OF_CYCLES,
         "cycles of all StreamCopyBegin, StreamCopyMid and StreamCopyEnd steps: as if every transfer lay ready",
         evidence,
         "Let the host prefetch (engine option exchange.enablePrefetch, a callback with prefetch), or copy larger parts "
@@ -77,6 +78,7 @@ def exchange(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
         moved,
         "cycles",
         steps.share(moved),
+        OF_CYCLES,
         "cycles of all DoExchange steps: as if all data lay where it is read",
         evidence,
         "Map data to the tiles that read it (graph.setTileMapping, createMatMulInputLHS and RHS); compute partial "

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from popvision.analysis.insights.finding import Evidence, Finding
-from popvision.analysis.insights.steps import ProgramSteps, last_tile, line_of_program
+from popvision.analysis.insights.steps import OF_CYCLES, ProgramSteps, last_tile, line_of_program
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -48,6 +48,7 @@ def imbalance(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
             lost,
             "cycles",
             steps.share(lost),
+            OF_CYCLES,
             f"cycles of the slowest tile ({slowest:,}) less the mean of the tiles that work ({mean:,}), over "
             f"{int(steps.executions[row]):,} executions",
             (_program(steps, row, place), Evidence("tile", tile, f"tile {tile}", spent, "cycles", *place)),
@@ -73,6 +74,7 @@ def few_tiles(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
             lost,
             "cycles",
             steps.share(lost),
+            OF_CYCLES,
             f"its cycles ({slowest:,}) x (1 - {active:,} / {steps.tiles:,}): the same work on all tiles",
             (_program(steps, row, place),),
             "Map the variables over more tiles (poputil.mapTensorLinearly) and make a vertex for each part.",
@@ -97,6 +99,7 @@ def repeated_copies(source: ReportSource, steps: ProgramSteps) -> Iterator[Findi
             lost,
             "cycles",
             steps.share(lost),
+            OF_CYCLES,
             f"its cycles ({cycles:,}) x (1 - {runs:,} / {executions:,}): once a run, before the loop",
             (_program(steps, row, place),),
             "Copy before the Repeat what does not change in it; create operands in the layout that is read "
@@ -123,6 +126,7 @@ def small_steps(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
         lost,
         "cycles",
         steps.share(lost),
+        OF_CYCLES,
         f"{min(count, total):,} syncs x {mean:,} cycles on average: all small steps in one",
         tuple(_program(steps, row, line_of_program(source, int(steps.program[row]))) for row in (longest,)),
         "Put vertices that do not depend on each other into one compute set; let one popops.map compute an "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.target import architecture_name, type_name
+from popvision.analysis.report.target import machine_name
 
 
 def provenance_line(source: ReportSource) -> str:
@@ -11,7 +11,7 @@ def provenance_line(source: ReportSource) -> str:
     meta, target = source.reader.meta, source.reader.target()
     model = meta.get("modelVersion", "unknown")
     kind = "Simulated" if meta.get("simulated", False) else "Profile"
-    device = f"{architecture_name(target)} {type_name(target)}, {target.num_tiles:,} tiles"
+    device = f"{machine_name(target)}, {target.num_tiles:,} tiles"
     return f"{kind}: model version {model}; target {device}; {meta.get('poplarVersion', 'version unknown')}"
 
 

@@ -24,11 +24,16 @@ def type_name(target: Target) -> str:
     return TYPE_NAMES.get(target.type, target.type)
 
 
+def machine_name(target: Target) -> str:
+    """For example "Mk2 IPU Model"; of another tool's machine its type, then what it calls the architecture."""
+    names = architecture_name(target), type_name(target)
+    return " ".join(names if target.type in TYPE_NAMES else reversed(names))
+
+
 def describe_target(target: Target) -> str:
     """For example "Mk2 IPU Model, 1 IPU x 1,472 tiles"."""
     plural = "" if target.num_ipus == 1 else "s"
-    name = f"{architecture_name(target)} {type_name(target)}"
-    return f"{name}, {target.num_ipus} IPU{plural} x {target.tiles_per_ipu:,} tiles"
+    return f"{machine_name(target)}, {target.num_ipus} IPU{plural} x {target.tiles_per_ipu:,} tiles"
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ from popvision.analysis.summary.headline import Headline, headline
 from webapp.components import Column, data_table, empty_hint, help_text, icon
 from webapp.components.section import facts, section
 from webapp.formats import bytes_text, integer_text, percent_text
-from webapp.graph_analyser.summary import changes
+from webapp.graph_analyser.summary import changes, findings
 from webapp.graph_analyser.summary.changes import changes_place
 from webapp.graph_analyser.summary.compared_figures import comparison, names_of
+from webapp.graph_analyser.summary.findings import findings_place
 from webapp.graph_analyser.summary.headline import CardContext, headline_cards
 from webapp.graph_analyser.summary.json_tree import json_tree
 from webapp.graph_analyser.summary.waterfalls import what_changed
@@ -58,7 +59,7 @@ def layout(context: ViewContext) -> Component:
     return html.Div(
         [
             headline_cards(summary.headline, cards),
-            *(what_changed(context) if compared else []),
+            *(what_changed(context) if compared else [findings_place(context)]),
             _shares(named, cards),
             *([*comparison(context), changes_place(context)] if compared else []),
             html.Div(
@@ -76,6 +77,7 @@ def layout(context: ViewContext) -> Component:
 
 def register(app: Dash, library: Library) -> None:
     changes.register(app, library)
+    findings.register(app, library)
 
 
 def _shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:

@@ -1,0 +1,57 @@
+"""`popvision insights` as a user types it; its figures against plain SQL over the file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.called import popvision
+from tests.samples import SAMPLES
+
+
+def asked(name: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(popvision("insights", SAMPLES / name, "--json").stdout)
+    return answer
+
+
+def test_host_copies_against_sql() -> None:
+    answer = asked("train_mlp")
+    query = (
+        "SELECT name, sum(step_cycles) AS spent FROM execution_steps WHERE phase = 'host' GROUP BY name "
+        "ORDER BY spent DESC"
+    )
+    done = popvision("query", SAMPLES / "train_mlp", query, "--json")
+    streams = [(name, spent) for name, spent in json.loads(done.stdout)["rows"]]
+    with closing(sqlite3.connect(SAMPLES / "train_mlp" / "profile.pop")) as db:
+        total = db.execute("SELECT sum(cycles) FROM runs").fetchone()[0]
+    first = answer["findings"][0]
+    assert (first["rule"], first["saves"]) == ("host", sum(cycles for _, cycles in streams))
+    assert first["share"] == pytest.approx(first["saves"] / total)
+    named = [(name, cycles) for name, cycles in streams if name]
+    assert [(each["name"], each["value"]) for each in first["evidence"]] == named[:3]
+    assert answer["cycles"] == total
+
+
+def test_text_names_bound_formula_place_and_change() -> None:
+    text = popvision("insights", SAMPLES / "out_of_memory").stdout
+    assert "1. The program does not fit: 368 of 368 tiles are over their memory" in text
+    assert "could save  at most" in text
+    assert "of what the tile needs)" in text
+    assert "try         Spread the largest variables" in text
+    assert "the program does not fit, so it never ran." in text
+
+
+def test_a_damaged_report_says_what_was_not_looked_at() -> None:
+    answer = asked("damaged")
+    assert {each["rule"] for each in answer["not_looked_at"]} >= {"imbalance", "large_temporary"}
+
+
+def test_no_report_is_one_sentence(tmp_path: Path) -> None:
+    done = popvision("insights", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
