@@ -23,7 +23,7 @@ def test_host_copies_against_sql() -> None:
     answer = asked("train_mlp")
     query = (
         "SELECT name, sum(step_cycles) AS spent FROM execution_steps WHERE phase = 'host' GROUP BY name "
-        "ORDER BY spent DESC"
+        "ORDER BY spent DESC, name"
     )
     done = popvision("query", SAMPLES / "train_mlp", query, "--json")
     streams = [(name, spent) for name, spent in json.loads(done.stdout)["rows"]]
