@@ -66,11 +66,11 @@ class Opened:
             self.page.keyboard.up("Shift")
 
     def wait_for_plot(self, plot: str, condition: str = "data.length > 0") -> None:
-        """Wait until a JavaScript condition on the plot's `data` and `layout` holds. (The page allows no eval, so
-        Playwright's own waiting on an expression does not work there.)"""
+        """Wait until the plot has data and a JavaScript condition on its `data` and `layout` holds. (The page allows
+        no eval, so Playwright's own waiting on an expression does not work there.)"""
         ask = (
             f"(() => {{ const g = document.querySelector('#{plot} .js-plotly-plot');"
-            f"if (!g || !g.data) return false; const {{data, layout}} = g; return {condition}; }})()"
+            f"if (!g || !g.data || !g.data.length) return false; const {{data, layout}} = g; return {condition}; }})()"
         )
         for _ in range(600):
             if self.page.evaluate(ask):
