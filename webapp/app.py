@@ -25,6 +25,8 @@ from webapp.security import HostPolicy, protect
 from webapp.uploads import Uploads
 from webapp.uploads import routes as upload_routes
 from webapp.views import all_views
+from webapp.watched import routes as watch_routes
+from webapp.watched.program import WatchedProgram
 
 _ASSETS = Path(__file__).with_name("assets")
 
@@ -57,9 +59,11 @@ def create_app(
     *,
     access: Access | None = None,
     uploads: Uploads | None = None,
+    watched: WatchedProgram | None = None,
 ) -> Dash:
     """The viewer of a library. `policy` decides which Host headers are accepted (default: loopback names, any port),
-    `access` requires a token, `uploads` accepts reports dropped on the first page."""
+    `access` requires a token, `uploads` accepts reports dropped on the first page, `watched` is shown at
+    /watch."""
     # Plotly reads sys.modules["pandas"] while it writes JSON. Import pandas now: with two requests at once it could be
     # half-imported.
     import_module("pandas")
@@ -79,12 +83,14 @@ def create_app(
     serve_joined(app.server, (script, style))
     serve_plot_script(app.server)
     app.layout = _frame()
-    _register_frame(app, library)
+    _register_frame(app, library, watched)
     picker.register(app, library)
     for view in all_views():
         view.register(app, library)
     document_routes.register(app, library)
     _register_routes(app, library)
+    if watched is not None:
+        watch_routes.register(app.server, library, watched)
     if uploads is not None:
         library.takes_uploads = True
         upload_routes.register(app, uploads)
@@ -122,7 +128,7 @@ def _frame() -> Component:
     )
 
 
-def _register_frame(app: Dash, library: Library) -> None:
+def _register_frame(app: Dash, library: Library, watched: WatchedProgram | None) -> None:
     app.clientside_callback(
         ClientsideFunction("popvision", "visit"),
         Output("visit", "data"),
@@ -147,7 +153,7 @@ def _register_frame(app: Dash, library: Library) -> None:
         prevent_initial_call=True,
     )
     def show_page(visit: dict[str, Any] | None, theme: str | None) -> tuple[Any, Any, Any]:
-        return pages.show(library, visit or {}, theme or "light")
+        return pages.show(library, visit or {}, theme or "light", watched)
 
 
 def _register_routes(app: Dash, library: Library) -> None:

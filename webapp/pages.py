@@ -24,6 +24,8 @@ from webapp.library import Entry, Library, UnknownKeyError
 from webapp.selection import Selection
 from webapp.view import View, ViewContext, open_context
 from webapp.views import find_view, views_of
+from webapp.watched import page as watch_page
+from webapp.watched.program import WatchedProgram
 
 _KINDS = {"r": "report", "t": "trace"}
 
@@ -33,12 +35,15 @@ Parts = tuple[Any, Any, Any]
 _MOST_PARTNERS = 3
 
 
-def show(library: Library, visit: Mapping[str, Any], theme: str) -> Parts:
-    """The children of nav, masthead and page for a `visit` {"pathname", "search", "reload"} from the browser."""
+def show(library: Library, visit: Mapping[str, Any], theme: str, watched: WatchedProgram | None = None) -> Parts:
+    """The children of nav, masthead and page for a `visit` {"pathname", "search", "reload"} from the browser; `watched`
+    is the program at /watch."""
     names = [part for part in str(visit.get("pathname") or "/").split("/") if part]
     if not names:
         library.scan()
         return [], picker.masthead(), picker.layout(library)
+    if names == ["watch"] and watched is not None:
+        return [], watch_page.masthead(watched), watch_page.layout(watched)
     kind = _KINDS.get(names[0], "")
     if not kind or len(names) < 2 or len(names) > 3:
         return _not_found("There is no such page.")

@@ -18,6 +18,7 @@ from webapp.security import LOOPBACK_NAMES
 
 if TYPE_CHECKING:
     from webapp.library import Library
+    from webapp.watched.program import WatchedProgram
 
 DEFAULT_PORT = 8050
 _PORTS_TRIED = 100
@@ -36,18 +37,20 @@ def serve(
     open_browser: bool = False,
     uploads: bool = True,
     compare: bool = False,
+    watched: WatchedProgram | None = None,
     out: TextIO | None = None,
 ) -> None:
     """Serve reports below `folders` (none = the packaged samples) until Ctrl-C.
 
     `port` None = the first free port from 8050; a given port must be free. A `host` other than a loopback name makes
     the viewer reachable from other machines: they need the token in the printed address and must use an address of
-    this machine or a name in `allowed_hosts`. `compare` also prints the addresses of `print_addresses`.
+    this machine or a name in `allowed_hosts`. `compare` also prints the addresses of `print_addresses`. `watched` is
+    shown at /watch, which then is the printed address.
     Raises ServeError.
     """
     bound = bind(host, port)
     try:
-        _serve_on(bound, folders, host, allowed_hosts, open_browser, uploads, compare, out or sys.stdout)
+        _serve_on(bound, folders, host, allowed_hosts, open_browser, uploads, compare, watched, out or sys.stdout)
     finally:
         bound.close()
 
@@ -60,6 +63,7 @@ def _serve_on(
     open_browser: bool,
     uploads: bool,
     compare: bool,
+    watched: WatchedProgram | None,
     out: TextIO,
 ) -> None:
     from waitress import create_server
@@ -78,13 +82,13 @@ def _serve_on(
     access = None if is_loopback(host) else Access(number)
     own = frozenset(own_names(host)) if access else frozenset()
     policy = HostPolicy(port=number, allowed=names, own=own)
-    app = create_app(library, policy, access=access, uploads=Uploads(library) if uploads else None)
+    app = create_app(library, policy, access=access, uploads=Uploads(library) if uploads else None, watched=watched)
     # A page requests many files at once; this logger would report that as overload.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     server = create_server(app.server, sockets=[bound], threads=8, ident="popvision")
-    for note in library.notes:
+    for note in library.notes if watched is None else ():
         print(note, file=out)
-    url = f"http://{_shown_host(host)}:{number}/"
+    url = f"http://{_shown_host(host)}:{number}/{'' if watched is None else 'watch'}"
     if access is not None:
         url += f"?{KEY}={access.token}"
         print("Other machines can reach this viewer with the token in its address.", file=out)

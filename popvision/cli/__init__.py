@@ -43,6 +43,7 @@ COMMANDS = (
     CommandEntry("export", "Write intervals, tiles, steps or liveness as CSV or JSON."),
     CommandEntry("trace", "Inspect a host trace; export it for other viewers."),
     CommandEntry("run", "Run a program with profiling on."),
+    CommandEntry("watch", "Run a program at each save; show what each line costs."),
     CommandEntry("sweep", "Run a program at many points of a grid; a report each."),
     CommandEntry("popc", "Compile codelets in C and C++ into an object."),
     CommandEntry("html", "Write a view as one HTML file that needs no server."),

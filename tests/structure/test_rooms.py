@@ -27,7 +27,7 @@ ACROSS = {
 #: what does not fit is read from its report, and simulator.profile gives what `popvision.open` gives; this module alone
 #: of the simulator opens a report
 REPORT_OPENER = ("simulator.frontends.fitting", "popvision")
-VIEWER_COMMANDS = {"popvision.cli.view", "popvision.cli.html"}
+VIEWER_COMMANDS = {"popvision.cli.view", "popvision.cli.html", "popvision.cli.watch"}
 
 
 class Import(NamedTuple):

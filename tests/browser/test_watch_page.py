@@ -1,0 +1,150 @@
+"""The page of a watched program: figures in the margin, their changes, failures in place, keys, both themes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.axe_pages import violations
+from tests.browser.noted_problems import noted_problems
+from tests.watch.watch_command import PROGRAM, Watch, watching
+
+pytestmark = pytest.mark.browser
+
+LINE = PROGRAM.splitlines().index('b = popops.add(graph, a, a, program, "double")') + 1
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def watch(program: Path) -> Iterator[Watch]:
+    with watching(program) as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(chromium: Browser, watch: Watch) -> Iterator[Page]:
+    opened = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    problems = noted_problems(opened, watch.base)
+    opened.goto(watch.url)
+    expect(opened.locator("#watch-note")).to_contain_text("Version 1, ")
+    yield opened
+    assert problems == []
+    opened.close()
+
+
+def cells(page: Page, line: int) -> list[str]:
+    """The figures and changes beside a line, as the page writes them."""
+    return page.locator(f"[id='code-row-{line - 1}'] .code-figure").all_text_contents()
+
+
+def rest(page: Page, title: str) -> list[str]:
+    return page.locator(".watch-rest tr", has_text=title).locator("td").all_text_contents()
+
+
+def test_margin_changes_pin_and_links(page: Page, watch: Watch, program: Path) -> None:
+    first = watch.version(1)
+    assert cells(page, LINE)[0] == f"{first['figures']['lines'][str(LINE)][0]:,}"
+    with closing(sqlite3.connect(f"{first['version']['report']}/profile.pop")) as db:
+        (total,) = db.execute("select sum(cycles) from runs").fetchone()
+    assert rest(page, "Total of the report")[0] == f"{total:,}"
+
+    page.keyboard.press("p")
+    expect(page.locator("#watch-pin")).to_have_text("Pinned: version 1")
+    program.write_text(PROGRAM.replace("SIZE = 64", "SIZE = 4096"), encoding="utf-8")
+    expect(page.locator("#watch-note")).to_contain_text("Version 2, ")
+    values = watch.state()["figures"]["changes"]["pinned"]["lines"][str(LINE)]
+    shown = cells(page, LINE)
+    assert len(shown) == 9
+    assert shown[1] == shown[2] == f"+{values[0]:,}"
+
+    program.write_text(PROGRAM.replace("SIZE = 64", "# moved\nSIZE = 4096"), encoding="utf-8")
+    expect(page.locator(f"[id='code-row-{LINE}'] .code-figure").first).to_have_text(shown[0])
+    expect(page.locator("#watch-note")).to_contain_text("Version 2, ")
+    page.locator(f"[id='code-row-{LINE}'] .code-text").click()
+    page.locator(".code-scroll").press("Enter")
+    expect(page.locator("#source-code")).to_be_visible()
+    assert f"src_line={LINE}" in page.url  # the line as the report has it
+    page.go_back()
+    link = page.locator(f"[id='code-row-{LINE}'] .code-figure a").first
+    expect(link).to_be_visible()
+    link.click()
+    expect(page.locator("#view-execution")).to_be_visible()
+    page.go_back()
+    page.get_by_role("link", name="Compare with the pin").click()
+    expect(page.locator(".versus, .masthead")).not_to_have_count(0)
+    expect(page.locator("#source-code")).to_be_visible()
+    assert "vs=" in page.url
+
+
+def test_failures_stand_in_their_line_and_figures_stay_in_grey(page: Page, program: Path) -> None:
+    before = cells(page, LINE)
+    program.write_text(PROGRAM.replace("SIZE = 64", "SIZE = (64"), encoding="utf-8")
+    expect(page.locator(".code-row.faulty .code-number")).to_have_text("8")
+    expect(page.locator(".code-row.faulty .code-fault")).to_contain_text("was never closed")
+    expect(page.locator(".code-problem")).to_contain_text("program.py, line 8: SyntaxError")
+    expect(page.locator(".code-problem")).to_contain_text("The figures are those of version 1.")
+    expect(page.locator("#watch.old")).to_be_visible()
+    assert cells(page, LINE) == before
+    program.write_text(PROGRAM.replace("engine.run(0)", "engine.run(9)"), encoding="utf-8")
+    failing = PROGRAM.splitlines().index("    engine.run(0)") + 1
+    expect(page.locator(".code-row.faulty .code-number")).to_have_text(str(failing))
+    program.write_text(PROGRAM, encoding="utf-8")
+    expect(page.locator("#watch-state")).to_have_text("up to date")
+    expect(page.locator(".code-row.faulty")).to_have_count(0)
+    assert cells(page, LINE) == before
+
+
+def test_nothing_is_read_again_while_nothing_changes(page: Page) -> None:
+    sizes: list[int] = []
+    page.on("response", lambda answer: sizes.append(len(answer.body())) if "/state" in answer.url else None)
+    row = page.locator(f"[id='code-row-{LINE - 1}']").element_handle()
+    page.wait_for_timeout(1500)
+    assert len(sizes) > 3
+    assert max(sizes) <= len(json.dumps({"turn": 1000}))
+    assert row is not None
+    assert row.evaluate("each => each.isConnected")
+
+
+def test_keys_and_both_themes(page: Page, program: Path) -> None:
+    page.locator(".code-scroll").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press(".")
+    first = PROGRAM.splitlines().index('a = graph.addVariable(FLOAT, [SIZE], "a")') + 1
+    expect(page.locator(".code-row.cursor .code-number")).to_have_text(str(first))
+    expect(page.locator(".code-live")).to_contain_text(f"Line {first}: Cycles ")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".code-row.cursor .code-number")).to_have_text(str(first + 1))
+    page.keyboard.press("?")
+    expect(page.locator("#shortcuts")).to_contain_text("Pin this version, or unpin it")
+    page.keyboard.press("Escape")
+    page.locator(".watch-output summary").click()
+    expect(page.locator(".watch-output pre")).to_contain_text("sum 128.0")
+    found = violations(page)
+    program.write_text(PROGRAM.replace("SIZE = 64", "SIZE = (64"), encoding="utf-8")
+    expect(page.locator(".code-row.faulty")).to_be_visible()
+    found += violations(page)
+    page.keyboard.press("t")
+    expect(page.locator("html[data-theme=dark]")).to_have_count(1)
+    found += violations(page, rules=["color-contrast"])
+    assert found == []
+
+
+def test_the_end_of_the_command_is_said(chromium: Browser, program: Path) -> None:
+    page = chromium.new_page()
+    with watching(program) as opened:
+        page.goto(opened.url)
+        expect(page.locator("#watch-note")).to_contain_text("Version 1, ")
+    expect(page.locator("#watch-state")).to_have_text("popvision watch has ended")
+    page.close()

@@ -1,0 +1,127 @@
+"""`popvision watch` in a process of its own, and its state as the page reads it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+#: A program of three lines that cost something, on four tiles.
+PROGRAM = '''"""A sum on four tiles."""
+import numpy as np
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel
+from simulator.poplar.program import Copy, Sequence
+from simulator.poplibs import popops
+from simulator.poplibs.poputil import mapTensorLinearly
+
+SIZE = 64
+model = IPUModel()
+model.tilesPerIPU = 4
+device = model.createDevice()
+graph = Graph(device)
+popops.addCodelets(graph)
+a = graph.addVariable(FLOAT, [SIZE], "a")
+mapTensorLinearly(graph, a)
+program = Sequence()
+program.add(Copy(graph.addHostToDeviceFIFO("in", FLOAT, SIZE), a))
+b = popops.add(graph, a, a, program, "double")
+program.add(Copy(b, graph.addDeviceToHostFIFO("out", FLOAT, SIZE)))
+with Engine(graph, program) as engine:
+    engine.load(device)
+    out = np.zeros(SIZE, np.float32)
+    engine.connectStream("in", np.ones(SIZE, np.float32))
+    engine.connectStream("out", out)
+    engine.run(0)
+print("sum", out.sum())
+'''
+
+#: Seconds that a loaded machine may take for a run.
+PATIENCE = 60.0
+
+
+class Watch:
+    """A watch under way at `url`."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process, self.url = process, url
+        self.base = url.removesuffix("/watch")
+
+    def state(self, known: int = 0, file: str = "") -> dict[str, Any]:
+        query = urllib.parse.urlencode({"known": known, "file": file})
+        with urllib.request.urlopen(f"{self.base}/data/watch/state?{query}") as answer:
+            return dict(json.load(answer))
+
+    def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first state that fulfils the condition."""
+        ends = time.monotonic() + PATIENCE
+        while time.monotonic() < ends:
+            state = self.state()
+            if condition(state):
+                return state
+            time.sleep(0.05)
+        raise AssertionError(f"not reached: {state['status']}, {state['problem']}, {state['output'][-500:]}")
+
+    def version(self, number: int) -> dict[str, Any]:
+        """The state once this version is shown."""
+        return self.until(lambda state: state["status"] == "current" and state["version"]["number"] == number)
+
+    def failure(self, words: str) -> dict[str, Any]:
+        """The state once the program has failed with these words."""
+        return self.until(lambda state: state["status"] == "failed" and words in state["problem"]["sentence"])
+
+    def post(self, action: str, header: dict[str, str] | None = None) -> int:
+        headers = {"X-Popvision": "watch"} if header is None else header
+        request = urllib.request.Request(f"{self.base}/data/watch/{action}", b"", headers, method="POST")
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+
+@contextlib.contextmanager
+def watching(program: Path, *options: str, arguments: tuple[str, ...] = ()) -> Iterator[Watch]:
+    """`popvision watch` of a program; at the end it is interrupted and must leave nothing behind."""
+    scratch = program.parent / "scratch"
+    scratch.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "popvision", "watch", "--no-browser", "--port", "0", *options]
+    process = subprocess.Popen(
+        [*command, str(program), *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(scratch)},
+    )
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        assert line.startswith("Serving on "), line
+        yield Watch(process, line.split()[-1])
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert list(scratch.iterdir()) == []
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def running_with(word: str) -> list[int]:
+    """Processes whose command line or environment holds a word."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                facts = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
+                if word.encode() in facts and int(folder.name) != os.getpid():
+                    found.append(int(folder.name))
+    return found
