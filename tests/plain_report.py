@@ -35,16 +35,22 @@ class PlainProgram:
     cycles: int | Sequence[int] = 0
     messages: Sequence[tuple[int, int, int]] = ()
     line: int = 0  #: line of "model.py" in its debug context, 0 = no debug context
+    vertex: str = "PlainVertex"  #: type of its vertices
+    provenance: str = "exact"  #: of its vertices' cycles
+    plan: str = ""  #: the plan of a product in its debug context
+    uses: Sequence[int] = ()  #: rows of `variables` that it reads or writes
 
 
 @dataclass(frozen=True)
 class PlainVariable:
-    """`bytes` by tile, multiples of 8; `live` = first and last liveness index, None = always."""
+    """`bytes` by tile, multiples of 8, as is `gap`; `live` = first and last liveness index, None = always."""
 
     name: str
     bytes: dict[int, int]
     live: tuple[int, int] | None = None
     category: str = "variable"
+    region: str = "nonInterleaved"
+    gap: int = 0  #: unused bytes before it on each of its tiles
 
 
 Described = TypeVar("Described", PlainProgram, PlainVariable)
@@ -58,6 +64,7 @@ class PlainReport:
     variables: Sequence[PlainVariable]
     tiles: int = 8
     label: str = "plain"
+    region_split: int = 0  #: address at which interleaved memory begins
 
     def write(self, folder: Path) -> Path:
         """profile.pop and debug.json in `folder`; the path of the former."""
@@ -85,7 +92,10 @@ def _changed(described: Sequence[Described], index: int, changes: dict[str, obje
 
 
 def _context(index: int, program: PlainProgram) -> DebugInfo:
-    return DebugInfo(index, layer="poplibs", name=program.name, file="/home/user/model.py", line=program.line)
+    plan = {"plan": program.plan} if program.plan else {}
+    return DebugInfo(
+        index, layer="poplibs", name=program.name, arguments=plan, file="/home/user/model.py", line=program.line
+    )
 
 
 def _compute_sets(report: PlainReport) -> list[int]:
@@ -114,34 +124,56 @@ def _compilation(report: PlainReport) -> model.Compilation:
         children=np.arange(1, count),
     )
     names = [leaves[row].name for row in sets]
+    types = list(dict.fromkeys([leaves[row].vertex for row in sets])) or ["PlainVertex"]
     return model.Compilation(
-        target=model.Target("IpuModel", "Ipu2", 1, report.tiles, CAPACITY, 1e9, physical_tile=np.arange(report.tiles)),
+        target=model.Target(
+            "IpuModel",
+            "Ipu2",
+            1,
+            report.tiles,
+            CAPACITY,
+            1e9,
+            region_split=report.region_split,
+            physical_tile=np.arange(report.tiles),
+        ),
         programs=programs,
         compute_sets=model.ComputeSets(names, np.full(len(sets), -1), np.full(len(sets), 1000)),
-        vertex_types=model.VertexTypes(["PlainVertex"], ["worker"], np.array([16]), np.array([-1])),
+        vertex_types=model.VertexTypes(
+            types, ["worker"] * len(types), np.full(len(types), 16), np.full(len(types), -1)
+        ),
         num_vertices=len(sets) * report.tiles * WORKERS,
         num_edges=len(sets) * report.tiles * WORKERS,
         num_variables=len(report.variables),
         program_on_ipu=_figures(report),
         messages=_messages(report),
+        program_variables=[
+            model.ProgramVariables(row + 1, np.array(sorted(each.uses))) for row, each in enumerate(leaves) if each.uses
+        ],
         compute_set_vertices=[
             model.ComputeSetVertices(
-                each, 0, 0, np.full(report.tiles, WORKERS), _cycles(report, leaves[row]) * WORKERS, "exact", flops=1000
+                each,
+                types.index(leaves[row].vertex),
+                0,
+                np.full(report.tiles, WORKERS),
+                _cycles(report, leaves[row]) * WORKERS,
+                leaves[row].provenance,
+                flops=1000,
             )
             for each, row in enumerate(sets)
         ],
-        vertex_lanes=[_lanes(report, each, row) for each, row in enumerate(sets)],
+        vertex_lanes=[_lanes(report, each, row, types) for each, row in enumerate(sets)],
         meta=_meta(report),
         **_memory(report),
     )
 
 
-def _lanes(report: PlainReport, compute_set: int, row: int) -> model.VertexLanes:
+def _lanes(report: PlainReport, compute_set: int, row: int, types: list[str]) -> model.VertexLanes:
     """Six equal vertices a tile, one a worker."""
     offsets = np.arange(report.tiles + 1) * WORKERS
     cycles = np.repeat(_cycles(report, report.programs[row]), WORKERS)
     worker = np.tile(np.arange(WORKERS), report.tiles)
-    return model.VertexLanes(compute_set, 0, offsets, np.zeros(len(worker), np.int64), cycles, worker)
+    type_ = np.full(len(worker), types.index(report.programs[row].vertex))
+    return model.VertexLanes(compute_set, 0, offsets, type_, cycles, worker)
 
 
 def _figures(report: PlainReport) -> list[model.ProgramOnIpu]:
@@ -182,20 +214,24 @@ def _meta(report: PlainReport) -> dict[str, object]:
 
 
 def _memory(report: PlainReport) -> dict[str, object]:
-    """Each variable has its own addresses, one after the other: nothing overlaps, no gaps."""
+    """Each variable has its own addresses, one after the other and its gap: nothing overlaps."""
     indices = len(report.programs)
     changing = [each for each in report.variables if each.live is not None]
     classes = {id(each): row for row, each in enumerate(changing)}
     live = np.zeros((report.tiles, indices), np.int64)
     always, total = np.zeros(report.tiles, np.int64), np.zeros(report.tiles, np.int64)
-    by_category: dict[str, np.ndarray] = {}
+    highest = np.zeros(report.tiles, np.int64)
+    by_category: dict[tuple[str, str], np.ndarray] = {}
     rows: list[list[tuple[int, ...]]] = [[] for _ in range(report.tiles)]
     for number, each in enumerate(report.variables):
         for tile, size in each.bytes.items():
             code = model.CATEGORIES.index(each.category)
-            rows[tile].append((size, int(total[tile]), code, 0, number, classes.get(id(each), -1), number))
+            region = model.REGIONS.index(each.region)
+            address = int(highest[tile]) + each.gap
+            rows[tile].append((size, address, code, region, number, classes.get(id(each), -1), number))
             total[tile] += size
-            by_category.setdefault(each.category, np.zeros(report.tiles, np.int64))[tile] += size
+            highest[tile] = address + size
+            by_category.setdefault((each.category, each.region), np.zeros(report.tiles, np.int64))[tile] += size
             if each.live is None:
                 always[tile] += size
             else:
@@ -208,10 +244,8 @@ def _memory(report: PlainReport) -> dict[str, object]:
     spans = [each.live for each in changing if each.live is not None]
     curve = live.sum(axis=0)
     return {
-        "tile_memory": model.TileMemory(total, total, always, live.max(axis=1), np.zeros(report.tiles, np.int64)),
-        "category_memory": [
-            model.CategoryMemory(name, "nonInterleaved", False, 0, column) for name, column in by_category.items()
-        ],
+        "tile_memory": model.TileMemory(highest, total, always, live.max(axis=1), np.zeros(report.tiles, np.int64)),
+        "category_memory": [model.CategoryMemory(*key, False, 0, column) for key, column in by_category.items()],
         "variables": model.Variables(
             [each.name for each in report.variables],
             np.full(len(report.variables), -1),

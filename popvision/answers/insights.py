@@ -18,7 +18,7 @@ _UNITS = {"cycles": "cycles", "bytes": "B"}
 
 def insights_answer(source: ReportSource) -> dict[str, Any]:
     """provenance, cycles, phases (cycles by phase), ipu, used (bytes), findings (rule, sentence, saves, unit, share,
-    share_of, formula, evidence, change) and not_looked_at (rule, reason)."""
+    share_of, formula, evidence, change), further (findings left out, by rule) and not_looked_at (rule, reason)."""
     return {"provenance": provenance_text(source)} | asdict(insights(source))
 
 
@@ -30,6 +30,7 @@ def insights_text(source: ReportSource) -> str:
         lines.append("Nothing stands out.")
     for number, finding in enumerate(found.findings, 1):
         lines += [*_finding(number, finding), ""]
+    lines += [f"{count:,} more of {rule}." for rule, count in found.further.items()]
     reasons: dict[str, list[str]] = {}
     for each in found.not_looked_at:
         reasons.setdefault(each.reason, []).append(each.rule)

@@ -11,6 +11,9 @@ from typing import Literal
 
 Unit = Literal["cycles", "bytes"]
 
+#: Findings of one rule that are listed.
+MOST_PLACES = 3
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -57,6 +60,7 @@ class Insights:
     ipu: int  #: whose steps are counted: the one that computes most
     used: int  #: bytes in use on all tiles, gaps excluded; 0 where not recorded
     findings: tuple[Finding, ...]
+    further: dict[str, int]  #: by rule, findings beyond the MOST_PLACES largest that `findings` leaves out
     not_looked_at: tuple[NotLookedAt, ...]
 
     @property

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from popvision.analysis.insights import bytes_used, waiting, work
-from popvision.analysis.insights.finding import Finding, Insights, NotLookedAt
+from popvision.analysis.insights import bytes_spared, bytes_used, late, vertices, waiting, work
+from popvision.analysis.insights.finding import MOST_PLACES, Finding, Insights, NotLookedAt
 from popvision.analysis.insights.steps import ProgramSteps, program_steps
 from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
@@ -28,12 +28,23 @@ OF_CYCLES: dict[str, tuple[Callable[[ReportSource, ProgramSteps], Iterator[Findi
     "small_steps": (work.small_steps, False),
     "host": (waiting.host, False),
     "exchange": (waiting.exchange, False),
+    "rearranging": (waiting.rearranging, False),
+    "last_tile": (late.last_tile, True),
+    "received_by_few": (late.received_by_few, False),
+    "slow_vertices": (vertices.slow_vertices, True),
+    "float_products": (vertices.float_products, True),
+    "serial_passes": (vertices.serial_passes, False),
+    "guesses": (vertices.guesses, True),
 }
 OF_BYTES: dict[str, Callable[[ReportSource], Iterator[Finding]]] = {
     "out_of_memory": bytes_used.does_not_fit,
     "little_headroom": bytes_used.little_headroom,
     "large_temporary": bytes_used.large_temporary,
     "code_larger_than_data": bytes_used.code_larger_than_data,
+    "gaps": bytes_spared.gaps,
+    "interleaved": bytes_spared.interleaved,
+    "constants": bytes_spared.constants,
+    "used_once": bytes_spared.used_once,
 }
 RULES = (*OF_CYCLES, *OF_BYTES)
 
@@ -63,6 +74,7 @@ def _insights(source: ReportSource) -> Insights:
     for rule, look_at in OF_BYTES.items():
         _look(rule, lambda look_at=look_at: look_at(source), findings, skipped)  # type: ignore[misc]
     findings.sort(key=lambda f: (f.rule != "out_of_memory", f.unit != "cycles", -f.share, f.sentence))
+    listed, further = _largest_of_each(findings)
     memory = source.reader.tile_memory()
     phases: dict[str, int] = {}
     if steps is not None:
@@ -74,9 +86,21 @@ def _insights(source: ReportSource) -> Insights:
         phases,
         -1 if steps is None else steps.ipu,
         0 if memory is None else int(memory.excluding_gaps.sum()),
-        tuple(findings),
+        tuple(listed),
+        further,
         tuple(skipped),
     )
+
+
+def _largest_of_each(findings: list[Finding]) -> tuple[list[Finding], dict[str, int]]:
+    """The MOST_PLACES largest findings of each rule, in order, and how many more each rule has."""
+    number: dict[str, int] = {}
+    listed = []
+    for finding in findings:
+        number[finding.rule] = number.get(finding.rule, 0) + 1
+        if number[finding.rule] <= MOST_PLACES:
+            listed.append(finding)
+    return listed, {rule: count - MOST_PLACES for rule, count in number.items() if count > MOST_PLACES}
 
 
 def _look(

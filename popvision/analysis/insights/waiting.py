@@ -1,7 +1,8 @@
-"""Rules of moving data: waiting for the host, and exchanges that take longer than computing."""
+"""Rules of moving data: waiting for the host, exchanges that take longer than computing, rearranging within tiles."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 #: The host is worth a finding from this part of the runs' cycles.
 _HOST_SHARE = 0.1
 _TOP = 3
+#: Steps that copy operands within a tile into the order in which a compute set reads them.
+_ARRANGES = re.compile(r"/(PreArrange|OnTileCopy)-\d+$")
+_ARRANGE_SHARE = 0.1
 
 
 def host(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
@@ -83,4 +87,38 @@ def exchange(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
         evidence,
         "Map data to the tiles that read it (graph.setTileMapping, createMatMulInputLHS and RHS); compute partial "
         "results where the data lies and exchange those.",
+    )
+
+
+def rearranging(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
+    """Copies within tiles that bring operands into the order in which they are read."""
+    rows = [row for row in steps.of_phase("compute").tolist() if _ARRANGES.search(steps.name[row])]
+    total = sum(int(steps.cycles[row]) for row in rows)
+    if not rows or steps.share(total) < _ARRANGE_SHARE:
+        return
+    rows.sort(key=lambda row: (-int(steps.cycles[row]), row))
+    evidence = tuple(
+        Evidence(
+            "program",
+            int(steps.program[row]),
+            steps.name[row],
+            int(steps.cycles[row]),
+            "cycles",
+            *line_of_program(source, int(steps.program[row])),
+        )
+        for row in rows[:_TOP]
+    )
+    yield Finding(
+        "rearranging",
+        f"Tiles spend {total:,} cycles copying operands into the order in which they are read, most of them in "
+        f"{steps.name[rows[0]]} ({int(steps.cycles[rows[0]]):,}).",
+        total,
+        "cycles",
+        steps.share(total),
+        OF_CYCLES,
+        "cycles of all steps that gather operands within tiles (PreArrange, OnTileCopy): as if data lay as it is read",
+        evidence,
+        "Create operands where and as they are read (poplin.createMatMulInputLHS and RHS, "
+        "popops.createSliceableTensor, poputil.createBroadcastOperand), and map the parts that one vertex reads to its "
+        "tile in one piece.",
     )

@@ -1,0 +1,157 @@
+"""Rules of single tiles: the tile that others wait for at syncs, and the tile that receives most of an exchange.
+
+`costs_of_waiting` ranks, over all recorded runs, each tile and program that make the tiles of an IPU wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.analysis.execution.waits import sync_waits
+from popvision.analysis.insights.finding import Evidence, Finding
+from popvision.analysis.insights.steps import OF_CYCLES, ProgramSteps, line_of_program
+from popvision.analysis.insights.work import LEAST_SHARE
+from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Int64Array
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+#: A tile that is last at many syncs is worth a finding from this part of the runs' cycles.
+_LAST_SHARE = 0.05
+#: Programs of which it must be last; a single one is the rule of imbalance.
+_LEAST_PROGRAMS = 3
+#: A tile that receives more than this many times the mean of the receiving tiles limits its exchange.
+_MOST_RECEIVED = 4
+_TOP = 3
+
+
+@dataclass(frozen=True)
+class CostsOfWaiting:
+    """One row per tile and program that make others wait at a sync, most waiting first. Cycles are of all recorded
+    runs on one IPU."""
+
+    ipu: int
+    total: int  #: device cycles of the runs
+    tile: Int64Array  #: that comes last
+    program: Int64Array  #: in whose step the tile is most above the mean; -1 where no step precedes the sync
+    syncs: Int64Array
+    waited: Int64Array  #: tile cycles that all tiles wait
+    mean: Int64Array  #: the same divided by the tiles of the IPU: device cycles saved if the last came with the mean
+    longest: Int64Array  #: longest wait of a tile at one sync
+    first_step: Int64Array  #: the first of the syncs
+
+
+def costs_of_waiting(source: ReportSource, ipu: int) -> CostsOfWaiting:
+    """The rows of an IPU. Raises NotRecordedError when no run was recorded, ValueError for an unknown IPU."""
+    waits = sync_waits(source, ipu)
+    keys, first, row = np.unique(
+        np.stack([waits.last_tile, waits.cause_program], axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    row = row.reshape(-1)
+    count, waited, longest = (np.zeros(len(keys), np.int64) for _ in range(3))
+    np.add.at(count, row, 1)
+    np.add.at(waited, row, waits.waited)
+    np.maximum.at(longest, row, waits.longest)
+    order = np.lexsort((keys[:, 1], keys[:, 0], -waited))
+    return CostsOfWaiting(
+        ipu,
+        int(np.sum(source.reader.runs().cycles, dtype=np.int64)),
+        keys[order, 0],
+        keys[order, 1],
+        count[order],
+        waited[order],
+        waited[order] // max(waits.tiles, 1),
+        longest[order],
+        waits.step[first[order]],
+    )
+
+
+def last_tile(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
+    """A tile that is last at the syncs of several programs."""
+    costs = costs_of_waiting(source, steps.ipu)
+    tiles, row = np.unique(costs.tile, return_inverse=True)
+    waited, syncs, programs = (np.zeros(len(tiles), np.int64) for _ in range(3))
+    np.add.at(waited, row, costs.mean)
+    np.add.at(syncs, row, costs.syncs)
+    np.add.at(programs, row, costs.program >= 0)
+    if not len(tiles):
+        return
+    most = int(waited.argmax())
+    lost = int(waited[most])
+    if steps.share(lost) < _LAST_SHARE or programs[most] < _LEAST_PROGRAMS:
+        return
+    tile = int(tiles[most])
+    rows = [each for each in np.flatnonzero(row == most).tolist() if costs.program[each] >= 0][:_TOP]
+    names = source.reader.programs().name
+    evidence = tuple(
+        Evidence(
+            "program",
+            int(costs.program[each]),
+            names[int(costs.program[each])],
+            int(costs.mean[each]),
+            "cycles",
+            *line_of_program(source, int(costs.program[each])),
+        )
+        for each in rows
+    )
+    yield Finding(
+        "last_tile",
+        f"Tile {tile} comes last at {int(syncs[most]):,} syncs, after {int(programs[most]):,} programs; the tiles wait "
+        f"{lost:,} cycles for it on average.",
+        lost,
+        "cycles",
+        steps.share(lost),
+        OF_CYCLES,
+        f"sum over these syncs of the tiles' mean wait ({lost:,}): as if tile {tile} came with the mean",
+        (Evidence("tile", tile, f"tile {tile}", lost, "cycles"), *evidence),
+        f"Move small variables and their vertices from tile {tile} to others (graph.setTileMapping): small work that "
+        "is mapped to one tile adds up.",
+    )
+
+
+def received_by_few(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
+    """Exchanges in which one tile receives far more than the others."""
+    rows = [row for row in steps.of_phase("exchange").tolist() if steps.share(int(steps.cycles[row])) >= LEAST_SHARE]
+    received = {
+        program: np.asarray(values, np.int64)
+        for program, ipu, values in source.reader.program_columns("rx", [int(steps.program[row]) for row in rows])
+        if ipu == steps.ipu
+    }
+    rate = target_of(source).exchange_bytes_per_cycle
+    for row in rows:
+        values = received.get(int(steps.program[row]))
+        if values is None or rate <= 0 or not values.any():
+            continue
+        tile, most = int(values.argmax()), int(values.max())
+        mean = int(values.sum()) // len(values)
+        executions, cycles = int(steps.executions[row]), int(steps.cycles[row])
+        lost = min(int((most - mean) / rate) * executions, cycles)
+        busy = int(np.count_nonzero(values))
+        if most < _MOST_RECEIVED * (int(values.sum()) // busy) and busy * 4 > len(values):
+            continue
+        if steps.share(lost) < LEAST_SHARE:
+            continue
+        place = line_of_program(source, int(steps.program[row]))
+        number = steps.ipu * len(values) + tile
+        yield Finding(
+            "received_by_few",
+            f"{steps.name[row]} lasts {cycles:,} cycles because tile {number} receives {most:,} B of the "
+            f"{int(values.sum()):,} B that {busy:,} tile{'' if busy == 1 else 's'} receive.",
+            lost,
+            "cycles",
+            steps.share(lost),
+            OF_CYCLES,
+            f"({most:,} B of the tile - {mean:,} B, the mean of all tiles) / {rate:g} B a cycle x {executions:,} "
+            "executions",
+            (
+                Evidence("program", int(steps.program[row]), steps.name[row], cycles, "cycles", *place),
+                Evidence("tile", number, f"tile {number}", most, "bytes"),
+            ),
+            "Spread what the tile receives over more tiles (poputil.mapTensorLinearly), or reduce in two stages so "
+            "that partial results are added where they lie.",
+        )
