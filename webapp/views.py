@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from webapp.view import View
 
 MODULES = (
+    "webapp.graph_analyser.overview.page",
     "webapp.graph_analyser.summary.page",
     "webapp.graph_analyser.memory.page",
     "webapp.graph_analyser.liveness.page",

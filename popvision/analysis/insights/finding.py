@@ -15,6 +15,32 @@ Unit = Literal["cycles", "bytes"]
 MOST_PLACES = 3
 
 
+#: What each rule is about, in a few words.
+TITLES = {
+    "imbalance": "One tile takes much longer than the others",
+    "few_tiles": "Work on few tiles",
+    "repeated_copy": "Copies repeated in a loop",
+    "small_steps": "Many short steps",
+    "host": "Waiting for the host",
+    "exchange": "Exchange takes longer than computing",
+    "rearranging": "Operands rearranged within tiles",
+    "last_tile": "One tile comes last at many syncs",
+    "received_by_few": "One tile receives most of an exchange",
+    "slow_vertices": "Vertices on slow paths",
+    "float_products": "Products in float",
+    "serial_passes": "Products in passes",
+    "guesses": "Cycle estimates that are guesses",
+    "out_of_memory": "The program does not fit",
+    "little_headroom": "Little memory left",
+    "large_temporary": "One variable at the peak",
+    "code_larger_than_data": "Code larger than data",
+    "gaps": "Gaps on the fullest tile",
+    "interleaved": "Interleaved memory is full",
+    "constants": "Constants where memory is short",
+    "used_once": "Always-live variables that one program uses",
+}
+
+
 @dataclass(frozen=True)
 class Evidence:
     """A place in the report."""
@@ -41,6 +67,12 @@ class Finding:
     formula: str
     evidence: tuple[Evidence, ...]
     change: str  #: something that exists in Poplar's API
+
+    @property
+    def key(self) -> str:
+        """Names the finding within its report: the rule and its first place."""
+        first = self.evidence[0].id if self.evidence else -1
+        return self.rule if first < 0 else f"{self.rule}.{first}"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis.insights.finding import Finding, Insights
+from popvision.analysis.insights.finding import TITLES, Finding, Insights
 from popvision.analysis.insights.rules import OF_CYCLES, RULES, insights
 from popvision.analysis.report.source import ReportSource
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
@@ -167,3 +167,4 @@ def _compiled(folder: Path, options: dict[str, str], runs: int = 0) -> Path:
 
 def test_rules_are_named_as_their_findings() -> None:
     assert len(set(RULES)) == len(RULES) == 21
+    assert set(TITLES) == set(RULES)

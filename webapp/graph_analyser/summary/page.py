@@ -13,28 +13,19 @@ from popvision.analysis.compare.metrics import measure
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.report_files import FileRow, JsonFile, file_rows, json_files
 from popvision.analysis.summary.facts import RunRow, Summary, summarise
-from popvision.analysis.summary.headline import Headline, headline
-from webapp.components import Column, data_table, empty_hint, help_text, icon
+from popvision.analysis.summary.headline import headline
+from webapp.components import Column, data_table, empty_hint, icon
 from webapp.components.section import facts, section
-from webapp.formats import bytes_text, integer_text, percent_text
-from webapp.graph_analyser.summary import changes, findings
+from webapp.formats import bytes_text, integer_text
+from webapp.graph_analyser.summary import changes
 from webapp.graph_analyser.summary.changes import changes_place
 from webapp.graph_analyser.summary.compared_figures import comparison, names_of
-from webapp.graph_analyser.summary.findings import findings_place
 from webapp.graph_analyser.summary.headline import CardContext, headline_cards
 from webapp.graph_analyser.summary.json_tree import json_tree
+from webapp.graph_analyser.summary.shares import time_shares
 from webapp.graph_analyser.summary.waterfalls import what_changed
 from webapp.library import Library
 from webapp.view import View, ViewContext
-
-_PHASE_NAMES = {
-    "compute": ("Compute", "compute", "OnTileExecute: compute sets running"),
-    "exchange": ("Exchange", "exchange", "DoExchange: data between tiles of one IPU"),
-    "global exchange": ("Global exchange", "global", "GlobalExchange: data between IPUs"),
-    "host": ("Host", "host", "StreamCopy begin, mid and end: waiting for the host and moving its data"),
-    "sync": ("Sync", "sync", "Sync, Sans and SyncAns, waiting at barriers, and the tail of each run"),
-}
-
 
 #: Selection key of the filter over the engine options.
 _FILTER = "su_options"
@@ -59,8 +50,8 @@ def layout(context: ViewContext) -> Component:
     return html.Div(
         [
             headline_cards(summary.headline, cards),
-            *(what_changed(context) if compared else [findings_place(context)]),
-            _shares(named, cards),
+            *(what_changed(context) if compared else []),
+            time_shares(named, cards),
             *([*comparison(context), changes_place(context)] if compared else []),
             html.Div(
                 [_target(summary), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
@@ -77,55 +68,6 @@ def layout(context: ViewContext) -> Component:
 
 def register(app: Dash, library: Library) -> None:
     changes.register(app, library)
-    findings.register(app, library)
-
-
-def _shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:
-    about = help_text(
-        "Where the time goes",
-        "Cycles of all tiles by phase. Waiting at a barrier counts as sync, waiting for the host before a stream copy "
-        "as host. The shares add up to 100 %.",
-        formula="sum over tiles of cycles in the phase / (tiles x total cycles)",
-    )
-    if all(headline.shares is None for _, headline in named):
-        damage = named[0][1].lost.get("shares", "")
-        return section(
-            "shares",
-            "Where the time goes",
-            empty_hint(damage or "No run was recorded, so there are no shares of time."),
-        )
-    body: list[Component] = []
-    for name, each in named:
-        if name:
-            why = each.lost.get("shares", "no run was recorded")
-            body.append(html.Div(name if each.shares else f"{name}: {why}", className="share-name"))
-        if each.shares is None:
-            continue
-        bar = [_share_part(phase, share) for phase, share in each.shares.items() if share > 0]
-        if each.not_recorded:
-            rest = max(0.0, 1 - sum(each.shares.values()))
-            title = f"Not recorded {percent_text(rest)}"
-            label = title if rest > 0.12 else ""
-            bar.append(html.Div(label, className="share-part share-rest", style={"flexGrow": rest}, title=title))
-        rows = [_share_row(phase, share) for phase, share in each.shares.items()]
-        evidence = [] if body[1:] else [cards.link("execution trace", "execution"), about]
-        body += [html.Div(bar, className="share-bar"), html.Div([*rows, *evidence], className="share-legend")]
-        if each.not_recorded:
-            body.append(html.Div(each.not_recorded, className="note", role="note"))
-    return section("shares", "Where the time goes", body, hint="share of tile cycles, all tiles, all recorded runs")
-
-
-def _share_part(phase: str, share: float) -> Component:
-    title, family, _ = _PHASE_NAMES[phase]
-    text = f"{title} {percent_text(share)}"
-    label = text if share > 0.12 else ""
-    return html.Div(label, className=f"share-part step-{family}", style={"flexGrow": share}, title=text)
-
-
-def _share_row(phase: str, share: float) -> Component:
-    title, family, meaning = _PHASE_NAMES[phase]
-    swatch = html.Span(className=f"swatch step-{family}")
-    return html.Div([swatch, title, html.Strong(percent_text(share))], className="share-entry", title=meaning)
 
 
 def _target(summary: Summary) -> Component:

@@ -1,0 +1,145 @@
+"""Findings with what each could save, its formula, its places as links, one change to try, and a button to dismiss it.
+
+Dismissed findings stand in the URL (`dismissed`), so a link shows what its sender saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.insights.finding import TITLES, Evidence, Finding, Insights
+from popvision.analysis.insights.rules import insights
+from webapp.components import empty_hint
+from webapp.components.attributes import attributes
+from webapp.components.section import section
+from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.library import Library
+from webapp.view import ViewContext, page_key
+
+#: Selection key of the dismissed findings.
+DISMISSED = "dismissed"
+#: View and selection key of the link of a place.
+_VIEWS = {"program": ("program_tree", "program"), "variable": ("memory", "variable"), "tile": ("memory", "tiles")}
+_CAUSES = 3
+_BOUNDS = "upper bounds: the cost if the cause vanished and nothing else changed; they overlap"
+
+
+def place(context: ViewContext) -> Component:
+    """The place of the section, with a note until it is there."""
+    wait = html.P("Looking for causes …", className="note", role="status")
+    body = html.Div(wait, id="overview-findings")
+    return html.Div(
+        [dcc.Store(id="overview-looked", data=context.key), section("findings", "What stands out", body, hint=_BOUNDS)]
+    )
+
+
+def register(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output("overview-findings", "children"),
+        Input("overview-looked", "data"),
+        Input("selection", "data"),
+        State("url", "pathname"),
+    )
+    def fill(_: str | None, selection: Mapping[str, str] | None, pathname: str | None) -> list[Component]:
+        key = page_key(pathname)
+        return findings_list(key, insights(library.report(key)), dismissed_of(selection))
+
+    @app.callback(
+        Output("select", "data", allow_duplicate=True),
+        Input({"dismiss": ALL}, "n_clicks"),
+        State("selection", "data"),
+        prevent_initial_call=True,
+    )
+    def dismiss(clicks: list[int | None], selection: Mapping[str, str] | None) -> Any:
+        chosen = ctx.triggered_id
+        if not any(clicks) or chosen is None:
+            return no_update
+        key = str(chosen["dismiss"])
+        keys = [each for each in dismissed_of(selection) if each != key] + ([key] if key else [])
+        return {DISMISSED: ",".join(keys) if key else None}
+
+
+def dismissed_of(selection: Mapping[str, str] | None) -> tuple[str, ...]:
+    """The keys of a selection's dismissed findings."""
+    return tuple(filter(None, (selection or {}).get(DISMISSED, "").split(",")))
+
+
+def causes(found: Insights) -> list[Component]:
+    """The causes that cost most cycles, in a line each."""
+    costly = [each for each in found.findings if each.unit == "cycles" and each.saves][:_CAUSES]
+    if not costly:
+        return [html.P("No cause stands out.", className="dim")]
+    rows = [html.Li([html.Span(TITLES[each.rule], title=each.sentence), ", ", *_bound(each)]) for each in costly]
+    return [html.Ol(rows, className="overview-top")]
+
+
+def findings_list(key: str, found: Insights, dismissed: tuple[str, ...] = ()) -> list[Component]:
+    """The findings that are not dismissed, or the sentence that there is none; then what was not looked at."""
+    listed = [each for each in found.findings if each.key not in dismissed]
+    hidden = len(found.findings) - len(listed)
+    parts: list[Component] = [html.Ol([_finding(key, each) for each in listed], className="findings")]
+    if not found.findings:
+        parts = [empty_hint(found.sentence)]
+    notes = [f"{TITLES[rule]}: {count:,} more." for rule, count in found.further.items()]
+    reasons: dict[str, list[str]] = {}
+    for each in found.not_looked_at:
+        reasons.setdefault(each.reason, []).append(TITLES[each.rule])
+    notes += [f"Not looked at ({'; '.join(rules)}): {reason}" for reason, rules in reasons.items()]
+    parts += [html.P(text, className="note") for text in notes]
+    if hidden:
+        again = html.Button("Show again", id={"dismiss": ""}, n_clicks=0, className="button")
+        parts.append(html.P([f"{hidden:,} dismissed. ", again], className="note"))
+    return parts
+
+
+def _finding(key: str, finding: Finding) -> Component:
+    places: list[Any] = []
+    for each in finding.evidence:
+        places += [", ", *_place(key, each)] if places else _place(key, each)
+    button = html.Button(
+        "Dismiss",
+        id={"dismiss": finding.key},
+        n_clicks=0,
+        className="button dismiss",
+        title="Fold this finding away; the address keeps it",
+        **attributes(aria_label=f"Dismiss: {finding.sentence}"),
+    )
+    return html.Li(
+        [
+            html.Div([button, html.Strong(finding.sentence), " ", *_bound(finding)]),
+            html.Div(["See ", *places, "."], className="dim"),
+            html.Div(["Try: ", finding.change], className="dim"),
+        ],
+        **attributes(data_rule=finding.rule),
+    )
+
+
+def _bound(finding: Finding) -> list[Any]:
+    if not finding.saves:
+        return []
+    saved = _amount(finding.saves, finding.unit)
+    text = f"at most {saved} ({percent_text(finding.share)})"
+    return [html.Span(text, title=f"{finding.formula}; the share is {finding.share_of}", className="bound")]
+
+
+def _place(key: str, evidence: Evidence) -> list[Any]:
+    amount = f" ({_amount(evidence.value, evidence.unit)})"
+    parts: list[Any] = [evidence.name]
+    if evidence.kind in _VIEWS and evidence.id >= 0:
+        view, param = _VIEWS[evidence.kind]
+        parts = [html.A(evidence.name, href=f"/r/{key}/{view}?{param}={evidence.id}", **attributes(data_nav="to"))]
+    if evidence.file:
+        query = urlencode({"src_file": evidence.file, "src_line": evidence.line})
+        name = f"{evidence.file.rsplit('/', 1)[-1]}:{evidence.line}"
+        link = html.A(name, href=f"/r/{key}/source?{query}", title=evidence.file, **attributes(data_nav="to"))
+        return [*parts, amount, " at ", link]
+    return [*parts, amount]
+
+
+def _amount(value: int, unit: str) -> str:
+    return cycles_text(value) + " cycles" if unit == "cycles" else bytes_text(value)

@@ -1,0 +1,81 @@
+"""Memory of the tiles: those that use most, how many use which sixth, and the largest user of each kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, html
+from dash.development.base_component import Component
+
+from popvision.analysis.insights.largest_users import SIXTHS, MemoryUse, memory_use
+from popvision.analysis.report.not_recorded import NotRecordedError
+from webapp.components import Column, data_table, empty_hint
+from webapp.components.attributes import attributes
+from webapp.components.section import meter, section
+from webapp.formats import bytes_text, percent_text
+from webapp.library import Library
+from webapp.view import ViewContext, page_key
+
+_COLUMNS = (
+    Column("where", "Where", help="All tiles, the IPU with most bytes in use, and the fullest tile", width=110),
+    Column("kind", "Kind", width=180),
+    Column("name", "Largest", path=True, flex=3),
+    Column("bytes", "Bytes", "bytes", "Of the largest one of its kind, in this place", width=130),
+    Column("id", "Id", "integer", "Of the program, variable or vertex type", width=80),
+)
+
+
+def place(context: ViewContext) -> Component:
+    """The place of the section, with a note until it is there."""
+    body = html.Div(html.P("Adding up memory …", className="note"), id="overview-use")
+    return section("use", "What fills the memory", body, hint="bytes in use, gaps excluded")
+
+
+def register(app: Dash, library: Library) -> None:
+    @app.callback(Output("overview-use", "children"), Input("overview-looked", "data"), State("url", "pathname"))
+    def fill(_: str | None, pathname: str | None) -> list[Component]:
+        key = page_key(pathname)
+        try:
+            use = memory_use(library.report(key))
+        except NotRecordedError as problem:
+            return [empty_hint(str(problem))]
+        sides = [_tiles(key, use), _sixths(use)]
+        return [html.Div(sides, className="section-columns"), _users(use)]
+
+
+def _tiles(key: str, use: MemoryUse) -> Component:
+    rows = []
+    columns = zip(use.tiles.tolist(), use.excluding_gaps.tolist(), use.including_gaps.tolist(), strict=True)
+    for tile, size, highest in columns:
+        share = size / use.capacity if use.capacity else 0.0
+        link = html.A(f"tile {tile:,}", href=f"/r/{key}/memory?tiles={tile}", **attributes(data_nav="to"))
+        title = f"{size:,} B of {use.capacity:,} B; highest used address {highest:,}"
+        bar = html.Div(meter(share, f"{percent_text(share)} of the tile's memory"), title=title)
+        rows.append(html.Tr([html.Th(link, scope="row"), html.Td(bar), html.Td(bytes_text(size), className="number")]))
+    every = ",".join(str(tile) for tile in use.tiles.tolist())
+    link = html.A("Memory of these tiles", href=f"/r/{key}/memory?tiles={every}", **attributes(data_nav="to"))
+    return html.Div([html.H3("Fullest tiles"), html.Table(html.Tbody(rows), className="use-table"), link])
+
+
+def _sixths(use: MemoryUse) -> Component:
+    """How many tiles use which sixth of their memory."""
+    most = max(int(use.sixths.max()), 1)
+    rows: list[Any] = []
+    for number, tiles in enumerate(use.sixths.tolist()):
+        if number == SIXTHS and not tiles:
+            continue
+        low, high = (use.capacity * each // SIXTHS for each in (number, number + 1))
+        name = f"{bytes_text(low)} to {bytes_text(high)}" if number < SIXTHS else f"over {bytes_text(use.capacity)}"
+        bar = meter(tiles / most, f"{tiles:,} tiles")
+        rows.append(html.Tr([html.Th(name, scope="row"), html.Td(bar), html.Td(f"{tiles:,}", className="number")]))
+    return html.Div(
+        [html.H3("Tiles by the part of their memory in use"), html.Table(html.Tbody(rows), className="use-table")]
+    )
+
+
+def _users(use: MemoryUse) -> Component:
+    rows = [
+        {"where": each.where, "kind": each.kind, "name": each.name, "bytes": each.bytes, "id": each.id}
+        for each in use.users
+    ]
+    return data_table("overview-users", rows, _COLUMNS, name="largest-users", filter_box=False)

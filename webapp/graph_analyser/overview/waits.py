@@ -1,0 +1,111 @@
+"""Who makes the tiles wait: the tile and the program behind each wait at a sync, most waiting first."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from dash import Dash, Input, Output, State, html
+from dash.development.base_component import Component
+
+from popvision.analysis.insights.late import CostsOfWaiting, costs_of_waiting
+from popvision.analysis.insights.steps import line_of_program
+from popvision.analysis.memory.capacity import memory_excess
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tile_knowledge import tiles_unknown
+from popvision.analysis.source_code.lines import busiest_ipu
+from webapp.components import Column, data_table, empty_hint
+from webapp.components.attributes import attributes
+from webapp.components.section import section
+from webapp.library import Library
+from webapp.view import ViewContext, page_key
+
+#: Rows of the table; of more, those with most waiting.
+MOST = 200
+
+_COLUMNS = (
+    Column("tile", "Last tile", "integer", "The tile that arrives last, counted over all IPUs", width=105),
+    Column(
+        "name", "After", path=True, help="The step since the sync before in which it is most above the mean", flex=1
+    ),
+    Column("line", "Line", path=True, help="Of the user's source that made the program", width=150),
+    Column("syncs", "Syncs", "integer", "Syncs at which it is last for this reason, all recorded runs", width=90),
+    Column("mean", "Mean wait", "cycles", "Cycles that all tiles wait / tiles of the IPU, over the syncs", width=115),
+    Column("share", "Of the run", "percent", "Mean wait / device cycles of all recorded runs", width=110),
+    Column("longest", "Longest", "cycles", "The longest wait of a tile at one of these syncs", width=105),
+    Column("program", "Program", "integer", "Id in the program tree", hide=True),
+    Column("step", "First sync", "integer", "The first of these syncs as an execution step", hide=True),
+)
+
+
+def place(context: ViewContext) -> Component:
+    """The place of the section, with a note until it is there."""
+    body = [html.Div(html.P("Adding up waits …", className="note"), id="overview-waits"), html.P(id="overview-wait")]
+    hint = "cost of waiting for the last tile at each sync, on the IPU whose steps take longest"
+    return section("waits", "Who makes the tiles wait", body, hint=hint)
+
+
+def register(app: Dash, library: Library) -> None:
+    @app.callback(Output("overview-waits", "children"), Input("overview-looked", "data"), State("url", "pathname"))
+    def fill(_: str | None, pathname: str | None) -> Component:
+        source = library.report(page_key(pathname))
+        unknown = tiles_unknown(source)
+        if memory_excess(source) is not None:
+            unknown = "The program does not fit, so it never ran."
+        if unknown:
+            return empty_hint(unknown)
+        try:
+            costs = costs_of_waiting(source, busiest_ipu(source))
+        except NotRecordedError as problem:
+            return empty_hint(str(problem))
+        if not len(costs.tile):
+            return empty_hint("No tile waits for another at a sync.")
+        return _table(source, costs)
+
+    @app.callback(
+        Output("overview-wait", "children"),
+        Input("overview-waits-table", "selectedRows"),
+        State("url", "pathname"),
+        prevent_initial_call=True,
+    )
+    def lead(rows: list[dict[str, Any]] | None, pathname: str | None) -> list[Any]:
+        return _links(page_key(pathname), rows[0]) if rows else []
+
+
+def _table(source: Any, costs: CostsOfWaiting) -> Component:
+    names = source.reader.programs().name
+    rows = []
+    for row in range(min(len(costs.tile), MOST)):
+        program = int(costs.program[row])
+        file, line = line_of_program(source, program) if program >= 0 else ("", 0)
+        rows.append(
+            {
+                "tile": int(costs.tile[row]),
+                "name": names[program] if program >= 0 else "(no step between two syncs)",
+                "line": f"{file.rsplit('/', 1)[-1]}:{line}" if file else "",
+                "syncs": int(costs.syncs[row]),
+                "mean": int(costs.mean[row]),
+                "share": int(costs.mean[row]) / costs.total if costs.total else 0.0,
+                "longest": int(costs.longest[row]),
+                "program": program if program >= 0 else None,
+                "step": int(costs.first_step[row]),
+                "ipu": costs.ipu,
+            }
+        )
+    table = data_table("overview-waits-table", rows, _COLUMNS, name="waits", height=260, selectable=True)
+    if len(costs.tile) <= MOST:
+        return table
+    return html.Div([table, html.P(f"The {MOST} largest of {len(costs.tile):,} rows.", className="note")])
+
+
+def _links(key: str, row: dict[str, Any]) -> list[Any]:
+    """Where a row leads: its first sync, its program and its tile."""
+    pages = [(f"sync, step {row['step']:,}", "execution", {"step": row["step"], "ipu": row["ipu"]})]
+    if row.get("program") is not None:
+        pages.append((f"program {row['program']:,}", "program_tree", {"program": row["program"]}))
+    pages.append((f"tile {row['tile']:,}", "memory", {"tiles": row["tile"]}))
+    links: list[Any] = ["See "]
+    for text, view, query in pages:
+        href = f"/r/{key}/{view}?{urlencode(query)}"
+        links += [*([", "] if len(links) > 1 else []), html.A(text, href=href, **attributes(data_nav="to"))]
+    return links
