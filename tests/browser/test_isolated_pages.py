@@ -36,6 +36,7 @@ def test_no_page_has_a_problem(seen: tuple[Path, dict[str, Any]]) -> None:
     _, pages = seen
     assert set(pages) == {
         "",
+        "overview",
         "summary",
         "memory",
         "liveness",

@@ -15,7 +15,7 @@ from tests.reports import tiny_compilation, write_tiny
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
-PAGES = ("summary", "memory", "liveness", "program_tree", "source", "operations", "execution", "exchange")
+PAGES = ("overview", "summary", "memory", "liveness", "program_tree", "source", "operations", "execution", "exchange")
 
 
 @pytest.fixture(scope="module")

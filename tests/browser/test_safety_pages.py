@@ -28,7 +28,7 @@ STYLE = f"</style></textarea></title>{MARKUP}"
 TURNED = f"\u202e\u2067abc\u200f\u2028{MARKUP}"
 BROKEN_UP = f"{MARKUP}\x00\r\n\t\x1b[31m\x9f end"
 LONG = MARKUP + "y" * 10_000
-VIEWS = ("summary", "memory", "liveness", "program_tree", "source", "operations", "execution", "exchange")
+VIEWS = ("overview", "summary", "memory", "liveness", "program_tree", "source", "operations", "execution", "exchange")
 STATE = "program=1&tiles=0&liveness=1&step=0&ipu=0&variable=0&src_line=3"
 FOLDER = "<img src=x onerror=window.bad=1>"
 

@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 
 @pytest.mark.parametrize(
-    "view", ["summary", "memory", "liveness", "program_tree", "source", "operations", "execution", "exchange"]
+    "view",
+    ["overview", "summary", "memory", "liveness", "program_tree", "source", "operations", "execution", "exchange"],
 )
 def test_a_key_has_one_meaning_in_the_list_of_shortcuts(viewer: Viewer, view: str) -> None:
     page = viewer.open("tiny", view)
@@ -49,13 +50,13 @@ def test_the_list_is_used_by_keyboard(viewer: Viewer) -> None:
     expect(page.locator(".skip-link")).to_be_focused()
     page.locator("a.card-name", has_text="tiny").focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".view-title")).to_contain_text("Summary")
-    assert page.url == f"{viewer.base}/r/{viewer.keys['tiny']}/summary"
+    expect(page.locator(".view-title")).to_contain_text("Overview")
+    assert page.url == f"{viewer.base}/r/{viewer.keys['tiny']}/overview"
 
 
 def test_number_keys_switch_views_and_carry_the_selection(viewer: Viewer) -> None:
     page = viewer.open("tiny", "summary", "tiles=0-2&program=1")
-    page.keyboard.press("4")
+    page.keyboard.press("5")
     expect(page.locator(".view-title")).to_contain_text("Program Tree")
     assert page.url.endswith("/program_tree?tiles=0-2&program=1")
     expect(page.locator(".panel-title")).to_contain_text("OnTileExecute")
@@ -65,10 +66,10 @@ def test_number_keys_switch_views_and_carry_the_selection(viewer: Viewer) -> Non
 
 def test_extras_of_a_view_stay_with_it(viewer: Viewer) -> None:
     page = viewer.open("tiny", "program_tree", "program=1&pt_tab=vertices&pt_search=matmul")
-    page.keyboard.press("1")
+    page.keyboard.press("2")
     expect(page.locator(".view-title")).to_contain_text("Summary")
     assert page.url.endswith("/summary?program=1")
-    page.keyboard.press("4")
+    page.keyboard.press("5")
     expect(page.locator("#pt_tab-tab-vertices")).to_have_attribute("aria-selected", "true")
     assert "pt_search=matmul" in page.url
 
@@ -230,7 +231,7 @@ def test_opening_a_report_says_so(viewer: Viewer) -> None:
     expect(page.locator("#progress-status")).to_have_text("Opening the report")
     expect(page.locator("#page")).to_have_attribute("aria-busy", "true")
     answers.release()
-    expect(page.locator(".view-title")).to_contain_text("Summary")
+    expect(page.locator(".view-title")).to_contain_text("Overview")
     expect(page.locator("#page")).not_to_have_attribute("aria-busy", "true")
     page.unroute_all()
 

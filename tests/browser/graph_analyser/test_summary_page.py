@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -69,15 +68,3 @@ def test_a_folded_section_stays_folded_in_the_next_report(viewer: Viewer) -> Non
     viewer.open("hostile", "summary")
     expect(page.locator('details[data-fold="graph"]')).not_to_have_attribute("open", "")
     page.locator('details[data-fold="graph"] > summary').click()
-
-
-def test_what_stands_out_leads_to_its_places(viewer: Viewer) -> None:
-    """Tile 1 takes 20 cycles in each of two steps, the three tiles that work 35 / 3 on average."""
-    page = viewer.open("tiny", "summary")
-    finding = page.locator("#summary-findings li").first
-    expect(finding).to_contain_text("waits for tile 1: it takes 40 cycles where the 3 tiles at work take 23 on average")
-    expect(finding.locator(".bound")).to_have_attribute(
-        "title", "cycles of the slowest tile (40) less the mean of the tiles that work (23), over 2 executions"
-    )
-    finding.locator("a").first.click()
-    expect(page).to_have_url(re.compile("/program_tree.*program=1"))
