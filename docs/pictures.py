@@ -45,6 +45,7 @@ class Picture:
 
 
 PICTURES: dict[str, Picture] = {
+    "overview": Picture("train_mlp", "overview", {}),
     "summary": Picture("train_mlp", "summary", {}),
     "summary-compare": Picture("train_mlp", "summary", {}, against="train_mlp_wide"),
     "memory": Picture("matmul_chain", "memory", {"tiles": "0,700", "mem_by": "category"}),

@@ -29,12 +29,27 @@ def test_host_copies_against_sql() -> None:
     streams = [(name, spent) for name, spent in json.loads(done.stdout)["rows"]]
     with closing(sqlite3.connect(SAMPLES / "train_mlp" / "profile.pop")) as db:
         total = db.execute("SELECT sum(cycles) FROM runs").fetchone()[0]
-    first = answer["findings"][0]
-    assert (first["rule"], first["saves"]) == ("host", sum(cycles for _, cycles in streams))
+    (first,) = (each for each in answer["findings"] if each["rule"] == "host")
+    assert first["saves"] == sum(cycles for _, cycles in streams)
     assert first["share"] == pytest.approx(first["saves"] / total)
     named = [(name, cycles) for name, cycles in streams if name]
     assert [(each["name"], each["value"]) for each in first["evidence"]] == named[:3]
     assert answer["cycles"] == total
+
+
+def test_rearranging_and_waits_against_sql() -> None:
+    answer = asked("train_mlp")
+    query = (
+        "SELECT sum(step_cycles) FROM execution_steps WHERE name LIKE '%/PreArrange-%' OR name LIKE '%/OnTileCopy-%'"
+    )
+    done = popvision("query", SAMPLES / "train_mlp", query, "--json")
+    (first,) = (each for each in answer["findings"] if each["rule"] == "rearranging")
+    assert first["saves"] == json.loads(done.stdout)["rows"][0][0]
+    with closing(sqlite3.connect(SAMPLES / "train_mlp" / "profile.pop")) as db:
+        names = dict(db.execute("SELECT id, name FROM programs"))
+        tiles = db.execute("SELECT count(*) FROM memory_by_tile").fetchone()[0]
+    assert all(row["name"] == names[row["program"]] for row in answer["waits"])
+    assert all(row["mean"] == row["waited"] // tiles for row in answer["waits"])
 
 
 def test_text_names_bound_formula_place_and_change() -> None:

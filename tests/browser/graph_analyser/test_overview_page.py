@@ -81,3 +81,12 @@ def test_tiles_are_counted_by_sixths(viewer: Viewer, folder: Path) -> None:
     table = page.locator("#overview-use .use-table").nth(1)
     expect(table.locator("tr").first).to_be_visible()
     assert [int(text) for text in table.locator("td.number").all_inner_texts()] == expected
+
+
+def test_a_sync_says_who_came_last(viewer: Viewer) -> None:
+    """At step 1 of tiny tile 1 comes last, 20 cycles after the first; the tiles wait 45 / 4 on average."""
+    page = viewer.open("tiny", "execution", "step=1&ipu=0&detail=details")
+    last = page.locator("#execution-last")
+    expect(last).to_contain_text("Tile 1 comes last: the tiles wait 11 on average for it, the first 20.")
+    last.get_by_role("link", name="step 0").click()
+    expect(page).to_have_url(re.compile(r"/execution.*step=0"))

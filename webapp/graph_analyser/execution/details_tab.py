@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
+from popvision.analysis.execution.waits import sync_waits
+from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.tile_knowledge import tiles_unknown
+from popvision.analysis.source_code.lines import NOWHERE, places
 from webapp.arrays import Int64Array
 from webapp.components import Column, data_table, empty_hint, figure, help_text
 from webapp.components.attributes import attributes
@@ -52,7 +57,9 @@ def content(context: ViewContext) -> Component:
         "execution-tile-plot", _plot(facts, tiles, estimate, theme), theme, image_name=f"step-{step}-cycles-by-tile"
     )
     parts = [
-        html.Div(_facts(key, facts, tiles, clock, hosts, links), className="trace-facts"),
+        html.Div(
+            [*_facts(key, facts, tiles, clock, hosts, links), *_last_to_arrive(context, facts)], className="trace-facts"
+        ),
         html.Div(plot, className="trace-plot"),
         html.Div(table, className="trace-tiles"),
     ]
@@ -96,6 +103,44 @@ def _facts(
         [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]
     )
     return [html.H2([swatch, facts.name]), html.P(where, className="where"), listing]
+
+
+def _last_to_arrive(context: ViewContext, facts: StepFacts) -> list[Component]:
+    """Of a sync at which tiles wait: who came last, how long the others waited, and the step that made it late."""
+    if facts.phase != "sync":
+        return []
+    source, key = context.source, context.key
+    waits = sync_waits(source, facts.ipu)
+    row = waits.of_step(facts.step)
+    if row is None:
+        return [html.P("No tile waits for another at this sync.", className="note")]
+    clock = source.reader.target().clock_hz
+    tile, cause, program = (int(each[row]) for each in (waits.last_tile, waits.cause_step, waits.cause_program))
+    mean, longest = int(waits.waited[row]) // waits.tiles, int(waits.longest[row])
+    words: list[Any] = [
+        html.A(f"Tile {tile:,}", href=f"/r/{key}/memory?tiles={tile}", **attributes(data_nav="to")),
+        f" comes last: the tiles wait {cycles_text(mean, clock)} on average for it, "
+        f"the first {cycles_text(longest, clock)}.",
+    ]
+    if cause >= 0:
+        name = source.reader.programs().name[program] or f"program {program}"
+        href = f"/r/{key}/execution?step={cause}&ipu={facts.ipu}&detail=details"
+        words += [" It is late because of ", html.A(f"step {cause:,}", href=href, **attributes(data_nav="to"))]
+        words += [f", {name}", *_line_of(context, program), "."]
+    title = "the tile whose sync begins last; the step since the sync before in which it is most above the mean"
+    return [html.P(words, className="note", title=title, id="execution-last")]
+
+
+def _line_of(context: ViewContext, program: int) -> list[Any]:
+    """The words " at train_mlp.py:80", with a link to the line; nothing where it is not known."""
+    known = if_recorded(lambda: places(context.source))
+    row = NOWHERE if known is None else int(known.program[program])
+    if known is None or row == NOWHERE:
+        return []
+    file, line = known.file[row], int(known.line[row])
+    query = urlencode({"src_file": file, "src_line": line})
+    name = f"{PurePath(file).name}:{line}"
+    return [" at ", html.A(name, href=f"/r/{context.key}/source?{query}", **attributes(data_nav="to"))]
 
 
 def _of_tiles(facts: StepFacts, tiles: StepTiles, clock: float) -> list[tuple[str, Any, str]]:

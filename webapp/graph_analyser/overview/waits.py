@@ -100,7 +100,9 @@ def _table(source: Any, costs: CostsOfWaiting) -> Component:
 
 def _links(key: str, row: dict[str, Any]) -> list[Any]:
     """Where a row leads: its first sync, its program and its tile."""
-    pages = [(f"sync, step {row['step']:,}", "execution", {"step": row["step"], "ipu": row["ipu"]})]
+    pages = [
+        (f"sync, step {row['step']:,}", "execution", {"step": row["step"], "ipu": row["ipu"], "detail": "details"})
+    ]
     if row.get("program") is not None:
         pages.append((f"program {row['program']:,}", "program_tree", {"program": row["program"]}))
     pages.append((f"tile {row['tile']:,}", "memory", {"tiles": row["tile"]}))
