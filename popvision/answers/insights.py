@@ -106,7 +106,7 @@ def _finding(number: int, finding: Finding) -> list[str]:
         f"{number}. {finding.sentence}",
         f"   could save  {bound}: {finding.formula}",
         *(f"   see         {_place(each)}" for each in finding.evidence),
-        f"   try         {finding.change}",
+        *([f"   try         {finding.change}"] if finding.change else []),
     ]
 
 

@@ -171,7 +171,7 @@ def choose(viewer: Viewer, name: str, content: bytes) -> None:
 def test_an_uploaded_archive_opens(viewer: Viewer, folder: Path) -> None:
     page = viewer.go("/")
     choose(viewer, "from elsewhere.zip", zipped(folder / "whole", "run7"))
-    page.wait_for_url("**/summary")
+    page.wait_for_url("**/overview")
     cycles = sql(folder / "whole", "select sum(cycles) from runs")[0]
     expect(page.locator(".figure-value").first).to_have_text(f"{cycles:,}")
     viewer.go("/")

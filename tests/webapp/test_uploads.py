@@ -184,7 +184,7 @@ def test_an_upload_opens(viewer: Viewer, profile: bytes) -> None:
     answer = client.post("/data/upload?name=my run.zip", data=zipped(("profile.pop", profile)), headers=HEADERS)
     assert answer.status_code == 200
     entry = next(each for each in library.entries() if not each.is_sample)
-    assert answer.json == {"href": f"/r/{entry.key}/summary", "entries": 1}
+    assert answer.json == {"href": f"/r/{entry.key}/overview", "entries": 1}
     assert library.report(entry.key).reader.total_cycles() == 43
     assert entry.path.name == "my_run"
     assert stat.S_IMODE(entry.path.parent.parent.stat().st_mode) == 0o700

@@ -1,6 +1,7 @@
-"""Rules of memory that could be free: gaps, a full interleaved region, constants and variables that one step uses.
+"""Rules of memory that could be free: gaps, a full interleaved region, constants, variables that one step uses, code of
+exchanges that are alike.
 
-They speak only where a tile is short of memory; elsewhere spared bytes save nothing.
+All but the last speak only where a tile is short of memory; elsewhere spared bytes save nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from popvision.analysis.insights.bytes_used import CLOSE
 from popvision.analysis.insights.finding import Evidence, Finding
-from popvision.analysis.insights.steps import line_of_variable
+from popvision.analysis.insights.steps import line_of_program, line_of_variable
 from popvision.analysis.memory.usage import MemoryByTile, category_arrays, memory_by_tile
 from popvision.analysis.report.columns import stored_variables
 
@@ -155,6 +156,53 @@ def used_once(source: ReportSource) -> Iterator[Finding]:
         evidence,
         "Keep them in a remote buffer (graph.addRemoteBuffer) or stream them in, and copy them to the tiles for this "
         "program alone.",
+    )
+
+
+def alike_exchanges(source: ReportSource) -> Iterator[Finding]:
+    """Exchanges with the same bytes from and to every tile, whose code stands once for each."""
+    reader = source.reader
+    memory = memory_by_tile(source, None)
+    figures = reader.program_figures()
+    chosen = np.flatnonzero((figures["exchange_code_array"] >= 0) & (figures["rx_array"] >= 0))
+    if not len(chosen):
+        return
+    # Equal columns are stored once, so exchanges that are alike have the same numbers of arrays.
+    names = ("ipu", "rx_array", "tx_array", "exchange_code_array")
+    keys = np.stack([figures[name][chosen] for name in names], axis=1)
+    _, first, group, count = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    programs, sums = reader.program_sums("exchange_code")
+    code = dict(zip(np.asarray(programs).tolist(), np.asarray(sums).tolist(), strict=True))
+    each = np.array([code.get(int(figures["program"][chosen[row]]), 0) for row in first.tolist()], np.int64)
+    spared = each * (count - 1)
+    lost, used = int(spared.sum()), int(memory.excluding_gaps.sum())
+    if not used or lost < _LARGE * used:
+        return
+    most = int(spared.argmax())
+    members = figures["program"][chosen[np.flatnonzero(group.reshape(-1) == most)]].tolist()
+    labels = reader.programs().name
+    yield Finding(
+        "alike_exchanges",
+        f"{int(count[count > 1].sum()):,} exchanges are alike in groups, and each has its own code; the largest group "
+        f"has {len(members):,} of {int(each[most]):,} B each, such as {labels[members[0]]}.",
+        lost,
+        "bytes",
+        lost / used,
+        _IN_USE,
+        f"code of each group of alike exchanges x (1 - 1 / their number), added up ({lost:,})",
+        tuple(
+            Evidence(
+                "program",
+                int(program),
+                labels[program],
+                int(each[most]),
+                "bytes",
+                *line_of_program(source, int(program)),
+            )
+            for program in members[:_TOP]
+        ),
+        "Make one function (graph.addFunction) of layers or steps that are alike and call it with copies of what "
+        "differs: its code stands once.",
     )
 
 

@@ -61,7 +61,7 @@ def little_headroom(source: ReportSource) -> Iterator[Finding]:
     left = memory.capacity - int(memory.including_gaps[tile])
     yield Finding(
         "little_headroom",
-        f"{len(full):,} tiles are within {1 - CLOSE:.0%} of their memory; tile {tile} has {left:,} B left.",
+        f"{_tiles(len(full))} within {1 - CLOSE:.0%} of the memory of a tile; tile {tile} has {left:,} B left.",
         0,
         "bytes",
         0.0,
@@ -135,6 +135,10 @@ def code_larger_than_data(source: ReportSource) -> Iterator[Finding]:
         "Use fewer, larger vertices and copies; graph.addFunction for parts that are alike; engine option "
         "opt.internalExchangeOptimisationTarget=memory.",
     )
+
+
+def _tiles(number: int) -> str:
+    return "1 tile is" if number == 1 else f"{number:,} tiles are"
 
 
 def _largest_on(source: ReportSource, tile: int) -> tuple[Evidence, ...]:

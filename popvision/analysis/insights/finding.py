@@ -24,6 +24,8 @@ TITLES = {
     "host": "Waiting for the host",
     "exchange": "Exchange takes longer than computing",
     "rearranging": "Operands rearranged within tiles",
+    "overlap_lost": "Transfers that do not overlap",
+    "last_ipu": "One IPU comes last at external syncs",
     "last_tile": "One tile comes last at many syncs",
     "received_by_few": "One tile receives most of an exchange",
     "slow_vertices": "Vertices on slow paths",
@@ -38,6 +40,7 @@ TITLES = {
     "interleaved": "Interleaved memory is full",
     "constants": "Constants where memory is short",
     "used_once": "Always-live variables that one program uses",
+    "alike_exchanges": "Code of exchanges that are alike",
 }
 
 
@@ -66,7 +69,7 @@ class Finding:
     share_of: str  #: what the share is a part of
     formula: str
     evidence: tuple[Evidence, ...]
-    change: str  #: something that exists in Poplar's API
+    change: str  #: something that exists in Poplar's API; "" where the report is not of an IPU
 
     @property
     def key(self) -> str:

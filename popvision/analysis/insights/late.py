@@ -1,4 +1,4 @@
-"""Rules of single tiles: the tile that others wait for at syncs, and the tile that receives most of an exchange.
+"""Rules of the last one: the tile or IPU that others wait for at syncs, the tile that receives most of an exchange.
 
 `costs_of_waiting` ranks, over all recorded runs, each tile and program that make the tiles of an IPU wait.
 """
@@ -21,6 +21,8 @@ from popvision.arrays import Int64Array
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
+#: IPUs wait for each other enough for a finding from this part of the runs' cycles.
+_IPU_SHARE = 0.05
 #: A tile that is last at many syncs is worth a finding from this part of the runs' cycles.
 _LAST_SHARE = 0.05
 #: Programs of which it must be last; a single one is the rule of imbalance.
@@ -155,3 +157,50 @@ def received_by_few(source: ReportSource, steps: ProgramSteps) -> Iterator[Findi
             "Spread what the tile receives over more tiles (poputil.mapTensorLinearly), or reduce in two stages so "
             "that partial results are added where they lie.",
         )
+
+
+def last_ipu(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
+    """IPUs that wait for one of them at external syncs."""
+    reader = source.reader
+    number = target_of(source).num_ipus
+    if number < 2:
+        return
+    columns = reader.steps()
+    external = np.array([each == "external" for each in reader.programs().sync_type])
+    rows = np.flatnonzero(external[np.asarray(columns.program, np.int64)])
+    if not len(rows):
+        return
+    arrivals = np.stack([np.asarray(reader.steps_on_ipu(ipu).all_from_max, np.int64)[rows] for ipu in range(number)])
+    part = np.stack([np.asarray(reader.steps_on_ipu(ipu).active_tiles, np.int64)[rows] > 0 for ipu in range(number)])
+    arrivals = np.where(part, arrivals, np.iinfo(np.int64).min)
+    last = arrivals.argmax(axis=0)
+    waits = np.where(part, arrivals.max(axis=0) - arrivals, 0)
+    mean = waits.sum(axis=0) // np.maximum(part.sum(axis=0), 1)
+    lost_by = np.bincount(last, weights=mean, minlength=number).astype(np.int64)
+    ipu = int(lost_by.argmax())
+    lost = int(lost_by[ipu])
+    if steps.share(lost) < _IPU_SHARE:
+        return
+    own = np.flatnonzero(last == ipu)
+    program = int(np.asarray(columns.program)[rows[own[int(mean[own].argmax())]]])
+    yield Finding(
+        "last_ipu",
+        f"IPU {ipu} comes last at {len(own):,} of {len(rows):,} external syncs; the IPUs wait {lost:,} cycles for it "
+        "on average.",
+        lost,
+        "cycles",
+        steps.share(lost),
+        OF_CYCLES,
+        f"sum over these syncs of the IPUs' mean wait ({lost:,}): as if IPU {ipu} came with the mean",
+        (
+            Evidence(
+                "program",
+                program,
+                f"the sync with the longest wait ({int(mean[own].max()):,} on average)",
+                int(mean[own].max()),
+                "cycles",
+                *line_of_program(source, program),
+            ),
+        ),
+        f"Move layers or stages from IPU {ipu} to the others, so that all arrive together.",
+    )

@@ -6,6 +6,7 @@ Cost: the columns of steps once for all rules of cycles, those of memory once fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,9 @@ OF_CYCLES: dict[str, tuple[Callable[[ReportSource, ProgramSteps], Iterator[Findi
     "host": (waiting.host, False),
     "exchange": (waiting.exchange, False),
     "rearranging": (waiting.rearranging, False),
+    "overlap_lost": (waiting.overlap_lost, True),
     "last_tile": (late.last_tile, True),
+    "last_ipu": (late.last_ipu, False),
     "received_by_few": (late.received_by_few, False),
     "slow_vertices": (vertices.slow_vertices, True),
     "float_products": (vertices.float_products, True),
@@ -45,6 +48,7 @@ OF_BYTES: dict[str, Callable[[ReportSource], Iterator[Finding]]] = {
     "interleaved": bytes_spared.interleaved,
     "constants": bytes_spared.constants,
     "used_once": bytes_spared.used_once,
+    "alike_exchanges": bytes_spared.alike_exchanges,
 }
 RULES = (*OF_CYCLES, *OF_BYTES)
 
@@ -73,6 +77,8 @@ def _insights(source: ReportSource) -> Insights:
                 _look(rule, lambda look=look: look(source, steps), findings, skipped)  # type: ignore[misc]
     for rule, look_at in OF_BYTES.items():
         _look(rule, lambda look_at=look_at: look_at(source), findings, skipped)  # type: ignore[misc]
+    if not _is_an_ipu(source):
+        findings = [replace(each, change="") for each in findings]
     findings.sort(key=lambda f: (f.rule != "out_of_memory", f.unit != "cycles", -f.share, f.sentence))
     listed, further = _largest_of_each(findings)
     memory = source.reader.tile_memory()
@@ -90,6 +96,12 @@ def _insights(source: ReportSource) -> Insights:
         further,
         tuple(skipped),
     )
+
+
+def _is_an_ipu(source: ReportSource) -> bool:
+    """Whether the changes, which name Poplar's API, can be made: reports of other machines have programs without it."""
+    target = if_recorded(source.reader.target)
+    return target is None or target.architecture.startswith("Ipu")
 
 
 def _largest_of_each(findings: list[Finding]) -> tuple[list[Finding], dict[str, int]]:

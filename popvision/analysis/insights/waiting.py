@@ -6,9 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from popvision.analysis.execution.overlap import overlapping_copies
+from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.insights.finding import Evidence, Finding
 from popvision.analysis.insights.steps import OF_CYCLES, ProgramSteps, line_of_program
 from popvision.analysis.insights.work import LEAST_SHARE
+from popvision.formats.profile.model import PROGRAM_TYPES
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -55,6 +60,47 @@ def host(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
         evidence,
         "Let the host prefetch (engine option exchange.enablePrefetch, a callback with prefetch), or copy larger parts "
         "less often; Copy programs of several streams that stand together wait once.",
+    )
+
+
+def overlap_lost(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
+    """Transfers that wait while others, on tiles of their own, run beside computing."""
+    line = timeline(source, steps.ipu)
+    overlapping = overlapping_copies(line, source.reader)
+    if not len(overlapping):
+        return
+    copies = np.flatnonzero(np.asarray(line.type) == PROGRAM_TYPES.index("StreamCopyMid"))
+    alone = copies[~np.isin(copies, overlapping)]
+    lengths = np.asarray(source.reader.steps_on_ipu(steps.ipu).cycles, np.int64)[alone]
+    lost = int(lengths.sum())
+    if steps.share(lost) < LEAST_SHARE:
+        return
+    program = np.asarray(line.program, np.int64)[alone]
+    cycles = np.bincount(program, weights=lengths).astype(np.int64)
+    names = source.reader.programs().name
+    longest = [each for each in np.argsort(-cycles, kind="stable")[:_TOP].tolist() if cycles[each]]
+    yield Finding(
+        "overlap_lost",
+        f"{len(overlapping):,} of {len(copies):,} transfers run beside computing on other tiles; the other "
+        f"{len(alone):,} take {lost:,} cycles.",
+        lost,
+        "cycles",
+        steps.share(lost),
+        OF_CYCLES,
+        f"cycles of the StreamCopyMid steps that overlap with nothing ({lost:,})",
+        tuple(
+            Evidence(
+                "program",
+                each,
+                names[each] or f"program {each}",
+                int(cycles[each]),
+                "cycles",
+                *line_of_program(source, each),
+            )
+            for each in longest
+        ),
+        "Map these streams' variables to the tiles that only transfer, and copy them to the computing tiles when they "
+        "are needed.",
     )
 
 

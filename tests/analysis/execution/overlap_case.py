@@ -6,6 +6,7 @@ step 2  StreamCopyMid    cycles 0 0 0 60       tile 3 from 20
 step 3  StreamCopyEnd    cycles 0 0 0 5        tile 3 from 80
 step 4  Sync             until 100             clocks 100 100 100 100
 step 5  DoExchange       cycles 10 10 10 10    end 110
+step 6  StreamCopyMid    cycles 0 0 0 alone    tile 3 from 110, only where `alone` is given
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import i8, tiny_compilation, u4
 
 
-def write_overlap(folder: Path, **meta: object) -> Path:
+def write_overlap(folder: Path, alone: int = 0, **meta: object) -> Path:
     """profile.pop in `folder` with `meta` besides the usual; gives the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     tiny = tiny_compilation()
@@ -49,11 +50,17 @@ def write_overlap(folder: Path, **meta: object) -> Path:
     cycles = [(100, 90, 80, 0), (0, 0, 0, 20), (0, 0, 0, 60), (0, 0, 0, 5), (0, 10, 20, 15), (10, 10, 10, 10)]
     base = [0, 0, 20, 80, 85 - 5, 100]
     starts[4] = (20, 10, 0, 5)
+    programs_run = [1, 2, 3, 4, 5, 6]
+    if alone:
+        starts, cycles, base = [*starts, (0, 0, 0, 0)], [*cycles, (0, 0, 0, alone)], [*base, 110]
+        programs_run.append(3)
+    steps = len(programs_run)
+    data_in = i8(0, 0, 64, 0, 0, 16, 64)[:steps].reshape(steps, 1)
     patterns = [model.StepOnIpu(u4(*s), u4(*c)) for s, c in zip(starts, cycles, strict=True)]
     run = model.RunRecord(
-        program_index=0, name="step", host_start_us=0, host_end_us=10, cycles=110, program=i8(1, 2, 3, 4, 5, 6),
-        base=np.array(base, np.int64).reshape(6, 1), pattern=np.arange(6).reshape(6, 1), patterns=patterns,
-        tail=[u4(0, 0, 0, 0)], data_in=i8(0, 0, 64, 0, 0, 16).reshape(6, 1), data_out=i8(*[0] * 6).reshape(6, 1),
+        program_index=0, name="step", host_start_us=0, host_end_us=10, cycles=110 + alone, program=i8(*programs_run),
+        base=np.array(base, np.int64).reshape(steps, 1), pattern=np.arange(steps).reshape(steps, 1), patterns=patterns,
+        tail=[u4(alone, alone, alone, 0)], data_in=data_in, data_out=i8(*[0] * steps).reshape(steps, 1),
     )  # fmt: skip
     with ProfileWriter(folder / "profile.pop") as writer:
         writer.write_compilation(compilation)

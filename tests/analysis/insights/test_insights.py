@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from examples.scale_sim.to_report import main
 from popvision.analysis.insights.finding import TITLES, Finding, Insights
 from popvision.analysis.insights.rules import OF_CYCLES, RULES, insights
 from popvision.analysis.report.source import ReportSource
@@ -14,6 +15,8 @@ from simulator.poplar.program import Copy, Repeat, Sequence
 from simulator.poplibs import popops, poputil
 from tests.plain_report import CAPACITY, PlainProgram, PlainReport, PlainVariable
 
+#: A run of SCALE-Sim.
+RUN = Path(__file__).resolve().parents[3] / "examples/scale_sim/encoder"
 TILES = 8
 ALL = range(TILES)
 SYNC = PlainProgram("Sync", "Internal")
@@ -120,6 +123,16 @@ def test_code_larger_than_data(tmp_path: Path) -> None:
         [SYNC, computing([900 + 10 * tile for tile in ALL]), SYNC, exchanging(300), computing(2_000)],
         [PlainProgram("StreamCopyMid", "labels", 50), computing(5_000)],
         [SYNC, computing(5_000), SYNC, computing(40, "loss/Compute")],
+        [SYNC, computing([1_000 - 20 * (tile == 3) for tile in ALL]), SYNC, computing(1_000)],
+        [
+            PlainProgram("StreamCopyMid", "images", 300),
+            SYNC,
+            computing(4_000),
+            PlainProgram("StreamCopyMid", "loss", 50),
+        ],
+        [SYNC, exchanging(400), computing(2_000, "forward"), SYNC, exchanging(400), computing(2_000, "backward")],
+        [SYNC, computing(3_000, "product/Convolve"), SYNC, computing(100, "product/PreArrange-0")],
+        [SYNC, *[computing(1_500, f"layer{number}") for number in range(12)], SYNC],
     ],
 )
 def test_nothing_stands_out_in_a_healthy_program(programs: list[PlainProgram], tmp_path: Path) -> None:
@@ -127,6 +140,14 @@ def test_nothing_stands_out_in_a_healthy_program(programs: list[PlainProgram], t
     assert found.findings == ()
     assert found.not_looked_at == ()
     assert found.sentence == "Nothing stands out."
+
+
+def test_a_foreign_report_gets_no_advice_on_poplar(tmp_path: Path) -> None:
+    """A run of another simulator on one array with a memory that is always full."""
+    main(RUN, tmp_path)
+    found = insights(ReportSource(tmp_path))
+    assert found.cycles == 28_448
+    assert [(each.rule, each.change) for each in found.findings] == [("host", ""), ("little_headroom", "")]
 
 
 def test_a_report_without_runs_says_what_was_not_looked_at(tmp_path: Path) -> None:
@@ -166,5 +187,5 @@ def _compiled(folder: Path, options: dict[str, str], runs: int = 0) -> Path:
 
 
 def test_rules_are_named_as_their_findings() -> None:
-    assert len(set(RULES)) == len(RULES) == 21
+    assert len(set(RULES)) == len(RULES) == 24
     assert set(TITLES) == set(RULES)

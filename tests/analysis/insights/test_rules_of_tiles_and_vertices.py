@@ -11,6 +11,10 @@ import pytest
 from popvision.analysis.insights.finding import MOST_PLACES, Finding
 from popvision.analysis.insights.rules import insights
 from popvision.analysis.report.source import ReportSource
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel
+from simulator.poplar.program import Copy, Repeat, Sequence
+from simulator.poplibs import popops
+from tests.analysis.execution.overlap_case import write_overlap
 from tests.plain_report import CAPACITY, PlainProgram, PlainReport, PlainVariable
 
 TILES = 8
@@ -151,3 +155,48 @@ def test_a_rule_lists_its_largest_places_and_counts_the_others(tmp_path: Path) -
     found = insights(ReportSource(tmp_path))
     assert [each.rule for each in found.findings].count("imbalance") == MOST_PLACES
     assert found.further == {"imbalance": 2}
+
+
+def test_exchanges_that_are_alike(tmp_path: Path) -> None:
+    messages = [(tile, (tile + 1) % TILES, 256) for tile in ALL]
+    alike = [PlainProgram("DoExchange", f"layer{number}/ExchangePre", 90, messages) for number in range(3)]
+    other = PlainProgram("DoExchange", "other/ExchangePre", 90, messages[:1])
+    small = PlainVariable("weights", dict.fromkeys(ALL, 120))
+    report = program(*alike, other, computing("work", 5_000), data=small)
+    found = findings(report, tmp_path / "alike")["alike_exchanges"]
+    assert found.saves == 2 * 24 * TILES
+    assert [each.name for each in found.evidence] == [each.name for each in alike]
+    assert "has 3 of 192 B each" in found.sentence
+    different = program(alike[0], other, computing("work", 5_000), data=small)
+    assert "alike_exchanges" not in findings(different, tmp_path / "different")
+
+
+def test_transfers_that_wait_beside_others_that_overlap(tmp_path: Path) -> None:
+    alone = insights(ReportSource(write_overlap(tmp_path / "alone", alone=40))).findings
+    (found,) = (each for each in alone if each.rule == "overlap_lost")
+    assert (found.saves, found.share, found.evidence[0].name) == (40, 40 / 150, "images")
+    assert "1 of 2 transfers run beside computing" in found.sentence
+    beside = insights(ReportSource(write_overlap(tmp_path / "beside"))).findings
+    assert "overlap_lost" not in [each.rule for each in beside]
+
+
+def test_an_ipu_that_comes_last(tmp_path: Path) -> None:
+    """IPU 0 works on 40 times as many elements as IPU 1, and both meet at the copy between them."""
+    machine = IPUModel()
+    machine.numIPUs = 2
+    device = machine.createDevice()
+    graph = Graph(device)
+    first, second = (graph.createVirtualGraph(ipu * 1472, (ipu + 1) * 1472) for ipu in range(2))
+    large, small = graph.addVariable(FLOAT, [40_000], "large"), graph.addVariable(FLOAT, [1_000], "small")
+    first.setTileMapping(large, 3)
+    second.setTileMapping(small, 5)
+    body = Sequence()
+    popops.addInPlace(first, large, large, body)
+    popops.addInPlace(second, small, small, body)
+    body.add(Copy(large.slice(0, 1_000), small))
+    with Engine(graph, Repeat(3, body), {"autoReport.all": "true", "autoReport.directory": str(tmp_path)}) as engine:
+        engine.load(device)
+        engine.run()
+    (found,) = (each for each in insights(ReportSource(tmp_path)).findings if each.rule == "last_ipu")
+    assert found.sentence.startswith("IPU 0 comes last at")
+    assert found.saves > 3 * 10_000

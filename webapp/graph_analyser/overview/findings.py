@@ -113,7 +113,7 @@ def _finding(key: str, finding: Finding) -> Component:
         [
             html.Div([button, html.Strong(finding.sentence), " ", *_bound(finding)]),
             html.Div(["See ", *places, "."], className="dim"),
-            html.Div(["Try: ", finding.change], className="dim"),
+            *([html.Div(["Try: ", finding.change], className="dim")] if finding.change else []),
         ],
         **attributes(data_rule=finding.rule),
     )
