@@ -125,6 +125,8 @@ class BoundedCache(Generic[K, V]):
     def _compute(self, own: dict[K, _Computation[V]], compute: Callable[[list[K]], Iterable[V]]) -> dict[K, V]:
         try:
             values = dict(zip(own, compute(list(own)), strict=True))
+            for key, value in values.items():
+                self.put(key, value)  # weighing a value may read a column that the file lacks
         except BaseException as problem:
             with self._lock:
                 for key in own:
@@ -132,8 +134,6 @@ class BoundedCache(Generic[K, V]):
             for computation in own.values():
                 computation.set_exception(problem)
             raise
-        for key, value in values.items():
-            self.put(key, value)
         with self._lock:
             for key in own:
                 del self._under_way[key]

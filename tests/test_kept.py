@@ -148,6 +148,16 @@ def test_an_exception_reaches_everybody_who_waited_and_is_not_kept() -> None:
     assert cache.get("x", lambda: 3) == 3
 
 
+def test_a_value_that_cannot_be_weighed_is_computed_again() -> None:
+    def refuse(_: int) -> int:
+        raise ValueError("no size")
+
+    cache: BoundedCache[int, int] = BoundedCache(100, refuse)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no size"):
+            cache.get(1, lambda: 5)
+
+
 def test_a_value_that_needs_itself_is_refused() -> None:
     kept = Kept()
     with pytest.raises(RuntimeError, match="'x'"):

@@ -10,6 +10,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
+from popvision.analysis.insights.rules import insights
 from popvision.analysis.liveness.curve import curve
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.origin import provenance_line
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.analysis.trace.source import TraceSource
 
+#: Findings of the card of a report.
+_FINDINGS = 3
 #: Columns of the picture of a trace.
 _COLUMNS = 500
 
@@ -108,7 +111,16 @@ def _report_rows(source: ReportSource) -> list[tuple[str, str]]:
         peak = figures.live_peak
         size_text = f"{value_text(peak.total, 'bytes')} ({peak.total:,} bytes)"
         rows.append(("peak liveness", f"{size_text} at liveness index {peak.index} (program #{peak.program})"))
-    return rows + [("lost", sentence) for sentence in source.lost[:3]]
+    return rows + _standing_out(source) + [("lost", sentence) for sentence in source.lost[:3]]
+
+
+def _standing_out(source: ReportSource) -> list[tuple[str, str]]:
+    """The findings that could save most, each with its bound."""
+    rows = []
+    for each in insights(source).findings[:_FINDINGS]:
+        bound = f" (at most {each.saves:,} {each.unit}, {each.share:.1%})" if each.saves else ""
+        rows.append(("stands out", each.sentence + bound))
+    return rows
 
 
 def _made_by(source: ReportSource) -> str:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from popvision.analysis.exchange.matrix import matrix_of
 from popvision.analysis.exchange.table import exchange_programs_table
+from popvision.analysis.insights.rules import insights
 from popvision.analysis.liveness.curve import curve
 from popvision.analysis.report.source import ReportSource
 from popvision.cli.html import command
@@ -165,12 +166,28 @@ def test_text_is_made_harmless() -> None:
     assert safe_text("y" * 10_000).endswith("(10,000 characters)")
 
 
+def test_the_overview_has_findings_with_their_places() -> None:
+    source = ReportSource(SAMPLES / "train_mlp")
+    page = export_document(source, "overview", {}).decode()
+    assert "Tiles spend 392,880 cycles copying operands" in page
+    assert "layer1/updateWeights/ScaledAdd/PreArrange-0" in page
+    assert "Who makes the tiles wait" in page
+    key = next(each.key for each in insights(source).findings)
+    fewer = export_document(source, "overview", {"dismissed": key}).decode()
+    assert "Tiles spend 392,880 cycles" not in fewer
+    assert "Findings that are dismissed: 1." in fewer
+    hidden = export_document(source, "overview", {}, confidential=True).decode()
+    assert "392,880 cycles" in hidden
+    assert "ScaledAdd" not in hidden
+    assert "train_mlp.py" not in hidden
+
+
 def test_the_command_writes_one_file(tmp_path: Path) -> None:
     write_tiny(tmp_path / "a")
     done = CliRunner().invoke(command, [str(tmp_path / "a"), "--view", "memory", "-o", str(tmp_path / "o.html")])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "o.html").read_text().startswith("<!DOCTYPE html>")
-    with pytest.raises(ExportError, match="use one of summary, memory"):
+    with pytest.raises(ExportError, match="use one of overview, summary, memory"):
         page_of(tmp_path / "a", "nothing")
 
 

@@ -11,7 +11,7 @@ from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target
 from popvision.analysis.trace.columns import HostTrace
-from webapp.documents import memory_views, operation_views, program_views, source_views
+from webapp.documents import memory_views, operation_views, overview_views, program_views, source_views
 from webapp.documents.comparison_views import what_changed_blocks
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Document, Note
@@ -23,6 +23,7 @@ from webapp.views import find_view
 
 #: The blocks of the document of each view.
 DOCUMENTS: dict[str, Callable[[ViewContext, Names], list[Block]]] = {
+    "overview": overview_views.overview_blocks,
     "summary": memory_views.summary_blocks,
     "memory": memory_views.memory_blocks,
     "liveness": memory_views.liveness_blocks,
