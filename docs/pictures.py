@@ -44,6 +44,11 @@ class Picture:
     size: tuple[int, int] = (1400, 860)
 
 
+_LONGEST_STEPS = (
+    "select step, type, name, step_cycles, tile_balance, program\n"
+    "from execution_steps\norder by step_cycles desc\nlimit 50"
+)
+
 PICTURES: dict[str, Picture] = {
     "overview": Picture("train_mlp", "overview", {}),
     "summary": Picture("train_mlp", "summary", {}),
@@ -56,6 +61,7 @@ PICTURES: dict[str, Picture] = {
     "operations": Picture("train_mlp", "operations", {"ops_group": "1", "ops_name": "layer1"}),
     "operations-graph": Picture("train_mlp", "operations", {"ops_view": "graph", "ops_group": "1"}, "dark"),
     "source": Picture("train_mlp", "source", {}),
+    "sql": Picture("train_mlp", "sql", {"sql": _LONGEST_STEPS, "sql_plot": "1"}),
     "trace-phases-after": Picture("train_mlp", "execution", {}, size=SMALL),
     "flame-after": Picture("matmul_chain", "execution", {}, size=SMALL),
     "step-figures-after": Picture("train_mlp", "execution", {"detail": "aggregate", "step": "40"}, size=SMALL),

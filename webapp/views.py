@@ -18,6 +18,7 @@ MODULES = (
     "webapp.graph_analyser.operations.page",
     "webapp.graph_analyser.execution.page",
     "webapp.graph_analyser.exchange.page",
+    "webapp.graph_analyser.sql.page",
     "webapp.system_analyser.timeline.page",
 )
 

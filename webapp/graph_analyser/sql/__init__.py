@@ -1,0 +1,1 @@
+"""The SQL page of a report."""
