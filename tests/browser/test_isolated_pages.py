@@ -45,6 +45,7 @@ def test_no_page_has_a_problem(seen: tuple[Path, dict[str, Any]]) -> None:
         "operations",
         "execution",
         "exchange",
+        "sql",
         "timeline",
     }
     assert {name: page["problems"] for name, page in pages.items() if page["problems"]} == {}
