@@ -31,6 +31,9 @@ _KINDS = {"r": "report", "t": "trace"}
 
 Parts = tuple[Any, Any, Any]
 
+#: Views that a number key leads to.
+_MOST_KEYS = 9
+
 #: Links to files of the same execution in the header line.
 _MOST_PARTNERS = 3
 
@@ -162,7 +165,7 @@ def _menu_link(view: View, index: int, href: str, is_current: bool, lacking: str
     more = attributes(data_nav="view", data_view=view.id, data_index=str(index))
     if is_current:
         more["aria-current"] = "page"
-    hint = lacking or f"{view.title} ({index})"
+    hint = lacking or (f"{view.title} ({index})" if index <= _MOST_KEYS else view.title)
     name = "nav-item" + (" current" if is_current else "") + (" lacking" if lacking else "")
     return html.A(
         [icon(view.icon), html.Span(view.title, className="nav-text")], href=href, className=name, title=hint, **more
