@@ -346,7 +346,11 @@
       svg.append(draw("line", { class: "axis", x1: 0, x2: width, y1: heightOf(0), y2: heightOf(0) }));
       const box = make("div", "");
       const ends = points.length ? textOf(points[0].x) + " … " + textOf(points[points.length - 1].x) : "";
-      box.append(make("div", "dim", y + ", up to " + textOf(top) + (this.answer.more ? ", first " + rows.length + " rows" : "")), svg, make("div", "dim", x + ": " + ends));
+      box.append(
+        make("div", "dim", y + ", up to " + textOf(top) + (this.answer.more ? ", first " + rows.length + " rows" : "")),
+        svg,
+        make("div", "dim", x + ": " + ends),
+      );
       return box;
     }
   }
