@@ -131,3 +131,18 @@ def test_the_schema_is_inserted_and_axe_is_content(viewer: Viewer) -> None:
     found += violations(page, rules=["color-contrast"])
     page.evaluate("popvision.setTheme('light')")
     assert found == []
+
+
+def test_a_selected_area_offers_its_aggregate_and_sql(viewer: Viewer, folder: Path) -> None:
+    page = viewer.open("train_mlp", "execution", "sel=20000-60000&tiles=3-5&detail=summary")
+    page.get_by_role("link", name="SQL of this area: 3 selected tiles, 40,000 cycles").click()
+    expect(page.locator("#sql-status")).to_contain_text(" rows in ")
+    shown = {row[0]: int(row[1].replace(",", "")) for row in cells(page)}
+    assert 0 < sum(shown.values()) <= 3 * 40_000
+
+    page = viewer.open("train_mlp", "memory", "tiles=3-5")
+    page.get_by_role("link", name="SQL of 3 selected tiles").click()
+    expect(page.locator("#sql-status")).to_contain_text(" rows in ")
+    used = sum(int(row[1].replace(",", "")) for row in cells(page))
+    run(page, "select sum(excluding_gaps_bytes) from tiles where tile between 3 and 5")
+    expect(page.locator("#sql-rows td")).to_have_text(f"{used:,}")

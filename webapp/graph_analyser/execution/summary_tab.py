@@ -9,16 +9,19 @@ from urllib.parse import urlencode
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES
+from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, run_bars
 from popvision.analysis.execution.window import WindowFigures, window_figures
 from popvision.analysis.report.tile_knowledge import phases_unknown_text, tiles_unknown
+from popvision.query.areas import cycles_of_area
 from webapp.components import help_text, register_rows, toggle
+from webapp.components.attributes import attributes
 from webapp.components.download_link import table_links
 from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
 from webapp.graph_analyser.execution.compared_figures import difference_table
 from webapp.graph_analyser.execution.state import Window, hidden_types, scope_line, types_named, window_of
 from webapp.graph_analyser.execution.transfers import transfers_table
 from webapp.query import number_of, optional_number_of
+from webapp.selection import Selection
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
@@ -94,6 +97,7 @@ def content(context: ViewContext) -> Component:
     parts = [
         html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
         scope_line(source, selection),
+        area_line(source, key, selection),
         *_filter_line(hidden, bool(counted)),
         *([html.Div(note, className="trace-filter-line", role="note")] if unknown else []),
         *([html.Div(not_recorded, className="trace-filter-line", role="note")] if not_recorded else []),
@@ -116,6 +120,25 @@ def _filter_line(hidden: frozenset[str], counted: bool) -> list[Any]:
     )
     switch = toggle("filtered", "Filtered figures", counted, title="Exclude the hidden step types from the figures too")
     return [html.Div([html.Span(text), switch], className="trace-filter-line", role="note")]
+
+
+def area_line(source: ReportSource, key: str, selection: Selection) -> Component | None:
+    """A link to the aggregate of the selected area, tiles x time, as SQL; None when everything is selected."""
+    window, tiles = window_of(source, selection), selection.tiles
+    if not tiles and (window.begin, window.end) == (0, run_bars(source).total):
+        return None
+    try:
+        sql = cycles_of_area(window.begin, window.end, selection.ipu, tiles)
+    except ValueError:  # too many ranges
+        tiles, sql = (), cycles_of_area(window.begin, window.end, selection.ipu)
+    which = "all tiles" if not tiles else f"{len(tiles):,} selected tile{'' if len(tiles) == 1 else 's'}"
+    link = html.A(
+        f"SQL of this area: {which}, {window.end - window.begin:,} cycles",
+        href=f"/r/{key}/sql?{urlencode({'sql': sql})}",
+        title="Tile cycles by phase of these tiles within these cycles, as a query to work on",
+        **attributes(data_nav="to"),
+    )
+    return html.Div(link, className="trace-area")
 
 
 def _exports(key: str, window: Window, ipu: int | None, counted: Collection[str]) -> Component:

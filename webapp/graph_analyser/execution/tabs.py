@@ -55,7 +55,7 @@ _QUERIES: dict[str, Callable[[ViewContext], dict[str, str]]] = {
 
 #: Keys of the selection that each other tab shows.
 _KEYS = {
-    "summary": (*_WINDOW_KEYS, "hide", "filtered"),
+    "summary": (*_WINDOW_KEYS, "hide", "filtered", "tiles"),
     "details": ("step", "ipu", "on"),
     "workers": ("step", "ipu", "on", "tiles", "wl"),
 }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
 from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.memory import details_pair
 from popvision.analysis.memory.tile_details import tile_details
+from popvision.query.areas import bytes_of_tiles
 from webapp.components import empty_hint, long_table
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.memory.details_tree import compared_tree, details_tree
@@ -47,11 +51,25 @@ def _details(page: MemoryPage) -> Component:
     hidden = len(state.tiles) - MOST_COLUMNS
     if hidden > 0:
         lines.insert(0, html.Div(f"{hidden:,} more selected tiles appear in the plot only.", className="peak-line"))
-    if not lines:
+    if not state.tiles:
         return tree
     if len(lines) > 3:
         lines = [*lines[:2], html.Details([html.Summary(f"Peaks of {len(lines) - 2:,} more"), *lines[2:]])]
-    return html.Div([html.Div(lines, className="peak-lines"), tree])
+    area = html.Div(_area_link(page.key, state.tiles), className="peak-lines peak-area")
+    return html.Div([html.Div(lines, className="peak-lines"), area, tree])
+
+
+def _area_link(key: str, tiles: Sequence[int]) -> Component | str:
+    """The link to the bytes of the selected tiles by category, as SQL."""
+    try:
+        sql = bytes_of_tiles(tiles)
+    except ValueError as problem:
+        return f"No SQL of this area: {problem}."
+    href = f"/r/{key}/sql?{urlencode({'sql': sql})}"
+    return html.A(f"SQL of {len(tiles):,} selected tile{'' if len(tiles) == 1 else 's'}", href=href, **_NAV)
+
+
+_NAV = attributes(data_nav="to")
 
 
 def _table(page: MemoryPage) -> Component:
