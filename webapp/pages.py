@@ -44,7 +44,7 @@ def show(library: Library, visit: Mapping[str, Any], theme: str, watched: Watche
     names = [part for part in str(visit.get("pathname") or "/").split("/") if part]
     if not names:
         library.scan()
-        return [], picker.masthead(), picker.layout(library)
+        return [], picker.masthead(watched is not None), picker.layout(library)
     if names == ["watch"] and watched is not None:
         return [], watch_page.masthead(watched), watch_page.layout(watched)
     kind = _KINDS.get(names[0], "")

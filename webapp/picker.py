@@ -44,10 +44,13 @@ def register(_app: Dash, _library: Library) -> None:
     """The page has no callbacks: its links are handled by the frame and the browser."""
 
 
-def masthead() -> Component:
+def masthead(is_watching: bool = False) -> Component:
+    """The header line; `is_watching` adds the link to the watched program."""
+    watched = [html.A("Watched program", href="/watch", **attributes(data_nav="to"))] if is_watching else []
     return html.Div(
         [
             html.A([icon("logo"), html.Span("PopVision")], href="/", className="brand", **attributes(data_nav="home")),
+            *watched,
             html.Div(
                 [
                     _button("reload", "Search the folders again (r)", "nav-reload"),

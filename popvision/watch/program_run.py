@@ -58,6 +58,7 @@ class ProgramRuns:
         self._may_import = True
         self._warm: subprocess.Popen[str] | None = None
         self._is_ready = False
+        self._nice = os.getpriority(os.PRIO_PROCESS, 0)
 
     def run(self, folder: Path, is_cancelled: Callable[[], bool]) -> Ended | None:
         """Run the program with its reports in `folder`, which must be new. None when it was cancelled."""
@@ -109,7 +110,7 @@ class ProgramRuns:
             preexec_fn=lambda: die_with(parent),
         )
         modules = self._modules if self._may_import else []
-        self._order(self._warm, {"program": self._program, "modules": modules})
+        self._order(self._warm, {"program": self._program, "modules": modules, "nice": self._nice})
 
     def _ready(self) -> subprocess.Popen[str]:
         for _ in range(2):

@@ -118,6 +118,8 @@ class WatchedProgram:
     # ---- the thread ----
 
     def _watch(self) -> None:
+        with contextlib.suppress(OSError):  # root may: a program that forks without end must not starve its watcher
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -10)
         while not self._is_closed:
             texts = self._read_saves()
             if texts != self._texts or self._must_run:
@@ -176,7 +178,14 @@ class WatchedProgram:
         self._runs_begun += 1
         saved = max((stamp[1] for stamp in self._stamps.values() if stamp), default=0) / 1e9
         began = time.time()
-        ended = self._runs.run(self.folder / f"run-{self._runs_begun}", lambda: self._is_closed or self._has_changed())
+        try:
+            ended = self._runs.run(
+                self.folder / f"run-{self._runs_begun}", lambda: self._is_closed or self._has_changed()
+            )
+        except OSError as error:  # no space, no more processes
+            sentence = f"The program cannot be run: {error.strerror} ({error.filename or 'system'})."
+            self._set(problem=Problem(sentence), status="failed")
+            return
         if ended is None:
             self._must_run = True
             return

@@ -2,7 +2,7 @@
 
 Orders come as lines of JSON on stdin, answers go out the same way on stdout:
 
-    {"program", "modules"}                            once; answered by {"ready": [names imported]}, or by {"threads"}
+    {"program", "modules", "nice"}                    once; answered by {"ready": [names imported]}, or by {"threads"}
                                                       where imports started threads, and the process ends
     {"folder", "arguments", "environment", "disk"}    per run; answered by {"process"}, and {"code"} when it has ended
 
@@ -36,6 +36,24 @@ _PR_SET_CHILD_SUBREAPER = 36
 _SHIPPED = [str(Path(__file__).resolve().parents[2] / name) for name in ("popvision", "simulator", "webapp", "compat")]
 _INSTALLED = [os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _PACKAGE_FOLDERS = ("/site-packages/", "/dist-packages/")
+
+
+#: Threads and processes that the user may have beyond those of now: so many only a program that forks without end has.
+_MORE_TASKS = 4096
+
+
+def _bound_tasks(more: int) -> None:
+    """Refuse the user's further threads and processes beyond those of now and `more`."""
+    tasks = 0
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and folder.stat().st_uid == os.getuid():
+                tasks += len(list((folder / "task").iterdir()))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    bound = tasks + more
+    with contextlib.suppress(ValueError, OSError):
+        if soft in (-1, resource.RLIM_INFINITY) or bound < soft:
+            resource.setrlimit(resource.RLIMIT_NPROC, (bound, hard))
 
 
 def is_library(file: str) -> bool:
@@ -82,6 +100,8 @@ class _Program:
         os.close(output)
         resource.setrlimit(resource.RLIMIT_FSIZE, (self._order["disk"],) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if os.getuid():  # the kernel bounds no processes of root
+            _bound_tasks(_MORE_TASKS)
         os.environ.update(self._order["environment"])
         sys.argv = [self._path, *self._order["arguments"]]
 
@@ -124,6 +144,8 @@ def main() -> _Program | None:
     os.dup2(empty, 0)
     os.dup2(empty, 1)
     setup = json.loads(orders.readline())
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, setup["nice"])  # not that of the thread which watches
     sys.path[0] = str(Path(setup["program"]).resolve().parent)
     _import(setup["modules"])
     if threading.active_count() > 1:  # a fork copies no thread: such modules are left to the program

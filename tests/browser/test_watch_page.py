@@ -86,6 +86,9 @@ def test_margin_changes_pin_and_links(page: Page, watch: Watch, program: Path) -
     expect(page.locator(".versus, .masthead")).not_to_have_count(0)
     expect(page.locator("#source-code")).to_be_visible()
     assert "vs=" in page.url
+    page.get_by_role("link", name="Close").click()
+    page.get_by_role("link", name="Watched program").click()
+    expect(page.locator("#watch-pin")).to_have_text("Pinned: version 1")
 
 
 def test_failures_stand_in_their_line_and_figures_stay_in_grey(page: Page, program: Path) -> None:

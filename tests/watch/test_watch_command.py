@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 import urllib.error
 import urllib.request
@@ -142,6 +143,11 @@ LIMITED = {
         ("--processes", "8"),
         "more than 8 processes",
     ),
+    "forks in all its processes": (
+        "import os, time\nfor _ in range(9):\n    os.fork()\ntime.sleep(1000)",
+        ("--processes", "32"),
+        "more than 32 processes",
+    ),
     "fills the disk with files": (
         "import tempfile\nwhile True:\n    tempfile.NamedTemporaryFile(delete=False).write(bytes(1 << 20))",
         ("--disk", "20"),
@@ -200,6 +206,14 @@ def test_requests_of_other_sites_are_refused(program: Path) -> None:
         watch.version(1)
         assert watch.post("run") == 204
         watch.version(2)
+
+
+def test_a_private_folder_that_is_gone_is_said(program: Path) -> None:
+    with watching(program) as watch:
+        folder = Path(watch.version(1)["version"]["report"]).parent
+        shutil.rmtree(folder)
+        assert watch.post("run") == 204
+        assert str(folder) in watch.failure("cannot be run")["problem"]["sentence"]
 
 
 def test_a_file_that_goes_and_comes_back(program: Path) -> None:
