@@ -49,9 +49,13 @@ class _LostError(Exception):
 
 
 class ProgramRuns:
-    """Runs `program` with `arguments`; the options in `options` go before those of the watch. Not thread-safe."""
+    """Runs `program` with `arguments`; the options in `options` go before those of the watch. What imports write into
+    the folder of temporary files comes to `scratch`. Not thread-safe."""
 
-    def __init__(self, program: str, arguments: Sequence[str], limits: Limits, options: dict[str, object]) -> None:
+    def __init__(
+        self, program: str, arguments: Sequence[str], limits: Limits, options: dict[str, object], scratch: Path
+    ) -> None:
+        self._scratch = scratch
         self._program, self._arguments, self._limits, self._options = program, list(arguments), limits, options
         self._modules: list[str] = []
         self._imported: set[str] = set()
@@ -99,6 +103,8 @@ class ProgramRuns:
         if self._warm is not None:
             return
         parent = os.getpid()
+        self._scratch.mkdir(mode=0o700, exist_ok=True)
+        paths = profiling_environment(".", trace=False)["PYTHONPATH"]
         self._warm = subprocess.Popen(
             [sys.executable, "-m", "popvision.watch.warm_process"],
             stdin=subprocess.PIPE,
@@ -106,7 +112,7 @@ class ProgramRuns:
             text=True,
             bufsize=1,
             start_new_session=True,
-            env=os.environ | {"PYTHONPATH": profiling_environment(".", trace=False)["PYTHONPATH"]},
+            env=os.environ | {"PYTHONPATH": paths, "TMPDIR": str(self._scratch)},
             preexec_fn=lambda: die_with(parent),
         )
         modules = self._modules if self._may_import else []

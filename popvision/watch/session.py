@@ -49,7 +49,7 @@ class WatchedProgram:
         self.path = os.path.realpath(program)
         self.folder = Path(tempfile.mkdtemp(prefix="popvision-watch-")).resolve()
         own = {name: value for name, value in (options or {}).items() if name != "autoReport.directory"}
-        self._runs = ProgramRuns(str(program), arguments, limits, own)
+        self._runs = ProgramRuns(str(program), arguments, limits, own, self.folder / "imports")
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
         self._lock = threading.Lock()
         self._is_closed = False
@@ -237,7 +237,7 @@ class WatchedProgram:
     def _remove_old_reports(self) -> None:
         with self._lock:
             shown = {each.report for each in (self._shown, self._before, self._pinned) if each is not None}
-        for folder in self.folder.iterdir():
+        for folder in self.folder.glob("run-*"):
             if not any(report == folder or folder in report.parents for report in shown):
                 shutil.rmtree(folder, ignore_errors=True)
 

@@ -22,6 +22,7 @@ import os
 import resource
 import sys
 import sysconfig
+import tempfile
 import threading
 import traceback
 import types
@@ -103,6 +104,7 @@ class _Program:
         if os.getuid():  # the kernel bounds no processes of root
             _bound_tasks(_MORE_TASKS)
         os.environ.update(self._order["environment"])
+        tempfile.tempdir = None  # imports may have asked for the folder before
         sys.argv = [self._path, *self._order["arguments"]]
 
     def run(self) -> None:
