@@ -97,14 +97,21 @@ class QueryProcesses:
                 if process.poll() is None:
                     return process
         return subprocess.Popen(
-            [sys.executable, "-m", "popvision.query.worker"],
+            [sys.executable, "-P", "-m", "popvision.query.worker"],  # no module of the current folder
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
             start_new_session=True,
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": _paths()},
         )
+
+
+def _paths() -> str:
+    """PYTHONPATH of the processes: with the folder of popvision in a checkout, which may be the current one."""
+    root = Path(__file__).resolve().parents[2]
+    checkout = str(root) if (root / "pyproject.toml").is_file() else ""
+    return os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH", ""), checkout)))
 
 
 def _ask(process: subprocess.Popen[str], order: dict[str, Any], seconds: float) -> dict[str, Any] | None:

@@ -81,6 +81,14 @@ def library_modules() -> list[str]:
     )
 
 
+def _forget_modules_named_like_files(folder: Path) -> None:
+    """Let the program import its own resource.py: the folder of a program comes before Python's own modules."""
+    own = {each.stem for each in folder.iterdir() if each.suffix == ".py" or (each / "__init__.py").is_file()}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in own and getattr(module, "__file__", None):
+            del sys.modules[name]
+
+
 def _import(names: list[str]) -> None:
     for name in names:
         with contextlib.suppress(BaseException):  # the program itself will say so
@@ -106,6 +114,7 @@ class _Program:
         os.environ.update(self._order["environment"])
         tempfile.tempdir = None  # imports may have asked for the folder before
         sys.argv = [self._path, *self._order["arguments"]]
+        _forget_modules_named_like_files(Path(sys.path[0]))
 
     def run(self) -> None:
         """Run it as `python prog.py` does. Leaves the exit code of an exception to the interpreter."""

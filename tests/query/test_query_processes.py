@@ -108,6 +108,14 @@ def test_what_a_query_may_not_ends_with_a_sentence(
     assert (REPORT / "profile.pop").read_bytes() == before
 
 
+def test_files_of_the_current_folder_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "resource.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    processes = QueryProcesses()
+    assert processes.run("one", REPORT.resolve(), "select 1", Limits()).rows == [(1,)]
+    processes.close()
+
+
 def test_a_process_that_dies_is_replaced(processes: QueryProcesses) -> None:
     processes.run("one", REPORT, "select 1", Limits())
     for process in processes._idle:

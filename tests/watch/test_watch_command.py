@@ -122,6 +122,15 @@ def test_imported_files_are_watched_and_have_figures(program: Path) -> None:
         assert change > 0
 
 
+def test_a_module_of_the_program_goes_before_one_of_python(program: Path) -> None:
+    program.with_name("resource.py").write_text("SIZE = 256\n", encoding="utf-8")
+    edit(program, ("SIZE = 64", "from resource import SIZE"))
+    with watching(program) as watch:
+        assert "sum 512.0" in watch.version(1)["output"]
+        program.with_name("resource.py").write_text("SIZE = 128\n", encoding="utf-8")
+        assert "sum 256.0" in watch.version(2)["output"]
+
+
 def test_arguments_and_engine_options_reach_the_program(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     edit(program, ("SIZE = 64", "import sys\nSIZE = int(sys.argv[1])"))
     options = '{"autoReport.outputExecutionProfile": "false", "autoReport.directory": "elsewhere"}'
