@@ -90,3 +90,39 @@ def test_a_sync_says_who_came_last(viewer: Viewer) -> None:
     expect(last).to_contain_text("Tile 1 comes last: the tiles wait 11 on average for it, the first 20.")
     last.get_by_role("link", name="step 0").click()
     expect(page).to_have_url(re.compile(r"/execution.*step=0"))
+
+
+def test_a_pinned_statement_is_asked_on_the_overview(viewer: Viewer, folder: Path) -> None:
+    page = viewer.open("tiny", "overview")
+    section = page.locator('details[data-fold="pins"]')
+    expect(section).to_be_hidden()
+    statement = "select tile, excluding_gaps_bytes from tiles order by tile"
+    page = viewer.open("tiny", "sql")
+    page.locator("#sql-editor").fill(statement)
+    page.locator("#sql-pin").click()
+    expect(page.locator("#sql-pin")).to_have_text("Unpin")
+    page = viewer.open("tiny", "overview")
+    rows = section.locator(".pin-rows tr")
+    expect(rows).to_have_count(5)
+    shown = [row.locator("td").all_text_contents() for row in rows.all()[1:]]
+    sizes = [sql(folder / "tiny", f"select excluding_gaps from memory_by_tile where tile = {t}")[0] for t in range(4)]
+    assert shown == [[str(tile), str(size)] for tile, size in enumerate(sizes)]
+    section.get_by_role("link", name="select tile").click()
+    expect(page.locator("#sql-editor")).to_have_value(statement)
+    viewer.open("tiny", "overview")
+    section.get_by_role("button", name="Unpin").click()
+    expect(section).to_be_hidden()
+    page.reload()
+    expect(page.locator("#overview-findings li").first).to_be_visible()
+    expect(section).to_be_hidden()
+
+
+def test_a_pinned_statement_that_fails_says_so(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "sql")
+    page.locator("#sql-editor").fill("select tile from nowhere")
+    page.locator("#sql-pin").click()
+    page = viewer.open("tiny", "overview")
+    section = page.locator('details[data-fold="pins"]')
+    expect(section.locator(".note")).to_contain_text("nowhere")
+    section.get_by_role("button", name="Unpin").click()
+    expect(section).to_be_hidden()

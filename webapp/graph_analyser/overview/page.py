@@ -21,6 +21,7 @@ from popvision.analysis.memory.usage import breakdown
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.summary.headline import Headline, headline
 from webapp.components import empty_hint
+from webapp.components.attributes import attributes
 from webapp.components.section import section
 from webapp.formats import bytes_text, cycles_phrase, percent_text, seconds_text
 from webapp.graph_analyser.overview import findings, memory_use, waits
@@ -43,6 +44,7 @@ def layout(context: ViewContext) -> Component:
             html.P(id="overview-unusual", className="note", role="status"),
             *(what_changed(context) if context.targets else []),
             findings.place(context),
+            _pins(context),
             waits.place(context),
             memory_use.place(context),
         ],
@@ -66,6 +68,12 @@ def register(app: Dash, library: Library) -> None:
         found = insights(source)
         line = unusual(source, found)
         return findings.causes(found), f"Unusual: {line}" if line else ""
+
+
+def _pins(context: ViewContext) -> Component:
+    """The place of statements that the SQL page pinned; assets/sql/pins.js fills it and hides it without any."""
+    body = html.Div(id="overview-pins", **attributes(data_key=context.key))
+    return section("pins", "Pinned questions", body, hint="pinned on the SQL page, kept in this browser")
 
 
 def _time(figures: Headline, cards: CardContext) -> Component:

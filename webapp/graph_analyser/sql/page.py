@@ -46,6 +46,7 @@ def layout(context: ViewContext) -> Component:
         group(
             _button("sql-run", "Run", "Run the statement (Ctrl + Enter)"),
             _button("sql-cancel", "Cancel", "Cancel the query (Esc)", disabled=True),
+            _button("sql-pin", "Pin", "Show the first rows of this statement on the Overview of every report"),
         ),
         group(about),
         html.Span(id="sql-status", className="dim", role="status"),
