@@ -39,6 +39,7 @@ class PlainProgram:
     provenance: str = "exact"  #: of its vertices' cycles
     plan: str = ""  #: the plan of a product in its debug context
     uses: Sequence[int] = ()  #: rows of `variables` that it reads or writes
+    instances: int = WORKERS  #: vertices on each tile in the counts; the lanes hold one a worker
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _compilation(report: PlainReport) -> model.Compilation:
                 each,
                 types.index(leaves[row].vertex),
                 0,
-                np.full(report.tiles, WORKERS),
+                np.full(report.tiles, leaves[row].instances),
                 _cycles(report, leaves[row]) * WORKERS,
                 leaves[row].provenance,
                 flops=1000,

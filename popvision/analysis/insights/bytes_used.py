@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.insights.finding import Evidence, Finding
-from popvision.analysis.insights.steps import line_of_variable
-from popvision.analysis.liveness.variables import live_table
+from popvision.analysis.insights.steps import line_of_program, line_of_variable
+from popvision.analysis.liveness.variables import lifetime, live_table
 from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.memory.usage import category_arrays, memory_by_tile
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
@@ -89,22 +89,40 @@ def large_temporary(source: ReportSource) -> Iterator[Finding]:
         return
     name = str(table["name"][0])
     place = line_of_variable(source, variable) if variable >= 0 else ("", 0)
+    evidence = [Evidence("variable", variable, name, size, "bytes", *place)]
+    keeper = _last_user(source, variable, peak)
+    until = ""
+    if keeper is not None:
+        index, program, label = keeper
+        until = f" It is live until {label} (index {index})."
+        evidence.append(Evidence("program", program, label, size, "bytes", *line_of_program(source, program)))
     received = name.endswith("/message")
     yield Finding(
         "large_temporary",
-        f"{name} takes {size:,} of the {total:,} B live at the peak (index {peak}).",
+        f"{name} takes {size:,} of the {total:,} B live at the peak (index {peak}).{until}",
         size,
         "bytes",
         size / total,
         "of what is live at the peak",
         f"bytes of the variable ({size:,}), live at index {table['live'][0]}",
-        (Evidence("variable", variable, name, size, "bytes", *place),),
+        tuple(evidence),
         "It holds what tiles receive before they compute: map operands where they are read, or lower "
         "availableMemoryProportion of the product or convolution."
         if received
         else "Lower availableMemoryProportion of the product or convolution that makes it, or compute in place "
         "(popops.addInPlace and the other InPlace forms).",
     )
+
+
+def _last_user(source: ReportSource, variable: int, peak: int) -> tuple[int, int, str] | None:
+    """(liveness index, program, its name) at which the range of a variable's life around the peak ends."""
+    ranges = (lifetime(source, variable) if variable >= 0 else None) or []
+    last = next((end - 1 for begin, end in ranges if begin <= peak < end), None)
+    liveness = source.reader.liveness()
+    if last is None or liveness is None or last >= len(liveness.program):
+        return None
+    program = int(liveness.program[last])
+    return last, program, source.reader.programs().name[program] or f"program {program}"
 
 
 def code_larger_than_data(source: ReportSource) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ TITLES = {
     "last_tile": "One tile comes last at many syncs",
     "received_by_few": "One tile receives most of an exchange",
     "slow_vertices": "Vertices on slow paths",
+    "tiny_vertices": "Many tiny vertices",
     "float_products": "Products in float",
     "serial_passes": "Products in passes",
     "guesses": "Cycle estimates that are guesses",

@@ -35,6 +35,7 @@ OF_CYCLES: dict[str, tuple[Callable[[ReportSource, ProgramSteps], Iterator[Findi
     "last_ipu": (late.last_ipu, False),
     "received_by_few": (late.received_by_few, False),
     "slow_vertices": (vertices.slow_vertices, True),
+    "tiny_vertices": (vertices.tiny_vertices, True),
     "float_products": (vertices.float_products, True),
     "serial_passes": (vertices.serial_passes, False),
     "guesses": (vertices.guesses, True),

@@ -1,4 +1,4 @@
-"""Rules of vertices and plans: slow codelets, float where half would do, serial passes, cycles that are guesses.
+"""Rules of vertices and plans: slow codelets, tiny vertices, float where half would do, serial passes, guesses.
 
 A compute set counts for the vertex type that takes most of its thread cycles.
 """
@@ -45,6 +45,9 @@ _SLOW_SHARE = 0.1
 _GUESS_SHARE = 0.2
 _PASSES = re.compile(r"^(\d+) passes over (\w+) channels", re.MULTILINE)
 _TOP = 3
+#: Vertices are tiny below this many thread cycles each on average, and many above this many on one tile, four for
+#: each worker.
+_TINY_CYCLES, _MANY = 40, 24
 
 
 def slow_vertices(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
@@ -67,6 +70,41 @@ def slow_vertices(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding
             "cycles of the slowest tile in these compute sets: as if the fast codelet took no time",
             _evidence(source, steps, rows),
             change,
+        )
+
+
+def tiny_vertices(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
+    """Compute sets with many vertices of a few elements: starting them costs more than their work."""
+    columns = source.reader.compute_set_rows()
+    for row in steps.of_phase("compute").tolist():
+        if steps.share(int(steps.slowest[row])) < LEAST_SHARE:
+            continue
+        own = (columns["compute_set"] == int(steps.compute_set[row])) & (columns["ipu"] == steps.ipu)
+        rows = np.flatnonzero(own & (columns["count_array"] >= 0) & (columns["cycles_array"] >= 0))
+        if not len(rows):
+            continue
+        counts = sum(np.asarray(each, np.int64) for each in source.reader.arrays(columns["count_array"][rows].tolist()))
+        cycles = sum(
+            np.asarray(each, np.int64) for each in source.reader.arrays(columns["cycles_array"][rows].tolist())
+        )
+        number, most = int(np.sum(counts)), int(np.max(counts))
+        if most <= _MANY or int(np.sum(cycles)) >= _TINY_CYCLES * number:
+            continue
+        workers = source.reader.target().worker_contexts
+        slowest = int(steps.slowest[row])
+        lost = slowest - slowest * workers // most
+        yield Finding(
+            "tiny_vertices",
+            f"{steps.name[row]} has {number:,} vertices, up to {most:,} on a tile, of {np.sum(cycles) / number:.0f} "
+            f"thread cycles each on average, for {slowest:,} cycles.",
+            lost,
+            "cycles",
+            steps.share(lost),
+            OF_CYCLES,
+            f"its cycles ({slowest:,}) x (1 - {workers} / {most:,}): one vertex for each worker, as if their number "
+            "alone cost time",
+            _evidence(source, steps, [row]),
+            "Connect longer slices to fewer vertices, six a tile, or use popops, which splits work so.",
         )
 
 

@@ -104,6 +104,9 @@ def test_the_largest_temporary_at_the_peak(tmp_path: Path) -> None:
     found = first(PlainReport([SYNC, computing(1_000)], [small, large], TILES), tmp_path)
     assert (found.rule, found.saves) == ("large_temporary", 8 * 16_000)
     assert found.share == pytest.approx(16 / 24)
+    variable, program = found.evidence
+    assert (variable.name, program.name) == ("layer/partials", "layer/Compute")
+    assert "It is live until layer/Compute (index 1)." in found.sentence
 
 
 def test_code_larger_than_data(tmp_path: Path) -> None:
@@ -187,5 +190,5 @@ def _compiled(folder: Path, options: dict[str, str], runs: int = 0) -> Path:
 
 
 def test_rules_are_named_as_their_findings() -> None:
-    assert len(set(RULES)) == len(RULES) == 24
+    assert len(set(RULES)) == len(RULES) == 25
     assert set(TITLES) == set(RULES)

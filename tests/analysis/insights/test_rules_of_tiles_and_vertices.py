@@ -81,6 +81,16 @@ def test_vertices_on_slow_paths(vertex: str, tmp_path: Path) -> None:
     assert vertex in found.sentence
 
 
+def test_many_tiny_vertices(tmp_path: Path) -> None:
+    """600 vertices a tile share 6 x 1,200 thread cycles: 12 each."""
+    leaves = (computing("scatter", 1_200, instances=600, line=4), SYNC, computing("rest", 3_000))
+    found = findings(program(*leaves), tmp_path / "tiny")["tiny_vertices"]
+    assert found.saves == 1_200 - 1_200 * 6 // 600
+    assert f"{600 * TILES:,} vertices, up to 600 on a tile, of 12 thread cycles each" in found.sentence
+    large = replace(leaves[0], instances=24)
+    assert "tiny_vertices" not in findings(program(large, *leaves[1:]), tmp_path / "large")
+
+
 def test_products_in_float_and_in_half(tmp_path: Path) -> None:
     leaves = (computing("product", 3_000, vertex=AMP.format("float", "float")), SYNC, computing("rest", 1_000))
     found = findings(program(*leaves), tmp_path / "float")["float_products"]
