@@ -65,7 +65,7 @@
        * @param {string} title
        * @param {() => void} run
        */
-      const command = (title, run) => listeners.add(popvision.commands.add({ title, run, group: "Source" }));
+      const command = (title, run) => listeners.add(popvision.commands.add({ title, run, group: "Source Code" }));
       command("Next line with figures", () => this.step(1));
       command("Previous line with figures", () => this.step(-1));
       this.load();

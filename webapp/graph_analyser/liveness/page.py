@@ -106,7 +106,7 @@ def _toolbar(source: ReportSource, state: LivenessState, compares: bool) -> Comp
     fullest = if_recorded(lambda: fullest_tile(source)) or 0
     return toolbar(
         select("live_graph", "Graph", GRAPHS, state.graph),
-        select("live_source", "Source", sources, chosen),
+        select("live_source", "Curve of", sources, chosen),
         html.Div(search_box("tiles", f"Tile, e.g. {fullest}", _typed(where), width=120), id="live-tile-field"),
         *replicas,
         html.Div(_run_choice(source, state), id="live-run-field", hidden=state.graph != "time"),

@@ -173,4 +173,4 @@ def _details(context: ViewContext) -> Component:
     return line_parts(context.source, context.key, file, line, context.target)
 
 
-VIEW = View("source", "Source", "source", layout, register, missing=needs(line_figures))
+VIEW = View("source", "Source Code", "source", layout, register, missing=needs(line_figures))
