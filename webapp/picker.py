@@ -16,7 +16,7 @@ from webapp.compare_bar import compare_bar, recent_lists, tick
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon
 from webapp.components.partner_links import partner_links
-from webapp.formats import bytes_text, cycles_text
+from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.library import Entry, Library
 from webapp.views import views_of
 
@@ -26,8 +26,14 @@ _STATES = {
     "not closed": "badge-warn",
     "truncated": "badge-warn",
     "damaged": "badge-bad",
+    "does not fit": "badge-bad",
     "another tool's": "",
 }
+
+_PURPOSE = (
+    "Why a program for a tile processor is slow, what fills its memory, and what changed: open a report, tick two to "
+    'compare them, or record one with POPLAR_ENGINE_OPTIONS=\'{"autoReport.all":"true"}\' python your_program.py.'
+)
 
 #: Host traces in the row of their report that are listed without folding.
 _MOST_TRACES = 3
@@ -36,6 +42,7 @@ _STATE_HELP = {
     "running": "A run was recorded within the last minute; reload to see more",
     "not closed": "The program ended without closing this report; the recorded part is shown",
     "truncated": "The limit of recorded steps was reached; later steps are missing",
+    "does not fit": "A tile is over its memory, so nothing ran; the Overview says by how much",
     "another tool's": "Opening imports this trace; nothing of it was read yet",
 }
 
@@ -93,6 +100,7 @@ def layout(library: Library) -> Component:
     return html.Div(
         [
             html.H1("Open", className="visually-hidden"),
+            html.P(_PURPOSE, className="picker-purpose"),
             recent_lists(),
             *([_upload_zone()] if library.takes_uploads else []),
             *sections,
@@ -143,12 +151,12 @@ def _footer() -> str:
 
 
 def _section(library: Library, title: str, hint: str, entries: Sequence[Entry]) -> Component:
-    """A table of entries, without the columns of reports when there are none."""
+    """A table of entries, newest first, without the columns of reports when there are none."""
     columns = [each for each in _COLUMNS if not each.only_reports or any(entry.kind == "report" for entry in entries)]
     header = html.Tr([html.Th(each.title, scope="col", className=each.style) for each in columns])
     rows = []
-    for entry in entries:
-        card = library.card(entry)
+    cards = sorted(((entry, library.card(entry)) for entry in entries), key=lambda each: -each[1].modified)
+    for entry, card in cards:
         row = _Row(entry, card, partner_links(library, entry) if entry.kind == "report" else [])
         cells = [html.Td(each.content(row), className=each.style) for each in columns]
         style = "damaged" if card.state == "damaged" else ""
@@ -190,18 +198,37 @@ def _target(row: _Row) -> list[Component | str]:
         return ["Host"]
     parts: list[Component | str] = [card.target or "–"]
     if card.simulated:
-        parts.append(html.Span("simulated", className="badge"))
+        parts += [" ", html.Span("simulated", className="badge")]
     return parts
 
 
 def _memory(card: Card) -> str | list[Component | str]:
-    if card.peak_bytes is None:
+    """Bytes in use on the fullest tile, gaps excluded; of a program that does not fit its highest address."""
+    is_over = card.state == "does not fit"
+    size = card.peak_bytes if is_over else card.used_bytes
+    if size is None:
         return "–"
-    text: list[Component | str] = [bytes_text(card.peak_bytes)]
+    gaps = "highest used address" if is_over else "bytes in use on the fullest tile, gaps excluded"
+    text: list[Component | str] = [html.Span(bytes_text(size), title=f"{size:,} B, {gaps}")]
     if card.capacity_bytes:
-        share = card.peak_bytes / card.capacity_bytes
-        text.append(html.Span(f" {share:.0%}", className="dim" if share <= 1 else "over"))
+        share = size / card.capacity_bytes
+        text.append(html.Span(f" {share:.0%}", className="over" if is_over else "dim"))
     return text
+
+
+def _phases(card: Card) -> Component:
+    """A bar of tile cycles by phase; its title has the shares."""
+    if not card.shares:
+        return html.Span("–", className="dim")
+    text = ", ".join(f"{phase} {percent_text(share)}" for phase, share in card.shares.items())
+    parts = [
+        html.Div(
+            className=f"share-part step-{'global' if phase == 'global exchange' else phase}", style={"flexGrow": share}
+        )
+        for phase, share in card.shares.items()
+        if share > 0
+    ]
+    return html.Div(parts, className="share-bar small", title=text, role="img", **attributes(aria_label=text))
 
 
 def _state(card: Card) -> Component:
@@ -260,10 +287,11 @@ _COLUMNS = (
         lambda row: tick(row.entry, row.card),
     ),
     _Column("Name", "", _name),
+    _Column("State", "", lambda row: _state(row.card)),
     _Column("Target", "dim", _target, only_reports=True),
     _Column("Total device cycles", "number", lambda row: total_cycles(row.card), only_reports=True),
+    _Column("Phases", "", lambda row: _phases(row.card), only_reports=True),
     _Column("Fullest tile", "number", lambda row: _memory(row.card), only_reports=True),
     _Column("On disk", "number dim", lambda row: bytes_text(row.card.size_bytes)),
     _Column("Written", "number dim", lambda row: html.Span(_age(row.card.modified), title=_date(row.card.modified))),
-    _Column("State", "", lambda row: _state(row.card)),
 )

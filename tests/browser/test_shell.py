@@ -37,7 +37,7 @@ def test_the_list_shows_cycles_memory_and_damage(viewer: Viewer, folder: Path) -
     page = viewer.go("/")
     row = page.locator("tr", has=page.locator("a.card-name", has_text="tiny"))
     expect(row).to_contain_text(f"{sql(folder / 'tiny', 'select sum(cycles) from runs')[0]:,}")
-    expect(row).to_contain_text(f"{sql(folder / 'tiny', 'select max(total) from memory_by_tile')[0]:,} B")
+    expect(row).to_contain_text(f"{sql(folder / 'tiny', 'select max(excluding_gaps) from memory_by_tile')[0]:,} B")
     expect(row).to_contain_text("simulated")
     broken = page.locator("tr.damaged", has_text="broken")
     expect(broken).to_contain_text(str(folder / "broken" / "profile.pop"))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.importing import SUFFIXES, is_foreign_trace
@@ -36,11 +35,13 @@ class ReportPath:
 
 @dataclass(frozen=True)
 class Card:
-    """One line about a report or trace. `state` is "complete", "running" (a run was committed within the last minute
-    and the file is still being written), "not closed" (its writer ended without closing it), "truncated" (the cap on
-    recorded steps was reached), "another tool's" (a trace that opening will import; nothing of it was read yet) or
-    "damaged"; `problem` is the sentence for the last. Cycles are device cycles over all recorded runs, bytes are device
-    memory; None = not in the file."""
+    """One line about a report or trace; None = not in the file.
+
+    `state` is "complete"; "running" (a run was committed within the last minute and the file is still being written);
+    "not closed" (its writer ended without closing it); "truncated" (the cap on recorded steps was reached); "does not
+    fit" (a tile is over its memory); "another tool's" (a trace that opening will import; nothing of it was read yet);
+    or "damaged", for which `problem` is the sentence. Cycles are device cycles over all recorded runs, bytes are device
+    memory."""
 
     label: str
     state: str
@@ -49,9 +50,11 @@ class Card:
     simulated: bool = False
     total_cycles: int | None = None
     runs: int | None = None
-    peak_bytes: int | None = None
+    peak_bytes: int | None = None  #: highest used address of a tile, gaps included
+    used_bytes: int | None = None  #: most bytes in use on a tile, gaps excluded
     capacity_bytes: int | None = None
     clock_hz: float | None = None  #: of the device
+    shares: dict[str, float] | None = None  #: phase -> part of all tile cycles, 0..1
     size_bytes: int = 0
     modified: float = 0.0  #: seconds since the epoch
     opens: bool = True  #: False for a file of which nothing can be read
@@ -138,43 +141,37 @@ def describe(entry: ReportPath) -> Card:
 
 
 def _describe_report(folder: Path) -> Card:
+    from popvision.analysis.report.not_recorded import if_recorded
     from popvision.analysis.report.target import describe_target
+    from popvision.analysis.summary.headline import headline
 
     source = open_report(folder)
-    reader = source.reader
-    lost: list[str] = []  # of what the card shows; the pages look further
-    runs, memory, target = (
-        _read_unless_lost(question, lost) for question in (reader.runs, reader.tile_memory, reader.target)
-    )
+    figures = headline(source)
+    meta = if_recorded(lambda: source.reader.meta) or {}
+    target = if_recorded(source.reader.target)
+    lost = source.lost or list(dict.fromkeys(figures.lost.values()))  # of large files: what the card asks for
     size, modified = _size_and_time(folder)
-    truncated = runs is not None and bool(runs.truncated.any())
+    state = _journal_state(folder)
+    if figures.truncated:
+        state = "truncated"
+    if figures.tiles_out_of_memory:
+        state = "does not fit"
     return Card(
         label=source.label,
-        state="damaged" if lost else "truncated" if truncated else _journal_state(folder),
+        state="damaged" if lost else state,
         problem=_problem(lost),
         target="" if target is None else describe_target(target),
-        simulated=bool(reader.meta.get("simulated", False)),
-        total_cycles=reader.total_cycles() if runs is not None and len(runs.name) else None,
-        runs=None if runs is None else len(runs.name),
-        peak_bytes=None if memory is None else int(memory.including_gaps.max(initial=0)),
+        simulated=bool(meta.get("simulated", False)),
+        total_cycles=figures.total_cycles,
+        runs=None if "cycles" in figures.lost else figures.runs,
+        peak_bytes=figures.tile_bytes,
+        used_bytes=figures.fullest_bytes,
         capacity_bytes=None if target is None else target.bytes_per_tile,
         clock_hz=None if target is None else target.clock_hz,
+        shares=figures.shares,
         size_bytes=size,
         modified=modified,
     )
-
-
-def _read_unless_lost(question: Callable[[], Any], lost: list[str]) -> Any:
-    """The answer, or None where the report does not hold it; damage is noted in `lost`."""
-    from popvision.analysis.report.not_recorded import LostError, NotRecordedError
-
-    try:
-        return question()
-    except LostError as problem:
-        lost.append(str(problem))
-    except NotRecordedError:
-        pass
-    return None
 
 
 def _problem(lost: list[str]) -> str:

@@ -1,0 +1,48 @@
+"""The list of reports: states that are true, memory without gaps, phases, newest first."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from popvision.analysis.summary.headline import headline
+from popvision.analysis.summary.report_list import ReportPath, describe, open_report
+from tests.reports import write_tiny
+from tests.samples import SAMPLES
+from webapp import picker
+from webapp.library import Library
+
+
+@pytest.mark.parametrize(
+    ("name", "state"), [("train_mlp", "complete"), ("out_of_memory", "does not fit"), ("damaged", "damaged")]
+)
+def test_states_are_those_of_the_pages(name: str, state: str) -> None:
+    card = describe(ReportPath("report", SAMPLES / name))
+    assert card.state == state
+    assert card.total_cycles == headline(open_report(SAMPLES / name)).total_cycles
+    assert bool(card.problem) == (state == "damaged")
+
+
+def test_memory_is_that_in_use_without_gaps() -> None:
+    card = describe(ReportPath("report", SAMPLES / "train_mlp"))
+    with closing(sqlite3.connect(SAMPLES / "train_mlp" / "profile.pop")) as db:
+        used, highest = db.execute("select max(excluding_gaps), max(total) from memory_by_tile").fetchone()
+    assert (card.used_bytes, card.peak_bytes) == (used, highest)
+
+
+def test_the_bar_of_phases_is_that_of_the_headline() -> None:
+    card = describe(ReportPath("report", SAMPLES / "train_mlp"))
+    assert card.shares == headline(open_report(SAMPLES / "train_mlp")).shares
+    assert sum((card.shares or {}).values()) == pytest.approx(1)
+
+
+def test_the_newest_report_stands_first(tmp_path: Path) -> None:
+    for name, when in (("second", 200), ("first", 300), ("third", 100)):
+        os.utime(write_tiny(tmp_path / name), (when, when))
+    page = str(picker.layout(Library([tmp_path])))
+    places = [page.index(f"'{name}'") for name in ("first", "second", "third")]
+    assert places == sorted(places)
