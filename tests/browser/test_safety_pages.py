@@ -173,7 +173,7 @@ def test_an_uploaded_archive_opens(viewer: Viewer, folder: Path) -> None:
     choose(viewer, "from elsewhere.zip", zipped(folder / "whole", "run7"))
     page.wait_for_url("**/overview")
     cycles = sql(folder / "whole", "select sum(cycles) from runs")[0]
-    expect(page.locator(".figure-value").first).to_have_text(f"{cycles:,}")
+    expect(page.locator(".overview-line").first).to_contain_text(f"{cycles:,} cycles")
     viewer.go("/")
     expect(page.locator("a.card-name", has_text="run7")).to_be_visible()
 
