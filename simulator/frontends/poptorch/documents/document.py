@@ -67,7 +67,7 @@ operations of the layer `poptorch` take nearly all cycles ([tests](../tests/fron
 | `pipeline/Stash` | activations that wait for their backward pass |
 | `buffers/CopyVarUpdate`, `randomSeed/ModifyRandomSeed` | running statistics, and the seed of the next micro-batch |
 
-What is not attributed is the switch that chooses the program of a run. Source shows the line of each operator, and the
+What is not attributed is the switch that chooses the program of a run. Source Code shows the line of each operator, and the
 line of the call for transfers and updates.
 
 ## The journey of a weight
@@ -94,7 +94,7 @@ Follow `layer1.conv.weight` of `examples/pytorch/mnist.py` through one training 
    `poptorch/host_weights.py` fetches it from the device first.
 6. **Report**. The variable keeps the name `layer1.conv.weight`. The debug contexts name the operation
    `layer1/conv/Conv`, its gradient `layer1/conv/ConvGrad` and the weight's update `layer1/conv/weight/SGD0VarUpdate`.
-   Source shows the user's file, because the innermost frame outside the torch package is the line of record;
+   Source Code shows the user's file, because the innermost frame outside the torch package is the line of record;
    `report.operations(layer="poptorch")` and the Operations page add up cycles and bytes by module.
 
 ## Variables
