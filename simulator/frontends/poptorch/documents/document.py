@@ -67,8 +67,8 @@ operations of the layer `poptorch` take nearly all cycles ([tests](../tests/fron
 | `pipeline/Stash` | activations that wait for their backward pass |
 | `buffers/CopyVarUpdate`, `randomSeed/ModifyRandomSeed` | running statistics, and the seed of the next micro-batch |
 
-What is not attributed is the switch that chooses the program of a run. Source Code shows the line of each operator, and the
-line of the call for transfers and updates.
+What is not attributed is the switch that chooses the program of a run. Source Code shows the line of each operator, and
+the line of the call for transfers and updates.
 
 ## The journey of a weight
 
