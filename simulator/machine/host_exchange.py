@@ -9,7 +9,8 @@ simulates; `POPVISION_HOST_CLOCK=measured` puts the measured time of callbacks i
 
 A stream to the device whose host end prefetches needs no answer of the host once the transfer lies ready: its copy then
 begins and ends like a control copy. The host begins to prefetch when the device takes the transfer before, and has it
-after `prefetch_cycles`; a copy that comes earlier waits for the rest. A callback's first transfer after a load is not
+after `prefetch_cycles`; a copy that comes earlier waits for the rest. A stream's `bufferingDepth` is the number of
+transfers that can lie ready (runtime/clock/prefetch_queue.py). A callback's first transfer after a load is not
 prefetched, nor a buffer's first one of a run. That a prefetched copy costs what a control copy costs is an inference:
 both find their data in the host's memory.
 
@@ -75,7 +76,7 @@ MODEL = HostLink(
 
 
 def prefetch_cycles(link: HostLink) -> int:
-    """Cycles from the moment at which the device takes a transfer until the host has prefetched the next one: the part
+    """Cycles in which the host prefetches a transfer, from the moment at which it has a free place for it: the part
     of a data copy's Begin that a control copy, for which the host need not be asked, does not have."""
     return link.begin_data - link.begin_control
 

@@ -46,7 +46,7 @@ def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("POPVISION_TILES", "4")
 
     def run(
-        work: int, source: Any, trips: int = 4, runs: int = 1, unrolled: bool = False, **options: str
+        work: int, source: Any, trips: int = 4, runs: int = 1, unrolled: bool = False, depth: int = 1, **options: str
     ) -> pd.DataFrame:
         """Steps of stream copies with their cycles: trips of a copy and `work` thread cycles on six contexts."""
         device = DeviceManager().getDevices(TargetType.IPU, 1)[0]
@@ -59,7 +59,7 @@ def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         vertex = graph.addVertex(cs, "Scale", {"x": x, "y": y})
         graph.setTileMapping(vertex, 0)
         graph.setPerfEstimate(vertex, work)
-        stream = graph.addHostToDeviceFIFO("in", FLOAT, 4)
+        stream = graph.addHostToDeviceFIFO("in", FLOAT, 4, options={"bufferingDepth": str(depth)})
         trip = Sequence(Copy(stream, x), Execute(cs))
         program: Program = Sequence(*[trip] * trips) if unrolled else Repeat(trips, trip)
         folder = tmp_path / f"report{len(list(tmp_path.iterdir()))}"
@@ -76,6 +76,7 @@ def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             for _ in range(runs):
                 engine.run(0)
         found = popvision.open(folder).steps()
+        found["ends"] = found.groupby("run").step_cycles.cumsum()  # one tile works: step follows step
         return found[(found["name"] == "in")]
 
     return run
@@ -127,10 +128,34 @@ def test_what_a_run_begins_with(steps: Any) -> None:
     assert waits(steps(40_000, buffer(), trips=2, runs=2)) == [ASKED, READY, ASKED, READY]
 
 
+@pytest.mark.parametrize("depth", [1, 3])
 @pytest.mark.parametrize("work", [1_000, 40_000])
-def test_a_loop_takes_as_long_as_its_trips_one_by_one(work: int, steps: Any) -> None:
-    looped, unrolled = (steps(work, Ahead(), trips=9, unrolled=flag) for flag in (False, True))
+def test_a_loop_takes_as_long_as_its_trips_one_by_one(work: int, depth: int, steps: Any) -> None:
+    looped, unrolled = (steps(work, Ahead(), trips=9, unrolled=flag, depth=depth) for flag in (False, True))
     assert looped.step_cycles.tolist() == unrolled.step_cycles.tolist()
+
+
+def starts(found: pd.DataFrame) -> list[int]:
+    """The cycle of its run at which each copy's Begin ends, that is when the device takes the transfer."""
+    return found[found["type"] == "StreamCopyBegin"].ends.tolist()
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_a_deeper_buffer_lets_a_burst_through_and_no_more(depth: int, steps: Any) -> None:
+    """After `depth` transfers that lie ready the host's pace is the device's: AHEAD cycles from one to the next."""
+    found = steps(1_000, Ahead(), trips=12, runs=2, depth=depth)
+    second = waits(found)[12:]
+    assert second[:depth] == [READY] * depth
+    assert all(begin > 155 for begin, _ in second[depth:])
+    taken = starts(found)[12:]
+    # the host began with the transfer after the buffered ones when the first was taken
+    assert [at - taken[0] for at in taken[depth:]] == [AHEAD * (n + 1) for n in range(12 - depth)]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_the_pace_of_a_long_loop_does_not_depend_on_the_depth(depth: int, steps: Any) -> None:
+    taken = starts(steps(1_000, Ahead(), trips=40, depth=depth))
+    assert np.diff(taken)[-20:].tolist() == [AHEAD] * 20
 
 
 def test_adjacent_copies_of_one_direction_ask_the_host_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

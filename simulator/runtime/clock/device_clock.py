@@ -14,7 +14,7 @@ the run stays exact.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,8 @@ from simulator.runtime.clock.barriers import external_barrier, internal_barrier
 from simulator.runtime.clock.block_marks import BlockMarks
 from simulator.runtime.clock.data_dependent_time import CHOOSING, DataChoices, DataDependentTime
 from simulator.runtime.clock.idle_tiles import carried, owed_by, put_back
-from simulator.runtime.clock.segments import NEVER, Parts, Ready, RunTime, Segment, State, finished, later
+from simulator.runtime.clock.prefetch_queue import NEVER, PrefetchQueue, Ready, later
+from simulator.runtime.clock.segments import Parts, RunTime, Segment, State, finished
 
 #: Steps recorded of one run.
 MAX_STEPS = 4_000_000
@@ -52,14 +53,14 @@ def fifo_of(work: Work) -> str:
 
 
 class Prefetching(NamedTuple):
-    """The streams whose host end prefetches the next transfer; `cold`: those that it has not prefetched yet when the
-    run begins."""
+    """The streams whose host end prefetches: how many transfers ahead it may be (`bufferingDepth`); `cold`: those of
+    which it has prefetched nothing yet when the run begins."""
 
-    streams: frozenset[str]
+    depths: Mapping[str, int]
     cold: frozenset[str]
 
 
-NOTHING_PREFETCHED = Prefetching(frozenset(), frozenset())
+NOTHING_PREFETCHED = Prefetching({}, frozenset())
 
 
 class DeviceClock:
@@ -90,7 +91,7 @@ class DeviceClock:
         self._marks = BlockMarks(blocks, machine, self._parts, self._state)
         self._waits: Iterator[Int64Array] | None = None
         self._branch = -1
-        self._prefetching: frozenset[str] = frozenset()
+        self._prefetching: Mapping[str, int] = {}
         self._fifos = sorted({(fifo_of(work), work.stream) for work in table.work if work.stream})
         self._data: dict[int, DataChoices] = {}
         self._clear_caches()
@@ -106,9 +107,9 @@ class DeviceClock:
         one figure per replica; results are then not memoised. `choices`: the choices of data in this run, in order."""
         if waits is not None:
             prefetching = NOTHING_PREFETCHED
-        if prefetching.streams != self._prefetching:
+        if prefetching.depths != self._prefetching:
             self._clear_caches()
-            self._prefetching = prefetching.streams
+            self._prefetching = dict(prefetching.depths)
         way = branch, tuple(choices), prefetching.cold
         if waits is None and way in self._runs:
             return self._runs[way]
@@ -313,22 +314,21 @@ class DeviceClock:
         work, begins = self._table.work[row], self._table.type[row] == "StreamCopyBegin"
         if self._waits is not None or work.stream not in self._prefetching:
             return self._duration(state.offsets, row), state.ready
-        m, ready = self._machine, dict(state.ready)
-        link, fifo = m.host_link, fifo_of(work)
-        asked = ready.get(fifo, 0) == NEVER
-        if begins and not asked:
+        m, link = self._machine, self._machine.host_link
+        queue = PrefetchQueue.of(state.ready, fifo_of(work), self._prefetching[work.stream], prefetch_cycles(link))
+        if begins and not queue.is_cold:
             waiting = np.ones(m.tiles, np.bool_) if work.waiting is None else work.waiting
             last = int(state.offsets[np.tile(waiting, m.num_replicas)].max(initial=0))
-            wait = max(link.begin_control, ready.get(fifo, 0) - last)
+            wait = max(link.begin_control, queue.next_at - last)
             spent = external_barrier(state.offsets, work.waiting, m, work.sync_group, wait)
-            ready[fifo] = last + wait + prefetch_cycles(link)
-        elif begins or asked:
+            queue = queue.taken(last + wait)
+        elif begins or queue.is_cold:
             spent = self._duration(state.offsets, row)
             if not begins:
-                ready[fifo] = int((state.offsets + spent).max()) + prefetch_cycles(link)
+                queue = queue.started(int((state.offsets + spent).max()))
         else:
             spent = np.where(self._duration(state.offsets, row) > 0, link.end_control, 0)
-        return spent, tuple(sorted(ready.items()))
+        return spent, queue.put_in(state.ready)
 
     def _duration(self, offsets: Int64Array, row: int) -> Int64Array:
         """Cycles each tile spends in a leaf that begins at these clocks."""

@@ -11,6 +11,7 @@ import numpy as np
 from popvision.formats.profile.model import StepOnIpu
 from simulator.arrays import Int64Array
 from simulator.compiler.machine import Machine
+from simulator.runtime.clock.prefetch_queue import Ready
 
 
 class Marks(NamedTuple):
@@ -27,26 +28,10 @@ class Marks(NamedTuple):
 NO_MARKS = Marks(*(np.empty(0, np.int64) for _ in range(3)))
 
 
-Ready = tuple[tuple[str, int], ...]
-"""When the host has prefetched the next transfer of streams: (handle, clock), sorted; streams that are ready are left
-out."""
-
-
-#: The clock of a stream that has prefetched nothing: the host is asked when the device wants the transfer.
-NEVER = 1 << 60
-
-
-def later(ready: Ready, cycles: int) -> Ready:
-    """The same times, counted from so many cycles later."""
-    if not ready:
-        return ready
-    return tuple((stream, at if at == NEVER else at - cycles) for stream, at in ready if at > cycles)
-
-
 class State:
-    """Clocks of all tiles, less the smallest, and memoised segments from there. `ready`: when streams will be. `owed`:
-    cycles of each clock that count with the next step in which its tile takes part; None = none. `ways`: trips of loops
-    by row of the loop, number of choices in the trip, and these choices."""
+    """Clocks of all tiles, less the smallest, and memoised segments from there. `ready`: when prefetched transfers will
+    be. `owed`: cycles of each clock that count with the next step in which its tile takes part; None = none. `ways`:
+    trips of loops by row of the loop, number of choices in the trip, and these choices."""
 
     __slots__ = ("offsets", "owed", "ready", "segments", "ways")
 

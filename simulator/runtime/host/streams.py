@@ -108,15 +108,16 @@ class Streams:
         if pvti.isRecording():
             run_series().add_bytes(values.nbytes, to_device=False)
 
-    def prefetching(self) -> tuple[frozenset[str], frozenset[str]]:
-        """(streams to the device whose host ends prefetch, those of them that have prefetched nothing yet)."""
+    def prefetching(self) -> tuple[dict[str, int], frozenset[str]]:
+        """(how many transfers ahead the host ends of streams to the device prefetch, where they do; those of them that
+        have prefetched nothing yet)."""
         ends: dict[str, list[CircularBuffer | CallbackEnd]] = {}
         for (handle, _), end in self._ends.items():
             if self._prefetch and self._infos[handle].to_device:
                 ends.setdefault(handle, []).append(end)
         streams = {handle for handle, of in ends.items() if all(end.prefetches() for end in of)}
         cold = {handle for handle in streams if not all(end.has_prefetched() for end in ends[handle])}
-        return frozenset(streams), frozenset(cold)
+        return {handle: self._infos[handle].depth for handle in streams}, frozenset(cold)
 
     def drop(self) -> None:
         """End suspended callbacks."""
