@@ -77,6 +77,12 @@ PICTURES: dict[str, Picture] = {
     "timeline-marks": Picture(
         HOST, "timeline", {"tl_fold": "h0", "tl_marks": "16648400,31395600,46952100"}, size=MEDIUM
     ),
+    "timeline-device": Picture(
+        MLP,
+        "timeline",
+        {"tl_from": "386000000", "tl_to": "388500000", "tl_tab": "device", "tl_fold": "graphs"},
+        size=MEDIUM,
+    ),
     "timeline-activity": Picture(MLP, "timeline", {"tl_event": "0.1.5"}, "dark", size=MEDIUM),
     "timeline-files": Picture(
         f"{HOST}+{MLP}@first", "timeline", {"tl_fold": "h0"}, click=(".tl-files > summary",), size=SMALL

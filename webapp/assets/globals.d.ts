@@ -46,6 +46,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof executionTracePair & { current: any; target: any };
   timeline: typeof timelineCharts &
     typeof timelineClock &
+    typeof timelineDevice &
     typeof timelineFlames &
     typeof timelineFrame &
     typeof timelineInput &

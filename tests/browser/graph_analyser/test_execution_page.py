@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.execution_pages import IPUS, TILES, Opened, opened, reference, rgb
-from webapp.graph_analyser.execution import routes
+from webapp import bar_answer
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
@@ -328,7 +328,7 @@ def test_a_coarser_picture_says_so(viewer: Opened, monkeypatch: pytest.MonkeyPat
     note = viewer.page.locator(".trace-coarse")
     viewer.go("ipu=0&from=1000&to=90000")
     assert note.is_hidden()
-    monkeypatch.setattr(routes, "MOST_BYTES", 4_000)
+    monkeypatch.setattr(bar_answer, "MOST_BYTES", 4_000)
     viewer.go("ipu=0&from=1100&to=90000")  # another window: answers are kept by address
     assert re.fullmatch(r"Too many bars: merged in columns \d+ pixels wide\. .*", note.inner_text())
     assert note.inner_text() in viewer.page.evaluate("() => popvision.execution.svg(popvision.execution.current)")

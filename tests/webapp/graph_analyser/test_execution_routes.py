@@ -10,8 +10,8 @@ import pytest
 
 from popvision.formats.generate import Size, generate
 from tests.webapp.graph_analyser.test_exchange_routes import unpack
+from webapp import bar_answer
 from webapp.app import create_app
-from webapp.graph_analyser.execution import routes
 from webapp.library import Library
 
 
@@ -50,7 +50,7 @@ def test_the_columns_asked_for_where_they_fit(address: tuple[Any, str, int], mon
     query = f"{path}&pitch=4096&first=7&columns=64"
     header, arrays = unpack(client.get(query).data)
     assert [header[name] for name in ("pitch", "first", "columns", "coarser")] == [4096, 7, 64, 1]
-    monkeypatch.setattr(routes, "MOST_BYTES", 0)
+    monkeypatch.setattr(bar_answer, "MOST_BYTES", 0)
     coarse, fewer = unpack(client.get(f"{query}&view=flame").data)  # another address: answers are kept by address
     assert coarse["coarser"] > 1
     assert coarse["first"] * coarse["pitch"] <= 7 * 4096

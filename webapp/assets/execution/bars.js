@@ -20,10 +20,12 @@ const executionBars = (() => {
   }
 
   class Bars {
-    constructor(facts, ipu, changed) {
+    /* `source`: another route than the execution trace's that answers bars, {route, query, complain}. */
+    constructor(facts, ipu, changed, source = { route: "execution/bars", query: {}, complain: null }) {
       this.facts = facts;
       this.ipu = ipu;
       this.changed = changed;
+      this.source = source;
       this.data = null;
       this.busy = false;
       this.mode = "";
@@ -98,7 +100,8 @@ const executionBars = (() => {
       const columns = Math.min(16384, viewport.first + viewport.width + margin - first);
       this.busy = true;
       try {
-        const data = await popvision.fetchPacked(`/data/${this.facts.key}/execution/bars`, {
+        const data = await popvision.fetchPacked(`/data/${this.facts.key}/${this.source.route}`, {
+          ...this.source.query,
           ipu: this.ipu,
           view: mode,
           pitch,
@@ -118,7 +121,7 @@ const executionBars = (() => {
         this.painted = null;
         this.families = this.rowsByFamily(data.arrays.kind);
       } catch (problem) {
-        execution.complain(problem);
+        (this.source.complain || execution.complain)(problem);
         await popvision.retryPause();
       }
       this.busy = false;

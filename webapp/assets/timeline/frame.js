@@ -35,6 +35,7 @@ const timelineFrame = (() => {
       draw.fillRect(0, split - 1, view.width, 1);
     }
     drawScrollBar(timeline, split);
+    tl.drawJoins(timeline, rows);
     drawMarks(timeline);
     drawSection(timeline);
     drawPointer(timeline);

@@ -135,20 +135,24 @@ const timelineInput = (() => {
 
     choose(point) {
       const hit = this.timeline.hit(point);
-      if (hit && hit.event && hit.event.count > 1) this.timeline.show(hit.event.start, hit.event.end, 0.8);
+      if (hit && hit.bar) this.timeline.chooseStep(hit.row, hit.bar);
+      else if (hit && hit.event && hit.event.count > 1) this.timeline.show(hit.event.start, hit.event.end, 0.8);
       else this.timeline.choose(hit && hit.event ? hit.event : null);
     }
 
     open() {
-      const { chosen } = this.timeline;
-      if (chosen && chosen.end > chosen.start) this.timeline.show(chosen.start, chosen.end, 0.8);
+      const { chosen, pointer } = this.timeline;
+      const hit = pointer && this.timeline.hit(pointer);
+      if (hit && hit.bar) this.timeline.openStep(hit.row, hit.bar);
+      else if (chosen && chosen.end > chosen.start) this.timeline.show(chosen.start, chosen.end, 0.8);
     }
 
     hover(point) {
       const { timeline } = this;
       const hit = timeline.hit(point);
-      timeline.canvas.style.cursor = hit && hit.event ? "pointer" : "default";
+      timeline.canvas.style.cursor = hit && (hit.event || hit.bar) ? "pointer" : "default";
       if (!hit) timeline.tip.hide();
+      else if (hit.bar) timeline.tip.step(point, hit.row, hit.bar);
       else if (hit.event) timeline.tip.event(point, hit.event);
       else if (hit.row.kind === "graph") timeline.tip.graph(point, hit.row, hit.ns);
       else if (hit.row.kind === "heatmap") timeline.tip.cell(point, hit.row, hit.ns, hit.inside);
@@ -203,7 +207,8 @@ const timelineInput = (() => {
     enter() {
       const { timeline } = this;
       const hit = timeline.pointer && timeline.hit(timeline.pointer);
-      if (hit && hit.event && hit.event.count === 1 && !timeline.isChosen(hit.event)) timeline.choose(hit.event);
+      if (hit && hit.bar) timeline.openStep(hit.row, hit.bar);
+      else if (hit && hit.event && hit.event.count === 1 && !timeline.isChosen(hit.event)) timeline.choose(hit.event);
       else if (timeline.chosen) this.open();
       else if (timeline.section) timeline.show(timeline.section[0], timeline.section[1], 1);
     }

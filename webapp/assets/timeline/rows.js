@@ -2,7 +2,8 @@
 /* Rows of the timeline, from the file and from what is folded, pinned and merged: one list for the pinned part,
    one for the scrolled part. A row is {id, kind, title, depth, top, height, open, foldable, pinnable, ...}.
 
-   kinds: file, group, process, thread (threads: indices drawn in it, lanes), graph, heatmap. */
+   kinds: file, group, process, thread (threads: indices drawn in it, lanes), graph, heatmap, activity, device-heading,
+   device. */
 const timelineRows = (() => {
   "use strict";
   const LANE = 18,
@@ -53,11 +54,44 @@ const timelineRows = (() => {
 
   /* All rows in order, before folding: each file with its own. Ids of rows of the first file are the same without
      the others, so that folded and pinned rows stay so when a file is added. */
-  function allRows(facts, merge) {
-    return facts.files.flatMap((file, number) => fileRows(file, number ? "f" + number : "", merge));
+  function allRows(facts, merge, withDevice) {
+    return facts.files.flatMap((file, number) =>
+      fileRows(file, number ? "f" + number : "", merge, withDevice ? deviceRows(file, number) : []),
+    );
   }
 
-  function fileRows(file, prefix, merge) {
+  /* A heading for each report of the execution, and a row for each of its IPUs. */
+  function deviceRows(file, number) {
+    const prefix = number ? "f" + number : "";
+    return file.devices.flatMap(({ report, label, ipus, drawn, recorded }, place) => {
+      const id = prefix + "d" + place;
+      const runs = (count) => count.toLocaleString("en-US") + (count === 1 ? " run" : " runs");
+      const heading = {
+        id,
+        kind: "device-heading",
+        title: "Device: " + label,
+        detail: drawn === recorded ? runs(drawn) : drawn + " of " + runs(recorded),
+        depth: 1,
+        foldable: true,
+        under: [prefix + "file"],
+      };
+      const rows = Array.from({ length: ipus }, (_, ipu) => ({
+        id: id + "i" + ipu,
+        kind: "device",
+        title: "IPU " + ipu,
+        detail: "device clock, cycles",
+        report,
+        file: number,
+        ipu,
+        depth: 2,
+        pinnable: true,
+        under: [prefix + "file", id],
+      }));
+      return [heading].concat(/** @type {any[]} */ (rows));
+    });
+  }
+
+  function fileRows(file, prefix, merge, devices) {
     const top = prefix + "file";
     const heading = (id, kind, title) => ({ id, kind, title, depth: 1, foldable: true, under: [top] });
     /** @type {any[]} rows before folding, without places */
@@ -88,6 +122,7 @@ const timelineRows = (() => {
       rows.push(Object.assign(heading(id, "process", "Process " + process.pid), { detail: process.name }));
       for (const row of processRows(process, id, merge)) rows.push(Object.assign(row, { under: [top, id] }));
     }
+    rows.push(...devices);
     if (file.graphs.length) rows.push(heading(prefix + "graphs", "group", "Line graphs"));
     file.graphs.forEach((graph, index) =>
       chart("graph", prefix + "g" + index, prefix + "graphs", { title: graph.name, unit: graph.unit, index, graph }),
@@ -99,6 +134,7 @@ const timelineRows = (() => {
     if (row.kind === "thread") return (row.instants ? FLAGS : 0) + Math.max(1, row.open ? row.lanes : 1) * LANE + 6;
     if (row.kind === "graph") return row.open ? GRAPH : SPARK;
     if (row.kind === "heatmap") return row.open ? HEAT : SPARK;
+    if (row.kind === "device") return popvision.timeline.DEVICE_HEIGHT;
     return HEAD;
   }
 

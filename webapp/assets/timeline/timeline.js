@@ -68,6 +68,7 @@ const timelineTimeline = (() => {
 
     readSelection(selection) {
       this.merge = selection.tl_merge === "1";
+      this.withDevice = selection.tl_device !== "0";
       this.hidden = selection.tl_hide || "";
       this.areas = selection.tl_line === "area";
       this.heat = selection.tl_heat || "";
@@ -117,7 +118,7 @@ const timelineTimeline = (() => {
     /* ---- rows ---- */
 
     layout() {
-      this.place = tl.place(tl.allRows(this.facts, this.merge), this.folded, this.pins);
+      this.place = tl.place(tl.allRows(this.facts, this.merge, this.withDevice), this.folded, this.pins);
       this.names.build(this.place);
       this.scrollTo(this.scroll);
     }
@@ -200,7 +201,8 @@ const timelineTimeline = (() => {
       if (!place) return null;
       const inside = point.y - place.top;
       const event = place.row.kind === "thread" ? this.flames.hit(place.row, x, inside) : null;
-      return { row: place.row, ns: this.viewport.cycleAt(x), inside, event };
+      const bar = place.row.kind === "device" ? this.chartOf(place.row).hit(x, inside) : null;
+      return { row: place.row, ns: this.viewport.cycleAt(x), inside, event, bar };
     }
 
     /* ---- selection ---- */
@@ -304,6 +306,37 @@ const timelineTimeline = (() => {
         return;
       }
       if (!first || !popvision.selection().tl_event) this.find(false, true);
+    }
+
+    /* ---- bars of the device ---- */
+
+    stepOf(row, bar) {
+      return popvision.fetchJson(`/data/${this.facts.key}/timeline/${this.chartOf(row).address(bar.first)}`);
+    }
+
+    /* Select what the host did then: the transfer that a wait is for, else the Engine::run. */
+    async chooseStep(row, bar) {
+      if (bar.cell) {
+        this.show(bar.begin, bar.end, 0.8);
+        return;
+      }
+      try {
+        const facts = await this.stepOf(row, bar);
+        const event = (bar.level === 1 && facts.host) || facts.event;
+        if (event) this.choose({ ...event, end: event.start + event.duration });
+      } catch (problem) {
+        complain(problem);
+      }
+    }
+
+    /* Open the execution trace of the report at a bar. */
+    async openStep(row, bar) {
+      try {
+        const facts = await this.stepOf(row, bar);
+        popvision.go(bar.level === 0 ? facts.run_href : facts.href);
+      } catch (problem) {
+        complain(problem);
+      }
     }
 
     /* The next or previous match; `fresh` starts at the left edge of the window. */

@@ -17,6 +17,31 @@ const timelineTip = (() => {
     return lines;
   }
 
+  const counted = (number) => number.toLocaleString("en-US");
+
+  function runLines(facts, bar) {
+    return [
+      ["cycles", counted(facts.run_cycles) + ", drawn evenly over"],
+      ["Engine::run", tl.length(bar.end - bar.begin) + " of the host"],
+      ["double click", "its execution trace"],
+    ];
+  }
+
+  function stepLines(facts, clock) {
+    const share = ((100 * facts.cycles) / Math.max(1, facts.run_cycles)).toFixed(2);
+    const lines = [
+      ["cycles", counted(facts.cycles)],
+      ["of its run", share + " % = " + counted(facts.cycles) + " / " + counted(facts.run_cycles)],
+      ["from cycle", counted(facts.at) + " of " + facts.run],
+    ];
+    if (facts.host) {
+      lines.push(["waits for", "StreamCopy " + facts.waits_for + " of the host"]);
+      lines.push(["host time", tl.length(facts.host.duration) + " at " + tl.stamp(facts.host.start, 1000, clock)]);
+    } else if (facts.waits_for) lines.push(["waits for", facts.waits_for + "; its transfer is not in the trace"]);
+    lines.push(["click", facts.host ? "the host's transfer" : "the Engine::run"], ["double click", "execution trace"]);
+    return lines;
+  }
+
   class Tip {
     constructor(timeline) {
       this.timeline = timeline;
@@ -120,6 +145,44 @@ const timelineTip = (() => {
         ["from", tl.stamp(span.start, 1000, this.timeline.clock)],
         ["that is", "poplar::core::Engine::run on any thread"],
       ]);
+    }
+
+    /* A bar of the device: cycles are of its own clock, its place over the host's time is the run's. */
+    step(point, row, bar) {
+      const at = row.id + ":" + bar.level + ":" + bar.first + ":" + Boolean(bar.cell);
+      const facts = this.known.get(at);
+      const lines = [["clock", "IPU " + row.ipu + ", cycles; not added to host time"]];
+      if (bar.cell) {
+        lines.push(["to see them", "zoom in"]);
+        bar.shares.forEach((share, index) => {
+          if (share) lines.push([popvision.execution.CLASS_TEXT[index], (100 * share).toFixed(0) + " % of the pixel"]);
+        });
+        const count = bar.count.toLocaleString("en-US");
+        this.wanted = "";
+        this.show(point, count + (bar.count === 1 ? " short step" : " short steps"), null, lines);
+        return;
+      }
+      if (facts) lines.push(...(bar.level === 0 ? runLines(facts, bar) : stepLines(facts, this.timeline.clock)));
+      const swatch = document.createElement("span");
+      swatch.className = "tl-swatch step-" + bar.family;
+      const title = facts ? (bar.level === 0 ? facts.run : facts.name) : bar.name;
+      this.show(point, title || "…", swatch, lines);
+      if (!facts) this.askStep(at, point, row, bar);
+    }
+
+    async askStep(at, point, row, bar) {
+      this.wanted = at;
+      await new Promise((done) => window.setTimeout(done, 60));
+      if (this.wanted !== at) return;
+      try {
+        const facts = await this.timeline.stepOf(row, bar);
+        if (this.known.size >= MOST_KNOWN) this.known.clear();
+        this.known.set(at, facts);
+      } catch (problem) {
+        tl.complain(problem);
+        return;
+      }
+      if (this.wanted === at) this.step(point, row, bar);
     }
 
     cell(point, row, ns, inside) {

@@ -6,7 +6,7 @@ that cannot be answered gets status 400 and one sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,15 @@ from dash import Dash
 from flask import Response, jsonify, request
 
 from popvision.analysis.compare.matching import match_steps
-from popvision.analysis.execution.bars import Bars, Merged, bars_in_window, strip
+from popvision.analysis.execution.bars import strip
 from popvision.analysis.execution.flame import Level, flame, flat, run_level
 from popvision.analysis.execution.overlap import bar_of, bars_of, lanes
-from popvision.analysis.execution.raster import Grid, packed, raster
+from popvision.analysis.execution.raster import packed, raster
 from popvision.analysis.execution.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
 from popvision.analysis.execution.timeline import run_bars, timeline
 from popvision.analysis.report.tile_knowledge import tiles_unknown
-from webapp.arrays import AnyArray, Int32Array
+from webapp.arrays import AnyArray
+from webapp.bar_answer import bars_answer, window
 from webapp.data_routes import report_route
 from webapp.packed import packed_response
 from webapp.query import number_of, whole_numbers
@@ -31,20 +32,14 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
-#: Largest window of one answer: bounds the memory that any client can make the server use.
-MOST_COLUMNS = 16_384
+#: Largest raster of one answer: bounds the memory that any client can make the server use.
 MOST_PIXELS = 1 << 18
-
-#: Largest answer with bars, however many the window holds.
-MOST_BYTES = 450_000
 
 #: IPUs of one search.
 MOST_IPUS = 1024
 
 #: Matches of a search that are sent; the answer states their total.
 MOST_MATCHES = 20_000
-
-_NARROWEST_LABEL = 18  # columns
 
 
 def register_routes(app: Dash, library: Library) -> None:
@@ -59,52 +54,12 @@ def read_steps(source: ReportSource) -> None:
 
 
 def bars(source: ReportSource) -> Response:
-    """Bars and merged cells of every level (level 0: the runs), with names of bars wide enough for a label. An answer
-    beyond MOST_BYTES uses wider columns; the header states their grid and how many of the requested ones each replaces
-    (`coarser`)."""
-    ipu, requested = number_of(request.args, "ipu"), window()
+    """Bars and merged cells of every level (level 0: the runs)."""
+    ipu = number_of(request.args, "ipu")
     rows = flat(source, ipu) if request.args.get("view") == "flat" else flame(source, ipu)
     runs = run_bars(source)
-    levels, grid = [run_level(runs), *rows.levels], requested
-    while True:
-        drawn, merged = bars_in_window(levels, grid)
-        names, labels = _labels(drawn, grid, [runs.name, *[rows.names] * len(rows.levels)])
-        arrays = _bar_columns(drawn, merged, labels)
-        size = sum(each.nbytes for each in arrays.values()) + sum(len(text) + 8 for text in names)
-        if size <= MOST_BYTES or grid.columns <= 2:
-            break
-        grid = grid.twice_as_coarse()
-    header = {"names": names, "levels": 1 + len(rows.levels), "lanes": [1 + level for level in rows.lanes]}
-    drawn_in = {"pitch": grid.pitch, "first": grid.first, "columns": grid.columns}
-    return packed_response(header | drawn_in | {"coarser": grid.pitch // requested.pitch}, arrays)
-
-
-def _labels(drawn: Bars, grid: Grid, texts: list[Sequence[str]]) -> tuple[list[str], Int32Array]:
-    """(names of wide bars, index of each bar's name or -1); `texts` are the names of each level."""
-    names: dict[str, int] = {}
-    labels = np.full(len(drawn.begin), -1, np.int32)
-    wide = np.flatnonzero((drawn.end - drawn.begin) * 1024 >= _NARROWEST_LABEL * grid.pitch)
-    for row in wide.tolist():
-        labels[row] = names.setdefault(texts[drawn.level[row]][drawn.name[row]], len(names))
-    return list(names), labels
-
-
-def _bar_columns(drawn: Bars, merged: Merged, labels: Int32Array) -> dict[str, AnyArray]:
-    return {
-        "begin": drawn.begin.astype(np.float64),
-        "end": drawn.end.astype(np.float64),
-        "level": drawn.level,
-        "kind": drawn.kind,
-        "name": labels,
-        "first": drawn.first,
-        "last": drawn.last,
-        "cell_level": merged.level,
-        "cell_column": merged.column,
-        "cell_shares": merged.shares,
-        "cell_group": merged.group,
-        "cell_count": merged.count,
-        "cell_first": merged.first,
-    }
+    texts = [runs.name, *[rows.names] * len(rows.levels)]
+    return bars_answer([run_level(runs), *rows.levels], texts, window(), [1 + level for level in rows.lanes])
 
 
 def overview(source: ReportSource) -> Response:
@@ -200,9 +155,3 @@ _KEPT = ("bars", "overview", "bsp")
 
 def _described(facts: StepFacts) -> dict[str, Any]:
     return asdict(facts)
-
-
-def window(rows: int = 1) -> Grid:
-    """The grid of the query. Raises ValueError."""
-    columns = number_of(request.args, "columns", 1, MOST_COLUMNS)
-    return Grid(number_of(request.args, "pitch", 1), number_of(request.args, "first"), columns, rows)

@@ -10,6 +10,7 @@ are nanoseconds since the first event:
     tl_heat          scale of heat maps' colours                                       tl_bins   "used" = no empty bins
     tl_marks         marks, listed in the Summary with the time between them
     tl_only   "1" = draw only what tl_find finds               vs        trace to compare with
+    tl_device "0" = without the rows of the device
 
 Several files in one timeline are one key in the address (webapp/joint_key.py).
 """
@@ -43,6 +44,7 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
+from webapp.system_analyser.timeline.device_rows import device_rows, families
 from webapp.system_analyser.timeline.files_menu import files_menu
 from webapp.system_analyser.timeline.routes import register_routes
 from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content, tab_depends
@@ -82,19 +84,26 @@ KEYS = (
 def layout(context: ViewContext) -> Component:
     """The page: toolbar, drawing and tabs."""
     context.trace.prepare()
+    drawing = _drawing(context)
+    has_devices = any(device_rows(context.library, context.key, context.trace))
     return page_of_halves(
         "timeline",
-        _drawing(context),
+        drawing,
         TAB_SET.layout(context),
         KEYS,
-        toolbar=_toolbar(files_menu(context), context.selection.extras, has_heatmaps=bool(context.trace.heatmaps)),
+        toolbar=_toolbar(
+            files_menu(context),
+            context.selection.extras,
+            has_heatmaps=bool(context.trace.heatmaps),
+            has_devices=has_devices,
+        ),
         percent=68,
         class_name="timeline",
         stores=TAB_SET.stores(context),
     )
 
 
-def _toolbar(files: Component, extras: Mapping[str, str], *, has_heatmaps: bool) -> Component:
+def _toolbar(files: Component, extras: Mapping[str, str], *, has_heatmaps: bool, has_devices: bool) -> Component:
     return toolbar(
         files,
         segments("tl_line", "Line graphs", {"": "Lines", "area": "Areas"}, extras.get("tl_line", "")),
@@ -129,12 +138,24 @@ def _toolbar(files: Component, extras: Mapping[str, str], *, has_heatmaps: bool)
                     extras.get("tl_only") == "1",
                     title="Figures and tables still count all events",
                 ),
+                *([_device_option(extras)] if has_devices else []),
                 *(_heat_options(extras) if has_heatmaps else []),
             ),
             popover(icon("key"), html.Div(**attributes(data_slot="key")), label="Channels", class_name="tl-key"),
             icon_button("camera", "Save the drawing as PNG", action="timeline-save"),
         ),
         label="Host timeline",
+    )
+
+
+def _device_option(extras: Mapping[str, str]) -> Component:
+    return toggle(
+        "tl_device",
+        "Device under the host",
+        extras.get("tl_device", "") != "0",
+        on="",
+        off="0",
+        title="Rows of the IPUs: each recorded run over the time of its Engine::run, on its own clock",
     )
 
 
@@ -153,15 +174,16 @@ def _drawing(context: ViewContext) -> Component:
         role="application",
         **attributes(
             aria_label="Host timeline: arrow keys move, plus and minus zoom, question mark lists all keys",
-            data_timeline=json.dumps(facts(context.key, context.trace)),
+            data_timeline=json.dumps(facts(context.key, context.trace, context.library)),
         ),
     )
 
 
-def facts(key: str, source: HostTrace) -> dict[str, Any]:
-    """What the drawing needs before its first request. Times in ns; `begin`, in ns since the epoch, is text, since
-    JavaScript numbers are exact only up to 2^53."""
+def facts(key: str, source: HostTrace, library: Library | None = None) -> dict[str, Any]:
+    """What the drawing needs before its first request; with a `library`, the devices too. Times in ns; `begin`, in ns
+    since the epoch, is text, since JavaScript numbers are exact only up to 2^53."""
     per_channel = _events_per_channel(source)
+    devices = device_rows(library, key, source)
     channels = [
         {
             "name": name,
@@ -180,6 +202,7 @@ def facts(key: str, source: HostTrace) -> dict[str, Any]:
         "events": source.events,
         "recording": any(file.state == "recording" for file in source.files),
         "channels": channels,
+        "families": families(),
         "files": [
             {
                 "name": file.label,
@@ -187,6 +210,7 @@ def facts(key: str, source: HostTrace) -> dict[str, Any]:
                 "processes": _processes(source, file),
                 "graphs": _graphs(source, file),
                 "heatmaps": _heatmaps(source, file),
+                "devices": devices[number],
             }
             for number, file in enumerate(source.files)
         ],

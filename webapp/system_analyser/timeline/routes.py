@@ -31,6 +31,7 @@ from webapp.data_routes import trace_route
 from webapp.joint_key import parse_event as event_of_text
 from webapp.packed import packed_response
 from webapp.query import number_of, numbers_of
+from webapp.system_analyser.timeline.device_rows import device, device_step
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace, Lane
@@ -49,6 +50,8 @@ def register_routes(app: Dash, library: Library) -> None:
     for name, answer in _ANSWERS.items():
         trace_route(app, library, f"timeline/{name}", answer)
     trace_route(app, library, "timeline/run", lambda source: host_run(library, source))
+    trace_route(app, library, "timeline/device", lambda source: device(library, source))
+    trace_route(app, library, "timeline/device_step", lambda source: device_step(library, source))
 
 
 def host_run(library: Library, source: HostTrace) -> Response:

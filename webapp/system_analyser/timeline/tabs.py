@@ -20,6 +20,7 @@ from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
 from webapp.query import whole_number, whole_range
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
+from webapp.system_analyser.timeline.device_tab import device_content
 from webapp.system_analyser.timeline.difference_tab import difference_content
 from webapp.system_analyser.timeline.files_menu import align_link
 from webapp.system_analyser.timeline.flame_tab import flame_content
@@ -100,6 +101,7 @@ TAB_SET = TabSet(
         "flame": "Flame",
         "statistics": "Statistics",
         "matches": "Search",
+        "device": "Device",
         "difference": "Difference",
     },
     ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_find", "tl_marks", "vs"),
@@ -114,6 +116,7 @@ _DEPENDS = {
     "statistics": ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide"),
     "matches": ("tl_find", "tl_sel"),
     "difference": ("vs",),
+    "device": (),
 }
 
 
@@ -123,6 +126,8 @@ def tab_content(context: ViewContext, tab: str) -> Component:
         return summary(context.trace, context.params, context.theme, _event_links(context))
     if tab == "difference":
         return difference_content(context)
+    if tab == "device":
+        return device_content(context)
     content = {"calls": calls, "flame": flame, "statistics": statistics, "matches": matches}[tab]
     return content(context.trace, context.params, context.theme)
 

@@ -1,0 +1,110 @@
+// @ts-check
+/* Row of an IPU under the host's threads: recorded runs over the time of their Engine::run, their steps, and below each
+   run the ticks of its own clock in cycles. The bars are those of the execution trace. */
+const timelineDevice = (() => {
+  "use strict";
+  const tl = popvision.timeline;
+  const TOP = 3; /* pixels above the bars */
+  const CLOCK = 16; /* pixels of the clock below them */
+  const TICK = 90; /* pixels from tick to tick at the least */
+  const JOINED = 24; /* a run of as many pixels has lines to its begin and end on the host */
+
+  class Device {
+    constructor(timeline, row) {
+      this.timeline = timeline;
+      this.row = row;
+      const { families, key } = timeline.facts;
+      this.bars = new popvision.execution.Bars({ key, families }, row.ipu, () => timeline.schedule(), {
+        route: "timeline/device",
+        query: { report: row.report, file: row.file },
+        complain: tl.complain,
+      });
+      this.recolour();
+    }
+
+    recolour() {
+      this.theme = this.timeline.palette.theme;
+      this.palette = new popvision.execution.Palette(new Set());
+    }
+
+    update(viewport) {
+      return this.bars.update(viewport, false);
+    }
+
+    /* Runs of the answer with room for a clock: [{run, begin, end, cycles}]. */
+    get runs() {
+      const { data } = this.bars;
+      return data ? data.header.runs.map(([run, begin, end, cycles]) => ({ run, begin, end, cycles })) : [];
+    }
+
+    draw(draw, row, top) {
+      if (this.theme !== this.timeline.palette.theme) this.recolour();
+      const { viewport } = this.timeline;
+      this.bars.draw(draw, this.palette, viewport, top + TOP, { labels: true, small: true });
+      for (const run of this.runs) this.drawClock(draw, run, top + TOP + this.bars.height);
+    }
+
+    /* Ticks at round cycles of the run, which begin at 0. */
+    drawClock(draw, run, top) {
+      const { viewport, palette } = this.timeline;
+      const left = viewport.x(run.begin),
+        right = viewport.x(run.end);
+      if (right < 0 || left > viewport.width) return;
+      const perCycle = (right - left) / Math.max(1, run.cycles);
+      const first = Math.max(0, -left / perCycle),
+        last = Math.min(run.cycles, (viewport.width - left) / perCycle);
+      const ticks = popvision.canvas.roundTicks(first, last, Math.max(1, ((last - first) * perCycle) / TICK), 1);
+      draw.font = "10px " + palette.font;
+      draw.textBaseline = "middle";
+      draw.fillStyle = palette.plain.axis;
+      for (const at of ticks) {
+        const x = left + at * perCycle;
+        draw.fillRect(Math.round(x), top, 1, 4);
+        const text = at.toLocaleString("en-US") + (at === ticks[0] ? " cycles" : "");
+        const width = draw.measureText(text).width;
+        if (x + 3 + width <= Math.min(right, viewport.width)) draw.fillText(text, Math.round(x) + 3, top + CLOCK / 2);
+      }
+    }
+
+    /* The bar or merged cell at pixel x, y pixels below the row's top: {level, first, begin, end, bar?, cell?}, times in
+       ns; null between bars. */
+    hit(x, y) {
+      const { viewport } = this.timeline;
+      const level = Math.floor((y - TOP) / popvision.execution.ROW);
+      const found = level < 0 || level > 1 ? null : this.bars.hit(viewport, x, level);
+      if (!found) return null;
+      if (found.bar) return { ...found, ...found.bar };
+      const column = Math.floor(((viewport.first + x) * viewport.pitch) / this.bars.data.pitch);
+      const [begin, end] = [column, column + 1].map((each) => (each * this.bars.data.pitch) / popvision.canvas.GRAIN);
+      return { ...found, ...found.cell, begin, end };
+    }
+
+    address(step) {
+      const { report, file, ipu } = this.row;
+      return `device_step?report=${report}&file=${file}&ipu=${ipu}&step=${step}`;
+    }
+  }
+
+  /* Lines from the begin and the end of each wide run up through the host's rows: there the two clocks meet. */
+  function drawJoins(timeline, rows) {
+    const { draw, palette, viewport } = timeline;
+    draw.fillStyle = palette.plain.muted;
+    for (const { row, top } of rows) {
+      if (row.kind !== "device") continue;
+      for (const run of timeline.chartOf(row).runs) {
+        if (viewport.x(run.end) - viewport.x(run.begin) < JOINED) continue;
+        for (const at of [run.begin, run.end]) {
+          const x = viewport.x(at);
+          if (x < 0 || x > viewport.width) continue;
+          for (let y = timeline.top; y < top + TOP; y += 6) draw.fillRect(tl.NAMES + Math.round(x), y, 1, 2);
+        }
+      }
+    }
+  }
+
+  const HEIGHT = TOP + 2 * 18 + CLOCK + 3;
+
+  return { Device, drawJoins, DEVICE_HEIGHT: HEIGHT };
+})();
+Object.assign(popvision.timeline, timelineDevice);
+Object.assign(popvision.timeline.CHARTS, { device: timelineDevice.Device });

@@ -1,0 +1,103 @@
+"""The tab "Device": what each recorded run waited for, stream by stream, beside the host's time for the same transfers.
+
+A row has two clocks, in columns of their own: cycles of the device, microseconds of the host. Nothing adds them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.execution.timeline import run_bars
+from popvision.analysis.report.tiles import target_of
+from popvision.analysis.summary.device_strip import HostWaits, host_waits
+from popvision.arrays import Int64Array
+from webapp.components.message import empty_hint
+from webapp.components.table import MOST_ROWS, Column, data_table
+from webapp.joint_key import trace_keys
+from webapp.system_analyser.timeline.device_rows import host_event, part_of, reports_of
+from webapp.view import ViewContext
+
+COLUMNS = (
+    Column("report", "Report", width=150),
+    Column("ipu", "IPU", "integer", width=70),
+    Column("run", "Run", width=190),
+    Column("stream", "Stream", width=150),
+    Column("waits", "Waits", "integer", "Times that the device waits for this stream in the run", width=90),
+    Column("cycles", "Waited cycles", "integer", "Sum over these waits, on the device's clock", width=140, sort="desc"),
+    Column(
+        "share", "Of the run", "percent", "Waited cycles / cycles of the run, both on the device's clock", width=110
+    ),
+    Column("longest_cycles", "Longest, cycles", "integer", "The longest of these waits", width=150),
+    Column(
+        "host_us",
+        "Host µs",
+        "decimal",
+        "Sum of the durations of the host's StreamCopy events of these waits, on the host's clock; empty where their "
+        "number differs from the number of waits, so that none can be told apart. Of the replicas' transfers the last "
+        "to end counts",
+    ),
+    Column("longest_us", "Longest, host µs", "decimal", "The longest of these events, which a click selects"),
+)
+
+
+def device_content(context: ViewContext) -> Component:
+    """A row per stream, run, IPU and report; choosing one selects the longest transfer of the host."""
+    rows: list[dict[str, Any]] = []
+    library = context.library
+    for number, key in enumerate(trace_keys(context.key)):
+        part = part_of(context.trace, number)
+        for _, report in reports_of(library, key, part) if library is not None else ():
+            bars = run_bars(report)
+            for ipu in range(target_of(report).num_ipus):
+                waits = host_waits(part, report, ipu)
+                for run, stream, own in _groups(waits):
+                    length = int(bars.end[run] - bars.begin[run])
+                    place = {"report": report.label, "ipu": ipu, "run": bars.name[run], "stream": stream}
+                    rows.append(place | _figures(waits, own, length) | _event(context, number, waits, own))
+    if not rows:
+        return empty_hint(
+            "No run of a report of this execution waits for a stream here. A report and its trace know each other by "
+            "the run that wrote both: set PVTI_OPTIONS and autoReport.outputExecutionProfile for the same program."
+        )
+    scope = (
+        "All recorded runs that are Engine::run events of this trace. Cycles are the device's clock, microseconds the "
+        "host's; the two are never added"
+    )
+    rows.sort(key=lambda row: -row["cycles"])
+    if len(rows) > MOST_ROWS:
+        scope += f". {len(rows) - MOST_ROWS:,} rows with shorter waits are not listed"
+    id: dict[str, str] = {"rows": "tl-matches", "query": "device"}
+    table = data_table(id, rows[:MOST_ROWS], COLUMNS, name="device_waits", height="100%", selectable=True)
+    return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
+
+
+def _groups(waits: HostWaits) -> list[tuple[int, str, Int64Array]]:
+    """(run, stream, rows of the waits)."""
+    groups: dict[tuple[int, str], list[int]] = {}
+    for row, key in enumerate(zip(waits.run.tolist(), waits.stream, strict=True)):
+        groups.setdefault(key, []).append(row)
+    return [(run, stream, np.array(own, np.int64)) for (run, stream), own in groups.items()]
+
+
+def _figures(waits: HostWaits, own: Int64Array, length: int) -> dict[str, Any]:
+    cycles = waits.cycles[own]
+    spent = (waits.end - waits.begin)[own]
+    tied = bool((waits.thread[own] >= 0).all())
+    return {
+        "waits": len(own),
+        "cycles": int(cycles.sum()),
+        "share": int(cycles.sum()) / length if length else 0.0,
+        "longest_cycles": int(cycles.max()),
+        "host_us": int(spent.sum()) / 1e3 if tied else None,
+        "longest_us": int(spent.max()) / 1e3 if tied else None,
+    }
+
+
+def _event(context: ViewContext, number: int, waits: HostWaits, own: Int64Array) -> dict[str, Any]:
+    """The longest transfer, for the script that selects it; nothing where it is not known."""
+    longest = int(own[(waits.end - waits.begin)[own].argmax()])
+    return {} if waits.thread[longest] < 0 else {"event": host_event(context.trace, number, waits, longest)}
