@@ -40,8 +40,10 @@ def command(
 ) -> None:
     """Write a view of REPORT, a profile.pop or its folder, as one HTML file to share; it loads nothing from elsewhere.
     For a damaged report it shows what is readable and lists what is lost. Of a host trace (.pvti, Chrome, Perfetto) it
-    writes the timeline, and --view may be left out."""
+    writes the timeline, and --view may be left out; below the threads it draws the device of a report of the same
+    execution in the trace's folder or a folder right below."""
     from popvision.analysis.report.source import ReportSource
+    from popvision.analysis.summary.report_list import reports_beside
     from popvision.analysis.trace.source import TraceSource
     from popvision.formats.errors import FormatError
     from popvision.formats.foreign_traces.importing import is_foreign_trace
@@ -62,7 +64,8 @@ def command(
         with progress(f"Drawing {view}"):
             if is_trace:
                 source = TraceSource(report)
-                page = export_trace(source, params, confidential=confidential, theme=theme)
+                reports = [(0, each) for each in reports_beside(report)]
+                page = export_trace(source, params, confidential=confidential, theme=theme, reports=reports)
             else:
                 source = ReportSource(report, salvage=True)
                 other = None if against is None else ReportSource(against, salvage=True)

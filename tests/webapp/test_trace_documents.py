@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from popvision.analysis.execution.timeline import timeline
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.trace.activity import RUN_LABEL
 from popvision.analysis.trace.source import TraceSource
 from popvision.cli.html import command
+from popvision.formats.profile.writer import ProfileWriter
 from popvision.formats.pvti.generate import generate_trace
 from popvision.formats.pvti.writer import TraceWriter
 from tests.analysis.trace.trace_case import make_trace
+from tests.reports import tiny_compilation, tiny_run
 from webapp.documents.export import ExportError, export_trace
 
 SPANS = [(0, 0, 1_000_000, "app/epoch"), (0, 100_000, 300_000, "app/load"), (1, 500_000, 900_000, "io/write")]
@@ -46,6 +52,28 @@ def test_the_drawing_has_each_block_where_it_belongs(tmp_path: Path) -> None:
     assert re.findall(r'd="M170\.0 24h920\.0v15', page)
     assert re.findall(r'd="M262\.0 40h184\.0v15', page)
     assert re.findall(r'd="M630\.0 60h368\.0v15', page)
+
+
+def test_the_device_lies_under_its_engine_run(tmp_path: Path) -> None:
+    """One run of 43 cycles from a tenth to half of the time, under the threads; confidential files hide its names."""
+    spans = [(0, 0, 100_000_000, "app/epoch"), (0, 10_000_000, 50_000_000, f"app/{RUN_LABEL}")]
+    source = make_trace(tmp_path / "t.pvti", spans)
+    run = replace(tiny_run(), name="training", host_start_us=10_000, host_end_us=50_000)
+    with ProfileWriter(tmp_path / "profile.pop") as writer:
+        writer.write_compilation(tiny_compilation())
+        writer.append_run(run)
+    report = ReportSource(tmp_path)
+    page = export_trace(source, {}, reports=[(0, report)]).decode()
+    assert "Engine::run #0 (training), 43 cycles" in page
+    assert re.findall(r'd="M262\.0 24h368\.0v15', page)  # 170 + 92, 0.4 x 920
+    begin, end = timeline(report, 0).begin[1], timeline(report, 0).end[1]
+    x, width = 262 + 368 * float(begin) / 43, 368 * float(end - begin) / 43
+    assert f"M{x:.1f} 40h{width:.1f}v15" in page
+    assert "never added to host time" in page
+    assert "Steps of the device" not in export_trace(source, {"tl_device": "0"}, reports=[(0, report)]).decode()
+    hidden = export_trace(source, {}, confidential=True, reports=[(0, report)]).decode()
+    assert "training" not in hidden
+    assert "run 0, 43 cycles" in hidden
 
 
 def test_a_window_and_hidden_channels(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from webapp.arrays import AnyArray
 
 #: Kinds of columns with names from the report, which `--confidential` replaces (confidential.py).
 NAME_KINDS = (
-    *("program", "operation", "variable", "compute set", "vertex type", "file", "run", "value", "code"),
+    *("program", "operation", "variable", "compute set", "vertex type", "file", "report", "run", "value", "code"),
     *("thread", "label", "channel", "line graph", "line"),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
@@ -18,6 +18,7 @@ from webapp.documents.document import Block, Document, Note
 from webapp.documents.page import write_page
 from webapp.documents.trace_views import timeline_blocks, trace_provenance
 from webapp.selection import SHARED_KEYS, Selection
+from webapp.system_analyser.timeline.device_rows import drawn_devices
 from webapp.view import ViewContext
 from webapp.views import find_view
 
@@ -81,15 +82,22 @@ def export_document(
 
 
 def export_trace(
-    source: HostTrace, params: Mapping[str, str], *, confidential: bool = False, theme: str = "both"
+    source: HostTrace,
+    params: Mapping[str, str],
+    *,
+    confidential: bool = False,
+    theme: str = "both",
+    reports: Iterable[tuple[int, ReportSource]] = (),
 ) -> bytes:
-    """The timeline of a host trace, of the window in `params`, as one self-contained UTF-8 HTML file. Raises
-    ExportError for an unknown theme."""
+    """The timeline of a host trace, of the window in `params`, as one self-contained UTF-8 HTML file. `reports`:
+    (number of the file in the trace, report of the same execution) whose devices are drawn under it. Raises ExportError
+    for an unknown theme."""
     if theme not in THEMES:
         raise ExportError(f"unknown theme {theme[:40]!r}: use one of {', '.join(THEMES)}")
     names = Names(source, confidential)
-    blocks = timeline_blocks(source, params, names)
-    window = {key: value for key, value in params.items() if key in ("tl_from", "tl_to", "tl_hide")}
+    devices = [] if params.get("tl_device") == "0" else drawn_devices(source, reports)
+    blocks = timeline_blocks(source, params, names, devices)
+    window = {key: value for key, value in params.items() if key in ("tl_from", "tl_to", "tl_hide", "tl_device")}
     address = f"timeline?{urlencode(window)}" if window else "timeline"
     hidden = "A part of the trace cannot be read."  # the sentences name lines and heat maps
     lost = [hidden if confidential else _without_paths(each, source) for each in source.lost]

@@ -8,6 +8,7 @@ from flask import Response, request
 from webapp.comparison import target_of_page
 from webapp.documents.export import ExportError, export_document, export_trace, file_name
 from webapp.library import Library
+from webapp.system_analyser.timeline.device_rows import reports_of_files
 
 _OPTIONS = ("confidential", "html_theme")
 
@@ -22,7 +23,8 @@ def register(app: Dash, library: Library) -> None:
         try:
             if view == "timeline":
                 trace = library.trace(key)
-                page = export_trace(trace, params, confidential=confidential, theme=theme)
+                reports = reports_of_files(library, key, trace)
+                page = export_trace(trace, params, confidential=confidential, theme=theme, reports=reports)
                 name = file_name(trace, view, confidential)
             else:
                 report = library.report(key)

@@ -1,4 +1,4 @@
-"""A window of a host trace as SVG: a row per lane with the blocks of its events, and line graphs as steps.
+"""A window of a host trace as SVG: a row per lane with the blocks of its events, the device below, and line graphs.
 
 Blocks of one channel and lane are one path, so that a lane of 600 blocks takes some 12 kB.
 """
@@ -11,6 +11,9 @@ from html import escape
 
 import numpy as np
 
+from popvision.analysis.execution.bars import bars_in_window
+from popvision.analysis.execution.raster import CLASSES, GRAIN, LEVELS, Grid
+from popvision.analysis.execution.timeline import TYPE_NAMES
 from popvision.analysis.trace.columns import HostTrace, Lane
 from popvision.analysis.trace.drawing import blocks_in, instants_in, samples_in
 from webapp.arrays import AnyArray
@@ -18,6 +21,8 @@ from webapp.documents.confidential import Names
 from webapp.documents.page import safe_text
 from webapp.formats import seconds_text
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
+from webapp.system_analyser.timeline.device_rows import DrawnDevice
+from webapp.theme import STEP_FAMILY, tokens
 
 WIDTH, LEFT, RIGHT, ROW = 1100, 170, 10, 16
 _HEAD, _GRAPH = 24, 90
@@ -38,6 +43,9 @@ _PATTERNS = (
     "M0 2h8M0 6h8",
     "M0 1h8M1 0v8",
 )
+
+#: What the classes of a step are called.
+_CLASS_TEXTS = ("compute", "exchange", "global exchange", "host transfer", "waiting for host", "sync")
 
 #: Pixels of a block from which on its pattern shows.
 _PATTERNED = 4
@@ -86,6 +94,67 @@ def flames_svg(window: Window, threads: Sequence[int], names: Names) -> str:
     axis = _axis(window, top)
     definitions = _pattern_definitions(np.unique(window.source.names.channel))
     return _svg("Events of each thread over host time", top + 4, [definitions, *axis, *parts])
+
+
+def devices_svg(window: Window, devices: Sequence[DrawnDevice], names: Names) -> str:
+    """Runs and steps of each IPU under the host's time axis, each run over its `Engine::run`; steps narrower than a
+    pixel as one column of the shares of their phases."""
+    parts: list[str] = []
+    begin, end = window.begin - window.source.begin, window.end - window.source.begin
+    pitch = -(-(end - begin) * GRAIN // _PLOT)
+    grid = Grid(pitch, begin * GRAIN // pitch, _PLOT + 1)
+    top = _HEAD
+    for device in devices:
+        title = f"IPU {device.strip.ipu} {names.show('report', device.report)}"
+        parts.append(_text(4, top + 12, _shortened(title, LEFT - 12), "tick"))
+        for run, left, right in _runs_in(window, device):
+            fill, ink = (tokens("light")[f"step-run-{part}"] for part in ("fill", "ink"))
+            parts.append(f'<path fill="{fill}" d="{_boxes(np.array([left]), np.array([right - left]), top)}"/>')
+            text = names.show("run", device.names[run])
+            text = _shortened(
+                f"{text}, {int(device.strip.cycles[device.strip.run == run][0]):,} cycles", right - left - 6
+            )
+            parts.append(f'<text x="{left + 3:.1f}" y="{top + 12}" font-size="10" fill="{ink}">{escape(text)}</text>')
+        top += ROW
+        parts.extend(_steps(window, device, grid, top))
+        top += ROW + 6
+    return _svg("Steps of the device, each run over its Engine::run", top + 4, [*_axis(window, top), *parts])
+
+
+def _runs_in(window: Window, device: DrawnDevice) -> Iterator[tuple[int, float, float]]:
+    """(run, left, right) of the runs in the window that are a pixel wide or more."""
+    left, right = (window.x(each + window.source.begin) for each in (device.runs.begin, device.runs.end))
+    for row in np.flatnonzero(right - left >= 1).tolist():
+        yield int(device.strip.run[row]), float(left[row]), float(right[row])
+
+
+def _steps(window: Window, device: DrawnDevice, grid: Grid, top: int) -> Iterator[str]:
+    bars, merged = bars_in_window([device.steps], grid)
+    left, right = (window.x(each + window.source.begin) for each in (bars.begin, bars.end))
+    boxes: dict[str, list[str]] = {}
+    for x, stop, kind in zip(left.tolist(), right.tolist(), bars.kind.tolist(), strict=True):
+        family = STEP_FAMILY.get(TYPE_NAMES[kind], "other")
+        boxes.setdefault(family, []).append(f"M{x:.1f} {top}h{stop - x:.1f}v{ROW - 1}h-{stop - x:.1f}z")
+    at = (merged.column.astype(np.int64) + grid.first) * grid.pitch // GRAIN + window.source.begin
+    for x, shares in zip(window.x(at).tolist(), merged.shares.tolist(), strict=True):
+        foot = float(top + ROW - 1)
+        for number, family in enumerate(CLASSES):
+            height = (ROW - 1) * (shares >> (5 * number) & LEVELS) / LEVELS
+            foot -= height
+            if height:
+                boxes.setdefault(family, []).append(f"M{x:.1f} {foot:.1f}h1v{height:.1f}h-1z")
+    for family, paths in boxes.items():
+        yield f'<path fill="{tokens("light")[f"step-{family}-fill"]}" d="{"".join(paths)}"/>'
+
+
+def device_legend_svg() -> str:
+    """The colours of the phases."""
+    parts = []
+    for place, (family, text) in enumerate(zip(CLASSES, _CLASS_TEXTS, strict=True)):
+        x = 150 * place
+        parts.append(f'<rect x="{x}" y="4" width="11" height="11" fill="{tokens("light")[f"step-{family}-fill"]}"/>')
+        parts.append(_text(x + 16, 14, text, "tick"))
+    return _svg("Colours of the phases", 24, parts)
 
 
 def _lane(window: Window, lane: Lane, top: int, names: Names) -> Iterator[str]:
@@ -192,7 +261,8 @@ def _axis(window: Window, height: int) -> Iterator[str]:
     for time in range(first, window.end - window.source.begin + 1, step):
         x = float(window.x(np.array([time + window.source.begin]))[0])
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_HEAD - 6}" y2="{height}"/>'
-        yield _text(x, 12, "0" if time == 0 else seconds_text(time / 1e9), "tick mid")
+        anchor = "tick mid" if x < WIDTH - 30 else "tick end"
+        yield _text(min(x, WIDTH - 2.0), 12, "0" if time == 0 else seconds_text(time / 1e9), anchor)
 
 
 def _shortened(text: str, pixels: float) -> str:

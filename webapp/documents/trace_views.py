@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from popvision.analysis.trace.columns import HostTrace
@@ -11,11 +11,15 @@ from popvision.analysis.trace.statistics import label_statistics
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Drawing, Facts, Field, Note, Table
 from webapp.documents.memory_views import frame_table
-from webapp.documents.trace_drawing import Window, flames_svg, graph_svg, legend_svg
+from webapp.documents.trace_drawing import Window, device_legend_svg, devices_svg, flames_svg, graph_svg, legend_svg
 from webapp.formats import integer_text, seconds_text
+from webapp.system_analyser.timeline.device_rows import DrawnDevice
 
 #: Threads that are drawn, those with most events.
 MOST_THREADS = 40
+
+#: IPUs that are drawn.
+MOST_DEVICES = 16
 
 _MICROSECONDS = ("total", "self", "mean", "min", "p50", "p95", "p99", "max")
 
@@ -39,8 +43,10 @@ def _whole(text: str, otherwise: int) -> int:
         return otherwise
 
 
-def timeline_blocks(source: HostTrace, params: Mapping[str, str], names: Names) -> list[Block]:
-    """Facts, the drawing with its key, line graphs, statistics of the window, threads."""
+def timeline_blocks(
+    source: HostTrace, params: Mapping[str, str], names: Names, devices: Sequence[DrawnDevice] = ()
+) -> list[Block]:
+    """Facts, the drawing with its key, the devices, line graphs, statistics of the window, threads."""
     window = window_of(source, params)
     if not (source.events or any(len(thread.instant_time) for thread in source.threads)):
         return [_facts(window), Note("This trace holds no events.")]
@@ -54,10 +60,25 @@ def timeline_blocks(source: HostTrace, params: Mapping[str, str], names: Names) 
     if window.hidden:
         notes.append(f"{len(window.hidden)} channels are hidden in the drawing; figures include their events.")
     blocks += [Note(" ".join(notes))] if notes else []
+    blocks += _device_blocks(window, devices, names)
     blocks += _graphs(window, names)
     if source.heatmaps:
         blocks.append(Note(f"Heat maps of the trace that this file does not show: {len(source.heatmaps)}."))
     return [*blocks, _statistics(window), _threads(source)]
+
+
+def _device_blocks(window: Window, devices: Sequence[DrawnDevice], names: Names) -> list[Block]:
+    if not devices:
+        return []
+    shown = devices[:MOST_DEVICES]
+    drawing = devices_svg(window, shown, names) + device_legend_svg()
+    note = (
+        "Two clocks: the axis is host time; a run's cycles are spread evenly from the begin to the end of its "
+        "Engine::run and are never added to host time."
+    )
+    if len(shown) < len(devices):
+        note += f" The drawing shows the first {len(shown)} of {len(devices):,} IPUs."
+    return [Drawing("Steps of the device under the host", drawing), Note(note)]
 
 
 def _is_drawn(window: Window, thread: int) -> bool:

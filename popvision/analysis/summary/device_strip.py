@@ -138,8 +138,8 @@ def _waits(trace: HostTrace, report: ReportSource, ipu: int) -> HostWaits:
     columns = np.array([tied[at] for at in order], np.int64).reshape(-1, 5).T
     run_and_step = np.array([rows[at] for at in order], np.int64).reshape(-1, 2).T
     step = run_and_step[1]
-    stream = [names[int(program)] for program in steps.program[step]]
-    return HostWaits(stream, run_and_step[0], step, steps.end[step] - steps.begin[step], *columns)
+    streams = [names[int(program)] for program in steps.program[step]]
+    return HostWaits(streams, run_and_step[0], step, steps.end[step] - steps.begin[step], *columns)
 
 
 def _transfers(trace: HostTrace, stream: str, matches: EngineRuns, row: int) -> Int64Array:

@@ -130,6 +130,15 @@ def run_id_of(entry: ReportPath) -> str:
         return ""
 
 
+def reports_beside(trace: Path) -> list[ReportSource]:
+    """The reports of the execution that a trace is of, in its folder and the folders right below it. Damaged ones are
+    left out."""
+    run_id = run_id_of(ReportPath("trace", trace))
+    folders = [trace.parent, *sorted(each for each in trace.parent.glob("*") if each.is_dir())]
+    paths = [folder for folder in folders if run_id and (folder / "profile.pop").is_file()]
+    return [open_report(folder) for folder in paths if run_id_of(ReportPath("report", folder)) == run_id]
+
+
 def describe(entry: ReportPath) -> Card:
     """Open an entry and read its card; damage becomes the card's sentence."""
     try:

@@ -7,8 +7,8 @@ host time, `device_step` the facts of one step. Their queries name the `report`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +58,45 @@ def device_rows(library: Library | None, key: str, source: HostTrace) -> list[li
         ]
         for number, own in enumerate(trace_keys(key))
         for part in [part_of(source, number)]
+    ]
+
+
+@dataclass(frozen=True)
+class DrawnDevice:
+    """One IPU under the threads of a trace: `level` and the runs are placed in ns since the trace's first event."""
+
+    report: str
+    strip: DeviceStrip
+    runs: Level
+    steps: Level
+    names: list[str]  #: of the report's runs
+
+
+def drawn_devices(source: HostTrace, reports: Iterable[tuple[int, ReportSource]]) -> list[DrawnDevice]:
+    """A row for each IPU of (number of the file, report of its execution). Reports without a run in it have none."""
+    rows: list[DrawnDevice] = []
+    for number, report in reports if source.end - source.begin < _LONGEST else ():
+        part = part_of(source, number)
+        shift = part.begin + source.files[number].shift - source.begin
+        try:
+            strips = [device_strip(part, report, ipu) for ipu in range(target_of(report).num_ipus)]
+        except (FormatError, NotRecordedError):
+            continue
+        names = run_bars(report).name
+        rows += [
+            DrawnDevice(report.label, each, _run_level(each, shift), _moved(each.level, shift), names)
+            for each in strips
+            if len(each.run)
+        ]
+    return rows
+
+
+def reports_of_files(library: Library, key: str, source: HostTrace) -> list[tuple[int, ReportSource]]:
+    """(number of the file, report) of the reports of the same executions in the open folders."""
+    return [
+        (number, report)
+        for number, own in enumerate(trace_keys(key))
+        for _, report in reports_of(library, own, part_of(source, number))
     ]
 
 
@@ -158,4 +197,5 @@ def _clocks(strip: DeviceStrip, shift: int, grid: Grid) -> list[list[int]]:
     left, right = grid.first * grid.pitch // 1024, (grid.first + grid.columns) * grid.pitch // 1024
     wide = (end - begin) * 1024 >= _CLOCK_COLUMNS * grid.pitch
     rows = np.flatnonzero(wide & (end > left) & (begin < right))
-    return np.stack([strip.run, begin, end, strip.cycles], axis=1)[rows].tolist()
+    clocks: list[list[int]] = np.stack([strip.run, begin, end, strip.cycles], axis=1)[rows].tolist()
+    return clocks
