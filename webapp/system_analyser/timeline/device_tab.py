@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from popvision.analysis.execution.timeline import run_bars
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.summary.device_strip import HostWaits, host_waits
-from popvision.arrays import Int64Array
+from webapp.arrays import Int64Array
 from webapp.components.message import empty_hint
 from webapp.components.table import MOST_ROWS, Column, data_table
 from webapp.joint_key import trace_keys
