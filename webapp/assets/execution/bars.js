@@ -20,8 +20,14 @@ const executionBars = (() => {
   }
 
   class Bars {
-    /* `source`: another route than the execution trace's that answers bars, {route, query, complain}. */
-    constructor(facts, ipu, changed, source = { route: "execution/bars", query: {}, complain: null }) {
+    /**
+     * @param {any} facts
+     * @param {number} ipu
+     * @param {() => void} changed
+     * @param {{ route: string, query: Record<string, any>, complain?: (problem: any) => void }} source the route that
+     *     answers the bars
+     */
+    constructor(facts, ipu, changed, source = { route: "execution/bars", query: {} }) {
       this.facts = facts;
       this.ipu = ipu;
       this.changed = changed;

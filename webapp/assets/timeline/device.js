@@ -71,11 +71,13 @@ const timelineDevice = (() => {
     hit(x, y) {
       const { viewport } = this.timeline;
       const level = Math.floor((y - TOP) / popvision.execution.ROW);
-      const found = level < 0 || level > 1 ? null : this.bars.hit(viewport, x, level);
+      /** @type {any} */
+      const data = this.bars.data;
+      const found = !data || level < 0 || level > 1 ? null : this.bars.hit(viewport, x, level);
       if (!found) return null;
       if (found.bar) return { ...found, ...found.bar };
-      const column = Math.floor(((viewport.first + x) * viewport.pitch) / this.bars.data.pitch);
-      const [begin, end] = [column, column + 1].map((each) => (each * this.bars.data.pitch) / popvision.canvas.GRAIN);
+      const column = Math.floor(((viewport.first + x) * viewport.pitch) / data.pitch);
+      const [begin, end] = [column, column + 1].map((each) => (each * data.pitch) / popvision.canvas.GRAIN);
       return { ...found, ...found.cell, begin, end };
     }
 
