@@ -66,7 +66,7 @@ const timelineDevice = (() => {
       }
     }
 
-    /* The bar or merged cell at pixel x, y pixels below the row's top: {level, first, begin, end, bar?, cell?}, times in
+    /* The bar or merged cell at pixel x, y pixels below the top of the row: {level, first, begin, end, bar?, cell?}, in
        ns; null between bars. */
     hit(x, y) {
       const { viewport } = this.timeline;
@@ -81,9 +81,36 @@ const timelineDevice = (() => {
       return { ...found, ...found.cell, begin, end };
     }
 
-    address(step) {
+    /* Facts of the first step of a bar. */
+    facts(bar) {
       const { report, file, ipu } = this.row;
-      return `device_step?report=${report}&file=${file}&ipu=${ipu}&step=${step}`;
+      const query = `report=${report}&file=${file}&ipu=${ipu}&step=${bar.first}`;
+      return popvision.fetchJson(`/data/${this.timeline.facts.key}/timeline/device_step?${query}`);
+    }
+
+    /* Select what the host did then: the transfer that a wait is for, else the Engine::run. */
+    async choose(bar) {
+      if (bar.cell) {
+        this.timeline.show(bar.begin, bar.end, 0.8);
+        return;
+      }
+      try {
+        const facts = await this.facts(bar);
+        const event = (bar.level === 1 && facts.host) || facts.event;
+        if (event) this.timeline.choose({ ...event, end: event.start + event.duration });
+      } catch (problem) {
+        tl.complain(problem);
+      }
+    }
+
+    /* Open the execution trace of the report at a bar. */
+    async open(bar) {
+      try {
+        const facts = await this.facts(bar);
+        popvision.go(bar.level === 0 ? facts.run_href : facts.href);
+      } catch (problem) {
+        tl.complain(problem);
+      }
     }
   }
 

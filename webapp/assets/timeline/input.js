@@ -135,7 +135,7 @@ const timelineInput = (() => {
 
     choose(point) {
       const hit = this.timeline.hit(point);
-      if (hit && hit.bar) this.timeline.chooseStep(hit.row, hit.bar);
+      if (hit && hit.bar) this.timeline.chartOf(hit.row).choose(hit.bar);
       else if (hit && hit.event && hit.event.count > 1) this.timeline.show(hit.event.start, hit.event.end, 0.8);
       else this.timeline.choose(hit && hit.event ? hit.event : null);
     }
@@ -143,7 +143,7 @@ const timelineInput = (() => {
     open() {
       const { chosen, pointer } = this.timeline;
       const hit = pointer && this.timeline.hit(pointer);
-      if (hit && hit.bar) this.timeline.openStep(hit.row, hit.bar);
+      if (hit && hit.bar) this.timeline.chartOf(hit.row).open(hit.bar);
       else if (chosen && chosen.end > chosen.start) this.timeline.show(chosen.start, chosen.end, 0.8);
     }
 
@@ -207,7 +207,7 @@ const timelineInput = (() => {
     enter() {
       const { timeline } = this;
       const hit = timeline.pointer && timeline.hit(timeline.pointer);
-      if (hit && hit.bar) timeline.openStep(hit.row, hit.bar);
+      if (hit && hit.bar) timeline.chartOf(hit.row).open(hit.bar);
       else if (hit && hit.event && hit.event.count === 1 && !timeline.isChosen(hit.event)) timeline.choose(hit.event);
       else if (timeline.chosen) this.open();
       else if (timeline.section) timeline.show(timeline.section[0], timeline.section[1], 1);

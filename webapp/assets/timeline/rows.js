@@ -63,8 +63,8 @@ const timelineRows = (() => {
   /* A heading for each report of the execution, and a row for each of its IPUs. */
   function deviceRows(file, number) {
     const prefix = number ? "f" + number : "";
-    return file.devices.flatMap(({ report, label, ipus, drawn, recorded }, place) => {
-      const id = prefix + "d" + place;
+    return file.devices.flatMap(({ report, label, ipus, drawn, recorded }, which) => {
+      const id = prefix + "d" + which;
       const runs = (count) => count.toLocaleString("en-US") + (count === 1 ? " run" : " runs");
       const heading = {
         id,

@@ -308,37 +308,6 @@ const timelineTimeline = (() => {
       if (!first || !popvision.selection().tl_event) this.find(false, true);
     }
 
-    /* ---- bars of the device ---- */
-
-    stepOf(row, bar) {
-      return popvision.fetchJson(`/data/${this.facts.key}/timeline/${this.chartOf(row).address(bar.first)}`);
-    }
-
-    /* Select what the host did then: the transfer that a wait is for, else the Engine::run. */
-    async chooseStep(row, bar) {
-      if (bar.cell) {
-        this.show(bar.begin, bar.end, 0.8);
-        return;
-      }
-      try {
-        const facts = await this.stepOf(row, bar);
-        const event = (bar.level === 1 && facts.host) || facts.event;
-        if (event) this.choose({ ...event, end: event.start + event.duration });
-      } catch (problem) {
-        complain(problem);
-      }
-    }
-
-    /* Open the execution trace of the report at a bar. */
-    async openStep(row, bar) {
-      try {
-        const facts = await this.stepOf(row, bar);
-        popvision.go(bar.level === 0 ? facts.run_href : facts.href);
-      } catch (problem) {
-        complain(problem);
-      }
-    }
-
     /* The next or previous match; `fresh` starts at the left edge of the window. */
     async find(back, fresh) {
       const text = popvision.selection().tl_find;

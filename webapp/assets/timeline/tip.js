@@ -175,7 +175,7 @@ const timelineTip = (() => {
       await new Promise((done) => window.setTimeout(done, 60));
       if (this.wanted !== at) return;
       try {
-        const facts = await this.timeline.stepOf(row, bar);
+        const facts = await this.timeline.chartOf(row).facts(bar);
         if (this.known.size >= MOST_KNOWN) this.known.clear();
         this.known.set(at, facts);
       } catch (problem) {
