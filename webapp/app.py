@@ -15,6 +15,7 @@ from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from webapp import pages, picker, preferences, shell_routes
 from webapp.access import Access
 from webapp.asset_bundle import joined_assets, serve_joined, serve_plot_script
+from webapp.catalogue import routes as catalogue_routes
 from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
 from webapp.components.shortcuts import shortcuts_dialog
 from webapp.components.static_html import static_html
@@ -88,6 +89,7 @@ def create_app(
     for view in all_views():
         view.register(app, library)
     document_routes.register(app, library)
+    catalogue_routes.register(app.server, library)
     _register_routes(app, library)
     if watched is not None:
         watch_routes.register(app.server, library, watched)

@@ -12,6 +12,7 @@ from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
 from popvision.analysis.report.target import describe_target, type_name
 from webapp import picker
+from webapp.catalogue import page as catalogue_page
 from webapp.compare_bar import versus
 from webapp.comparison import compared_trace, target_problems
 from webapp.components.attributes import attributes
@@ -45,6 +46,11 @@ def show(library: Library, visit: Mapping[str, Any], theme: str, watched: Watche
     if not names:
         library.scan()
         return [], picker.masthead(watched is not None), picker.layout(library)
+    if names == ["catalogue"]:
+        if visit.get("reload"):
+            library.scan()
+        params = Selection.parse(str(visit.get("search") or "")).as_params()
+        return [], catalogue_page.masthead(), catalogue_page.layout(library, params, refresh=True)
     if names == ["watch"] and watched is not None:
         return [], watch_page.masthead(watched), watch_page.layout(watched)
     kind = _KINDS.get(names[0], "")

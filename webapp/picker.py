@@ -58,6 +58,12 @@ def masthead(is_watching: bool = False) -> Component:
         [
             html.A([icon("logo"), html.Span("PopVision")], href="/", className="brand", **attributes(data_nav="home")),
             *watched,
+            html.A(
+                "Catalogue",
+                href="/catalogue",
+                title="The figures of all reports: filter, sort, plot two of them",
+                **attributes(data_nav="to"),
+            ),
             html.Div(
                 [
                     _button("reload", "Search the folders again (r)", "nav-reload"),

@@ -2,8 +2,8 @@
 
 Hard links of a small sample report, each with a point.json of its own. The first row is read, the others are copies of
 it with figures of their own, so that only the hundredth of the reports that is then changed takes time to be read.
-Times that refresh, one where nothing changed, and the table that the command shows: read, filtered and sorted. Writes
-its section of docs/benchmarks.md.
+Times that refresh, one where nothing changed, the table that the command shows (read, filtered and sorted), and the
+answers of the server to the viewer's page. Writes its section of docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from benchmarks.document import write_section
 from popvision.catalogue import FILE_NAME, refresh, select_reports
 from popvision.catalogue.catalogue_file import join_rows, write_rows
 from popvision.catalogue.report_row import FACTS, METRIC_NAMES, read_row, signature_of
+from webapp.app import create_app
+from webapp.library import Library
 
 SAMPLE = Path(__file__).parents[2] / "sample_reports" / "matmul_chain"
 _REPEATS = 7
@@ -71,6 +73,7 @@ def measure(root: Path, count: int) -> str:
         ),
         ("refresh, nothing changed", f"{unchanged:.2f} s"),
     ]
+    questions |= _page_questions(root)
     for title, ask in questions.items():
         times = [_seconds(ask) for _ in range(_REPEATS)]
         rows.append((title, f"median {statistics.median(times) * 1e3:.0f} ms, worst {max(times) * 1e3:.0f} ms"))
@@ -81,6 +84,25 @@ def measure(root: Path, count: int) -> str:
         f"## Catalogue of many reports\n\n`python -m benchmarks.many_reports.catalogue`: {count:,} reports, hard links "
         f"of the sample {SAMPLE.name}.\n\n| measure | value |\n| --- | --- |\n{table}"
     )
+
+
+def _page_questions(root: Path) -> dict[str, Callable[[], object]]:
+    """What the viewer's page asks its server for."""
+    client = create_app(Library([root])).server.test_client()
+    while client.get("/data/catalogue/rows").get_json()["state"]["is_reading"]:
+        time.sleep(0.1)
+
+    def ask(address: str) -> Callable[[], object]:
+        def get() -> None:
+            assert client.get(f"/data/catalogue/{address}").status_code == 200
+
+        return get
+
+    return {
+        "the page's first 100 rows": ask("rows"),
+        "the page filtered and sorted": ask("rows?where=cycles>1000+AND+peak<700000&sort=cycles&down=1"),
+        "the page's scatter of two figures": ask("points?x=cycles&y=peak_used"),
+    }
 
 
 def _copy(row: dict[str, Any], root: Path, folder: Path) -> dict[str, Any]:

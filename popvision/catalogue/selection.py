@@ -3,6 +3,7 @@ to others."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,16 @@ def select_reports(
 
 
 def select_page(
-    folder: str | Path, *, where: str = "", sort: str = "report", descending: bool = False, limit: int | None = None
+    folder: str | Path,
+    *,
+    where: str = "",
+    sort: str = "report",
+    descending: bool = False,
+    limit: int | None = None,
+    most_seconds: float | None = None,
 ) -> tuple[pd.DataFrame, int]:
-    """As `select_reports`, and how many rows there are without the limit."""
+    """As `select_reports`, and how many rows there are without the limit. A condition that takes more than
+    `most_seconds` is given up: FormatError."""
     path = catalogue_path(folder)
     duckdb = load_duckdb()
     with duckdb.connect(":memory:", config={"memory_limit": "1GB", "temp_directory": ""}) as db:
@@ -44,6 +52,9 @@ def select_page(
         name, order = sort.replace('"', '""'), "DESC" if descending else "ASC"
         end = "" if limit is None else f" LIMIT {int(limit)}"
         statement = f'SELECT * FROM rows{condition} ORDER BY "{name}" {order} NULLS LAST, report{end}'
+        clock = threading.Timer(most_seconds or 0.0, db.interrupt)
+        if most_seconds is not None:
+            clock.start()
         try:
             if len(db.extract_statements(statement)) != 1:
                 raise FormatError(f"the condition {where!r} is more than one statement.")
@@ -51,8 +62,12 @@ def select_page(
             total = len(frame)
             if limit is not None and total >= limit:
                 total = int(db.execute(f"SELECT count(*) FROM rows{condition}").fetchone()[0])
+        except duckdb.InterruptException:
+            raise FormatError(f"the condition {where!r} takes more than {most_seconds:g} s; ask for less.") from None
         except duckdb.Error as problem:
             raise FormatError(f"the condition {where!r} cannot be used on {FILE_NAME}: {_sentence(problem)}.") from None
+        finally:
+            clock.cancel()
     return frame, total
 
 

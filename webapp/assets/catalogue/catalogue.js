@@ -1,0 +1,365 @@
+// @ts-check
+/* The page of many reports: a table, a page of rows at a time, and a scatter of two figures as SVG. The server selects,
+   sorts and thins out; the state is in the address. */
+(() => {
+  "use strict";
+  const { canvas } = popvision;
+  const AGAIN = 700; /* ms between two questions while reports are read */
+  const SVG = "http://www.w3.org/2000/svg";
+  const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [86, 16, 12, 34, 300];
+
+  function make(tag, className = "", text = "") {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    if (text) element.textContent = text;
+    return element;
+  }
+
+  function draw(tag, attributes, text = "") {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+    if (text) element.textContent = text;
+    return element;
+  }
+
+  const TEXTS = {
+    bytes: (value) => popvision.bytesText(value),
+    cycles: (value) => value.toLocaleString("en-US"),
+    integer: (value) => value.toLocaleString("en-US"),
+    percent: (value) => (100 * value).toFixed(2) + " %",
+    seconds: (value) => popvision.secondsText(value),
+    time: (value) => new Date(1000 * value).toISOString().slice(0, 16).replace("T", " "),
+    decimal: (value) =>
+      value.toLocaleString(
+        "en-US",
+        Math.abs(value) < 1000 ? { maximumSignificantDigits: 6 } : { maximumFractionDigits: 1 },
+      ),
+  };
+
+  function cellText(value, kind) {
+    if (value === null || value === "") return "\u2013";
+    if (typeof value !== "number") return value;
+    return (TEXTS[kind] || TEXTS.decimal)(value);
+  }
+
+  /* Round values of a figure on its axis; of bytes in the unit of the preferences. */
+  function ticksOf({ kind }, { first, last }, most) {
+    if (kind === "bytes") return popvision.byteTicks(last, most).filter(({ value }) => value >= first && value <= last);
+    return canvas.roundTicks(first, last, most).map((value) => ({ value, text: cellText(value, kind) }));
+  }
+
+  class Catalogue {
+    constructor(page) {
+      this.page = page;
+      this.asked = 0;
+      this.turn = -1;
+      this.answer = null;
+      this.points = null;
+      /** @type {(name: string) => any} */
+      this.part = (name) => popvision.part("#catalogue-" + name);
+      const listeners = (this.listeners = new canvas.Listeners());
+      listeners.on(this.part("apply"), "click", () => this.apply());
+      listeners.on(this.part("where"), "keydown", (event) => {
+        if (event.key === "Enter") this.apply();
+      });
+      listeners.on(this.part("folder"), "change", (event) =>
+        this.go({ cat_folder: event.target.value, cat_page: null, cat_where: null }),
+      );
+      for (const axis of ["x", "y"])
+        listeners.on(this.part(axis), "change", (event) => this.go({ ["cat_" + axis]: event.target.value }));
+      listeners.on(document, "keydown", (event) => this.key(event));
+      listeners.on(this.part("table"), "click", (event) => this.sort(event));
+      listeners.on(document, "popvision:theme", () => this.drawPoints());
+      listeners.onResize(this.part("scatter"), () => this.drawPoints());
+      listeners.add(popvision.onSelect(() => this.ask()));
+      if (JSON.parse(page.dataset.catalogue).refresh) this.refresh();
+      else this.ask();
+    }
+
+    stop() {
+      this.listeners.stop();
+      window.clearTimeout(this.timer);
+    }
+
+    /* ---- what the address says ---- */
+
+    query(more = {}) {
+      const { cat_folder, cat_where, cat_sort, cat_down } = popvision.selection();
+      const all = { folder: cat_folder, where: cat_where, sort: cat_sort, down: cat_down, ...more };
+      return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== null));
+    }
+
+    go(patch) {
+      popvision.select(patch);
+    }
+
+    apply() {
+      this.go({ cat_where: this.part("where").value.trim() || null, cat_page: null });
+    }
+
+    sort(event) {
+      const head = popvision.closest(event, "[data-sort]");
+      if (!head) return;
+      const { cat_sort, cat_down } = popvision.selection();
+      const isSame = (cat_sort || "report") === head.dataset.sort;
+      this.go({ cat_sort: head.dataset.sort, cat_down: isSame && cat_down !== "1" ? "1" : null, cat_page: null });
+    }
+
+    key(event) {
+      if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "/") {
+        event.preventDefault();
+        this.part("where").focus();
+      } else if (event.key === "n" || event.key === "p") this.turnPage(event.key === "n" ? 1 : -1);
+    }
+
+    turnPage(by) {
+      if (!this.answer) return;
+      const page = Math.min(this.answer.pages - 1, Math.max(0, this.answer.page + by));
+      this.go({ cat_page: page ? String(page) : null });
+    }
+
+    /* ---- questions ---- */
+
+    async refresh() {
+      try {
+        await popvision.fetchJson("/data/catalogue/refresh", this.query());
+      } catch (problem) {
+        this.complain(problem.message);
+      }
+      this.ask();
+    }
+
+    async ask() {
+      const turn = (this.asked += 1);
+      const { cat_page, cat_x, cat_y } = popvision.selection();
+      try {
+        const answer = await popvision.fetchJson("/data/catalogue/rows", this.query({ page: cat_page }));
+        if (turn !== this.asked || !this.page.isConnected) return;
+        this.answer = answer;
+        this.show(answer);
+        if (answer.figures) {
+          const points = await popvision.fetchJson(
+            "/data/catalogue/points",
+            this.query({ x: cat_x || "cycles", y: cat_y || "peak_used" }),
+          );
+          if (turn !== this.asked || !this.page.isConnected) return;
+          this.points = points;
+          this.drawPoints();
+        }
+        this.page.dataset.state = answer.state.is_reading ? "reading" : "complete";
+      } catch (problem) {
+        if (turn === this.asked) this.complain(problem.message);
+      }
+    }
+
+    complain(text) {
+      const place = this.part("problem");
+      place.hidden = !text;
+      place.textContent = text;
+    }
+
+    /* ---- the table ---- */
+
+    show(answer) {
+      const { state } = answer;
+      window.clearTimeout(this.timer);
+      if (state.is_reading) this.timer = window.setTimeout(() => this.ask(), AGAIN);
+      this.complain(state.problem || state.note);
+      const read = state.total ? state.read.toLocaleString("en-US") + " of " + state.total.toLocaleString("en-US") : "";
+      const reports = answer.total.toLocaleString("en-US") + (answer.total === 1 ? " report" : " reports");
+      this.part("state").textContent = state.is_reading ? "Reading reports " + read : reports;
+      if (!answer.figures) return;
+      this.fillChoices(answer.figures);
+      this.fillTable(answer);
+      this.fillPages(answer);
+      for (const link of popvision.all("[data-catalogue-export]"))
+        link.setAttribute(
+          "href",
+          "/data/catalogue/table." + link.dataset.catalogueExport + "?" + new URLSearchParams(this.query()),
+        );
+    }
+
+    fillChoices(figures) {
+      const { cat_folder, cat_x, cat_y } = popvision.selection();
+      this.part("folder").value = cat_folder || "0";
+      for (const [axis, value] of [
+        ["x", cat_x || "cycles"],
+        ["y", cat_y || "peak_used"],
+      ]) {
+        const place = this.part(axis);
+        place.replaceChildren(
+          ...figures.map(({ name, title }) => Object.assign(make("option", "", title), { value: name })),
+        );
+        place.value = value;
+      }
+    }
+
+    fillTable({ columns, rows }) {
+      const { cat_sort, cat_down } = popvision.selection();
+      const head = make("tr");
+      const ticks = make("th");
+      ticks.append(make("span", "visually-hidden", "Choose to compare"));
+      head.append(ticks);
+      for (const { name, title, help } of [{ name: "report", title: "Report", help: "" }, ...columns]) {
+        const cell = make("th");
+        const button = make("button", "catalogue-sort", title);
+        const isSorted = (cat_sort || "report") === name;
+        button.dataset.sort = name;
+        button.title = help ? title + " = " + help : "Sort by " + title;
+        if (isSorted) button.append(make("span", "", cat_down === "1" ? " ↓" : " ↑"));
+        cell.setAttribute("aria-sort", isSorted ? (cat_down === "1" ? "descending" : "ascending") : "none");
+        cell.append(button);
+        head.append(cell);
+      }
+      const table = this.part("table");
+      popvision.part("thead", table).replaceChildren(head);
+      popvision.part("tbody", table).replaceChildren(...rows.map((row) => this.row(row, columns)));
+    }
+
+    row({ key, report, problem, cells }, columns) {
+      const row = make("tr");
+      const pick = make("td", "pick");
+      if (key) {
+        const tick = make("button", "tick");
+        Object.assign(tick, { type: "button", title: "Choose to compare; the first one chosen is the source" });
+        Object.assign(tick.dataset, { compare: key, kind: "report", label: report });
+        tick.setAttribute("role", "checkbox");
+        tick.setAttribute("aria-checked", "false");
+        tick.setAttribute("aria-label", "Choose " + report + " to compare");
+        tick.append(make("span", "tick-mark"));
+        pick.append(tick);
+      }
+      const name = make("td");
+      if (key) {
+        const link = make("a", "catalogue-name", report);
+        link.setAttribute("href", "/r/" + key + "/overview");
+        link.dataset.nav = "to";
+        name.append(link);
+      } else name.append(make("span", "", report));
+      if (problem) name.append(Object.assign(make("span", "card-problem", problem), { title: problem }));
+      row.append(pick, name);
+      cells.forEach((value, at) => {
+        const cell = make("td", typeof value === "number" ? "number" : "", cellText(value, columns[at].kind));
+        if (typeof value === "number") cell.title = value.toLocaleString("en-US", { maximumFractionDigits: 9 });
+        row.append(cell);
+      });
+      return row;
+    }
+
+    fillPages({ page, pages }) {
+      const place = this.part("pages");
+      place.hidden = pages < 2;
+      const button = (text, title, by, isOn) => {
+        const each = make("button", "button", text);
+        Object.assign(each, { type: "button", title, disabled: !isOn });
+        each.addEventListener("click", () => this.turnPage(by));
+        return each;
+      };
+      place.replaceChildren(
+        button("Previous", "Previous page (p)", -1, page > 0),
+        make("span", "dim", "Page " + (page + 1).toLocaleString("en-US") + " of " + pages.toLocaleString("en-US")),
+        button("Next", "Next page (n)", 1, page < pages - 1),
+      );
+    }
+
+    /* ---- the scatter ---- */
+
+    drawPoints() {
+      const { points } = this;
+      const place = this.part("scatter");
+      const width = place.clientWidth;
+      if (!points || width < LEFT + RIGHT + 50) return;
+      const { x, y, count, report, key, missing, total } = points;
+      const scale = (values, from, to) => {
+        const low = values.reduce((least, each) => Math.min(least, each), Infinity),
+          high = values.reduce((most, each) => Math.max(most, each), -Infinity);
+        const spare = high > low ? 0.04 * (high - low) : Math.abs(high) * 0.1 || 1;
+        const [first, last] = [low - spare, high + spare];
+        return { first, last, at: (value) => from + ((to - from) * (value - first)) / (last - first) };
+      };
+      const picture = draw("svg", { width, height: HEIGHT, role: "img" });
+      picture.setAttribute("aria-label", y.title + " over " + x.title + ", " + report.length + " points");
+      if (report.length) {
+        const across = scale(x.values, LEFT, width - RIGHT),
+          up = scale(y.values, HEIGHT - BOTTOM, TOP);
+        this.drawAxes(picture, width, { across, up }, points);
+        this.drawSeries(picture, { across, up }, points);
+        report.forEach((name, at) => {
+          const point = draw("circle", {
+            cx: across.at(x.values[at]).toFixed(1),
+            cy: up.at(y.values[at]).toFixed(1),
+            r: count[at] > 1 ? Math.min(9, 4 + Math.log2(count[at])) : 4,
+            class: "catalogue-point" + (count[at] > 1 ? " is-many" : ""),
+          });
+          const more = count[at] > 1 ? " and " + (count[at] - 1).toLocaleString("en-US") + " more here" : "";
+          const lines = [x, y].map((axis) => axis.title + ": " + cellText(axis.values[at], axis.kind));
+          point.append(draw("title", {}, [name + more, ...lines].join("\n")));
+          if (key[at]) point.addEventListener("click", (event) => this.choose(event, key[at], name));
+          picture.append(point);
+        });
+      }
+      place.replaceChildren(picture);
+      const drawn = total - missing;
+      this.part("note").textContent =
+        drawn.toLocaleString("en-US") +
+        (drawn === 1 ? " report" : " reports") +
+        " in " +
+        report.length.toLocaleString("en-US") +
+        (report.length === 1 ? " point" : " points") +
+        "; larger ones stand for several. " +
+        (missing ? missing.toLocaleString("en-US") + " lack one of the figures. " : "") +
+        "A click opens the report, Shift-click chooses it to compare.";
+    }
+
+    /* Over the time of commits, lines join the reports that differ in nothing else. */
+    drawSeries(picture, { across, up }, { x, y, series }) {
+      const lines = new Map();
+      series.forEach((number, at) => {
+        const line = lines.get(number) || [];
+        line.push(at);
+        lines.set(number, line);
+      });
+      for (const line of lines.values()) {
+        line.sort((one, other) => x.values[one] - x.values[other]);
+        const places = line.map((at) => across.at(x.values[at]) + "," + up.at(y.values[at]));
+        if (places.length > 1)
+          picture.append(draw("polyline", { points: places.join(" "), class: "catalogue-series" }));
+      }
+    }
+
+    drawAxes(picture, width, { across, up }, { x, y }) {
+      for (const { value, text } of ticksOf(x, across, width / 140)) {
+        const place = across.at(value);
+        picture.append(draw("line", { x1: place, x2: place, y1: TOP, y2: HEIGHT - BOTTOM, class: "catalogue-grid" }));
+        const below = { x: place, y: HEIGHT - BOTTOM + 18, "text-anchor": "middle", class: "catalogue-tick" };
+        picture.append(draw("text", below, text));
+      }
+      for (const { value, text } of ticksOf(y, up, 5)) {
+        const place = up.at(value);
+        picture.append(draw("line", { x1: LEFT, x2: width - RIGHT, y1: place, y2: place, class: "catalogue-grid" }));
+        const beside = { x: LEFT - 8, y: place + 4, "text-anchor": "end", class: "catalogue-tick" };
+        picture.append(draw("text", beside, text));
+      }
+    }
+
+    /* A click opens a report; Shift-click chooses it, and the second one opens the comparison of both. */
+    choose(event, key, name) {
+      if (!event.shiftKey) {
+        popvision.go("/r/" + encodeURIComponent(key) + "/overview");
+        return;
+      }
+      if (!this.source || this.source === key) {
+        this.source = key;
+        popvision.notice("Source: " + name + ". Shift-click another point to compare it with.");
+        return;
+      }
+      popvision.go("/r/" + encodeURIComponent(this.source) + "/summary?vs=" + encodeURIComponent(key));
+    }
+  }
+
+  popvision.mount("[data-catalogue]", (page) => {
+    const catalogue = new Catalogue(page);
+    return () => catalogue.stop();
+  });
+})();

@@ -1,0 +1,1 @@
+"""The page of many reports: a table and a scatter of the catalogue of a folder."""

@@ -1,0 +1,177 @@
+"""Routes of the catalogue's page. Queries: `folder` (its number among those of the viewer), `where` (an SQL condition
+on the columns), `sort`, `down` ("1" = highest first).
+
+GET /data/catalogue/rows?page=       JSON: state, columns, a page of rows, and how many rows there are
+GET /data/catalogue/points?x=&y=     JSON: points of a scatter of two figures, at most one for each cell of a grid
+GET /data/catalogue/table.csv, .json all rows that the condition selects
+GET /data/catalogue/refresh          look for new and changed reports; JSON: the state
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from flask import Flask, Response, request
+
+from popvision.analysis.compare.metrics import METRICS
+from popvision.analysis.report.not_recorded import FormatError
+from popvision.catalogue.scatter import number_columns, scatter, series_of
+from popvision.catalogue.selection import select_page
+from popvision.export.cells import safe_frame
+from webapp.catalogue.folders import CatalogueFolders
+from webapp.query import number_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from webapp.library import Library
+
+#: Rows of one page of the table.
+PAGE = 100
+
+#: Seconds after which a condition is given up.
+MOST_SECONDS = 5.0
+
+_MOST_LETTERS = 2_000
+
+#: Facts that the table shows before the axes and the metrics.
+_FACTS = ("state", "target", "commit")
+
+#: Kinds of columns that are no metrics.
+_KINDS = {"modified_s": "time", "commit_time_s": "time", "size_bytes": "bytes"}
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes."""
+    folders = CatalogueFolders()
+
+    def respond(name: str, answer: Callable[[Path], Response]) -> None:
+        def view() -> Response:
+            try:
+                response = answer(_folder(library))
+            except (ValueError, FormatError) as problem:
+                return Response(str(problem), status=400, mimetype="text/plain")
+            response.headers["Cache-Control"] = "no-store"
+            return response
+
+        server.add_url_rule(f"/data/catalogue/{name}", f"catalogue-{name}", view)
+
+    respond("rows", lambda folder: _rows(library, folders, folder))
+    respond("points", lambda folder: _points(library, folder))
+    respond("table.csv", lambda folder: _export(folder, "csv"))
+    respond("table.json", lambda folder: _export(folder, "json"))
+    respond("refresh", lambda folder: _json({"state": asdict(folders.start(folder))}))
+
+
+def _folder(library: Library) -> Path:
+    folders = library.folders
+    if not folders:
+        raise ValueError("The viewer was given no folder: open one with popvision view FOLDER.")
+    return folders[number_of(request.args, "folder", 0, len(folders) - 1, default=0)]
+
+
+def _rows(library: Library, folders: CatalogueFolders, folder: Path) -> Response:
+    state = folders.state(folder)
+    if not state.turn and not state.is_reading:
+        state = folders.start(folder)
+    answer: dict[str, Any] = {"state": asdict(state), "columns": [], "rows": [], "total": 0, "page": 0, "pages": 1}
+    if state.is_reading and not (folder / ".popvision-catalogue.parquet").is_file():
+        return _json(answer)
+    if state.problem:
+        return _json(answer)
+    page = number_of(request.args, "page", 0, 1 << 20, default=0)
+    frame, total = _selected(folder, (page + 1) * PAGE)
+    pages = max(1, -(-total // PAGE))
+    shown = frame.iloc[page * PAGE :]
+    columns = _columns(frame)
+    keys = _keys(library, folder)
+    cells = [[_cell(value) for value in shown[each["name"]]] for each in columns]
+    rows = [
+        {"key": keys.get(name, ""), "report": name, "problem": problem or "", "cells": list(values)}
+        for name, problem, *values in zip(shown["report"], shown["problem"], *cells, strict=True)
+    ]
+    answer |= {"columns": columns, "rows": rows, "total": total, "page": page, "pages": pages}
+    return _json(answer | {"figures": [_column(name) for name in number_columns(frame)]})
+
+
+def _points(library: Library, folder: Path) -> Response:
+    frame, _ = _selected(folder, None)
+    x, y = request.args.get("x", "cycles"), request.args.get("y", "peak_used")
+    found = scatter(frame, x, y)
+    keys = _keys(library, folder)
+    names = frame["report"].to_numpy()[found.row].tolist()
+    return _json(
+        {
+            "x": _column(x) | {"values": found.x.tolist()},
+            "y": _column(y) | {"values": found.y.tolist()},
+            "count": found.count.tolist(),
+            "report": names,
+            "key": [keys.get(name, "") for name in names],
+            "series": series_of(frame, found.row) if x == "commit_time_s" else [],
+            "missing": found.missing,
+            "total": len(frame),
+        }
+    )
+
+
+def _selected(folder: Path, limit: int | None) -> tuple[pd.DataFrame, int]:
+    where = request.args.get("where", "")
+    if len(where) > _MOST_LETTERS:
+        raise ValueError(f"a condition has at most {_MOST_LETTERS:,} letters, not {len(where):,}")
+    sort, down = request.args.get("sort", "") or "report", request.args.get("down") == "1"
+    return select_page(folder, where=where, sort=sort, descending=down, limit=limit, most_seconds=MOST_SECONDS)
+
+
+def _columns(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The columns of the table: some facts, axes with a value, and the metrics with a value."""
+    names = [name for name in frame.columns if name.startswith("axis.")] + [each.name for each in METRICS]
+    shown = [name for name in names if name in frame.columns and frame[name].notna().any()]
+    facts = [name for name in _FACTS if (frame[name].fillna("") != "").any()]
+    return [_column(str(name)) for name in (*facts, *shown)]
+
+
+def _column(name: str) -> dict[str, Any]:
+    """Name, title, kind and formula of a column."""
+    metric = next((each for each in METRICS if each.name == name), None)
+    if metric is not None:
+        return {"name": name, "title": metric.title, "kind": metric.kind, "help": metric.formula}
+    title = {"modified_s": "Time of the file", "commit_time_s": "Time of the commit", "size_bytes": "Size of the files"}
+    text = title.get(name, name.removeprefix("axis.") if name.startswith("axis.") else name.capitalize())
+    return {"name": name, "title": text, "kind": _KINDS.get(name, "value"), "help": ""}
+
+
+def _cell(value: Any) -> Any:
+    """A value that JSON has; a number that is whole without its fraction, None for a missing one."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, (int, float, str)) else str(value)
+
+
+def _keys(library: Library, folder: Path) -> dict[str, str]:
+    """Report as the catalogue names it -> its key in the viewer."""
+    begin = f"{folder}{os.sep}"
+    paths = ((str(entry.path), entry.key) for entry in library.entries() if entry.kind == "report")
+    return {path[len(begin) :] or ".": key for path, key in paths if f"{path}{os.sep}".startswith(begin)}
+
+
+def _export(folder: Path, kind: str) -> Response:
+    frame, _ = _selected(folder, None)
+    frame = frame.drop(columns=["signature"])
+    if kind == "csv":
+        response = Response(safe_frame(frame).to_csv(index=False), mimetype="text/csv")
+    else:
+        response = Response(frame.to_json(orient="records", double_precision=15), mimetype="application/json")
+    response.headers["Content-Disposition"] = f"attachment; filename=catalogue.{kind}"
+    return response
+
+
+def _json(answer: dict[str, Any]) -> Response:
+    return Response(orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY), mimetype="application/json")
