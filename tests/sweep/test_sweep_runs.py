@@ -254,3 +254,10 @@ def test_a_program_that_is_killed_fails_alone(tmp_path: Path) -> None:
     path = sweep_file(tmp_path, "", program)
     (failure,) = run_sweep(read_sweep(path), tmp_path / "out").failures
     assert failure[1] == "ended by SIGKILL"
+
+
+def test_the_example_asks_what_if_at_108_points(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "what_if.toml"
+    listed = json.loads(popvision("sweep", example, "-d", tmp_path / "out", "--list", "--json").stdout)
+    assert len(listed) == 3 * 4 * 3 * 3
+    assert {row["axes"]["constants.exchangeBytesPerCycle"] for row in listed} == {2, 4, 8}

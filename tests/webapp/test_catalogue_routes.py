@@ -73,6 +73,21 @@ def test_points_of_two_figures(client: FlaskClient, folder: Path) -> None:
     assert points["x"]["values"] == [int(ReportSource(folder / name).reader.runs().cycles.sum()) for name in NAMES[:2]]
 
 
+def test_what_does_not_fit_is_marked(client: FlaskClient) -> None:
+    """The program that does not fit has a memory, and no cycles: it lies at the foot, with its report."""
+    points = client.get("/data/catalogue/points?x=peak&y=cycles").json
+    assert points is not None
+    assert points["fits"] == [True, True]
+    assert [(each["report"], each["key"].startswith("out-of-memory-")) for each in points["outside"]] == [
+        ("out_of_memory", True)
+    ]
+    memory = client.get("/data/catalogue/points?x=tiles_over&y=peak").json
+    assert memory is not None
+    assert dict(zip(memory["report"], memory["fits"], strict=True)) == dict(
+        zip(NAMES, (True, True, False), strict=True)
+    )
+
+
 def test_exports_hold_all_rows(client: FlaskClient) -> None:
     text = client.get("/data/catalogue/table.csv?where=cycles>0").text
     assert text.splitlines()[0].startswith("report,state,")

@@ -1,7 +1,7 @@
 """/catalogue: the reports of a folder as a table and a scatter of two figures; assets/catalogue/catalogue.js fills it.
 
 The URL holds the state: cat_folder, cat_where (an SQL condition), cat_sort, cat_down ("1" = highest first), cat_page,
-cat_x and cat_y (figures of the scatter).
+cat_x (figure or axis), cat_y and cat_y2 (figures) of the scatters.
 """
 
 from __future__ import annotations
@@ -112,10 +112,14 @@ def _scatter() -> Component:
     return html.Section(
         [
             html.Div(
-                [_choice("catalogue-y", "Up"), html.Span("over", className="dim"), _choice("catalogue-x", "Across")],
+                [_choice("catalogue-y", "Up"), _choice("catalogue-y2", "Beside it"), _choice("catalogue-x", "Across")],
                 className="section-head",
             ),
-            html.Div(id="catalogue-scatter", className="catalogue-scatter"),
+            html.Div(
+                [html.Div(className="catalogue-scatter"), html.Div(className="catalogue-scatter", hidden=True)],
+                id="catalogue-scatters",
+                className="catalogue-scatters",
+            ),
             html.P("", id="catalogue-note", className="dim catalogue-note"),
         ],
         className="card-section",

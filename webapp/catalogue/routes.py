@@ -16,12 +16,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 from flask import Flask, Response, request
 
 from popvision.analysis.compare.metrics import METRICS
 from popvision.analysis.report.not_recorded import FormatError
-from popvision.catalogue.scatter import number_columns, scatter, series_of
+from popvision.catalogue.scatter import fits, number_columns, positions, scatter, series_of
 from popvision.catalogue.selection import select_page
 from popvision.export.cells import safe_frame
 from webapp.catalogue.folders import CatalogueFolders
@@ -37,6 +38,9 @@ PAGE = 100
 
 #: Seconds after which a condition is given up.
 MOST_SECONDS = 5.0
+
+#: Reports that do not fit and lack the figure, which the scatter marks at its edge.
+MOST_OUTSIDE = 500
 
 _MOST_LETTERS = 2_000
 
@@ -97,7 +101,9 @@ def _rows(library: Library, folders: CatalogueFolders, folder: Path) -> Response
         for name, problem, *values in zip(shown["report"], shown["problem"], *cells, strict=True)
     ]
     answer |= {"columns": columns, "rows": rows, "total": total, "page": page, "pages": pages}
-    return _json(answer | {"figures": [_column(name) for name in number_columns(frame)]})
+    axes = [str(name) for name in frame.columns if name.startswith("axis.")]
+    numbers = [name for name in number_columns(frame) if name not in axes]
+    return _json(answer | {"figures": [_column(name) for name in numbers], "axes": [_column(name) for name in axes]})
 
 
 def _points(library: Library, folder: Path) -> Response:
@@ -106,14 +112,21 @@ def _points(library: Library, folder: Path) -> Response:
     found = scatter(frame, x, y)
     keys = _keys(library, folder)
     names = frame["report"].to_numpy()[found.row].tolist()
+    fitting, along = fits(frame), positions(frame, x)[0]
+    outside = np.flatnonzero(~fitting & np.isfinite(along) & frame[y].isna().to_numpy())[:MOST_OUTSIDE]
+    places = zip(along[outside].tolist(), frame["report"].to_numpy()[outside].tolist(), strict=True)
+    series, names_of_series = series_of(frame, found.row, x)
     return _json(
         {
-            "x": _column(x) | {"values": found.x.tolist()},
+            "x": _column(x) | {"values": found.x.tolist(), "labels": found.labels},
             "y": _column(y) | {"values": found.y.tolist()},
             "count": found.count.tolist(),
             "report": names,
             "key": [keys.get(name, "") for name in names],
-            "series": series_of(frame, found.row) if x == "commit_time_s" else [],
+            "series": series,
+            "names": names_of_series,
+            "fits": fitting[found.row].tolist(),
+            "outside": [{"x": place, "report": name, "key": keys.get(name, "")} for place, name in places],
             "missing": found.missing,
             "total": len(frame),
         }

@@ -43,10 +43,24 @@
   }
 
   /* Round values of a figure on its axis; of bytes in the unit of the preferences. */
-  function ticksOf({ kind }, { first, last }, most) {
+  function ticksOf({ kind, labels }, { first, last }, most) {
+    if (labels && labels.length) return labels.map((text, value) => ({ value, text }));
     if (kind === "bytes") return popvision.byteTicks(last, most).filter(({ value }) => value >= first && value <= last);
     return canvas.roundTicks(first, last, most).map((value) => ({ value, text: cellText(value, kind) }));
   }
+
+  /* Places of the values of an axis, with room at both ends. */
+  function scaleOf(values, from, to) {
+    const low = values.reduce((least, each) => Math.min(least, each), Infinity),
+      high = values.reduce((most, each) => Math.max(most, each), -Infinity);
+    const spare = high > low ? 0.04 * (high - low) : Math.abs(high) * 0.1 || 1;
+    const [first, last] = [low - spare, high + spare];
+    return { first, last, at: (value) => from + ((to - from) * (value - first)) / (last - first) };
+  }
+
+  /* The mark of what does not fit. */
+  const cross = (x, y) =>
+    draw("path", { d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8`, class: "catalogue-unfit", "pointer-events": "bounding-box" });
 
   class Catalogue {
     constructor(page) {
@@ -54,7 +68,8 @@
       this.asked = 0;
       this.turn = -1;
       this.answer = null;
-      this.points = null;
+      /** @type {any[]} answers of the scatters */
+      this.points = [];
       /** @type {(name: string) => any} */
       this.part = (name) => popvision.part("#catalogue-" + name);
       const listeners = (this.listeners = new canvas.Listeners());
@@ -65,12 +80,11 @@
       listeners.on(this.part("folder"), "change", (event) =>
         this.go({ cat_folder: event.target.value, cat_page: null, cat_where: null }),
       );
-      for (const axis of ["x", "y"])
+      for (const axis of ["x", "y", "y2"])
         listeners.on(this.part(axis), "change", (event) => this.go({ ["cat_" + axis]: event.target.value }));
       listeners.on(document, "keydown", (event) => this.key(event));
       listeners.on(this.part("table"), "click", (event) => this.sort(event));
-      listeners.on(document, "popvision:theme", () => this.drawPoints());
-      listeners.onResize(this.part("scatter"), () => this.drawPoints());
+      listeners.onResize(this.part("scatters"), () => this.drawScatters());
       listeners.add(popvision.onSelect(() => this.ask()));
       if (JSON.parse(page.dataset.catalogue).refresh) this.refresh();
       else this.ask();
@@ -132,20 +146,18 @@
 
     async ask() {
       const turn = (this.asked += 1);
-      const { cat_page, cat_x, cat_y } = popvision.selection();
+      const { cat_page, cat_x, cat_y, cat_y2 } = popvision.selection();
       try {
         const answer = await popvision.fetchJson("/data/catalogue/rows", this.query({ page: cat_page }));
         if (turn !== this.asked || !this.page.isConnected) return;
         this.answer = answer;
         this.show(answer);
         if (answer.figures) {
-          const points = await popvision.fetchJson(
-            "/data/catalogue/points",
-            this.query({ x: cat_x || "cycles", y: cat_y || "peak_used" }),
-          );
+          const ask = (y) => popvision.fetchJson("/data/catalogue/points", this.query({ x: cat_x || "cycles", y }));
+          const points = await Promise.all([cat_y || "peak_used", cat_y2].filter(Boolean).map(ask));
           if (turn !== this.asked || !this.page.isConnected) return;
           this.points = points;
-          this.drawPoints();
+          this.drawScatters();
         }
         this.page.dataset.state = answer.state.is_reading ? "reading" : "complete";
       } catch (problem) {
@@ -170,7 +182,7 @@
       const reports = answer.total.toLocaleString("en-US") + (answer.total === 1 ? " report" : " reports");
       this.part("state").textContent = state.is_reading ? "Reading reports " + read : reports;
       if (!answer.figures) return;
-      this.fillChoices(answer.figures);
+      this.fillChoices(answer);
       this.fillTable(answer);
       this.fillPages(answer);
       for (const link of popvision.all("[data-catalogue-export]"))
@@ -180,19 +192,19 @@
         );
     }
 
-    fillChoices(figures) {
-      const { cat_folder, cat_x, cat_y } = popvision.selection();
+    fillChoices({ figures, axes }) {
+      const { cat_folder, cat_x, cat_y, cat_y2 } = popvision.selection();
       this.part("folder").value = cat_folder || "0";
-      for (const [axis, value] of [
-        ["x", cat_x || "cycles"],
-        ["y", cat_y || "peak_used"],
-      ]) {
-        const place = this.part(axis);
-        place.replaceChildren(
-          ...figures.map(({ name, title }) => Object.assign(make("option", "", title), { value: name })),
-        );
-        place.value = value;
-      }
+      const choices = (columns) =>
+        columns.map(({ name, title }) => Object.assign(make("option", "", title), { value: name }));
+      const fill = (axis, options, value) => {
+        this.part(axis).replaceChildren(...options);
+        this.part(axis).value = value;
+      };
+      fill("x", choices(axes.concat(figures)), cat_x || "cycles");
+      fill("y", choices(figures), cat_y || "peak_used");
+      const none = Object.assign(make("option", "", "nothing"), { value: "" });
+      fill("y2", [none].concat(/** @type {any[]} */ (choices(figures))), cat_y2 || "");
     }
 
     fillTable({ columns, rows }) {
@@ -265,66 +277,97 @@
 
     /* ---- the scatter ---- */
 
-    drawPoints() {
-      const { points } = this;
-      const place = this.part("scatter");
+    drawScatters() {
+      const places = popvision.all(".catalogue-scatter", this.page);
+      places.forEach((place, at) => {
+        place.hidden = at > 0 && at >= this.points.length;
+        if (this.points[at]) this.drawScatter(place, this.points[at]);
+      });
+      if (this.points.length) this.drawNote(this.points[0]);
+    }
+
+    drawScatter(place, points) {
       const width = place.clientWidth;
-      if (!points || width < LEFT + RIGHT + 50) return;
-      const { x, y, count, report, key, missing, total } = points;
-      const scale = (values, from, to) => {
-        const low = values.reduce((least, each) => Math.min(least, each), Infinity),
-          high = values.reduce((most, each) => Math.max(most, each), -Infinity);
-        const spare = high > low ? 0.04 * (high - low) : Math.abs(high) * 0.1 || 1;
-        const [first, last] = [low - spare, high + spare];
-        return { first, last, at: (value) => from + ((to - from) * (value - first)) / (last - first) };
-      };
+      if (width < LEFT + RIGHT + 50) return;
+      const { x, y, report, outside } = points;
       const picture = draw("svg", { width, height: HEIGHT, role: "img" });
       picture.setAttribute("aria-label", y.title + " over " + x.title + ", " + report.length + " points");
       if (report.length) {
-        const across = scale(x.values, LEFT, width - RIGHT),
-          up = scale(y.values, HEIGHT - BOTTOM, TOP);
+        const all = x.values.concat(outside.map((each) => each.x));
+        const across = scaleOf(x.labels.length ? [0, x.labels.length - 1] : all, LEFT, width - RIGHT),
+          up = scaleOf(y.values, HEIGHT - BOTTOM, TOP);
         this.drawAxes(picture, width, { across, up }, points);
         this.drawSeries(picture, { across, up }, points);
-        report.forEach((name, at) => {
-          const point = draw("circle", {
-            cx: across.at(x.values[at]).toFixed(1),
-            cy: up.at(y.values[at]).toFixed(1),
-            r: count[at] > 1 ? Math.min(9, 4 + Math.log2(count[at])) : 4,
-            class: "catalogue-point" + (count[at] > 1 ? " is-many" : ""),
-          });
-          const more = count[at] > 1 ? " and " + (count[at] - 1).toLocaleString("en-US") + " more here" : "";
-          const lines = [x, y].map((axis) => axis.title + ": " + cellText(axis.values[at], axis.kind));
-          point.append(draw("title", {}, [name + more, ...lines].join("\n")));
-          if (key[at]) point.addEventListener("click", (event) => this.choose(event, key[at], name));
-          picture.append(point);
-        });
+        report.forEach((_, at) => picture.append(this.point(points, at, { across, up })));
+        for (const each of outside) {
+          const mark = cross(across.at(each.x), HEIGHT - BOTTOM - 8);
+          const text = each.report + " does not fit: it has no " + y.title.toLowerCase();
+          this.makeReport(mark, each.key, each.report, text);
+          picture.append(mark);
+        }
       }
       place.replaceChildren(picture);
+    }
+
+    point({ x, y, count, report, key, fits, series, names }, at, { across, up }) {
+      const place = [across.at(x.values[at]), up.at(y.values[at])];
+      const isMany = count[at] > 1;
+      const mark = fits[at]
+        ? draw("circle", {
+            cx: place[0].toFixed(1),
+            cy: place[1].toFixed(1),
+            r: isMany ? Math.min(9, 4 + Math.log2(count[at])) : 4,
+            class: "catalogue-point" + (isMany ? " is-many" : ""),
+          })
+        : cross(place[0], place[1]);
+      const more = isMany ? " and " + (count[at] - 1).toLocaleString("en-US") + " more here" : "";
+      const textOf = (axis) =>
+        axis.title +
+        ": " +
+        (axis.labels && axis.labels.length ? axis.labels[axis.values[at]] : cellText(axis.values[at], axis.kind));
+      const own = series.length && names[series[at]] ? [names[series[at]]] : [];
+      const lines = [report[at] + more, ...own, ...(fits[at] ? [] : ["does not fit"]), textOf(x), textOf(y)];
+      this.makeReport(mark, key[at], report[at], lines.join("\n"));
+      return mark;
+    }
+
+    /* A mark that says what it is and leads to its report. */
+    makeReport(mark, key, name, text) {
+      mark.append(draw("title", {}, text));
+      if (key) mark.addEventListener("click", (event) => this.choose(event, key, name));
+    }
+
+    drawNote({ report, missing, total, outside, fits }) {
+      const foot = outside.length ? "; those at the foot lack the figure" : "";
       const drawn = total - missing;
+      const isOne = report.length === 1;
       this.part("note").textContent =
         drawn.toLocaleString("en-US") +
         (drawn === 1 ? " report" : " reports") +
         " in " +
         report.length.toLocaleString("en-US") +
-        (report.length === 1 ? " point" : " points") +
-        "; larger ones stand for several. " +
+        (isOne ? " point" : " points") +
+        (drawn > report.length ? "; larger ones stand for several. " : ". ") +
         (missing ? missing.toLocaleString("en-US") + " lack one of the figures. " : "") +
+        (outside.length || fits.includes(false) ? "Crosses do not fit into memory" + foot + ". " : "") +
         "A click opens the report, Shift-click chooses it to compare.";
     }
 
-    /* Over the time of commits, lines join the reports that differ in nothing else. */
-    drawSeries(picture, { across, up }, { x, y, series }) {
+    /* Along an axis of a sweep or the time of commits, lines join the reports that differ in nothing else. */
+    drawSeries(picture, { across, up }, { x, y, series, names }) {
       const lines = new Map();
       series.forEach((number, at) => {
         const line = lines.get(number) || [];
         line.push(at);
         lines.set(number, line);
       });
-      for (const line of lines.values()) {
+      for (const [number, line] of lines) {
         line.sort((one, other) => x.values[one] - x.values[other]);
         const places = line.map((at) => across.at(x.values[at]) + "," + up.at(y.values[at]));
-        if (places.length > 1)
-          picture.append(draw("polyline", { points: places.join(" "), class: "catalogue-series" }));
+        if (places.length < 2) continue;
+        const path = draw("polyline", { points: places.join(" "), class: "catalogue-series" });
+        path.append(draw("title", {}, names[number]));
+        picture.append(path);
       }
     }
 
