@@ -3,7 +3,8 @@
 A tile arrives at a sync when its Sync step begins. The tile that arrives last is late because of the steps since the
 sync before: of these, the one in which it spends most above the mean of the IPU's tiles is the cause.
 
-Cost: each distinct pattern of a sync once, each distinct pair of a step's cycles and a last tile once, read in chunks.
+Cost: the starts of each distinct pattern of a sync, and its cycles where some tiles take no part; the cycles of each
+distinct step that shares its span with others, since a single one is the cause. Arrays are read once, in chunks.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 #: Array values read at once.
 _CHUNK = 2_000_000
+
+#: In place of the array of a step's cycles: every tile takes part.
+_EVERY_TILE = -2
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,9 @@ def _sync_waits(source: ReportSource, ipu: int) -> SyncWaits:
     start = np.asarray(here.start_array, np.int64)
     is_sync = (PHASE_INDEX[steps.type] == PHASES.index("sync")) & (start >= 0)
     syncs = np.flatnonzero(is_sync)
-    last, waited, longest = _arrivals(reader, start[syncs], np.asarray(here.cycles_array, np.int64)[syncs], tiles)
+    cycles = np.asarray(here.cycles_array, np.int64)[syncs]
+    takes_all = np.asarray(here.active_tiles, np.int64)[syncs] == tiles
+    last, waited, longest = _arrivals(reader, start[syncs], np.where(takes_all, _EVERY_TILE, cycles), tiles)
     cause = _causes(source, ipu, syncs, last)
     rows = np.flatnonzero(waited > 0)
     chosen = cause[rows]
@@ -76,20 +82,27 @@ def _sync_waits(source: ReportSource, ipu: int) -> SyncWaits:
 def _arrivals(
     reader: ProfileReader, start: Int64Array, cycles: Int64Array, tiles: int
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(last tile, cycles waited by all, cycles of the longest wait) of each sync."""
+    """(last tile, cycles waited by all, cycles of the longest wait) of each sync; `cycles` may be _EVERY_TILE."""
     pairs, row = np.unique(np.stack([start, cycles], axis=1), axis=0, return_inverse=True)
     figures = np.zeros((len(pairs), 3), np.int64)
-    for number, (begins, spent) in enumerate(_columns(reader, pairs, tiles)):
-        arrival = np.asarray(begins, np.int64)
+    whole = np.flatnonzero(pairs[:, 1] == _EVERY_TILE)
+    for number, (begins,) in zip(whole.tolist(), _columns(reader, pairs[whole, :1], tiles), strict=True):
+        figures[number] = _waits_for_last(np.asarray(begins, np.int64))
+    partial = np.flatnonzero(pairs[:, 1] != _EVERY_TILE)
+    for number, (begins, spent) in zip(partial.tolist(), _columns(reader, pairs[partial], tiles), strict=True):
         part = np.flatnonzero(np.asarray(spent))  # tiles without cycles in the step take no part
-        if not len(part):
-            continue
-        arrivals = arrival[part]
-        latest = int(arrivals.argmax())
-        waits = arrivals[latest] - arrivals
-        figures[number] = part[latest], waits.sum(), waits.max()
+        if len(part):
+            place, waited, longest = _waits_for_last(np.asarray(begins, np.int64)[part])
+            figures[number] = part[place], waited, longest
     figures = figures[row.reshape(-1)]
     return figures[:, 0], figures[:, 1], figures[:, 2]
+
+
+def _waits_for_last(arrivals: Int64Array) -> tuple[int, int, int]:
+    """(place of the last, sum of the waits for it, longest wait)."""
+    latest = int(arrivals.argmax())
+    last = int(arrivals[latest])
+    return latest, last * len(arrivals) - int(arrivals.sum()), last - int(arrivals.min())
 
 
 def _causes(source: ReportSource, ipu: int, syncs: Int64Array, last: Int64Array) -> Int64Array:
@@ -107,6 +120,11 @@ def _causes(source: ReportSource, ipu: int, syncs: Int64Array, last: Int64Array)
     same_run = run_of[work] == run_of[syncs[segment]]
     work, segment = work[same_run], segment[same_run]
     cause = np.full(len(syncs), -1, np.int64)
+    if not len(work):
+        return cause
+    alone = np.bincount(segment, minlength=len(syncs))[segment] == 1
+    cause[segment[alone]] = work[alone]
+    work, segment = work[~alone], segment[~alone]
     if not len(work):
         return cause
     key = np.stack([arrays[work], last[segment]], axis=1)
