@@ -49,6 +49,11 @@ print("sum", out.sum())
 PATIENCE = 60.0
 
 
+def _hear_interrupts() -> None:
+    """A shell's background job ignores Ctrl-C, and so do its children, unless they say otherwise."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Watch:
     """A watch under way at `url`."""
 
@@ -100,6 +105,7 @@ def watching(program: Path, *options: str, arguments: tuple[str, ...] = ()) -> I
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"TMPDIR": str(scratch)},
+        preexec_fn=_hear_interrupts,
     )
     assert process.stdout is not None
     try:
