@@ -23,6 +23,8 @@ sys.path.insert(0, str(HERE.parent))
 from tests.browser.visit_pages import CHROMIUM, serve  # noqa: E402
 
 IMAGES = HERE / "images"
+#: The hints of a first visit were read.
+HINTS_READ = "for (const name of ['trace', 'timeline']) localStorage.setItem('popvision.hint.' + name, 'read')"
 SMALL, MEDIUM = (1000, 620), (1200, 860)
 
 
@@ -142,6 +144,7 @@ def take_all(names: list[str], reports: Path) -> None:
             width, height = picture.size
             viewport: ViewportSize = {"width": width, "height": height}
             page = browser.new_page(viewport=viewport, color_scheme="dark" if picture.theme == "dark" else "light")
+            page.add_init_script(HINTS_READ)
             take(page, base, keys, picture, IMAGES / f"{name}.png")
             page.close()
         browser.close()

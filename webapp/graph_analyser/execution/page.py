@@ -42,6 +42,7 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
+from webapp.components.hint import first_hint
 from webapp.graph_analyser.execution import tabs
 from webapp.graph_analyser.execution.routes import read_steps, register_routes
 from webapp.graph_analyser.execution.state import CLASS_TEXT, hidden_classes
@@ -70,6 +71,8 @@ KEYS = (
     ("Wheel", "Zoom at the pointer; with Shift, scroll"),
     ("Drag", "Move; with Shift, select a window of cycles"),
 )
+
+HINT = "The wheel zooms, a drag moves, Shift and a drag measures a window of cycles; ? lists all keys."
 
 NOT_RECORDED = "This report has no execution profile: run the program with autoReport.outputExecutionProfile=true."
 
@@ -106,6 +109,7 @@ def _toolbar(context: ViewContext) -> Component:
             extras.get("units", preferences.current().time),
         ),
         None if context.target is None else _link(extras.get("link") != "0"),
+        first_hint("trace", HINT),
         spacer(),
         group(
             search_box("find", "Find steps by name", extras.get("find", ""), width=190),

@@ -43,6 +43,7 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
+from webapp.components.hint import first_hint
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.device_rows import device_rows, families
 from webapp.system_analyser.timeline.files_menu import files_menu
@@ -71,7 +72,7 @@ KEYS = (
     ("f", "Show everything"),
     ("↑ ↓", "Scroll through the rows"),
     ("n / p", "Select the next or previous event of the same row"),
-    ("Enter", "Select the event under the pointer, or zoom to the selection"),
+    ("Enter", "Select the event under the pointer, open the device's step there, or zoom to the selection"),
     ("g / Shift + g", "Go to the next or previous match of the search"),
     ("c", "Fold or unfold all rows"),
     ("m", "Set or remove a mark at the pointer or the selected event"),
@@ -79,6 +80,9 @@ KEYS = (
     ("Wheel", "Zoom at the pointer; with Shift, or over the names, scroll"),
     ("Drag", "Move; with Shift, select a window and show its length"),
 )
+
+
+HINT = "The wheel zooms, a drag moves, Shift and a drag measures a window of time; ? lists all keys."
 
 
 def layout(context: ViewContext) -> Component:
@@ -108,6 +112,7 @@ def _toolbar(files: Component, extras: Mapping[str, str], *, has_heatmaps: bool,
         files,
         segments("tl_line", "Line graphs", {"": "Lines", "area": "Areas"}, extras.get("tl_line", "")),
         segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
+        first_hint("timeline", HINT),
         spacer(),
         group(
             search_box("tl_find", "Find: text or /regex/", extras.get("tl_find", ""), width=210),

@@ -1,0 +1,49 @@
+"""The hint at the first visit of the trace: shown once, gone with its button, Escape or the wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.visit_pages import serve
+from tests.reports import write_tiny
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
+    write_tiny(tmp_path / "tiny")
+    base, library = serve(tmp_path)
+    key = next(entry.key for entry in library.entries() if not entry.is_sample)
+    page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(f"{base}/r/{key}/execution")
+    expect(page.locator(".hint")).to_contain_text("The wheel zooms, a drag moves")
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("how", ["button", "Escape", "wheel"])
+def test_a_hint_is_read_once(how: str, page: Page) -> None:
+    if how == "button":
+        page.get_by_role("button", name="Got it").click()
+    elif how == "Escape":
+        page.locator(".trace").focus()
+        page.keyboard.press("Escape")
+    else:
+        page.locator(".trace").hover()
+        page.mouse.wheel(0, 40)
+    expect(page.locator(".hint")).to_be_hidden()
+    page.reload()
+    page.wait_for_selector(".trace canvas")
+    expect(page.locator(".hint")).to_be_hidden()
+
+
+def test_a_hint_lets_the_pointer_through(page: Page) -> None:
+    box = page.locator(".hint span").bounding_box()
+    assert box
+    over = "([x, y]) => document.elementFromPoint(x, y).closest('.hint') === null"
+    assert page.evaluate(over, [box["x"] + 5, box["y"] + 5])
