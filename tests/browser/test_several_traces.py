@@ -73,7 +73,7 @@ def test_a_file_is_added_aligned_and_removed(viewer: Viewer) -> None:
     page.click(".tl-files >> text=First events")
     page.wait_for_url(f"**/t/{first}+{second}@first/timeline*")
     viewer.complete()
-    expect(page.locator(".tl-corner")).to_contain_text("80 ms")
+    expect(page.locator(".tl-corner")).to_contain_text("Duration 80 ms")
     page.click(".tl-files > summary")
     page.click('.tl-files [aria-label="Remove first.pvti"]')
     page.wait_for_url(f"**/t/{second}/timeline*")
@@ -96,7 +96,7 @@ def test_a_selected_event_aligns_the_files(viewer: Viewer) -> None:
     page.wait_for_url(f"**/t/{first}+{second}@1.0.0/timeline?tl_event=1.0.0")
     viewer.complete()
     expect(page.locator(".tl-facts").first).to_contain_text("Align the files at this event")
-    expect(page.locator(".tl-corner")).to_contain_text("80 ms")
+    expect(page.locator(".tl-corner")).to_contain_text("Duration 80 ms")
 
 
 def test_the_pointer_on_the_activity_names_its_span(viewer: Viewer) -> None:
