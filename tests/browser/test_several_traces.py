@@ -37,8 +37,9 @@ class Viewer:
     def path(self) -> str:
         return urlparse(self.page.url).path
 
-    def titles(self) -> list[str]:
-        return self.page.locator(".tl-row .tl-title").all_inner_texts()
+    def expect_titles(self, *titles: str) -> None:
+        """Waits: after a change of the address the old timeline stays complete until the new one is there."""
+        expect(self.page.locator(".tl-row .tl-title")).to_have_text(titles)
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +60,15 @@ def test_a_file_is_added_aligned_and_removed(viewer: Viewer) -> None:
     first, second = viewer.keys
     page = viewer.go(f"/t/{first}/timeline")
     viewer.complete()
-    assert viewer.titles() == ["first.pvti", "IPU activity", "Process 1", "thread 0"]
+    viewer.expect_titles("first.pvti", "IPU activity", "Process 1", "thread 0")
     page.click(".tl-files > summary")
     page.click('.tl-files [aria-label="Add second.pvti to this timeline"]')
     page.wait_for_url(f"**/t/{first}+{second}/timeline*")
     viewer.complete()
-    assert viewer.titles() == [
+    viewer.expect_titles(
         *("first.pvti", "IPU activity", "Process 1", "thread 0"),
         *("second.pvti", "Process 1", "thread 0"),
-    ]
+    )
     expect(page.locator(".tl-corner")).to_contain_text("180 ms")  # from the first begin to the last end
     page.click(".tl-files > summary")
     page.click(".tl-files >> text=First events")
@@ -78,14 +79,14 @@ def test_a_file_is_added_aligned_and_removed(viewer: Viewer) -> None:
     page.click('.tl-files [aria-label="Remove first.pvti"]')
     page.wait_for_url(f"**/t/{second}/timeline*")
     viewer.complete()
-    assert viewer.titles() == ["second.pvti", "Process 1", "thread 0"]
+    viewer.expect_titles("second.pvti", "Process 1", "thread 0")
 
 
 def test_files_fold_apart(viewer: Viewer) -> None:
     page = viewer.go(f"/t/{viewer.keys[0]}+{viewer.keys[1]}/timeline")
     viewer.complete()
     page.click('[aria-label="Fold first.pvti"]')
-    expect(page.locator(".tl-row .tl-title")).to_have_text(["first.pvti", "second.pvti", "Process 1", "thread 0"])
+    viewer.expect_titles("first.pvti", "second.pvti", "Process 1", "thread 0")
 
 
 def test_a_selected_event_aligns_the_files(viewer: Viewer) -> None:

@@ -1,13 +1,13 @@
 """Filters of events, as text: a part of the label, a regular expression, channel, duration, metadata; all must hold.
 
     load                  the label contains this text (capitals do not matter, blanks do)
-    /^poplin::(conv|mat)/ the label matches this regular expression (Python's; capitals do not matter)
+    /^poplin::(conv|mat)/ the label matches this regular expression (RE2's; capitals do not matter)
     channel:poplin        the channel contains this text
     dur>10us  dur<1.5ms   the duration; ns, us, ms and s. Instants have none and never match
     meta:batch            the metadata (JSON) contains this text
 
 Labels, channels and metadata are compared once per distinct text, not per event: a filter costs a look at the columns.
-Regular expressions come from an address, so those that could take exponential time are refused.
+Regular expressions come from an address, so RE2 matches them: its time grows with the label, never faster.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import re2
 
 from popvision.analysis.trace.columns import HostTrace
 from popvision.arrays import BoolArray, Int64Array
@@ -26,10 +27,6 @@ _TERM = re.compile(
     r"(?:^|(?<=\s))(?:/(?P<pattern>[^/]+)/|channel:(?P<channel>\S+)|meta:(?P<meta>\S+)"
     r"|dur(?P<side>[<>])(?P<number>\d+(?:\.\d+)?)(?P<unit>ns|us|µs|ms|s))(?=\s|$)"
 )
-_UNBOUNDED = re.compile(r"[*+]|\{\d*,\d*\}")
-
-#: Letters of a regular expression, repetitions in it, and letters of a label that it is compared with.
-_LONGEST_PATTERN, _MOST_REPETITIONS, _LONGEST_LABEL = 200, 3, 300
 
 
 @dataclass(frozen=True)
@@ -50,8 +47,7 @@ class EventFilter:
 
 
 def parse_filter(text: str) -> EventFilter:
-    """The conditions of a text. Raises ValueError with one sentence for a regular expression that is not one or that
-    could take exponential time."""
+    """The conditions of a text. Raises ValueError with one sentence for a regular expression that RE2 does not take."""
     terms: dict[str, str] = {}
     limits: dict[str, float] = {}
     for term in _TERM.finditer(text):
@@ -59,7 +55,7 @@ def parse_filter(text: str) -> EventFilter:
         if term["side"]:
             limits[term["side"]] = float(term["number"]) * _NS[term["unit"]]
     if "pattern" in terms:
-        _check_pattern(terms["pattern"])
+        _compile(terms["pattern"])
     return EventFilter(
         " ".join(_TERM.sub("", text).split(" ")).strip() if _TERM.search(text) else text,
         terms.get("pattern", ""),
@@ -125,12 +121,12 @@ def event_matcher(source: HostTrace, wanted: EventFilter) -> EventMatcher:
 
 def _matching_names(source: HostTrace, wanted: EventFilter) -> BoolArray:
     folded, channel = wanted.label.casefold(), wanted.channel.casefold()
-    pattern = re.compile(wanted.pattern, re.IGNORECASE) if wanted.pattern else None
+    pattern = _compile(wanted.pattern) if wanted.pattern else None
     on_channel = np.array([channel in name.casefold() for name in source.names.channel_name], np.bool_)
     labels = np.array(
         [
             (label == wanted.label if wanted.exact else folded in label.casefold())
-            and (pattern is None or pattern.search(label[:_LONGEST_LABEL]) is not None)
+            and (pattern is None or pattern.search(_without_surrogates(label)) is not None)
             for label in source.names.label
         ],
         np.bool_,
@@ -152,19 +148,17 @@ def _sites(source: HostTrace) -> int:
     return 1 + max((int(column.max()) for column in columns if len(column)), default=0)
 
 
-def _check_pattern(pattern: str) -> None:
-    """A repetition around a group that itself repeats or chooses, a reference back, or many repetitions let Python's
-    matcher try exponentially many ways."""
-    plain = re.sub(r"\\[^\d]", "_", pattern)
-    plain = re.sub(r"\[\^?\]?[^\]]*\]", "_", plain)
-    risky = len(pattern) > _LONGEST_PATTERN or re.search(r"\\\d|\(\?P?[=<!]|\(\?\(", plain)
-    repeated_group = re.search(r"\)[*+{]", plain)
-    if risky or repeated_group or len(_UNBOUNDED.findall(plain)) > _MOST_REPETITIONS:
-        raise ValueError(
-            f"the regular expression /{pattern[:40]}/ could take too long: use at most "
-            f"{_MOST_REPETITIONS} repetitions, none of them after a group, and no references or look-arounds"
-        )
+def _compile(pattern: str) -> re2._Regexp:
+    """Raises ValueError for what RE2 does not take, among it references and look-arounds."""
+    options = re2.Options()
+    options.case_sensitive, options.log_errors = False, False
     try:
-        re.compile(pattern)
-    except (re.error, OverflowError) as problem:
-        raise ValueError(f"/{pattern[:40]}/ is not a regular expression: {problem}") from None
+        return re2.compile(_without_surrogates(pattern), options)
+    except re2.error as problem:
+        reason = problem.args[0].decode("utf-8", "replace")
+        raise ValueError(f"/{pattern[:40]}/ is not a regular expression that this page takes: {reason}") from None
+
+
+def _without_surrogates(text: str) -> str:
+    """RE2 reads UTF-8, which has no halves of a pair; "?" stands for one."""
+    return text.encode("utf-8", "replace").decode("utf-8")

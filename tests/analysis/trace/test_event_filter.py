@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -27,19 +26,21 @@ def test_words_of_a_filter() -> None:
     assert not EventFilter(exact=True)
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(a+)+$", "(a|a)*b", "a*b*c*d*", r"(a)\1", "(?=a)", "(a*){9}", "x" * 201, "a[", "(", "*"]
-)
-def test_a_regular_expression_that_is_none_or_could_hang_is_refused(pattern: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(pattern[:10])):
+@pytest.mark.parametrize("pattern", [r"(a)\1", "(?=a)", "(a{1000}){1000}", "a[", "(", "*"])
+def test_what_is_no_regular_expression_of_the_page_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"/{pattern}/ is not a regular expression that this page takes: ")):
         parse_filter(f"/{pattern}/")
 
 
-def test_the_slowest_allowed_expression_on_a_long_label_ends(tmp_path: Path) -> None:
-    source = make_trace(tmp_path / "a.pvti", [(0, 0, 1, f"a/{'a' * 5000}")])
-    begin = time.perf_counter()
-    assert find_event(source, "/a*a*a*b/", (0, -1, -2, -1)) is None
-    assert time.perf_counter() - begin < 10
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "a*a*a*a*b", "(a*){9}b"])
+def test_an_expression_that_python_would_match_for_years_reads_a_long_label_to_its_end(
+    tmp_path: Path, pattern: str
+) -> None:
+    long = [(0, 0, 1, f"a/{'a' * 5000}!"), (0, 2, 3, f"a/{'a' * 5000}{'b' * ('b' in pattern)}")]
+    source = make_trace(tmp_path / "a.pvti", long)
+    hit = find_event(source, f"/{pattern}/", (0, -1, -2, -1))
+    assert hit is not None
+    assert (hit.position, hit.matches) == (1, 1)
 
 
 def slow(source: HostTrace, wanted: EventFilter) -> list[tuple[int, int, int]]:
