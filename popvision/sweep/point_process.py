@@ -162,7 +162,8 @@ class PointProcess:
         """One sentence, "" for a point that is done."""
         if self._broken:
             return self._broken
-        lines = [line for line in tail.splitlines() if line.strip()]
+        # The folder that it ran in has another name afterwards: paths count from the report.
+        lines = [line for line in tail.replace(f"{self._running}/", "").splitlines() if line.strip()]
         last = f": {lines[-1].strip()[:500]}" if lines else ""
         if code < 0:
             return f"ended by {_signal_name(-code)}{last}"

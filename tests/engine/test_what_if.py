@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +14,11 @@ import pytest
 
 from popvision.formats.profile import ProfileReader
 from popvision.sweep.profiled_child import CONSTANTS as NAMES_OF_THE_COMMAND
-from simulator.base.errors import invalid_machine_model
+from simulator.base.errors import graph_memory_allocation_error, invalid_machine_model
 from simulator.engine.devices.what_if import CONSTANTS
-from simulator.poplar import FLOAT, Engine, Graph, IPUModel
+from simulator.poplar import FLOAT, DeviceManager, Engine, Graph, IPUModel, TargetType
 from simulator.poplar.program import Copy, Sequence
-from simulator.poplibs import popops, poputil
+from simulator.poplibs import poplin, popops, poputil
 
 SIZE = 4000
 
@@ -131,6 +134,60 @@ def test_reports_say_what_was_changed_and_nothing_else(monkeypatch, tmp_path) ->
         "POPVISION_IPU_MODEL changed exchangeBytesPerCycle from 4 to 8. "
         "POPVISION_IPU_MODEL changed relativeSyncDelay from AUTO to NO_DELAY."
     )
+
+
+def hardware(folder: Path, words: int) -> ProfileReader:
+    """Simulated hardware: so many words go from tile 0 to tile 1, and one word of control to every tile."""
+    device = DeviceManager().getDevices(TargetType.IPU, 1)[0]
+    graph = Graph(device)
+    here, there = (graph.addVariable(FLOAT, [words], name) for name in ("here", "there"))
+    graph.setTileMapping(here, 0)
+    graph.setTileMapping(there, 1)
+    graph.setInitialValue(here, np.arange(words, dtype=np.float32))
+    options = {"autoReport.all": "true", "autoReport.directory": str(folder), "debug.instrument": "true"}
+    with Engine(graph, Copy(here, there), options) as engine:
+        assert device.attach()
+        try:
+            engine.load(device)
+            engine.run(0)
+        finally:
+            device.detach()
+    return ProfileReader(folder / "profile.pop")
+
+
+@pytest.mark.parametrize("rate", [0.5, 2, 2.5, 8, 16])
+def test_simulated_hardware_exchanges_at_the_rate_that_is_set(monkeypatch, tmp_path, rate) -> None:
+    fixed = cycles(hardware(tmp_path / "plain", 4000), "DoExchange") - 4000 - 1
+    monkeypatch.setenv("POPVISION_IPU_MODEL", f"exchangeBytesPerCycle={rate}")
+    reader = hardware(tmp_path / "set", 4000)
+    assert cycles(reader, "DoExchange") == fixed + 4000 * 4 / rate + math.ceil(4 / rate)
+    assert reader.meta["whatIf"] == f"POPVISION_IPU_MODEL changed exchangeBytesPerCycle from 4 to {rate}."
+
+
+def test_simulated_hardware_has_the_memory_that_is_set(monkeypatch, tmp_path) -> None:
+    """A variable of 500,000 bytes lies in interleaved memory, from 212,992 bytes on."""
+    words = 500_000 // 4
+    with pytest.raises(graph_memory_allocation_error, match="more than 638976 bytes, tile 0 needs 712992"):
+        hardware(tmp_path / "a", words)
+    monkeypatch.setenv("POPVISION_IPU_MODEL", "memoryBytesPerTile=720000")
+    assert hardware(tmp_path / "b", words).target().bytes_per_tile == 720_000
+    monkeypatch.setenv("POPVISION_IPU_MODEL", "memoryBytesPerTile=700000")
+    with pytest.raises(graph_memory_allocation_error, match="1 of 1472 tiles need more than 700000 bytes"):
+        hardware(tmp_path / "c", words)
+
+
+@pytest.mark.parametrize(("rate", "inputs", "weights"), [(2.5, 6554, 1639), (0.25, 0, 0)])
+def test_products_plan_with_the_rate_that_is_set(monkeypatch, rate, inputs, weights) -> None:
+    """Rates below 1 and between whole numbers are planned with as they are."""
+    monkeypatch.setenv("POPVISION_IPU_MODEL", f"exchangeBytesPerCycle={rate},tilesPerIPU=64")
+    graph, text = Graph(IPUModel().createDevice()), StringIO()
+    poplin.matMulReportPlan(text, graph, FLOAT, FLOAT, [256, 256], [256, 256])
+    terms = dict(re.findall(r"^(.*): ([\d,]+) cycles$", text.getvalue(), re.MULTILINE))
+    planned = [int(terms[f"{name} exchange"].replace(",", "")) for name in ("input", "weights", "reduce")]
+    if inputs:
+        assert planned[:2] == [inputs, weights]
+    else:
+        assert all(each > 0 and each % 16 == 0 for each in planned)  # whole words, 16 cycles each
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,11 @@ def ceil_div(n: npt.ArrayLike, by: npt.ArrayLike) -> Int64Array:
     return whole((whole(n) + (divisor - 1)) // divisor)
 
 
+def passing_cycles(size: npt.ArrayLike, rate: float) -> Int64Array:
+    """Cycles in which `size` bytes pass at `rate` bytes a cycle, rounded up; exact below 2^53 bytes for whole rates."""
+    return whole(np.ceil(whole(size) / rate))
+
+
 def per_worker(n: npt.ArrayLike) -> Int64Array:
     """The largest share when n items are dealt to the six workers of a tile."""
     return ceil_div(n, WORKERS)

@@ -18,7 +18,7 @@ from simulator.arrays import Int64Array
 from simulator.base.errors import poplar_error
 from simulator.base.types import FLOAT, Type
 from simulator.machine.cycles.pooling import Kind, pooling
-from simulator.machine.cycles.rounding import ceil_div, vector_width
+from simulator.machine.cycles.rounding import ceil_div, passing_cycles, vector_width
 from simulator.machine.cycles.worklist import deal
 from simulator.poplibs.poplin.convolutions.sliding_shares import geometry
 from simulator.poplibs.poplin.planning.canonical_params import ELEMENT_BYTES, CanonicalConvParams, Dtype
@@ -142,12 +142,12 @@ def pool_cycles(kind: Kind, dtype: Dtype, kernels: int, box: Box, side: int, gro
 
 
 @lru_cache(maxsize=256)
-def plan_pooling(params: CanonicalConvParams, kind: Kind, side: int, tiles: int, exchange_bytes: int) -> Plan:
+def plan_pooling(params: CanonicalConvParams, kind: Kind, side: int, tiles: int, exchange_rate: float) -> Plan:
     """The cheapest split for groups of `side` channels."""
     method = Method("POOLING", params.dtype, side, 1, 1)
     splits = enumerate_splits(groups_of(params.groups, side), (params.batch, *params.output_field), 1, 1, tiles)
     share, box = sliding_share(params, method, splits)
-    exchange = ceil_div(share.inputs * ELEMENT_BYTES[params.dtype], exchange_bytes)
+    exchange = passing_cycles(share.inputs * ELEMENT_BYTES[params.dtype], exchange_rate)
     spent = pool_cycles(kind, params.dtype, prod(params.kernel), box, side, share.work.conv_groups)
     none = dict.fromkeys((*PASS_TERMS, *ONCE_TERMS), np.zeros_like(spent))
     columns = Columns({**none, "input_exchange": exchange, "partials": spent}, splits.passes)

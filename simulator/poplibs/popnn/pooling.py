@@ -153,7 +153,7 @@ def _add_pooling(
     if wanted > 1 and planned.groups % wanted == 0 and wanted % vector_width(planned.dtype) == 0:
         side = wanted
     target = graph.getTarget()
-    plan = plan_pooling(planned, kind, side, target.getNumTiles(), int(target.getExchangeBytesPerCycle()))
+    plan = plan_pooling(planned, kind, side, target.getNumTiles(), target.getExchangeBytesPerCycle())
     shares = sliding_shares(plan)
     context = graph.addDebugInfo(name[0], LAYER, plan=plan.describe())
     programs: list[Program] = []

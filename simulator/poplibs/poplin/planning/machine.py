@@ -18,7 +18,7 @@ class Machine(NamedTuple):
     bytes_per_tile: int
     units_half: int = 16  #: convolution units that take halves
     units_float: int = 16
-    exchange_bytes: int = 4  #: per cycle and tile
+    exchange_rate: float = 4.0  #: bytes per cycle and tile
     tiles_per_bus: int = 2
     sync_cycles: int = 100  #: of the shortest internal sync
     memory_proportion: float = DEFAULT_PROPORTION

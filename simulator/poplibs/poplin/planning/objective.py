@@ -32,7 +32,7 @@ from simulator.machine.cycles.partial_reduction import (
     reduce_add_single_input,
     stage_depths,
 )
-from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, vector_width
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, passing_cycles, per_worker, vector_width
 from simulator.machine.local_copy import local_copy_cycles
 from simulator.poplibs.poplin.planning.canonical_params import ELEMENT_BYTES, CanonicalConvParams
 from simulator.poplibs.poplin.planning.machine import Machine
@@ -130,7 +130,7 @@ def cost_columns(
     before = (splits.in_serial == 1) & (splits.out_serial > 1)
     paired_inputs = splits.out % machine.tiles_per_bus == 0
     alone = np.where(paired_inputs, share.inputs // splits.out, inputs)  # what the other tile of the bus holds itself
-    input_exchange = ceil_div((inputs + alone) * element, 2 * machine.exchange_bytes)
+    input_exchange = passing_cycles((inputs + alone) * element, 2 * machine.exchange_rate)
     created = transforms.created(method, params, machine)
     pieces = _weight_pieces(params, method, share, field) if created else Pieces(zero, zero)
     own_lines, own_all = _own_inputs(method, splits, share, element, pieces.where(~serial))
@@ -142,7 +142,7 @@ def cost_columns(
         "dynamic_slice": _slices(params, method, splits, share),
         "input_exchange": np.where(before, 0, input_exchange),
         "input_copy": np.where(before, 0, own_lines),
-        "weights_exchange": ceil_div(weights * element, machine.exchange_bytes),
+        "weights_exchange": passing_cycles(weights * element, machine.exchange_rate),
         "reduce_exchange": _reduce_exchange(splits.inp, share.outputs // block, block * partial, machine),
         "partials": partial_cycles(method, params.dtype, share.work, machine.wide_weight_load),
         "reduce": _reduce(params, method, splits, share.outputs // block, machine),
@@ -164,7 +164,9 @@ def cost_columns(
     if machine.fully_connected:
         # The layout of the weights is unknown: they are copied into slices once, an element a cycle, and exchanged.
         kept = ceil_div(weights_kept, splits.tiles)
-        terms["rearrange_before_slice"] = np.where(serial, ceil_div(kept * element, machine.exchange_bytes) + kept, 0)
+        terms["rearrange_before_slice"] = np.where(
+            serial, passing_cycles(kept * element, machine.exchange_rate) + kept, 0
+        )
     return Columns(terms, splits.passes)
 
 
@@ -290,7 +292,7 @@ def _reduce_exchange(depths: Int64Array, blocks: Int64Array, block_bytes: int, m
     cycles, size = np.zeros_like(depths), blocks
     for here, rows, _ in _stages(depths, machine):
         own = ceil_div(size, np.maximum(rows, 1))
-        cycles += np.where(here, ceil_div((size - own) * block_bytes, machine.exchange_bytes), 0)
+        cycles += np.where(here, passing_cycles((size - own) * block_bytes, machine.exchange_rate), 0)
         size = own
     return cycles
 

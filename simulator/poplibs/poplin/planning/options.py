@@ -53,7 +53,7 @@ class MatMulOptions(NamedTuple):
             bytes_per_tile=target.getBytesPerTile(),
             units_half=target.getNumConvUnits(HALF, FLOAT if self.partials == "float" else HALF),
             units_float=target.getNumConvUnits(FLOAT, FLOAT),
-            exchange_bytes=int(target.getExchangeBytesPerCycle()),
+            exchange_rate=target.getExchangeBytesPerCycle(),
             tiles_per_bus=target.getTilesPerSharedExchangeBus(),
             sync_cycles=target.getMinIPUSyncDelay(),
             memory_proportion=self.memory_proportion,

@@ -18,7 +18,7 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.machine.cycles.convolution import IN_GROUP
-from simulator.machine.cycles.rounding import WORKERS, ceil_div
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, passing_cycles
 from simulator.machine.local_copy import START_CYCLES
 from simulator.poplibs.poplin.planning.canonical_params import ELEMENT_BYTES, CanonicalConvParams
 from simulator.poplibs.poplin.planning.machine import Machine
@@ -78,11 +78,11 @@ class Transforms(NamedTuple):
         rate = min(_COPY_BYTES, out_element if outputs else method.out_group * out_element)
         return Moved(
             _copy(i, scale, min(_COPY_BYTES, element)),
-            ceil_div(i, machine.exchange_bytes),
+            passing_cycles(i, machine.exchange_rate),
             _copy(w, scale, min(_COPY_BYTES, element)),
-            ceil_div(w, machine.exchange_bytes),
+            passing_cycles(w, machine.exchange_rate),
             _copy(o, out_scale, rate),
-            ceil_div(o, machine.exchange_bytes) if outputs else zero,
+            passing_cycles(o, machine.exchange_rate) if outputs else zero,
             np.maximum(np.maximum(i, w), o),
         )
 

@@ -20,7 +20,6 @@ from simulator.base.types import Type
 from simulator.machine.cycles import reduction
 from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.rounding import ceil_div, per_worker, whole
-from simulator.machine.exchange import WORD_BYTES
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
@@ -92,7 +91,8 @@ def plan(
     lookups = max([*numLookups, 1])
     unit = grain(dataType)
     cuts = _cuts([_splits(numEntries, tiles), _splits(-(-outputSize // unit), tiles), _splits(lookups, tiles)], tiles)
-    costs = _costs(cuts, (numEntries, outputSize, lookups), dataType, chosen)
+    rate = graph.getTarget().getExchangeBytesPerCycle()
+    costs = _costs(cuts, (numEntries, outputSize, lookups), dataType, chosen, rate)
     limit = chosen.get("availableMemoryProportion")
     fits = np.ones(len(cuts), np.bool_)
     if limit:
@@ -150,7 +150,7 @@ def _cuts(splits: list[Int64Array], tiles: int) -> Int64Array:
     return np.column_stack([pairs[owner], groups])
 
 
-def _costs(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, chosen: dict[str, str]) -> _Costs:
+def _costs(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, chosen: dict[str, str], rate: float) -> _Costs:
     dtype, size, unit = short_name(type_), type_.size, grain(type_)
     row_blocks, column_blocks, groups = cuts.T
     rows = ceil_div(sizes[0], row_blocks)
@@ -158,20 +158,20 @@ def _costs(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, chosen: d
     group = ceil_div(sizes[2], groups)
     own = group if chosen["indicesDistribution"] == "onePoint" else ceil_div(group, row_blocks)
     base, indices, partial = rows * columns * size, group * 4, group * columns * size
-    spent = whole(indices / WORD_BYTES)
+    spent = whole(indices / rate)
     memory, temporary = base + indices + partial, indices
     # Each group of lookups but the first needs a copy of the block.
     copied = np.where(groups > 1, base, 0)
-    spent, memory, temporary = spent + copied // WORD_BYTES, memory + copied, temporary + copied
+    spent, memory, temporary = spent + whole(copied / rate), memory + copied, temporary + copied
     if chosen["usedForSlice"] == "true":
         spent = spent + cycles.multi_slice(dtype, columns, per_worker(own), per_worker(group - own))
         several = row_blocks > 1
         moved = partial * (row_blocks - 1) // row_blocks
         added = reduction.strided("ADD", dtype, ceil_div(group * columns, row_blocks), row_blocks)
-        spent = spent + np.where(several, moved // WORD_BYTES + added, 0)
+        spent = spent + np.where(several, whole(moved / rate) + added, 0)
         memory, temporary = memory + np.where(several, partial, 0), temporary + np.where(several, partial, 0)
     if chosen["usedForUpdate"] == "true":
         update = cycles.multi_update if chosen["operationForUpdate"] == "none" else cycles.multi_update_add
-        spent = spent + partial // WORD_BYTES + update(dtype, columns, group)
+        spent = spent + whole(partial / rate) + update(dtype, columns, group)
         temporary = temporary + partial
     return _Costs(spent, memory, temporary)
