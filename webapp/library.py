@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from popvision.analysis.ranks.rank_set import RankFacts, RankSet, above_ranks, facts_of, group_ranks
 from popvision.analysis.summary import report_list
 from popvision.analysis.summary.report_list import Card, ReportPath
 from popvision.analysis.trace.joint import join_traces, marker_at
@@ -62,6 +63,7 @@ class Library:
         self._open: BoundedCache[str, _Opened] = BoundedCache(capacity, lambda _: 1)
         self._cards: dict[str, tuple[_Stamp, Card]] = {}
         self._run_ids: dict[str, tuple[_Stamp, str]] = {}
+        self._ranks: dict[str, tuple[_Stamp, RankFacts | None]] = {}
         self.notes: list[str] = []
         self.takes_uploads = False  #: whether the first page accepts uploads
         self.scan()
@@ -153,6 +155,34 @@ class Library:
         with self._lock:
             self._run_ids[entry.key] = (stamp, run_id)
         return run_id
+
+    def rank_set(self, key: str) -> tuple[RankSet, dict[int, str]] | None:
+        """The ranks of the run that a report is of, and the keys of their reports by rank: those below the folder that
+        holds the folders of the ranks. None for a report of no such run. Raises UnknownKeyError."""
+        entry = self.entry(key)
+        own = self._rank_of(entry)
+        if own is None:
+            return None
+        above = above_ranks(entry.path)
+        others = [each for each in self.entries() if each.kind == "report" and above in each.path.parents]
+        keys = {each.path: each.key for each in others}
+        facts = [(self._rank_of(each), each.path) for each in others]
+        sets = group_ranks((of, path) for of, path in facts if of is not None and of.group == own.group)
+        for found in sets:
+            if entry.path in found.folders.values():
+                return found, {rank: keys[path] for rank, path in found.folders.items()}
+        return None
+
+    def _rank_of(self, entry: Entry) -> RankFacts | None:
+        stamp = _stamp(entry)
+        with self._lock:
+            known = self._ranks.get(entry.key)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        facts = facts_of(entry.path)
+        with self._lock:
+            self._ranks[entry.key] = (stamp, facts)
+        return facts
 
     def report(self, key: str) -> Any:
         """The ReportSource of a key. Raises UnknownKeyError, or FormatError with one sentence."""

@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.memory.capacity import memory_excess
+from popvision.analysis.ranks.rank_set import rank_facts
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
 from popvision.analysis.report.target import describe_target, type_name
 from webapp import picker
@@ -134,6 +135,8 @@ def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[st
     letter = "r" if entry.kind == "report" else "t"
     links = []
     for index, view in enumerate(views_of(entry.kind), start=1):
+        if view.id != current.id and not view.offered(context):
+            continue
         links.append(
             _menu_link(view, index, f"/{letter}/{context.key}/{view.id}", view.id == current.id, lacking[view.id])
         )
@@ -214,6 +217,11 @@ def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, 
                 title="Cycles and bytes come from a model, not from a device",
             )
         )
+    of_ranks = rank_facts(meta)
+    if of_ranks is not None:
+        title = f"One of the ranks of {of_ranks.run}: compare them"
+        text = f"rank {of_ranks.rank} of {of_ranks.ranks}"
+        facts.append(html.A(text, href=f"/r/{entry.key}/ranks", title=title, **attributes(data_nav="to")))
     if meta.get("whatIf"):
         facts.append(html.Span("what-if", className="badge badge-strong", title=str(meta["whatIf"])))
     facts += _machines(context)

@@ -66,6 +66,10 @@ def _always(_context: ViewContext) -> str:
     return ""
 
 
+def _is_offered(_context: ViewContext) -> bool:
+    return True
+
+
 def _nothing(_source: ReportSource) -> None:
     return None
 
@@ -74,7 +78,8 @@ def _nothing(_source: ReportSource) -> None:
 class View:
     """`kind` is "report" or "trace". `missing(context)` returns "" when the view can be shown, else one sentence about
     what the report lacks; the frame then greys the menu entry and shows the sentence. `ahead(source)` runs the analysis
-    of the first callbacks and routes of the page (webapp/read_ahead.py)."""
+    of the first callbacks and routes of the page (webapp/read_ahead.py). The menu leaves out a view that is not
+    `offered(context)`: one about something that most reports have nothing to do with."""
 
     id: str
     title: str
@@ -84,6 +89,7 @@ class View:
     kind: str = "report"
     missing: Callable[[ViewContext], str] = _always
     ahead: Callable[[ReportSource], None] = _nothing
+    offered: Callable[[ViewContext], bool] = _is_offered
 
 
 def needs(read: Callable[[ReportSource], object]) -> Callable[[ViewContext], str]:

@@ -19,6 +19,7 @@ MODULES = (
     "webapp.graph_analyser.execution.page",
     "webapp.graph_analyser.exchange.page",
     "webapp.graph_analyser.sql.page",
+    "webapp.graph_analyser.ranks.page",
     "webapp.system_analyser.timeline.page",
 )
 

@@ -70,9 +70,10 @@ _Files = dict[Path, tuple[int, int]]
 
 
 def _written(folder: Path) -> _Files:
-    """Time and size of each report and trace in the folder and its sub-folders."""
+    """Time and size of each report and trace in the folder and its sub-folders: of ranks, of engines, of engines of
+    ranks."""
     files: _Files = {}
-    for pattern in ("profile.pop", "*/profile.pop", "*.pvti", "*/*.pvti"):
+    for pattern in ("profile.pop", "*/profile.pop", "*/*/profile.pop", "*.pvti", "*/*.pvti"):
         for path in folder.glob(pattern):
             try:
                 state = path.stat()

@@ -61,7 +61,9 @@ class PointProcess:
         def prepare() -> None:
             die_with(parent)
 
-        environment = os.environ | point.environment
+        # Started in a job step of several tasks, a point is still a program of its own, not one of their ranks.
+        environment = {name: text for name, text in os.environ.items() if name != "SLURM_STEP_NUM_TASKS"}
+        environment |= point.environment
         made = profiling_environment(
             self._running,
             runs=point.runs,

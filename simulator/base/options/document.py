@@ -51,8 +51,9 @@ too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets th
 Variables of the simulator itself: `POPVISION_TARGET` (ipu1, ipu2, ipu21), `POPVISION_TILES` (tiles per IPU) and
 `POPVISION_IPU_MODEL` (`name=value,...`, fields of IPUModel such as `tileClockFrequency=1.5e9`; `popvision run --set`)
 replace what a program asks for, on simulated hardware too, and reports say so; `POPVISION_IPUS` = IPUs of the
-simulated system (16); `POPVISION_IPU_IDS` = those of a larger system that a job was given (`4,5,6,7`); device ids count
-within them;
+simulated system (16); `POPVISION_RANK_FOLDERS` = `off`: ranks of a job step get no folders of their own
+([slurm.md](slurm.md#ranks)); `POPVISION_IPU_IDS` = those of a larger system that a job was given (`4,5,6,7`); device
+ids count within them;
 `POPVISION_REQUIRE_ALLOCATION` = `1`: without that list there are none, as outside a job ([slurm.md](slurm.md));
 `POPVISION_LOCKS` = folder of its lock files; `POPVISION_SOURCES` = `off` leaves the texts of the user's source files
 out of debug.json and debug.cbor (`on`: those that debug contexts name, up to 1 MiB each and 8 MiB in all);

@@ -3,12 +3,13 @@
 All engines of a process that write into one directory share a run_id, with the host trace if there is one, and the
 debug files at its root. An engine with a name writes its profile into a sub-folder of that name; of those without,
 the first uses the directory itself and the next ones `engine_1`, `engine_2` ... Only files that the options ask for
-are overwritten.
+are overwritten. Of several ranks of one job step each has its own directory below the one that the options name.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import threading
 import uuid
@@ -26,6 +27,7 @@ from popvision.formats.profile.writer import ProfileWriter
 from popvision.formats.serialized_graph import write_serialized_graph
 from simulator.base.errors import poplar_error
 from simulator.base.options.report import ARCHIVE_NAME, ReportSettings
+from simulator.base.rank import rank_of
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.runtime.recording.archive_images import archive_images
 from simulator.runtime.recording.report_meta import report_meta
@@ -83,7 +85,8 @@ class ReportFolder:
         self._settings = settings
         self._option_facts = option_facts
         self._engine_name = engine_name
-        self._root = settings.directory
+        self._rank = rank_of(os.environ)
+        self._root = settings.directory if self._rank is None else self._rank.folder(settings.directory)
         self._directory = _directories.setdefault(self._root.absolute(), _Directory())
         #: An engine that writes no report into the directory takes no sub-folder from the others.
         self.folder = self._root / (self._directory.folder_name(engine_name) if settings.writes_report else "")
@@ -147,7 +150,7 @@ class ReportFolder:
             compilation = replace(compilation, lowered=())
         if not self._settings.output_graph_profile:
             compilation = without_memory(compilation)
-        meta = report_meta(self._option_facts, self._engine_name, self._directory.run_id, executable)
+        meta = report_meta(self._option_facts, self._engine_name, self._directory.run_id, executable, self._rank)
         writer = ProfileWriter(self.profile_path)
         writer.write_compilation(replace(compilation, meta=meta))
         self._writer = writer

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.rank import Rank
 from simulator.base.version import versionString
 from simulator.compiler.compiled_graph import CompiledGraph
 
@@ -39,9 +40,14 @@ def _not_recorded(option_facts: Mapping[str, Any]) -> list[str]:
 
 
 def report_meta(
-    option_facts: Mapping[str, Any], engine_name: str, run_id: str, executable: CompiledGraph
+    option_facts: Mapping[str, Any],
+    engine_name: str,
+    run_id: str,
+    executable: CompiledGraph,
+    rank: Rank | None = None,
 ) -> dict[str, Any]:
-    """`Compilation.meta` of a new report; `option_facts` is what it says about the engine's options."""
+    """`Compilation.meta` of a new report; `option_facts` is what it says about the engine's options, `rank` the place
+    of this process among those of a job step."""
     target, what_if = executable.compilation.target, executable.machine.target.overrides
     changed = {"whatIf": " ".join(what_if)} if what_if else {}
     return {
@@ -56,6 +62,7 @@ def report_meta(
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
         "reportId": uuid.uuid4().hex,
         "runId": run_id,
+        **({} if rank is None else {"rank": {"rank": rank.rank, "ranks": rank.ranks, "run": rank.run}}),
         "notRecorded": _not_recorded(option_facts) if executable.machine.hardware else [],
         "remoteBuffers": [buffer.name for buffer in executable.source.store.remote_buffers],
     }

@@ -1,0 +1,1 @@
+"""Ranks of one run side by side."""
