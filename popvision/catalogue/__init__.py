@@ -8,7 +8,8 @@ Needs DuckDB (extra [sql]). The file, `.popvision-catalogue.parquet` in the fold
 
 from __future__ import annotations
 
-from popvision.catalogue.catalogue_file import FILE_NAME, Refreshed, refresh
+from popvision.catalogue.catalogue_file import Refreshed, refresh
+from popvision.catalogue.places import FILE_NAME
 from popvision.catalogue.selection import select_reports
 from popvision.catalogue.trend import Change, check_trend
 

@@ -2,7 +2,7 @@
 
 A refresh lists the folder and looks at time and size of each report's files; it reads only reports that are new or have
 changed, some 45 ms each, and drops rows of those that are gone. A long refresh saves its rows every 30 s, so that an
-interrupted one is not lost."""
+interrupted one is not lost. places.py says where reports and file lie; of a bucket the file's local copy."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from popvision.analysis.summary.report_list import find
-from popvision.catalogue.report_row import AXIS, FACTS, METRIC_NAMES, read_row, signature_of
+from popvision.catalogue.places import FILE_NAME, place_of
+from popvision.catalogue.report_row import AXIS, FACTS, METRIC_NAMES
 from popvision.formats.errors import FormatError
 from popvision.formats.replacing import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FILE_NAME = ".popvision-catalogue.parquet"
 
 _SAVE_SECONDS = 30.0
 
@@ -37,40 +35,44 @@ class Refreshed:
 
 
 def refresh(folder: str | Path, on_read: Callable[[int, int], None] | None = None) -> Refreshed:
-    """Bring the catalogue of `folder` up to date. `on_read` is called with (reports read, reports to read).
+    """Bring the catalogue of `folder`, or of an address such as "s3://bucket/runs", up to date. `on_read` is called
+    with (reports read, reports to read).
 
     Raises FormatError when DuckDB is missing, or the folder holds no report or cannot be written."""
     import pandas as pd
 
-    root = Path(folder).resolve()
-    entries, note = find(root)
-    places = {str(entry.path.relative_to(root)): entry.path for entry in entries if entry.kind == "report"}
-    if not places:
-        raise FormatError(note or f"{root} holds no report.")
+    place = place_of(folder)
+    root = place.root
+    reports, note = place.reports()
+    if not reports:
+        raise FormatError(note or f"{place.name} holds no report.")
+    place.read_file()
     old = _read_or_start(root)
     signatures = dict(zip(old["report"], old["signature"], strict=True))
-    stale = [name for name, place in places.items() if not (now := signature_of(place)) or signatures.get(name) != now]
-    kept = old[old["report"].isin(places.keys() - set(stale))]
+    stale = [name for name, now in reports.items() if not now or signatures.get(name) != now]
+    kept = old[old["report"].isin(reports.keys() - set(stale))]
     rows: list[dict[str, Any]] = []
     saved = time.monotonic()
     for name in stale:
-        rows.append(read_row(root, places[name]))
+        rows.append(place.row(name))
         if on_read is not None:
             on_read(len(rows), len(stale))
         if time.monotonic() - saved > _SAVE_SECONDS:
             write_rows(root, join_rows(kept, rows))
             saved = time.monotonic()
-    removed = len(set(signatures) - places.keys())
+    removed = len(set(signatures) - reports.keys())
     if stale or removed or not (root / FILE_NAME).exists():
         write_rows(root, join_rows(kept, rows) if rows else pd.DataFrame(kept))
-    return Refreshed(len(places), len(stale), removed, note)
+        note = " ".join(filter(None, (note, place.write_file())))
+    return Refreshed(len(reports), len(stale), removed, note)
 
 
 def catalogue_path(folder: str | Path) -> Path:
-    """The file of the catalogue of `folder`. Raises FormatError when there is none."""
-    path = Path(folder).resolve() / FILE_NAME
+    """The file of the catalogue of `folder`, of an address its local copy. Raises FormatError when there is none."""
+    place = place_of(folder)
+    path = place.root / FILE_NAME
     if not path.is_file():
-        raise FormatError(f"{path.parent} has no catalogue: make it with popvision catalogue {path.parent}.")
+        raise FormatError(f"{place.name} has no catalogue: make it with popvision catalogue {place.name}.")
     return path
 
 

@@ -39,13 +39,14 @@ FACTS = (
 METRIC_NAMES = tuple(metric.name for metric in METRICS)
 AXIS = "axis."
 
-_SIGNED = ("profile.pop", "profile.pop-wal", "point.json", "../point.json")
+#: Files of a report that its signature depends on.
+SIGNED = ("profile.pop", "profile.pop-wal", "point.json", "../point.json")
 
 
 def signature_of(folder: Path) -> str:
     """Changes when a file that the row depends on does."""
     parts = []
-    for name in _SIGNED:
+    for name in SIGNED:
         try:
             state = (folder / name).stat()
         except OSError:

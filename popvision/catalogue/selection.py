@@ -7,7 +7,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from popvision.catalogue.catalogue_file import FILE_NAME, catalogue_path, load_duckdb
+from popvision.catalogue.catalogue_file import catalogue_path, load_duckdb
+from popvision.catalogue.places import FILE_NAME
 from popvision.catalogue.report_row import FACTS
 from popvision.formats.errors import FormatError
 

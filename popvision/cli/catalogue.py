@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from popvision.cli.console import echo, make_table
+from popvision.cli.report_place import ReportPlace
 from popvision.opened.printable import printable
 
 #: Columns that are printed where none are named; axes come between them.
@@ -15,7 +16,7 @@ _COLUMNS = (("report", "state", "target"), ("cycles", "peak", "tiles_over"))
 
 
 @click.command(name="catalogue")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", type=ReportPlace())
 @click.option(
     "--where", default="", metavar="SQL", help="Condition on columns, such as 'cycles > 1e6 AND peak < 600000'."
 )
@@ -27,7 +28,7 @@ _COLUMNS = (("report", "state", "target"), ("cycles", "peak", "tiles_over"))
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array, with missing figures as null.")
 def command(
-    folder: Path,
+    folder: Path | str,
     where: str,
     sort: str,
     descending: bool,
@@ -37,7 +38,7 @@ def command(
     as_csv: bool,
     as_json: bool,
 ) -> None:
-    """List the reports below FOLDER with the metrics of docs/compare.md.
+    """List the reports below FOLDER, or below an address such as s3://bucket/runs, with the metrics of docs/compare.md.
 
     The figures lie in FOLDER/.popvision-catalogue.parquet, which DuckDB reads and which may be deleted."""
     from popvision.catalogue.selection import select_page
@@ -68,7 +69,7 @@ def command(
         click.echo(f"{len(page):,} of {total:,} reports.")
 
 
-def _refresh(folder: Path) -> None:
+def _refresh(folder: Path | str) -> None:
     from popvision.catalogue import refresh
 
     def show(read: int, total: int) -> None:

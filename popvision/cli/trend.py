@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from popvision.cli.console import echo, make_table
+from popvision.cli.report_place import ReportPlace
 
 if TYPE_CHECKING:
     from popvision.catalogue import Change
@@ -18,14 +19,14 @@ BROKEN = 3
 
 
 @click.command(name="trend")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", type=ReportPlace())
 @click.option("--metric", default="cycles", show_default=True, help="The metric to print (docs/compare.md).")
 @click.option("--where", default="", metavar="SQL", help="Condition on columns of the catalogue.")
 @click.option("--against", type=click.Choice(["previous", "first"]), default="previous", show_default=True)
 @click.option("--fail-on", help='Limits such as "cycles>+2%,peak>+1%"; exit code 3 when one is broken.')
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(folder: Path, metric: str, where: str, against: str, fail_on: str | None, as_json: bool) -> None:
-    """Compare the last report of each series below FOLDER with the one before.
+def command(folder: Path | str, metric: str, where: str, against: str, fail_on: str | None, as_json: bool) -> None:
+    """Compare the last report of each series below FOLDER, or below an address (s3://...), with the one before.
 
     A series is the reports that differ only in their commit, in the order of the commits (docs/sweeps.md). Exit codes:
     0 success, 1 bad input, 2 wrong usage, 3 a limit is broken."""

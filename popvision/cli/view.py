@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from popvision.formats.errors import FormatError
 
+#: Bytes that are fetched from an address to be viewed.
+_MOST_FETCHED = 4 * 2**30
+
 
 @click.command(name="view")
-@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("folders", nargs=-1)
 @click.option(
     "--host",
     "--bind",
@@ -24,7 +28,7 @@ from popvision.formats.errors import FormatError
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option("--no-upload", is_flag=True, help="Refuse reports dropped on the first page.")
 def command(
-    folders: tuple[Path, ...],
+    folders: tuple[str, ...],
     host: str,
     port: int | None,
     allow_host: tuple[str, ...],
@@ -33,23 +37,34 @@ def command(
 ) -> None:
     """Serve the reports and traces in FOLDERS and below until Ctrl-C; without FOLDERS, the sample reports of popvision.
     A profile.pop stands for its folder. With several FOLDERS, also print the address that compares the first
-    two; with several .pvti, those of one timeline for all and of the comparison of the first two."""
+    two; with several .pvti, those of one timeline for all and of the comparison of the first two. An address such as
+    s3://bucket/runs/one is fetched first and forgotten at the end."""
     from webapp.serve import ServeError, serve
 
-    for folder in folders:
-        if not folder.exists():
-            raise FormatError(f"{folder} does not exist; give a folder of reports, a profile.pop or a .pvti.")
+    with ExitStack() as until_the_end:
+        paths = [_local(each, until_the_end) for each in folders]
+        try:
+            serve(
+                paths,
+                host=host,
+                port=port,
+                allowed_hosts=allow_host,
+                open_browser=not no_browser,
+                uploads=not no_upload,
+                compare=len(folders) > 1,
+            )
+        except ServeError as error:
+            click.echo(f"popvision: {error}", err=True)
+            raise SystemExit(1) from None
 
-    try:
-        serve(
-            list(folders),
-            host=host,
-            port=port,
-            allowed_hosts=allow_host,
-            open_browser=not no_browser,
-            uploads=not no_upload,
-            compare=len(folders) > 1,
-        )
-    except ServeError as error:
-        click.echo(f"popvision: {error}", err=True)
-        raise SystemExit(1) from None
+
+def _local(folder: str, until_the_end: ExitStack) -> Path:
+    """The folder or file, of an address what was fetched from it. Raises FormatError."""
+    if "://" in folder:
+        from popvision.catalogue.places import fetched
+
+        return until_the_end.enter_context(fetched(folder, _MOST_FETCHED))
+    path = Path(folder)
+    if not path.exists():
+        raise FormatError(f"{folder} does not exist; give a folder of reports, a profile.pop or a .pvti.")
+    return path

@@ -66,7 +66,7 @@ def test_only_what_changed_is_read_again(reports: Path, monkeypatch: pytest.Monk
         read.append(folder.name)
         return real(root, folder)
 
-    monkeypatch.setattr("popvision.catalogue.catalogue_file.read_row", noted)
+    monkeypatch.setattr("popvision.catalogue.places.read_row", noted)
     assert refresh(reports).read == 0
     point(reports / "tiny", tiles=4)
     shutil.copytree(reports / "tiny", reports / "copy")
