@@ -43,6 +43,7 @@ def test_no_page_has_a_problem(seen: tuple[Path, dict[str, Any]]) -> None:
         "program_tree",
         "source",
         "operations",
+        "ranks",
         "execution",
         "exchange",
         "sql",
