@@ -76,6 +76,9 @@ PICTURES: dict[str, Picture] = {
     ),
     "timeline-statistics": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_tab": "statistics"}, "dark", size=MEDIUM),
     "timeline-flame": Picture(MLP, "timeline", {"tl_tab": "flame", "tl_fold": "graphs"}, size=SMALL),
+    "timeline-occurrences": Picture(
+        HOST, "timeline", {"tl_fold": "h0", "tl_tab": "occurrences", "tl_find": "step"}, size=MEDIUM
+    ),
     "timeline-marks": Picture(
         HOST, "timeline", {"tl_fold": "h0", "tl_marks": "16648400,31395600,46952100"}, size=MEDIUM
     ),

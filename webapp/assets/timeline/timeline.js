@@ -467,6 +467,12 @@ const timelineTimeline = (() => {
       if (row && row.event && tl.current) tl.current.revealMatch(row.event);
       return window.dash_clientside.no_update;
     },
+    /* A point clicked in the occurrences of a label. */
+    occurrence: (clicked) => {
+      const event = (clicked || []).flatMap((each) => each?.points || []).map((each) => each.customdata)[0];
+      if (event && tl.current) tl.current.revealMatch(event);
+      return window.dash_clientside.no_update;
+    },
   };
 
   popvision.mount("[data-timeline]", (host) => {

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from dash import ClientsideFunction, Dash, html
+from dash import ALL, ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
 
 from popvision.analysis.trace.activity import ipu_activity
@@ -289,6 +289,13 @@ def register(app: Dash, library: Library) -> None:
     register_tabs(app, library, TAB_SET, tab_content, tab_depends)
     register_row_choice(app, "tl", ClientsideFunction("timeline", "matches"), "tl-matches")
     register_row_choice(app, "tl", ClientsideFunction("timeline", "labels"), "tl-labels")
+    register_row_choice(app, "tl", ClientsideFunction("timeline", "matches"), "tl-longest")
+    app.clientside_callback(
+        ClientsideFunction("timeline", "occurrence"),
+        Output("tl-done", "title", allow_duplicate=True),
+        Input({"plot": "tl-occurrences", "query": ALL}, "clickData"),
+        prevent_initial_call=True,
+    )
 
 
 VIEW = View(id="timeline", title="Timeline", icon="timeline", layout=layout, register=register, kind="trace")

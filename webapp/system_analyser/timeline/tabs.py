@@ -24,6 +24,7 @@ from webapp.system_analyser.timeline.device_tab import device_content
 from webapp.system_analyser.timeline.difference_tab import difference_content
 from webapp.system_analyser.timeline.files_menu import align_link
 from webapp.system_analyser.timeline.flame_tab import flame_content
+from webapp.system_analyser.timeline.occurrences_tab import occurrences_content, wanted_of
 from webapp.system_analyser.timeline.routes import MOST_TIME, parse_event
 from webapp.view import ViewContext
 
@@ -100,6 +101,7 @@ TAB_SET = TabSet(
         "calls": "Call Tree",
         "flame": "Flame",
         "statistics": "Statistics",
+        "occurrences": "Occurrences",
         "matches": "Search",
         "device": "Device",
         "difference": "Difference",
@@ -126,6 +128,8 @@ def tab_content(context: ViewContext, tab: str) -> Component:
         return summary(context.trace, context.params, context.theme, _event_links(context))
     if tab == "difference":
         return difference_content(context)
+    if tab == "occurrences":
+        return occurrences_content(context, *window_of(context.trace, _only_selected(context.params)))
     if tab == "device":
         return device_content(context)
     content = {"calls": calls, "flame": flame, "statistics": statistics, "matches": matches}[tab]
@@ -135,6 +139,8 @@ def tab_content(context: ViewContext, tab: str) -> Component:
 def tab_depends(context: ViewContext, tab: str) -> str:
     """What the content of a tab depends on. The list of matches stays while its rows are chosen, which moves the
     visible window."""
+    if tab == "occurrences":
+        return f"{context.theme}&{context.params.get('tl_sel', '')}&{wanted_of(context)!r}"
     names = _DEPENDS.get(tab, TAB_SET.keys)
     parts = [f"{name}={context.params.get(name, '')}" for name in names]
     return "&".join([context.theme if tab in ("summary", "flame") else "", *parts])
@@ -150,6 +156,11 @@ def window_of(source: HostTrace, selection: Mapping[str, str]) -> tuple[int, int
         if window is not None and window[0] < window[1]:
             return source.begin + window[0], source.begin + window[1], name
     return source.begin, source.end + 1, "entire trace"
+
+
+def _only_selected(selection: Mapping[str, str]) -> dict[str, str]:
+    """The selection without the visible window, for lists that stay while a row of theirs moves it."""
+    return {"tl_sel": selection.get("tl_sel", "")}
 
 
 def selected_event(source: HostTrace, selection: Mapping[str, str]) -> EventFacts | None:
@@ -367,7 +378,7 @@ def matches(source: HostTrace, selection: Mapping[str, str], theme: str) -> Comp
             "Type a part of a name into the search box to list the events that contain it; or /regular expression/, "
             "channel:TEXT, dur>10us, dur<1ms, meta:TEXT."
         )
-    begin, end, name = window_of(source, {"tl_sel": selection.get("tl_sel", "")})
+    begin, end, name = window_of(source, _only_selected(selection))
     try:
         found = list_matches(source, text, begin, end, MOST_MATCHES)
     except ValueError as problem:
