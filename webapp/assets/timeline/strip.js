@@ -1,9 +1,12 @@
 // @ts-check
-/* Overview above the timeline: every lane of the file in a few pixels, the visible window and its two handles. */
+/* Overview above the timeline: every lane of the file in a few pixels, its line graphs below them, the visible window
+   and its two handles. */
 const timelineStrip = (() => {
   "use strict";
   const tl = popvision.timeline;
   const HEIGHT = 72; /* pixels */
+  const GRAPHS = 24; /* pixels of them for line graphs, where the file has some */
+  const MOST_SERIES = 12;
 
   class Strip {
     constructor(timeline) {
@@ -11,6 +14,18 @@ const timelineStrip = (() => {
       this.data = null;
       this.busy = false;
       this.picture = null;
+      /* Each graph in the range of its own values, as in its row. */
+      const graphs = timeline.facts.files.flatMap((file) => file.graphs);
+      this.series = graphs.flatMap((graph) => {
+        const low = Math.min(...graph.series.map((each) => each.low)),
+          high = Math.max(...graph.series.map((each) => each.high));
+        return graph.series.map((each, which) => ({ index: each.index, low, high, which }));
+      });
+      this.series.length = Math.min(this.series.length, MOST_SERIES);
+    }
+
+    get lanesHeight() {
+      return HEIGHT - 8 - (this.series.length ? GRAPHS : 0);
     }
 
     get height() {
@@ -31,7 +46,8 @@ const timelineStrip = (() => {
       this.busy = true;
       try {
         const data = await popvision.fetchPacked(`/data/${this.timeline.facts.key}/timeline/overview?width=${columns}`);
-        this.data = Object.assign(data, { columns });
+        const samples = this.series.length ? await this.samples(columns) : null;
+        this.data = Object.assign(data, { columns, samples });
         this.picture = null;
       } catch (problem) {
         tl.complain(problem);
@@ -41,9 +57,17 @@ const timelineStrip = (() => {
       this.timeline.schedule();
     }
 
+    samples(columns) {
+      const { key, total } = this.timeline.facts;
+      const series = this.series.map((each) => each.index).join(",");
+      return popvision.fetchPacked(
+        `/data/${key}/timeline/samples?series=${series}&from=0&to=${total + 1}&width=${columns}`,
+      );
+    }
+
     /* One pixel row per lane; with more lanes than pixels, the fullest lane of each pixel row. */
     paint({ columns, header, arrays }) {
-      const rows = Math.max(1, Math.min(header.lanes, HEIGHT - 8));
+      const rows = Math.max(1, Math.min(header.lanes, this.lanesHeight));
       const canvas = popvision.canvas.makeCanvas(columns, rows);
       const draw = popvision.canvas.contextOf(canvas);
       const image = draw.createImageData(columns, rows);
@@ -69,10 +93,32 @@ const timelineStrip = (() => {
       if (this.data) {
         this.picture = this.picture || this.paint(this.data);
         draw.imageSmoothingEnabled = false;
-        const height = Math.min(HEIGHT - 8, this.picture.height * 6);
+        const height = Math.min(this.lanesHeight, this.picture.height * 6);
         draw.drawImage(this.picture, left, 4, viewport.width, height);
+        if (this.data.samples) this.drawGraphs(draw, left, this.data.samples);
       }
       popvision.canvas.drawWindow(draw, palette.plain, viewport, { x: left, y: 4, height: HEIGHT - 8 });
+    }
+
+    /* Steps after each sample, thin: where they rise and fall, not what they are. */
+    drawGraphs(draw, left, { header, arrays }) {
+      const { viewport, palette, facts } = this.timeline;
+      const x = (ns) => left + (ns / (facts.total + 1)) * viewport.width;
+      const foot = HEIGHT - 6;
+      let at = 0;
+      header.series.forEach(([, count], row) => {
+        const { low, high, which } = this.series[row];
+        const y = (value) => 0.5 + Math.round(foot - ((GRAPHS - 4) * (value - low)) / (high - low || 1));
+        const path = new Path2D();
+        for (let index = at; index < at + count; index += 1) {
+          if (index === at) path.moveTo(x(arrays.time[index]), y(arrays.value[index]));
+          else path.lineTo(x(arrays.time[index]), y(arrays.value[index - 1]));
+          path.lineTo(x(arrays.time[index]), y(arrays.value[index]));
+        }
+        at += count;
+        draw.strokeStyle = palette.series[which % palette.series.length];
+        draw.stroke(path);
+      });
     }
   }
 
