@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from flask import Response
 
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
-from webapp import pages, picker, preferences, shell_routes
+from webapp import pages, preferences, shell_routes
 from webapp.access import Access
 from webapp.asset_bundle import joined_assets, serve_joined, serve_plot_script
 from webapp.catalogue import routes as catalogue_routes
@@ -85,7 +85,6 @@ def create_app(
     serve_plot_script(app.server)
     app.layout = _frame()
     _register_frame(app, library, watched)
-    picker.register(app, library)
     for view in all_views():
         view.register(app, library)
     document_routes.register(app, library)

@@ -12,7 +12,6 @@ from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.ranks.rank_set import rank_facts
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
 from popvision.analysis.report.target import describe_target, type_name
-from webapp import picker
 from webapp.catalogue import page as catalogue_page
 from webapp.compare_bar import versus
 from webapp.comparison import compared_trace, target_problems
@@ -23,6 +22,7 @@ from webapp.components.message import damage_banner, excess_banner, message_page
 from webapp.components.partner_links import partner_links
 from webapp.documents.export import DOCUMENTS
 from webapp.library import Entry, Library, UnknownKeyError
+from webapp.picker import page as picker
 from webapp.selection import Selection
 from webapp.view import View, ViewContext, open_context
 from webapp.views import find_view, views_of
@@ -46,12 +46,11 @@ def show(library: Library, visit: Mapping[str, Any], theme: str, watched: Watche
     names = [part for part in str(visit.get("pathname") or "/").split("/") if part]
     if not names:
         library.scan()
-        return [], picker.masthead(watched is not None), picker.layout(library)
+        return [], picker.masthead(watched is not None), picker.layout(library, _params(visit))
     if names == ["catalogue"]:
         if visit.get("reload"):
             library.scan()
-        params = Selection.parse(str(visit.get("search") or "")).as_params()
-        return [], catalogue_page.masthead(), catalogue_page.layout(library, params, refresh=True)
+        return [], catalogue_page.masthead(), catalogue_page.layout(library, _params(visit), refresh=True)
     if names == ["watch"] and watched is not None:
         return [], watch_page.masthead(watched), watch_page.layout(watched)
     kind = _KINDS.get(names[0], "")
@@ -64,6 +63,10 @@ def show(library: Library, visit: Mapping[str, Any], theme: str, watched: Watche
     if visit.get("reload"):
         library.forget(entry.key)
     return _show_entry(library, entry, names[2] if len(names) == 3 else "", str(visit.get("search") or ""), theme)
+
+
+def _params(visit: Mapping[str, Any]) -> dict[str, str]:
+    return Selection.parse(str(visit.get("search") or "")).as_params()
 
 
 def _find_entry(library: Library, key: str, kind: str) -> Entry:

@@ -13,8 +13,8 @@ from popvision.analysis.summary.headline import headline
 from popvision.analysis.summary.report_list import ReportPath, describe, open_report
 from tests.reports import write_tiny
 from tests.samples import SAMPLES
-from webapp import picker
 from webapp.library import Library
+from webapp.picker import page as picker
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from popvision.formats.profile.writer import ProfileWriter
 from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.writer import TraceWriter
 from tests.reports import tiny_compilation, tiny_run
-from webapp import picker
 from webapp.app import create_app
 from webapp.graph_analyser.execution.details_tab import content as step_details
 from webapp.library import Library
 from webapp.pages import show
+from webapp.picker import page as picker
 from webapp.security import HostPolicy
 from webapp.system_analyser.timeline.tabs import tab_content
 from webapp.view import open_context

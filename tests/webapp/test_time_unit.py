@@ -12,7 +12,7 @@ from webapp.formats import cycles_text
 from webapp.graph_analyser.execution.aggregation_tab import vertex_columns
 from webapp.graph_analyser.execution.workers_tab import content, tile_columns
 from webapp.graph_analyser.execution.workers_tab import vertex_columns as lane_columns
-from webapp.picker import total_cycles
+from webapp.picker.rows import total_cycles
 from webapp.view import ViewContext
 
 SAMPLE = SAMPLES / "train_mlp"

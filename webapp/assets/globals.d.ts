@@ -105,6 +105,10 @@ interface ReportState {
   identity?: string;
   problem?: string;
 }
+/** What a row of the list of reports is sorted and filtered by (shell/report_list.js). */
+interface ListedRow {
+  [field: string]: string | number | null;
+}
 /** Reports opened together, the source first (shell/compare.js). */
 interface RecentEntry {
   keys: string[];
