@@ -24,6 +24,7 @@ from benchmarks.validation import (
     matmul_chain,
     one_tile,
     page,
+    rearrangement,
     stencils,
     targets,
     throughput,
@@ -72,7 +73,7 @@ def main() -> int:
     steady = True
     quick = "--quick" in sys.argv[1:]
     if not quick:
-        reported = stencils.groups()
+        reported = [*stencils.groups(), *rearrangement.groups()]
         for group in reported:
             lines += page.section(group)
         found += reported
