@@ -20,6 +20,7 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from tests.analysis.ranks.rank_program import run_rank  # noqa: E402
 from tests.browser.visit_pages import CHROMIUM, serve  # noqa: E402
 
 IMAGES = HERE / "images"
@@ -34,8 +35,9 @@ HOST, MLP = "host_trace.pvti", "train_mlp.pvti"
 
 @dataclass(frozen=True)
 class Picture:
-    """`report` is a folder of sample_reports or a key of TUTORIAL, or the host traces of a timeline, such as
-    "a.pvti+b.pvti@first"; `against` is what it is compared with; `click` names the selectors to press, in order."""
+    """`report` is a folder of sample_reports, a key of TUTORIAL, a rank of the run of RANKS, or the host traces of a
+    timeline, such as "a.pvti+b.pvti@first"; "" is the page `view` of the site; `against` is what it is compared with;
+    `click` names the selectors to press, in order."""
 
     report: str
     view: str
@@ -106,6 +108,13 @@ PICTURES: dict[str, Picture] = {
     ),
     "operations-text-after": Picture("train_mlp", "operations", {"ops_view": "graph"}, size=SMALL),
     "step-links-after": Picture("train_mlp", "execution", {"detail": "details", "step": "41"}, size=SMALL),
+    "ranks": Picture("rank_2", "ranks", {}, size=MEDIUM),
+    "catalogue": Picture(
+        "",
+        "catalogue",
+        {"cat_x": "peak_used", "cat_y": "cycles", "cat_y2": "compute_share", "cat_where": "cycles < 1e8"},
+        size=MEDIUM,
+    ),
     "tutorial-summary": Picture("before", "summary", {}),
     "tutorial-execution": Picture("before", "execution", {}),
     "tutorial-source": Picture("before", "source", {}),
@@ -117,6 +126,10 @@ PICTURES: dict[str, Picture] = {
 TUTORIAL: dict[str, list[str]] = {"before": ["row_norms.py"], "after": ["row_norms.py", "--spread"]}
 
 
+#: From what each rank of a run counts down (tests/analysis/ranks/rank_program.py).
+RANKS = (5, 6, 9, 5)
+
+
 def main(names: list[str]) -> None:
     """Take the pictures named, all of them by default."""
     IMAGES.mkdir(exist_ok=True)
@@ -125,6 +138,8 @@ def main(names: list[str]) -> None:
         shutil.copytree(HERE.parent / "sample_reports", reports, ignore=shutil.ignore_patterns("*.py", "*.md"))
         for report, command in TUTORIAL.items():
             run_example(command, reports / report)
+        for rank, number in enumerate(RANKS):
+            run_rank(reports / "ranks", rank, len(RANKS), number)
         take_all(names or list(PICTURES), reports)
 
 
@@ -157,9 +172,11 @@ def take(page: Page, base: str, keys: dict[str, str], picture: Picture, path: Pa
     """Open the address, press what is to be pressed, wait until the page is quiet."""
     state = picture.state | ({"vs": keys[picture.against]} if picture.against else {})
     names, at, alignment = picture.report.partition("@")
-    key = "+".join(keys[name] for name in names.split("+")) + at + alignment
-    letter = "t" if names.endswith(".pvti") else "r"
-    page.goto(f"{base}/{letter}/{key}/{picture.view}?{urlencode(state)}")
+    place = "t/" if names.endswith(".pvti") else "r/"
+    key = "+".join(keys[name] for name in names.split("+")) + at + alignment if names else ""
+    page.goto(f"{base}/{f'{place}{key}/' if key else ''}{picture.view}?{urlencode(state)}")
+    if not names:
+        page.wait_for_selector('[data-catalogue][data-state="complete"]', timeout=60_000)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(1_500)
     for selector in picture.click:
