@@ -35,6 +35,7 @@ def over_replicas(one: model.Compilation, machine: Machine, table: ProgramTable)
             for row in one.sendings
         ],
         compute_set_vertices=[replace(row, ipu=row.ipu + first) for first in ipus for row in one.compute_set_vertices],
+        copy_vertices=[replace(row, ipu=row.ipu + first) for first in ipus for row in one.copy_vertices],
         vertex_lanes=[replace(row, ipu=row.ipu + first) for first in ipus for row in one.vertex_lanes],
         category_memory=[replace(row, ipu=row.ipu + first) for first in ipus for row in one.category_memory],
         tile_memory=None if one.tile_memory is None else _tile_memory(one.tile_memory, machine),

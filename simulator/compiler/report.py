@@ -21,6 +21,7 @@ from simulator.compiler.memory.program_variables import program_variables
 from simulator.compiler.memory.vertex_memory import state_bytes
 from simulator.graph.store import GraphStore
 from simulator.graph.vertices import VertexBlock
+from simulator.machine import footprint
 from simulator.machine.links import Links
 
 #: Types of programs whose cycles the passes work out.
@@ -64,6 +65,7 @@ def compilation_of(r: PassResults) -> model.Compilation:
         sendings=list(_sendings(r)),
         program_variables=list(program_variables(r.table, r.plans.numels, memory)) if memory else (),
         compute_set_vertices=[row for e in r.estimates for row in e.vertices],
+        copy_vertices=list(_copy_vertices(r)),
         vertex_lanes=[row for e in r.estimates for row in e.lanes],
         cost_terms=[
             *(term for e in r.estimates for term in e.terms),
@@ -79,6 +81,17 @@ def compilation_of(r: PassResults) -> model.Compilation:
         lowered=memory.lowered if memory else (),
         lowered_names=memory.lowered_names if memory else [],
     )
+
+
+def _copy_vertices(r: PassResults) -> Iterator[model.CopyVertices]:
+    first = len(r.store.compute_set_names)
+    for index, estimate in enumerate(r.estimates[first:], first):
+        for copies in estimate.copies:
+            for ipu in range(r.machine.num_ipus):
+                part = r.machine.tiles_of(ipu)
+                if copies.count[part].any():
+                    state = footprint.COPY_VERTEX_STATE * int(copies.records[part].sum())
+                    yield model.CopyVertices(index, copies.type, ipu, state, copies.count[part], copies.cycles[part])
 
 
 def _target(m: Machine) -> model.Target:

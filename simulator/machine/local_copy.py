@@ -25,9 +25,11 @@ half as long; PopLibs' Fill (two words a cycle) for constants gives 700 in place
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from simulator.arrays import Int64Array
+from simulator.arrays import BoolArray, Int64Array
 from simulator.machine.cycles.rounding import WORKERS
 
 #: Thread cycles of any copy, exact: ShortMemcpy (published-numbers 7.3).
@@ -76,3 +78,50 @@ def local_copy_cycles(
     constants, five copy."""
     copies = copy_threads(moved, runs, np.where(filled > 0, WORKERS - 1, WORKERS), rate)
     return WORKERS * np.maximum(copies, fill_threads(filled))
+
+
+#: Types of copying vertices: a run that one worker moves in the least cycles, a longer run, and the several runs of a
+#: worker. Names as published summaries have them; which of the strided types the runtime takes (it has a few, by the
+#: side that is strided and the width of an access) is not public: the one of the halo exchange stands for all.
+SHORT_COPY = "poplar_rt::ShortMemcpy"
+LONG_COPY = "poplar_rt::Memcpy64Bit"
+STRIDED_COPY = "poplar_rt::DstStridedCopyDA32"
+#: No published summary names the vertex that writes a constant.
+CONSTANT_WRITER = "(constants written)"
+
+
+@dataclass(frozen=True)
+class CopiesOfType:
+    """Copying vertices of one type; per tile: instances, their thread cycles together, and records of their state
+    (`footprint.COPY_VERTEX_STATE`): one for each run, and one for constants where nothing else is copied."""
+
+    type: str
+    count: Int64Array
+    cycles: Int64Array
+    records: Int64Array
+
+
+def copies_by_type(
+    moved: Int64Array, runs: Int64Array, filled: Int64Array, rate: int = BYTES_PER_CYCLE
+) -> list[CopiesOfType]:
+    """The vertices that do what `local_copy_cycles` counts, without idle workers; types of no vertex are left out.
+
+    Where runs are as few as workers, a short run is a vertex of the least cycles, as the 63 ShortMemcpy that took 4,536
+    cycles. Longer runs, and more of them, are shared: each worker is a vertex."""
+    workers = np.where(filled > 0, WORKERS - 1, WORKERS)
+    steps = np.maximum(-(-moved // rate), runs)
+    few = runs <= workers
+    short = (runs > 0) & few & (steps <= runs * (LEAST_CYCLES - START_CYCLES))
+    shared = workers * START_CYCLES + CYCLES_PER_RUN * np.maximum(runs - workers, 0) + steps
+    shared = np.maximum(shared, workers * LEAST_CYCLES)
+    found = (
+        _of_type(SHORT_COPY, short, runs, runs * LEAST_CYCLES, runs),
+        _of_type(LONG_COPY, (runs > 0) & few & ~short, workers, shared, runs),
+        _of_type(STRIDED_COPY, ~few, workers, shared, runs),
+        _of_type(CONSTANT_WRITER, filled > 0, np.ones_like(runs), fill_threads(filled), runs == 0),
+    )
+    return [each for each in found if each.count.any()]
+
+
+def _of_type(type: str, chosen: BoolArray, *columns: Int64Array | BoolArray) -> CopiesOfType:
+    return CopiesOfType(type, *(np.where(chosen, column, 0).astype(np.int64) for column in columns))

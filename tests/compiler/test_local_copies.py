@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.compile import compile_graph
-from simulator.machine.local_copy import copy_threads, fill_threads, local_copy_cycles
+from simulator.machine.local_copy import copies_by_type, copy_threads, fill_threads, local_copy_cycles
 from simulator.poplar import FLOAT, Graph, IPUModel
 from simulator.poplar.program import Copy
+
+COPY_COLUMNS = ("cycles", "count", "records")
 
 
 def columns(*values):
@@ -42,6 +44,33 @@ def test_more_work_never_takes_less(moved, runs, filled, more):
     for bigger in ((moved + more, runs, filled), (moved, runs + more, filled), (moved, runs, filled + more)):
         assert local_copy_cycles(*columns(*bigger)) >= before
     assert before * 8 >= moved  # 8 bytes a cycle of a thread, six threads in six cycles
+
+
+@given(st.integers(0, 10**6), st.integers(0, 400), st.integers(0, 4000))
+def test_vertices_of_a_copy_fit_into_its_time(moved, runs, filled):
+    """Thread cycles of all vertices are no more than six workers have, and no less than the busiest one needs."""
+    moved = max(moved, runs) if runs else 0
+    found = copies_by_type(*columns(moved, runs, filled))
+    spent, instances, records = (sum(int(getattr(each, name)[0]) for each in found) for name in COPY_COLUMNS)
+    time = int(local_copy_cycles(*columns(moved, runs, filled))[0])
+    assert time / 6 <= spent <= time
+    assert instances <= 6
+    assert records == max(runs, int(filled > 0))
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "runs", "expected"),
+    [
+        (4, 1, [("poplar_rt::ShortMemcpy", 1, 72)]),
+        (96, 1, [("poplar_rt::ShortMemcpy", 1, 72)]),  # twelve double words after 60 cycles
+        (1024, 1, [("poplar_rt::Memcpy64Bit", 6, 6 * 60 + 128)]),
+        (28, 7, [("poplar_rt::DstStridedCopyDA32", 6, 6 * 72)]),
+        (400 * 100, 100, [("poplar_rt::DstStridedCopyDA32", 6, 6 * 60 + 94 * 12 + 5000)]),
+    ],
+)
+def test_types_of_copies(bytes_, runs, expected):
+    found = copies_by_type(*columns(bytes_, runs, 0))
+    assert [(each.type, int(each.count[0]), int(each.cycles[0])) for each in found] == expected
 
 
 def graph_of(tiles=4):

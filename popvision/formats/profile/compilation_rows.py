@@ -128,6 +128,10 @@ def _write_compute_sets(db: sqlite3.Connection, add: AddArray, compilation: Comp
         for x in compilation.compute_set_vertices
     )
     write_rows(db, "compute_set_vertices", vertices)
+    copies = (
+        (x.compute_set, x.type, x.ipu, x.state_bytes, add(x.count), add(x.cycles)) for x in compilation.copy_vertices
+    )
+    write_rows(db, "copy_vertices", copies)
     lanes = (
         (x.compute_set, x.ipu, add(x.tile_offsets), add(x.vertex_type), add(x.thread_cycles), add(x.worker))
         for x in compilation.vertex_lanes

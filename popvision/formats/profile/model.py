@@ -191,6 +191,19 @@ class ComputeSetVertices:
 
 
 @dataclass(frozen=True)
+class CopyVertices:
+    """Vertices of one type that copy within tiles, in one compute set on one IPU. The graph does not have them: they
+    are no part of num_vertices, compute_set_vertices and vertex_lanes."""
+
+    compute_set: int
+    type: str
+    ipu: int
+    state_bytes: int  #: of all instances
+    count: IntegerArray  #: instances per tile
+    cycles: IntegerArray  #: summed thread cycles per tile
+
+
+@dataclass(frozen=True)
 class VertexLanes:
     """The worker of each vertex of one compute set on one IPU, grouped by tile.
     Tile t's vertices are rows `tile_offsets[t]:tile_offsets[t + 1]`."""
@@ -313,6 +326,7 @@ class Compilation:
     sendings: Sequence[Sendings] = ()
     program_variables: Sequence[ProgramVariables] = ()
     compute_set_vertices: Sequence[ComputeSetVertices] = ()
+    copy_vertices: Sequence[CopyVertices] = ()
     vertex_lanes: Sequence[VertexLanes] = ()
     cost_terms: Sequence[CostTerm] = ()
     category_memory: Sequence[CategoryMemory] = ()

@@ -14,6 +14,7 @@ from popvision.formats.profile.model import (
     PROGRAM_TYPES,
     ComputeSets,
     ComputeSetVertices,
+    CopyVertices,
     CostTerm,
     Messages,
     ProgramOnIpu,
@@ -95,6 +96,21 @@ def compute_set_vertices(file: ProfileFile, compute_set: int | None) -> list[Com
         provenance = table["provenance"][rows[i]]
         result.append(ComputeSetVertices(owner_id, vertex_type, ipu, count, cycles, str(provenance), flops))
     return result
+
+
+def copy_vertices(file: ProfileFile) -> list[CopyVertices]:
+    """Vertices that copy within tiles, by compute set, type and IPU."""
+    if not file.tables.holds("copy_vertices", since=(1, 4)):
+        return []
+    table = file.tables["copy_vertices"]
+    rows = zip(*(table[name] for name in ("compute_set", "type", "ipu", "state_bytes")), strict=True)
+    counts, cycles = (
+        file.optional_arrays(np.asarray(table[name]).tolist()) for name in ("count_array", "cycles_array")
+    )
+    return [
+        CopyVertices(int(owner), str(name), int(ipu), int(state), or_empty(count), or_empty(spent))
+        for (owner, name, ipu, state), count, spent in zip(rows, counts, cycles, strict=True)
+    ]
 
 
 def cost_terms(file: ProfileFile, owner: str) -> list[CostTerm]:

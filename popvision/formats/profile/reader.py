@@ -18,6 +18,7 @@ from popvision.formats.profile.model import (
     CategoryMemory,
     ComputeSets,
     ComputeSetVertices,
+    CopyVertices,
     CostTerm,
     EquivalenceClasses,
     Liveness,
@@ -193,6 +194,11 @@ class ProfileReader:
     def compute_set_vertices(self, compute_set: int | None = None) -> list[ComputeSetVertices]:
         """Vertex counts and cycles per tile: of one compute set, or of all of them."""
         return program_reader.compute_set_vertices(self._file, compute_set)
+
+    def copy_vertices(self) -> list[CopyVertices]:
+        """Vertices that copy within tiles, with instances and thread cycles per tile; [] where the file does not say,
+        as those before format 1.4."""
+        return program_reader.copy_vertices(self._file)
 
     def compute_set_rows(self) -> dict[str, AnyArray]:
         """compute_set, vertex_type, ipu, and the ids of the arrays of every row of compute_set_vertices."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from popvision.formats.profile.program_types import PROGRAM_TYPES
 
 #: Version of the layout of profile.pop. Readers refuse a newer major version.
-FORMAT_VERSION = (1, 3, 0)
+FORMAT_VERSION = (1, 4, 0)
 
 #: `PRAGMA application_id`: "PPOP" in ASCII.
 APPLICATION_ID = 0x50504F50
@@ -88,6 +88,11 @@ _TABLES = (
         "compute_set_vertices",
         "compute_set vertex_type ipu",
         "compute_set:i vertex_type:i ipu:i count_array:i cycles_array:i provenance:t flops:i",
+    ),
+    _table(
+        "copy_vertices",
+        "compute_set type ipu",
+        "compute_set:i type:t ipu:i state_bytes:i count_array:i cycles_array:i",
     ),
     _table(
         "vertex_lanes",

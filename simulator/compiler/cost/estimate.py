@@ -44,6 +44,7 @@ class ComputeEstimate:
     flops: int = -1
     vertices: list[ComputeSetVertices] = field(default_factory=list)
     lanes: list[VertexLanes] = field(default_factory=list)
+    copies: list[local_copy.CopiesOfType] = field(default_factory=list)  #: of a local copy
     #: the cost terms of a tile; those that begin with "+ " add up to its wall cycles
     explain: Callable[[int], list[CostTerm]] = field(default=lambda tile: [], repr=False)
 
@@ -126,7 +127,9 @@ def estimate_local_copy(index: int, copy: LocalCopy, rate: int = local_copy.BYTE
             return [*terms, CostTerm(name, "+ 6 x writing constants", float(filling[tile]), local_copy.FILL_SOURCE)]
         return [*terms, CostTerm(name, "+ 6 x copying", float(cycles[tile]), local_copy.COPY_SOURCE)]
 
-    return ComputeEstimate(cycles, 0, explain=explain)
+    return ComputeEstimate(
+        cycles, 0, explain=explain, copies=local_copy.copies_by_type(copy.moved, copy.runs, filled, rate)
+    )
 
 
 def _cost(block: VertexBlock, type_: int, machine: Machine) -> CostedBlock:
