@@ -84,7 +84,8 @@ def messages_of(source: ReportSource, program: int) -> Messages:
 
 
 def _read(source: ReportSource, program: int) -> Messages:
-    parts = [columns for _, _, columns in source.reader.traffic("messages", [program])]
+    stored = [columns for _, _, columns in source.reader.traffic("messages", [program])]
+    parts = [columns for columns in stored if len({len(column) for column in columns}) == 1]  # foreign files lack some
     nothing = np.empty(0, np.int64)
     src, dst, size = (np.concatenate([nothing, *(np.asarray(part[k], np.int64) for part in parts)]) for k in range(3))
     tiles = target_of(source).num_tiles
