@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,11 @@ from popvision.kept import BoundedCache
 from webapp.joint_key import JointKey, parse_joint_key
 
 _Stamp = tuple[tuple[int, int], ...]
+
+
+#: A followed trace rests this long after it was opened, in seconds, and at least so many times as long as that took:
+#: however large the file is, opening it again takes at most a sixth of one processor.
+_SHORTEST_REST, _REST_PER_OPENING = 0.4, 6
 
 
 class UnknownKeyError(KeyError):
@@ -50,12 +56,17 @@ class Entry:
 class _Opened:
     stamp: _Stamp
     source: Any
+    rests_until: float = 0.0  #: monotonic seconds; a followed trace is not opened again before
 
 
 class Library:
-    """Reports of `folders` (empty = the packaged samples), of which `capacity` stay open. Thread-safe."""
+    """Reports of `folders` (empty = the packaged samples), of which `capacity` stay open. Thread-safe.
 
-    def __init__(self, folders: Sequence[str | Path] = (), *, capacity: int = 6) -> None:
+    With `follows`, pages show what is added to traces while they are open; a trace that changes all the time is then
+    opened again only after a rest."""
+
+    def __init__(self, folders: Sequence[str | Path] = (), *, capacity: int = 6, follows: bool = False) -> None:
+        self.follows = follows
         self.folders = [Path(each).expanduser().resolve() for each in folders]
         self.samples = report_list.samples_folder()
         self._lock = threading.RLock()
@@ -223,9 +234,17 @@ class Library:
             raise UnknownKeyError(key)
         stamp = _stamp(entry)
         opened = self._open.peek(key)
-        if opened is not None and opened.stamp != stamp:
+        if opened is not None and opened.stamp != stamp and time.monotonic() >= opened.rests_until:
             self._open.remove(key)
-        return self._open.get(key, lambda: _Opened(stamp, opener(entry.path))).source
+        return self._open.get(key, lambda: self._opened(stamp, kind, lambda: opener(entry.path))).source
+
+    def _opened(self, stamp: _Stamp, kind: str, opener: Callable[[], Any]) -> _Opened:
+        begin = time.monotonic()
+        source = opener()
+        if not self.follows or kind != "trace":
+            return _Opened(stamp, source)
+        end = time.monotonic()
+        return _Opened(stamp, source, end + max(_SHORTEST_REST, _REST_PER_OPENING * (end - begin)))
 
 
 def _key_of(report: ReportPath) -> str:

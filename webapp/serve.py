@@ -37,6 +37,7 @@ def serve(
     open_browser: bool = False,
     uploads: bool = True,
     compare: bool = False,
+    follow: bool = False,
     watched: WatchedProgram | None = None,
     out: TextIO | None = None,
 ) -> None:
@@ -44,20 +45,23 @@ def serve(
 
     `port` None = the first free port from 8050; a given port must be free. A `host` other than a loopback name makes
     the viewer reachable from other machines: they need the token in the printed address and must use an address of
-    this machine or a name in `allowed_hosts`. `compare` also prints the addresses of `print_addresses`. `watched` is
-    shown at /watch, which then is the printed address.
+    this machine or a name in `allowed_hosts`. `compare` also prints the addresses of `print_addresses`. With `follow`
+    open timelines show what is added to their files. `watched` is shown at /watch, which then is the printed address.
     Raises ServeError.
     """
+    from webapp.library import Library
+
     bound = bind(host, port)
     try:
-        _serve_on(bound, folders, host, allowed_hosts, open_browser, uploads, compare, watched, out or sys.stdout)
+        library = Library(folders, follows=follow)
+        _serve_on(bound, library, host, allowed_hosts, open_browser, uploads, compare, watched, out or sys.stdout)
     finally:
         bound.close()
 
 
 def _serve_on(
     bound: socket.socket,
-    folders: Sequence[str | Path],
+    library: Library,
     host: str,
     allowed_hosts: Iterable[str],
     open_browser: bool,
@@ -69,7 +73,6 @@ def _serve_on(
     from waitress import create_server
 
     from webapp.app import create_app
-    from webapp.library import Library
     from webapp.security import HostPolicy, host_names
     from webapp.uploads import Uploads
 
@@ -78,7 +81,6 @@ def _serve_on(
     except ValueError as problem:
         raise ServeError(str(problem)) from None
     number = bound.getsockname()[1]
-    library = Library(folders)
     access = None if is_loopback(host) else Access(number)
     own = frozenset(own_names(host)) if access else frozenset()
     policy = HostPolicy(port=number, allowed=names, own=own)

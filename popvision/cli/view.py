@@ -27,6 +27,7 @@ _MOST_FETCHED = 4 * 2**30
 @click.option("--allow-host", multiple=True, help="Accept requests for this host name too.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option("--no-upload", is_flag=True, help="Refuse reports dropped on the first page.")
+@click.option("--follow", is_flag=True, help="Show what programs add to their host traces while a timeline is open.")
 def command(
     folders: tuple[str, ...],
     host: str,
@@ -34,6 +35,7 @@ def command(
     allow_host: tuple[str, ...],
     no_browser: bool,
     no_upload: bool,
+    follow: bool,
 ) -> None:
     """Serve the reports and traces in FOLDERS and below until Ctrl-C; without FOLDERS, the sample reports of popvision.
     A profile.pop stands for its folder. With several FOLDERS, also print the address that compares the first
@@ -52,6 +54,7 @@ def command(
                 open_browser=not no_browser,
                 uploads=not no_upload,
                 compare=len(folders) > 1,
+                follow=follow,
             )
         except ServeError as error:
             click.echo(f"popvision: {error}", err=True)

@@ -42,10 +42,12 @@ def bring_up_loopback() -> None:
         fcntl.ioctl(s, _SIOCSIFFLAGS, struct.pack("16sh14s", b"lo", flags | _IFF_UP, b""))
 
 
-def serve(folder: Path, access: Access | None = None, *, uploads: bool = False) -> tuple[str, Library]:
+def serve(
+    folder: Path, access: Access | None = None, *, uploads: bool = False, follows: bool = False
+) -> tuple[str, Library]:
     """Serve `folder` on a free port from a thread of this process."""
     bound = bind("127.0.0.1", 0)
-    library = Library([folder])
+    library = Library([folder], follows=follows)
     policy = HostPolicy(port=bound.getsockname()[1])
     app = create_app(library, policy, access=access, uploads=Uploads(library) if uploads else None)
     server = create_server(app.server, sockets=[bound], threads=8)

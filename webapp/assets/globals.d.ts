@@ -50,6 +50,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof timelineFlames &
     typeof timelineFrame &
     typeof timelineInput &
+    typeof timelineLive &
     typeof timelineNames &
     typeof timelinePalette &
     typeof timelineRows &

@@ -102,6 +102,7 @@
       clear();
       return;
     }
+    if (view.querySelector("[data-live]")) return; /* the timeline shows what was added by itself */
     const text = sentence(view, state);
     if (popvision.preference("reload") === "always" && !isBusy()) reload();
     else if (dismissed !== text) tell(text, true);

@@ -42,6 +42,7 @@ const timelineFlames = (() => {
       const data = this.data;
       return (
         data !== null &&
+        data.facts === this.timeline.facts &&
         data.pitch === viewport.pitch &&
         data.from <= viewport.from &&
         data.to >= viewport.to &&
@@ -64,13 +65,13 @@ const timelineFlames = (() => {
       const from = Math.max(0, Math.floor(viewport.from - margin)),
         to = Math.ceil(viewport.to + margin) + 1;
       const pitch = viewport.pitch,
-        { hidden: hide, only } = this.timeline;
+        { hidden: hide, only, facts } = this.timeline;
       const width = Math.min(16384, Math.max(1, Math.round(((to - from) * 1024) / pitch)));
       this.busy = true;
       try {
         const query = { from, to, width, threads: threads.join(","), hide, only };
         const answer = await popvision.fetchPacked(`/data/${this.timeline.facts.key}/timeline/blocks`, query);
-        this.data = Object.assign(answer, { pitch, from, to: to - 1, hide, only, threads: new Set(threads) });
+        this.data = Object.assign(answer, { facts, pitch, from, to: to - 1, hide, only, threads: new Set(threads) });
         this.readRanges(answer.header);
       } catch (problem) {
         tl.complain(problem);

@@ -36,6 +36,21 @@ const timelineNames = (() => {
       this.rows.replaceChildren(...place.rows.map((row) => this.row(row)));
     }
 
+    /* Build the rows anew through `act`; the button that has the focus keeps it. */
+    keepFocus(act) {
+      const held = this.box.contains(document.activeElement) ? document.activeElement : null;
+      const row = /** @type {HTMLElement | null} */ (held && held.closest(".tl-row"));
+      act();
+      if (!held || !row) return;
+      const same = Array.from(this.box.querySelectorAll(".tl-row")).find(
+        (each) =>
+          each.dataset.row === row.dataset.row &&
+          each.classList.contains("is-pinned") === row.classList.contains("is-pinned"),
+      );
+      const next = same && same.querySelector(held.classList.contains("tl-pin") ? ".tl-pin" : ".tl-fold");
+      if (next) next.focus({ preventScroll: true });
+    }
+
     place(top, pinnedHeight, height, scroll) {
       this.box.style.top = top + "px";
       this.box.style.height = height + "px";

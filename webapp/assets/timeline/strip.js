@@ -14,8 +14,12 @@ const timelineStrip = (() => {
       this.data = null;
       this.busy = false;
       this.picture = null;
-      /* Each graph in the range of its own values, as in its row. */
-      const graphs = timeline.facts.files.flatMap((file) => file.graphs);
+      this.readSeries();
+    }
+
+    /* Each graph in the range of its own values, as in its row. */
+    readSeries() {
+      const graphs = this.timeline.facts.files.flatMap((file) => file.graphs);
       this.series = graphs.flatMap((graph) => {
         const low = Math.min(...graph.series.map((each) => each.low)),
           high = Math.max(...graph.series.map((each) => each.high));
@@ -37,17 +41,18 @@ const timelineStrip = (() => {
 
     update(width) {
       const columns = Math.min(4096, width);
-      if (this.data && this.data.columns === columns) return true;
+      if (this.data && this.data.columns === columns && this.data.facts === this.timeline.facts) return true;
       if (!this.busy) this.request(columns);
       return false;
     }
 
     async request(columns) {
+      const { facts } = this.timeline;
       this.busy = true;
       try {
         const data = await popvision.fetchPacked(`/data/${this.timeline.facts.key}/timeline/overview?width=${columns}`);
         const samples = this.series.length ? await this.samples(columns) : null;
-        this.data = Object.assign(data, { columns, samples });
+        this.data = Object.assign(data, { facts, columns, samples });
         this.picture = null;
       } catch (problem) {
         tl.complain(problem);

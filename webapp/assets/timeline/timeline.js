@@ -55,9 +55,11 @@ const timelineTimeline = (() => {
       listeners.onResize(host, () => this.resize());
       listeners.on(document, "popvision:theme", () => this.recolour());
       this.resize();
+      this.live = this.facts.live ? new tl.Live(this) : null;
     }
 
     stop() {
+      if (this.live) this.live.stop();
       this.loop.stop();
       this.input.stop();
       this.listeners.stop();
@@ -68,6 +70,7 @@ const timelineTimeline = (() => {
 
     readSelection(selection) {
       this.merge = selection.tl_merge === "1";
+      this.follows = selection.tl_follow !== "0";
       this.withDevice = selection.tl_device !== "0";
       this.hidden = selection.tl_hide || "";
       this.areas = selection.tl_line === "area";

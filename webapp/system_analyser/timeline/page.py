@@ -10,7 +10,7 @@ are nanoseconds since the first event:
     tl_heat          scale of heat maps' colours                                       tl_bins   "used" = no empty bins
     tl_marks         marks, listed in the Summary with the time between them
     tl_only   "1" = draw only what tl_find finds               vs        trace to compare with
-    tl_device "0" = without the rows of the device
+    tl_device "0" = without the rows of the device   tl_follow "0" = a growing trace leaves the window where it is
 
 Several files in one timeline are one key in the address (webapp/joint_key.py).
 """
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from dash import ALL, ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
+from flask import Response, jsonify, request
 
 from popvision.analysis.trace.activity import ipu_activity
 from webapp.components import (
@@ -44,9 +45,11 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.components.hint import first_hint
+from webapp.data_routes import trace_route
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.device_rows import device_rows, families
 from webapp.system_analyser.timeline.files_menu import files_menu
+from webapp.system_analyser.timeline.live import live_state
 from webapp.system_analyser.timeline.routes import register_routes
 from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content, tab_depends
 from webapp.view import View, ViewContext
@@ -100,6 +103,7 @@ def layout(context: ViewContext) -> Component:
             context.selection.extras,
             has_heatmaps=bool(context.trace.heatmaps),
             has_devices=has_devices,
+            follows=context.library is not None and context.library.follows,
         ),
         percent=68,
         class_name="timeline",
@@ -107,11 +111,14 @@ def layout(context: ViewContext) -> Component:
     )
 
 
-def _toolbar(files: Component, extras: Mapping[str, str], *, has_heatmaps: bool, has_devices: bool) -> Component:
+def _toolbar(
+    files: Component, extras: Mapping[str, str], *, has_heatmaps: bool, has_devices: bool, follows: bool
+) -> Component:
     return toolbar(
         files,
         segments("tl_line", "Line graphs", {"": "Lines", "area": "Areas"}, extras.get("tl_line", "")),
         segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
+        *(_follow_parts(extras) if follows else []),
         first_hint("timeline", HINT),
         spacer(),
         group(
@@ -151,6 +158,15 @@ def _toolbar(files: Component, extras: Mapping[str, str], *, has_heatmaps: bool,
         ),
         label="Host timeline",
     )
+
+
+def _follow_parts(extras: Mapping[str, str]) -> list[Component]:
+    title = "A window that reaches the end moves on with the trace; any other window stays"
+    is_on = extras.get("tl_follow", "") != "0"
+    return [
+        toggle("tl_follow", "Follow the end", is_on, on="", off="0", title=title),
+        html.Span(className="tl-live", **attributes(data_slot="live")),
+    ]
 
 
 def _device_option(extras: Mapping[str, str]) -> Component:
@@ -206,6 +222,7 @@ def facts(key: str, source: HostTrace, library: Library | None = None) -> dict[s
         "total": source.end - source.begin,
         "events": source.events,
         "recording": any(file.state == "recording" for file in source.files),
+        "live": live_state(source) if library is not None and library.follows else None,
         "channels": channels,
         "families": families(),
         "files": [
@@ -283,9 +300,20 @@ def _events_per_channel(source: HostTrace) -> list[int]:
     return [int(total) for total in totals]
 
 
+def _live(library: Library, source: HostTrace) -> Response:
+    """The state of the trace; where it is not the one that the page has `known`, also the facts of the drawing."""
+    state: dict[str, Any] = live_state(source)
+    if state["known"] != request.args.get("known", ""):
+        state["facts"] = facts((request.view_args or {})["key"], source, library)
+    answer = jsonify(state)
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
 def register(app: Dash, library: Library) -> None:
     """Routes of the drawing and the callback of the tabs."""
     register_routes(app, library)
+    trace_route(app, library, "timeline/live", lambda source: _live(library, source))
     register_tabs(app, library, TAB_SET, tab_content, tab_depends)
     register_row_choice(app, "tl", ClientsideFunction("timeline", "matches"), "tl-matches")
     register_row_choice(app, "tl", ClientsideFunction("timeline", "labels"), "tl-labels")

@@ -1,0 +1,106 @@
+// @ts-check
+/* A trace that its program still writes: asks for what was added, hands it to the timeline, and says how it stands. */
+const timelineLive = (() => {
+  "use strict";
+  const tl = popvision.timeline;
+  const EVERY = 400,
+    EVERY_ENDED = 4000,
+    QUIET = 10000; /* ms */
+
+  /* Move the window of a timeline from a trace with `before` facts to its new facts. One that reaches the end moves on
+     with it, unless the switch is off; another recording is shown whole. */
+  function moveOn(timeline, before, isOther) {
+    const { viewport, facts, follows } = timeline;
+    const { isFit, from, to, total } = viewport;
+    const atEnd = total - to < (to - from) / 100;
+    const shift = Number(BigInt(before.begin) - BigInt(facts.begin));
+    viewport.total = Math.max(1, facts.total + 1);
+    if (!viewport.width) return;
+    if (isOther || (isFit && follows)) viewport.fit();
+    else if (atEnd && follows) popvision.canvas.moveWindow(viewport, "End"); /* at the same zoom */
+    else if (shift || viewport.pitch > viewport.fitPitch) viewport.show(from + shift, to + shift);
+    if (isOther || !isFit || !follows) timeline.moved();
+  }
+
+  function renew(timeline, facts, isOther) {
+    const before = timeline.facts;
+    timeline.facts = facts;
+    if (isOther) timeline.clear();
+    moveOn(timeline, before, isOther);
+    timeline.clock = timeline.clock === null ? null : BigInt(facts.begin);
+    timeline.recolourChannels();
+    timeline.charts = new Map();
+    timeline.strip.readSeries();
+    timeline.counted = null;
+    timeline.names.keepFocus(() => timeline.layout());
+    if (!tl.slot("key")?.contains(document.activeElement)) tl.fillKey(timeline);
+    timeline.schedule();
+  }
+
+  class Live {
+    constructor(timeline) {
+      this.timeline = timeline;
+      this.known = timeline.facts.live.known;
+      this.identity = timeline.facts.live.identity;
+      this.wasReplaced = false;
+      this.stopped = false;
+      this.grown = performance.now();
+      timeline.host.dataset.live = "1";
+      this.tell();
+      this.wait();
+    }
+
+    stop() {
+      this.stopped = true;
+      window.clearTimeout(this.timer);
+    }
+
+    wait() {
+      const pause = this.timeline.facts.recording ? EVERY : EVERY_ENDED;
+      if (!this.stopped) this.timer = window.setTimeout(() => this.ask(), pause);
+    }
+
+    async ask() {
+      const address = `/data/${this.timeline.facts.key}/timeline/live?known=${encodeURIComponent(this.known)}`;
+      try {
+        const answer = document.visibilityState === "visible" ? await popvision.fetchJson(address) : null;
+        if (this.stopped) return;
+        if (answer && answer.facts) this.take(answer);
+        this.tell();
+      } catch (problem) {
+        if (!this.stopped) this.say("cannot be read at the moment: " + problem.message);
+      }
+      this.wait();
+    }
+
+    take(answer) {
+      const isOther = answer.identity !== this.identity;
+      this.wasReplaced = this.wasReplaced || isOther;
+      this.known = answer.known;
+      this.identity = answer.identity;
+      this.grown = performance.now();
+      renew(this.timeline, answer.facts, isOther);
+    }
+
+    tell() {
+      const { facts } = this.timeline;
+      const isQuiet = performance.now() - this.grown > QUIET;
+      const state = !facts.recording
+        ? "ended"
+        : isQuiet
+          ? "not written for " + QUIET / 1000 + " s (idle, or its program was killed)"
+          : "live";
+      const last = facts.events ? ", last at " + tl.stamp(facts.total, 1e9, BigInt(facts.begin)) + " UTC" : "";
+      const events = facts.events.toLocaleString("en-US") + (facts.events === 1 ? " event" : " events");
+      this.say((this.wasReplaced ? "replaced by another recording: " : "") + state + ", " + events + last);
+    }
+
+    say(text) {
+      const slot = tl.slot("live");
+      if (slot && slot.textContent !== text) slot.textContent = text;
+    }
+  }
+
+  return { Live };
+})();
+Object.assign(popvision.timeline, timelineLive);
