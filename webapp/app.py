@@ -21,6 +21,7 @@ from webapp.components.shortcuts import shortcuts_dialog
 from webapp.components.static_html import static_html
 from webapp.documents import routes as document_routes
 from webapp.library import Library, UnknownKeyError
+from webapp.picker import thumbnails
 from webapp.read_ahead import follow_pages
 from webapp.security import HostPolicy, protect
 from webapp.uploads import Uploads
@@ -164,6 +165,7 @@ def _register_routes(app: Dash, library: Library) -> None:
         server.register_error_handler(kind, lambda problem: _sentence(str(problem), 422))
 
     shell_routes.register(server, library)
+    thumbnails.register(server, library)
     server.add_url_rule(
         "/data/<path:_rest>", "no_such_data", lambda _rest: _sentence("This viewer has no such data.", 404)
     )

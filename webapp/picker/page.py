@@ -14,11 +14,12 @@ from webapp.components.shortcuts import view_shortcuts
 from webapp.components.toolbar import help_text, search_box, select, toolbar
 from webapp.library import Entry, Library
 from webapp.picker.rows import section
+from webapp.picker.thumbnails import thumbnails
 
-_PURPOSE = (
-    "Why a program for a tile processor is slow, what fills its memory, and what changed: open a report, tick two to "
-    'compare them, or record one with POPLAR_ENGINE_OPTIONS=\'{"autoReport.all":"true"}\' python your_program.py.'
-)
+_PURPOSE = "Why a program for a tile processor is slow, what fills its memory, and what changed."
+
+#: What records a report and opens it.
+_PROFILE = ("popvision run -d report your_program.py", "popvision view report")
 
 _KEYS = (
     ("/", "Go to the filter of the list"),
@@ -85,6 +86,7 @@ def layout(library: Library, params: Mapping[str, str] | None = None) -> Compone
         [
             html.H1("Open", className="visually-hidden"),
             html.P(_PURPOSE, className="picker-purpose"),
+            _start(library),
             recent_lists(),
             *([_upload_zone()] if library.takes_uploads else []),
             *([_list_bar(library, entries, params or {})] if entries else []),
@@ -96,6 +98,21 @@ def layout(library: Library, params: Mapping[str, str] | None = None) -> Compone
         ],
         className="picker",
     )
+
+
+def _start(library: Library) -> Component:
+    """What a new user may begin with: pictures that open their views, how to record a report, keys."""
+    keys = html.Button("Keys", type="button", className="button", **attributes(data_action="nav-shortcuts"))
+    own = html.Div(
+        [
+            html.H2("Profile my program"),
+            html.Pre("\n".join(_PROFILE), id="profile-lines", tabIndex="0"),
+            html.Div([html.Button("Copy", type="button", className="button", **attributes(data_copy="")), keys]),
+        ],
+        className="start-own",
+    )
+    pictures = html.Nav(thumbnails(library), className="thumbnails", **attributes(aria_label="Views of the samples"))
+    return html.Div([pictures, own], className="start")
 
 
 def _list_bar(library: Library, entries: Sequence[Entry], params: Mapping[str, str]) -> Component:
