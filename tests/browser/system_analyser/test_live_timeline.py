@@ -135,7 +135,7 @@ def test_a_killed_program_leaves_what_it_had_written(opened: Opener, tmp_path: P
     program = """
 import sys, time
 from pathlib import Path
-from tests.browser.test_live_timeline import Recording
+from tests.browser.system_analyser.test_live_timeline import Recording
 recording = Recording(Path(sys.argv[1]), "killed")
 while True:
     recording.add(50)
