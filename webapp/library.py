@@ -72,6 +72,7 @@ class Library:
         self._lock = threading.RLock()
         self._entries: dict[str, Entry] = {}
         self._open: BoundedCache[str, _Opened] = BoundedCache(capacity, lambda _: 1)
+        self._followed: BoundedCache[str, Any] = BoundedCache(capacity, lambda _: 1)
         self._cards: dict[str, tuple[_Stamp, Card]] = {}
         self._run_ids: dict[str, tuple[_Stamp, str]] = {}
         self._ranks: dict[str, tuple[_Stamp, RankFacts | None]] = {}
@@ -204,8 +205,17 @@ class Library:
         with one sentence."""
         joint = parse_joint_key(key)
         if joint is None:
-            return self._source(key, "trace", report_list.open_trace)
+            return self._source(key, "trace", self._follow(key) if self.follows else report_list.open_trace)
         return self._source(key, "trace", lambda _: self._join(key, joint))
+
+    def _follow(self, key: str) -> Callable[[Path], Any]:
+        """Reads what was added to a trace since it was last opened."""
+
+        def opener(path: Path) -> Any:
+            followed = self._followed.get(key, lambda: report_list.follow_trace(path))
+            return followed.now()
+
+        return opener
 
     def _join(self, key: str, joint: JointKey) -> Any:
         parts = [self.trace(each) for each in joint.keys]
@@ -226,6 +236,7 @@ class Library:
             self.forget(part)
         with self._lock:
             self._open.remove(key)
+            self._followed.remove(key)
             self._cards.pop(key, None)
 
     def _source(self, key: str, kind: str, opener: Callable[[Path], Any]) -> Any:

@@ -72,15 +72,13 @@ def _run_events(trace: HostTrace) -> tuple[Int64Array, ...]:
 
 
 def _read_run_events(trace: HostTrace) -> tuple[Int64Array, ...]:
-    names = [number for number, label in enumerate(trace.names.label) if label == RUN_LABEL]
     parts = [np.zeros((5, 0), np.int64)]
-    for number, thread in enumerate(trace.threads) if names else ():
-        for depth, lane in enumerate(thread.lanes):
-            position = np.flatnonzero(np.isin(lane.name, names))
-            begin = lane.start[position].astype(np.int64)
-            same = np.ones_like(position)
-            end = begin + lane.duration[position].astype(np.int64)
-            parts.append(np.stack([number * same, depth * same, position, begin, end]))
+    for number, depth, position in trace.positions_of(RUN_LABEL):
+        lane = trace.threads[number].lanes[depth]
+        begin = lane.start[position].astype(np.int64)
+        same = np.ones_like(position)
+        end = begin + lane.duration[position].astype(np.int64)
+        parts.append(np.stack([number * same, depth * same, position, begin, end]))
     columns = np.concatenate(parts, axis=1)
     return tuple(columns[:, np.argsort(columns[3], kind="stable")])
 

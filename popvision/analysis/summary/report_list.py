@@ -14,9 +14,20 @@ from popvision.package_data import package_folder
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
+    from popvision.analysis.trace.growing import FollowedTrace
     from popvision.analysis.trace.source import TraceSource
 
-__all__ = ["Card", "ReportPath", "describe", "find", "open_report", "open_trace", "run_id_of", "samples_folder"]
+__all__ = [
+    "Card",
+    "ReportPath",
+    "describe",
+    "find",
+    "follow_trace",
+    "open_report",
+    "open_trace",
+    "run_id_of",
+    "samples_folder",
+]
 
 #: Folders looked into below one root. A larger tree is cut off with a note, so that "/" does not hang the viewer.
 MOST_FOLDERS = 20_000
@@ -115,6 +126,13 @@ def open_trace(path: Path) -> TraceSource:
     from popvision.analysis.trace.source import TraceSource
 
     return TraceSource(path)
+
+
+def follow_trace(path: Path) -> FollowedTrace:
+    """A trace whose readings take what was added since the last one."""
+    from popvision.analysis.trace.growing import FollowedTrace
+
+    return FollowedTrace(path)
 
 
 def run_id_of(entry: ReportPath) -> str:

@@ -35,11 +35,10 @@ def ipu_activity(source: HostTrace, file: TraceFile) -> Activity | None:
 
 
 def _read(source: HostTrace, file: TraceFile) -> Activity | None:
-    names = [number for number, label in enumerate(source.names.label) if label == RUN_LABEL]
     begins, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for number in file.threads if names else ():
-        for lane in source.threads[number].lanes:
-            rows = np.flatnonzero(np.isin(lane.name, names))
+    for number, depth, rows in source.positions_of(RUN_LABEL):
+        if number in file.threads:
+            lane = source.threads[number].lanes[depth]
             begins.append(lane.start[rows])
             ends.append(lane.start[rows] + lane.duration[rows].astype(np.int64))
     begin, end = np.concatenate(begins), np.concatenate(ends)
@@ -50,4 +49,5 @@ def _read(source: HostTrace, file: TraceFile) -> Activity | None:
     first = np.flatnonzero(np.concatenate([[True], begin[1:] > reached[:-1]]))
     start, stop = begin[first], reached[np.append(first[1:], len(begin)) - 1]
     zeros = np.zeros(len(first), np.uint32)
-    return Activity(len(begin), Lane(start, (stop - start).astype(np.uint64), zeros, zeros + names[0], zeros))
+    name = zeros + source.names.label.index(RUN_LABEL)
+    return Activity(len(begin), Lane(start, (stop - start).astype(np.uint64), zeros, name, zeros))

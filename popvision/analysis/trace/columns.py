@@ -36,12 +36,13 @@ class Lane:
         site: UnsignedArray,
         name: UnsignedArray,
         parent: UnsignedArray,
+        mipmap: Mipmap | None = None,
     ) -> None:
         self.start, self.duration, self.site, self.name, self.parent = start, duration, site, name, parent
         self.positions: Int64Array | None = None
         """Of a lane that `only` has thinned out: positions of its events in the complete lane."""
         self._lock = threading.Lock()
-        self._mipmap: Mipmap | None = None
+        self._mipmap = mipmap
 
     def only(self, keep: BoolArray) -> Lane:
         """A lane of some of the events, for drawing."""
@@ -181,3 +182,27 @@ class HostTrace(ABC):
     def events(self) -> int:
         """Events with a duration, all threads."""
         return sum(thread.events for thread in self.threads)
+
+    def events_of_names(self) -> Int64Array:
+        """Number of events of each name, instants too."""
+        return self.kept.once("events of names", self._count_names)
+
+    def _count_names(self) -> Int64Array:
+        counts = np.zeros(len(self.names), np.int64)
+        for thread in self.threads:
+            for names in [lane.name for lane in thread.lanes] + [thread.instant_name]:
+                counts += np.bincount(names, minlength=len(self.names))
+        return counts
+
+    def positions_of(self, label: str) -> list[tuple[int, int, Int64Array]]:
+        """(thread, depth, positions) of the events with a label, lane by lane, where there are some."""
+        return self.kept.once(("positions of", label), lambda: self._find_positions(label))
+
+    def _find_positions(self, label: str) -> list[tuple[int, int, Int64Array]]:
+        names = [number for number, each in enumerate(self.names.label) if each == label]
+        found = [
+            (number, depth, np.flatnonzero(np.isin(lane.name, names)))
+            for number, thread in enumerate(self.threads if names else ())
+            for depth, lane in enumerate(thread.lanes)
+        ]
+        return [each for each in found if len(each[2])]

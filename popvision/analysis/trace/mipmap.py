@@ -15,7 +15,9 @@ from popvision.arrays import Int64Array, UInt32Array, UnsignedArray
 
 #: Lanes with fewer events are always drawn event by event.
 FEW = 2048
-_FEWEST_BLOCKS = 256
+FEWEST_BLOCKS = 256
+#: A level's blocks are 2^COARSER times as wide as those of the level before.
+COARSER = 2
 _NAME_BITS = 20
 
 
@@ -64,27 +66,34 @@ def build_mipmap(start: Int64Array, duration: UnsignedArray, name: UnsignedArray
     """The levels of a lane; about half a second for ten million events."""
     if len(start) < FEW:
         return Mipmap([])
-    stride = max(1, len(start) // 65536)
-    gap = np.median(np.diff(start[::stride])) / stride
-    shift = max(2, int(4 * gap).bit_length())
-    level = _finest(start, duration, name, shift)
+    shift = usual_shift(start)
+    level = finest_level(start, duration, name, shift)
     while len(level.blocks) > len(start) // 2:
         shift += 1
-        level = _finest(start, duration, name, shift)
+        level = finest_level(start, duration, name, shift)
     levels = [level]
-    while len(level.blocks) > _FEWEST_BLOCKS:
-        level = Level(level.shift + 2, _coarser(level.blocks, level.shift + 2))
+    while len(level.blocks) > FEWEST_BLOCKS:
+        level = Level(level.shift + COARSER, coarser_blocks(level.blocks, level.shift + COARSER))
         levels.append(level)
     return Mipmap(levels)
 
 
-def _bounds(start: Int64Array, shift: int) -> Int64Array:
+def usual_shift(start: Int64Array) -> int:
+    """Width of the finest blocks: about four events begin in one, where their rate is the usual one of the lane."""
+    stride = max(1, len(start) // 65536)
+    gap = np.median(np.diff(start[::stride])) / stride
+    return max(2, int(4 * gap).bit_length())
+
+
+def block_bounds(start: Int64Array, shift: int) -> Int64Array:
+    """Positions of the first event of each block."""
     bucket = start >> shift
     return np.concatenate([[0], np.flatnonzero(bucket[1:] != bucket[:-1]) + 1])
 
 
-def _finest(start: Int64Array, duration: UnsignedArray, name: UnsignedArray, shift: int) -> Level:
-    first = _bounds(start, shift)
+def finest_level(start: Int64Array, duration: UnsignedArray, name: UnsignedArray, shift: int) -> Level:
+    """Blocks of 2^shift ns of the events of a lane."""
+    first = block_bounds(start, shift)
     last = np.append(first[1:], len(start)) - 1
     longest = _longest(duration, name, first)
     end = start[last] + duration[last].astype(np.int64)
@@ -100,8 +109,9 @@ def _longest(duration: UnsignedArray, name: UnsignedArray, first: Int64Array) ->
     return (np.maximum.reduceat(keys, first) & np.uint64(2**_NAME_BITS - 1)).astype(np.uint32)
 
 
-def _coarser(blocks: Blocks, shift: int) -> Blocks:
-    first = _bounds(blocks.start, shift)
+def coarser_blocks(blocks: Blocks, shift: int) -> Blocks:
+    """Blocks of 2^shift ns of narrower ones."""
+    first = block_bounds(blocks.start, shift)
     last = np.append(first[1:], len(blocks)) - 1
     average = (blocks.busy // blocks.count).astype(np.uint64)
     return Blocks(

@@ -40,8 +40,12 @@ class TraceSource(HostTrace):
             self._processes = tuple(self._readable("The list of processes", self.reader.processes) or ())
         if self.lost and not (self.begin or self.end):
             raise FormatError(f"{self.path} is damaged, and none of its events can be read: {self.lost[0]}")
+        self.kept = self._make_kept()
+
+    def _make_kept(self) -> Kept:
+        """Room for one choice of hidden channels, whichever it is."""
         lanes = sum(lane.nbytes for thread in self.threads for lane in thread.lanes)
-        self.kept = Kept(max(MOST_BYTES, 2 * lanes))  #: room for one choice of hidden channels, whichever it is
+        return Kept(max(MOST_BYTES, 2 * lanes))
 
     @property
     def meta(self) -> dict[str, str]:

@@ -72,6 +72,17 @@ class Nester:
         self._latest = int(times[-1])
         return self._sorted(sites, kinds, times) or self._one_by_one(sites, kinds, times)
 
+    def learn(self, name_of_site: Ints) -> None:
+        """Sites that were declared meanwhile; names keep their numbers."""
+        self._names = name_of_site
+
+    def open_now(self) -> Nested:
+        """What `finish` would say; the journal may go on."""
+        stack = self._stack
+        nested = self.finish()
+        self._stack = stack
+        return nested
+
     def finish(self) -> Nested:
         """Close what is still open at the last event seen, as unfinished."""
         rows: dict[int, list[tuple[int, int, int, int]]] = {}

@@ -135,7 +135,12 @@ class TraceReader:
         with self._connect() as db:
             return {int(site): as_text(text) for site, text in db.execute(query)}
 
-    def one_state(self) -> AbstractContextManager[object]:
+    def is_growing(self) -> bool:
+        """Whether its events are a journal, to which a program may still add."""
+        with self._connect() as db:
+            return self.state in ("recording", "closed") and db.execute("SELECT 1 FROM slices").fetchone() is None
+
+    def one_state(self) -> AbstractContextManager[sqlite3.Connection]:
         """Within this context all calls of a thread see one state of a file that grows."""
         return self._connect()
 

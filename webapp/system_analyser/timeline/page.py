@@ -291,12 +291,8 @@ def _graphs(source: HostTrace, file: TraceFile) -> list[dict[str, Any]]:
 
 
 def _events_per_channel(source: HostTrace) -> list[int]:
-    counts = np.zeros(len(source.names), np.int64)
-    for thread in source.threads:
-        for names in [lane.name for lane in thread.lanes] + [thread.instant_name]:
-            counts += np.bincount(names, minlength=len(source.names))
     totals = np.zeros(len(source.names.channel_name), np.int64)
-    np.add.at(totals, source.names.channel, counts)
+    np.add.at(totals, source.names.channel, source.events_of_names())
     return [int(total) for total in totals]
 
 
