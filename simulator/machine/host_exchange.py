@@ -4,15 +4,27 @@ The IPU Model has an ideal host: published control copies of one word take 114 a
 6.1), and the link moves 8.0 GB/s over the whole IPU (poplar-model 5.3), so 6.0 bytes a cycle at 1.33 GHz and 5.0 at
 1.6. On simulated hardware the constants are the medians of a published Mk2 trace (published-numbers 3): 155 / 1,513 /
 87 for a control copy, 77-88 thousand / 1,491-1,771 / 79.5-84 thousand for a data stream of one word, and 20 GB/s
-(poplar-model 4). Waiting for the host is a documented constant, so that device time does not depend on the machine that
-simulates; `POPVISION_HOST_CLOCK=measured` puts the measured time of callbacks in its place.
+(poplar-model 4). So latency and bandwidth are apart: Begin and End are the host's answers, Mid the bytes. An answer
+takes time, not cycles (60 us): a faster tile clock counts more cycles. It is a documented constant, so that device time
+does not depend on the machine that simulates; `POPVISION_HOST_CLOCK=measured` puts the measured time of callbacks in
+its place.
 
-A stream to the device whose host end prefetches needs no answer of the host once the transfer lies ready: its copy then
-begins and ends like a control copy. The host begins to prefetch when the device takes the transfer before, and has it
-after `prefetch_cycles`; a copy that comes earlier waits for the rest. A stream's `bufferingDepth` is the number of
-transfers that can lie ready (runtime/clock/prefetch_queue.py). A callback's first transfer after a load is not
-prefetched, nor a buffer's first one of a run. That a prefetched copy costs what a control copy costs is an inference:
-both find their data in the host's memory.
+The traced stream leads to the device, and its callback does not prefetch: the device asks, the host answers when it has
+called `fetch`, and again when it has called `complete`. Which copies need no answer of the host, and so begin and end
+like a control copy:
+
+- A transfer to the device that the host has prefetched. An inference: both find their data in the host's memory.
+- A transfer to the host for which a place in the stream's buffer is free: the tiles write, and the host calls the
+  callback while the program goes on. An inference from PopTorch's user guide, where a loop of an input, compute and an
+  output waits at Begin and End of both copies, and with buffering at none of them; and from the name of an option of
+  the TensorFlow driver, target.useBufferedCompletions, that it turns off only to verify transfers. The documented
+  depth is that of inputs; outputs have as many places as the deepest input (a guess: the guide sets one depth only).
+  With exchange.streamBufferOverlap=any a buffer is shared, so outputs wait as inputs do.
+- A copy of a remote buffer: that memory belongs to the device, and no code of the host runs. An inference.
+
+A place that the device has used is ready again after `answer_cycles`, and the time of its bytes at the link's rate (a
+guess: the host's own copy, which is not published); `runtime/clock/host_queue.py` has the queue. A callback's first
+transfer after a load is not prefetched, nor a buffer's first one of a run.
 
 A second published control copy waited 35,183,056 cycles for the host and ended after 205,246. The work of the host then
 is not known, so no rule follows.
@@ -20,6 +32,7 @@ is not known, so no rule follows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,15 +88,28 @@ MODEL = HostLink(
 )
 
 
-def prefetch_cycles(link: HostLink) -> int:
-    """Cycles in which the host prefetches a transfer, from the moment at which it has a free place for it: the part
-    of a data copy's Begin that a control copy, for which the host need not be asked, does not have."""
+def answer_cycles(link: HostLink) -> int:
+    """Cycles in which the host notices what the device did and answers: the part of a data copy's Begin that a control
+    copy, for which the host need not be asked, does not have."""
     return link.begin_data - link.begin_control
 
 
 def host_link(*, hardware: bool, clock_hz: float, write_combining: bool = False) -> HostLink:
     """The link of an IPU at this tile clock."""
-    return replace(HARDWARE if hardware else MODEL, clock_hz=clock_hz, write_combining=write_combining)
+    base = HARDWARE if hardware else MODEL
+    faster = clock_hz / base.clock_hz if hardware else 1.0  # the host does not know the tiles' clock
+    return replace(
+        base,
+        begin_data=round(base.begin_data * faster),
+        end_data=round(base.end_data * faster),
+        clock_hz=clock_hz,
+        write_combining=write_combining,
+    )
+
+
+def passing_cycles(size: int, link: HostLink) -> int:
+    """Cycles in which the bytes of a transfer of one IPU pass on the host's side."""
+    return math.ceil(size / link.bytes_per_cycle)
 
 
 #: Bytes of one packet's payload, to a tile and to the host (published-numbers 1). Packets to a tile that carry up to 60

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from simulator.codelets.float_state import FloatState, running
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.machine import Machine
 from simulator.runtime.address_accurate.plan import AddressPlan
-from simulator.runtime.clock.device_clock import NOTHING_PREFETCHED, DeviceClock, Prefetching
+from simulator.runtime.clock.device_clock import NOT_BUFFERED, Buffering, DeviceClock
 from simulator.runtime.clock.host_response import HostResponse
 from simulator.runtime.clock.segments import RunTime
 from simulator.runtime.host.callback_threads import CallbackThreads
@@ -72,7 +71,7 @@ class EngineCore(HostEnd):
         self.clock = DeviceClock(lowered.table, lowered.cycles, roots, machine, blocks=lowered.blocks)
         self._response = HostResponse(lowered.table)
         self._callback_threads: tuple[str, int | None, bool] | None = None
-        self._prefetching = NOTHING_PREFETCHED  #: when the run began
+        self._buffering = NOT_BUFFERED  #: when the run began
         self._executed = False  #: the graph knows that it was run
 
     @property
@@ -119,7 +118,7 @@ class EngineCore(HostEnd):
         self._use_threads(settings)
         self._begin_of_host_times()
         if self.compiled.machine.hardware:
-            self._prefetching = Prefetching(*self.streams.prefetching())
+            self._buffering = Buffering(*self.streams.buffering())
         foreseen = self._foreseen(index, settings)
         begin, begin_ns = time.time_ns() // 1000, time.perf_counter_ns()
         with (
@@ -169,9 +168,8 @@ class EngineCore(HostEnd):
         waits: Iterator[Int64Array] | None = None
         if self.streams.host_seconds is not None:
             waits = _waits(self.streams.host_seconds, machine)
-        elif machine.hardware and (late := _poll_cycles(settings, machine)):
-            waits = repeat(np.full(machine.num_replicas, machine.host_link.begin_data + late))
-        return self.clock.run(branch, waits, self.choices, self._prefetching)
+        late = _poll_cycles(settings, machine) if machine.hardware else 0
+        return self.clock.run(branch, waits, self.choices, self._buffering, late)
 
     def _foreseen(self, index: int, settings: RuntimeSettings) -> RunTime | None:
         """The modelled run, if it is known before the run. Sets the deadline where the run would miss it."""

@@ -65,16 +65,6 @@ RUN_SWITCHES = (
         source="seen",
     ),
     Option(
-        "exchange.streamBufferOverlap",
-        one_of("any", "none", "hostRearrangeOnly"),
-        "hostRearrangeOnly",
-        "Which streams may share host buffers.",
-        changes="With any, stream callbacks do not prefetch, and on hardware each transfer waits for the host.",
-        effects=Effects("host", "host", "cycles host"),
-        test=f"{_HOST}::test_prefetching_is_an_option",
-        source="seen",
-    ),
-    Option(
         "target.firstRuntimeReplica",
         WHOLE,
         "0",
@@ -181,11 +171,22 @@ class RunSettings:
         BOOL,
         "true",
         "Ask stream callbacks for the next transfer ahead of time.",
-        changes="Whether `prefetch` of stream callbacks is called; on hardware, whether transfers wait for the host.",
+        changes="Whether `prefetch` of stream callbacks is called; on hardware, whether transfers to the device "
+        "wait for the host.",
         effects=Effects("host", "host", "cycles host"),
         test=f"{_HOST}::test_prefetching_is_an_option",
         source="seen",
         settle=lambda on, values: on and values["exchange.streamBufferOverlap"] != "any",
+    )
+    buffer_overlap: str = setting(
+        "exchange.streamBufferOverlap",
+        one_of("any", "none", "hostRearrangeOnly"),
+        "hostRearrangeOnly",
+        "Which streams may share host buffers.",
+        changes="With any, stream callbacks do not prefetch, and on hardware each transfer waits for the host.",
+        effects=Effects("host", "host", "cycles host"),
+        test=f"{_HOST}::test_prefetching_is_an_option",
+        source="seen",
     )
     autoload: bool = setting(
         "opt.useAutoloader",
@@ -224,7 +225,7 @@ class RuntimeSettings:
         WHOLE,
         "0",
         "Microseconds between polls.",
-        changes="On simulated hardware every data transfer waits half a period longer, the mean delay of polling.",
+        changes="On simulated hardware the host notices every request half a period later, the mean delay of polling.",
         effects=Effects("", "", "cycles"),
         test=f"{_RUNTIME}::test_a_host_that_polls_late_makes_hardware_wait",
     )

@@ -83,6 +83,12 @@ def bytes_copy(size: Int64Array, to_device: bool, machine: Machine, *, looped: b
     )
 
 
+def unasked(copy: HostCopy, machine: Machine) -> HostCopy:
+    """The copy, for which the host is not asked."""
+    end = np.where(copy.end_cycles > 0, machine.host_link.end_control, 0)
+    return replace(copy, host_wait=machine.host_link.begin_control, end_cycles=end)
+
+
 def control_copy(tile: int, size: int, machine: Machine) -> HostCopy:
     """One of the two copies that select the program to run: `size` bytes to one tile of each IPU. Every tile holds half
     of their code."""

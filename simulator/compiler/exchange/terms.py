@@ -34,16 +34,24 @@ def program_terms(row: int, type_: str, work: Work, machine: Machine) -> list[Co
     if type_ == "Sync":
         return _sync_terms(name, work, machine)
     if type_ == "StreamCopyBegin":
-        ahead = machine.hardware and work.stream
-        term = "+ host after the last tile has come" + (" (less where it has prefetched)" if ahead else "")
+        term = "+ host after the last tile has come" + _less(work, machine)
         return [CostTerm(name, term, float(np.max(work.host_wait)), machine.host_link.source)]
     if type_ == "StreamCopyEnd" and work.cycles is not None and work.cycles.any():
         busiest = int(work.cycles.argmax())
         return [
             CostTerm(name, "tile", busiest, _ARRANGED),
-            CostTerm(name, "+ end of the transfer", float(work.cycles[busiest]), machine.host_link.source),
+            CostTerm(
+                name,
+                "+ end of the transfer" + _less(work, machine),
+                float(work.cycles[busiest]),
+                machine.host_link.source,
+            ),
         ]
     return []
+
+
+def _less(work: Work, machine: Machine) -> str:
+    return " (less where a place in the host's memory is ready)" if machine.hardware and work.stream else ""
 
 
 def exchange_terms(name: str, exchange: Exchange, machine: Machine, tile: int) -> list[CostTerm]:

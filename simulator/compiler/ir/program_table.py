@@ -82,7 +82,8 @@ class Work:
     counter_cycles: int = 0  #: of `cycles`, on each tile that takes part, for reading cycle counters
     part: Part | None = None  #: of a StreamCopyMid; None = all of its program
     host_wait: int = 0  #: cycles of a StreamCopyBegin after its barrier
-    stream: str = ""  #: handle of the stream of a StreamCopyBegin or End whose host end may prefetch
+    stream: str = ""  #: handle of the stream of a StreamCopyBegin or End
+    stream_bytes: int = 0  #: of the transfer of a StreamCopyBegin or End with a stream
     waiting: BoolArray | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all
     sync_group: str = ""  #: of an external barrier: "GS1" (the IPUs of a replica) or "GS2" (all)
     replica_map: tuple[int, ...] = ()  #: receiving replica of each replica in a GlobalExchange, () = itself

@@ -9,6 +9,7 @@
 - Host copies and copies of remote buffers whose elements lie in several runs on a tile: the tile puts them in order in
   a buffer of its own (*hostMessage*, live during the transfer), or, with rearrangeOnHost, the host does, with a packet
   for each run. What streams need for it is not modelled yet: their programs do not choose.
+- Copies of remote buffers, and of functions from there, do not ask the host (`simulator/machine/host_exchange.py`).
 - Copies of different streams in one direction, one right after the other, ask the host once: the first Begin waits for
   the host and the last End for its acknowledgement, the others take what a control copy takes. An inference: a lowered
   StreamCopyMid of Poplar holds a list of stream copies (poplar-model 3.2.4). Here each stream keeps its own programs,
@@ -34,6 +35,7 @@ from simulator.compiler.exchange.host_copies import (
     bytes_copy,
     control_copy,
     host_copy,
+    unasked,
 )
 from simulator.compiler.ir.accesses import Accesses, Elements, elements_of
 from simulator.compiler.ir.program_table import Part, Work
@@ -111,6 +113,7 @@ class HostLowering:
                 read,
                 small=remote.optimise_memory,
                 on_host=remote.rearrange_on_host,
+                remote=True,
             )
             return
         stream = next(end for end in ends if isinstance(end, DataStream))
@@ -157,9 +160,11 @@ class HostLowering:
         small: bool = False,
         on_host: bool | None = None,
         stream: str = "",
+        remote: bool = False,
     ) -> None:
         """`stream`: the handle of a stream. `on_host`: the host puts the data in order (True), or tiles
-        do in a buffer (False); None where the program does not choose, and no buffer is modelled."""
+        do in a buffer (False); None where the program does not choose, and no buffer is modelled. `remote`: between
+        tiles and a remote buffer, for which no code of the host runs."""
         machine, plans = self._steps.machine, self._steps.plans
         none = np.empty(0, np.int64), np.empty(0, np.int64)
         pieces = plans.mapped_pieces(regions_of(tensors) if tensors else none)
@@ -171,6 +176,8 @@ class HostLowering:
             copy = host_copy(pieces, plans.emap, to_device, machine, looped=small)
         else:
             copy = bytes_copy(np.zeros(machine.tiles, np.int64), to_device, machine)
+        if remote:
+            copy = unasked(copy, machine)
         buffers: tuple[int, ...] = ()
         if on_host:
             copy = arranged_on_host(copy, pieces, plans.emap, to_device, machine)
@@ -194,8 +201,7 @@ class HostLowering:
         waiting = None  # control copies concern all tiles
         if accesses is not None and moved is not None and moved.any():
             waiting = self._steps.domains.waiting_tiles(moved > 0)
-        ahead = stream if copy.rx is not None else ""
-        begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._group, stream=ahead, part=part)
+        begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._group, part=part)
         mid = Work(copy.mid_cycles, rx=copy.rx, tx=copy.tx, host_code=copy.code, accesses=accesses, part=part)
         mid.buffers = buffers
         joined = self._joined(parent, stream, copy.rx is not None) if stream else None
@@ -204,7 +210,10 @@ class HostLowering:
             begin.host_wait = link.begin_control
             last.cycles = np.where(joined.cycles > 0, link.end_control, 0)
         row = -1
-        for phase, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles, stream=ahead, part=part))):
+        end = Work(copy.end_cycles, part=part)
+        begin.stream = end.stream = stream
+        begin.stream_bytes = end.stream_bytes = int(moved.sum()) if stream and moved is not None else 0
+        for phase, work in (("Begin", begin), ("Mid", mid), ("End", end)):
             row = self._steps.table.add(parent, f"StreamCopy{phase}", name, work=work, debug_id=debug_id)
         self.packets += copy.packets
         self._steps.add_barrier(parent, debug_id, "", waiting)

@@ -18,7 +18,7 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.types import FunctionBufferMappingType
-from simulator.compiler.exchange.host_copies import HostCopy, bytes_copy
+from simulator.compiler.exchange.host_copies import HostCopy, bytes_copy, unasked
 from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.ir.static_order import StaticOrder
 from simulator.compiler.lowering.function_buffers import FunctionCopy
@@ -121,7 +121,7 @@ def _fill(pending: FunctionCopy, overlay: Overlay, table: ProgramTable, packets:
         pending.local.runs[:] = (overlay.code > 0).astype(np.int64) + (overlay.data > 0)
         return
     out = isinstance(pending.copy.destination, FunctionBuffer)
-    figures: HostCopy = bytes_copy(overlay.bytes, not out, machine)
+    figures: HostCopy = unasked(bytes_copy(overlay.bytes, not out, machine), machine)
     begin, mid, end = (table.work[pending.row + part] for part in range(3))
     begin.host_wait = figures.host_wait
     mid.cycles, mid.rx, mid.tx, mid.host_code = figures.mid_cycles, figures.rx, figures.tx, figures.code

@@ -13,7 +13,7 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.machine import Machine
-from simulator.runtime.clock.prefetch_queue import Ready, later
+from simulator.runtime.clock.host_queue import Ready, later
 from simulator.runtime.clock.segments import Marks, Parts, Segment, State
 
 StateOf = Callable[[Int64Array, Int64Array | None, Ready], State]

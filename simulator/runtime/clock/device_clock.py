@@ -25,12 +25,12 @@ from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.ir.busy_tiles import BusyTiles
 from simulator.compiler.ir.program_table import ProgramTable, Work
 from simulator.compiler.machine import Machine
-from simulator.machine.host_exchange import prefetch_cycles
+from simulator.machine.host_exchange import answer_cycles, passing_cycles
 from simulator.runtime.clock.barriers import external_barrier, internal_barrier
 from simulator.runtime.clock.block_marks import BlockMarks
 from simulator.runtime.clock.data_dependent_time import CHOOSING, DataChoices, DataDependentTime
+from simulator.runtime.clock.host_queue import NEVER, HostQueue, Ready, later
 from simulator.runtime.clock.idle_tiles import carried, owed_by, put_back
-from simulator.runtime.clock.prefetch_queue import NEVER, PrefetchQueue, Ready, later
 from simulator.runtime.clock.segments import Parts, RunTime, Segment, State, finished
 
 #: Steps recorded of one run.
@@ -52,15 +52,16 @@ def fifo_of(work: Work) -> str:
     return work.stream if work.part is None or work.part.of == 1 else f"{work.stream}/{work.part.number}"
 
 
-class Prefetching(NamedTuple):
-    """The streams whose host end prefetches: how many transfers ahead it may be (`bufferingDepth`); `cold`: those of
-    which it has prefetched nothing yet when the run begins."""
+class Buffering(NamedTuple):
+    """The streams that need not wait for the host where a place in its memory is ready: those to the device whose host
+    end prefetches, and those to the host that share their buffer with no other. `depths`: places of each; `cold`: those
+    of which nothing is prefetched yet when the run begins."""
 
     depths: Mapping[str, int]
     cold: frozenset[str]
 
 
-NOTHING_PREFETCHED = Prefetching({}, frozenset())
+NOT_BUFFERED = Buffering({}, frozenset())
 
 
 class DeviceClock:
@@ -91,7 +92,8 @@ class DeviceClock:
         self._marks = BlockMarks(blocks, machine, self._parts, self._state)
         self._waits: Iterator[Int64Array] | None = None
         self._branch = -1
-        self._prefetching: Mapping[str, int] = {}
+        self._depths: Mapping[str, int] = {}
+        self._late = 0
         self._fifos = sorted({(fifo_of(work), work.stream) for work in table.work if work.stream})
         self._data: dict[int, DataChoices] = {}
         self._clear_caches()
@@ -101,16 +103,18 @@ class DeviceClock:
         branch: int,
         waits: Iterator[Int64Array] | None = None,
         choices: Sequence[int] = (),
-        prefetching: Prefetching = NOTHING_PREFETCHED,
+        buffering: Buffering = NOT_BUFFERED,
+        late: int = 0,
     ) -> RunTime:
         """Run one branch (a row of the table). `waits` replaces the waits of host copies below the branch, in order,
-        one figure per replica; results are then not memoised. `choices`: the choices of data in this run, in order."""
+        one figure per replica; results are then not memoised. `choices`: the choices of data in this run, in order.
+        `late`: cycles by which the host notices every request later."""
         if waits is not None:
-            prefetching = NOTHING_PREFETCHED
-        if prefetching.depths != self._prefetching:
+            buffering = NOT_BUFFERED
+        if (buffering.depths, late) != (self._depths, self._late):
             self._clear_caches()
-            self._prefetching = dict(prefetching.depths)
-        way = branch, tuple(choices), prefetching.cold
+            self._depths, self._late = dict(buffering.depths), late
+        way = branch, tuple(choices), buffering.cold
         if waits is None and way in self._runs:
             return self._runs[way]
         if len(self._arrays) >= self._max_arrays:
@@ -119,7 +123,7 @@ class DeviceClock:
         self.chooses(branch)
         ways = self._parts, self.run_in_order, self._run_repeated
         self._data_dependent = DataDependentTime(self._table, self._data[branch], choices, *ways, waits is None)
-        ready = tuple((fifo, NEVER) for fifo, stream in self._fifos if stream in prefetching.cold)
+        ready = tuple((fifo, NEVER) for fifo, stream in self._fifos if stream in buffering.cold)
         segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64), None, ready), 0)
         run = finished(segment, self.patterns, self._machine, repeatable=waits is None)
         if waits is None and len(choices) <= _LONGEST_WAY:
@@ -278,7 +282,7 @@ class DeviceClock:
 
     def _step(self, state: State, row: int) -> Segment:
         offsets = state.offsets
-        spent, ready = self._with_prefetch(state, row)
+        spent, ready = self._with_host(state, row)
         m = self._machine
         after = offsets + spent
         elapsed = int(after.min())
@@ -290,7 +294,7 @@ class DeviceClock:
             return Segment(np.empty(0, np.int64), none, none, then, elapsed, truncated=True)
         base = np.empty((1, m.device_ipus), np.int64)
         pattern = np.empty((1, m.device_ipus), np.int64)
-        varies = self._table.work[row].stream in self._prefetching
+        varies = self._table.work[row].stream in self._depths
         own = self._cycles[row] if state.owed is None and not varies else None
         for ipu in range(m.device_ipus):
             part = m.tiles_of(ipu)
@@ -309,25 +313,26 @@ class DeviceClock:
             self._arrays[key] = known
         return known
 
-    def _with_prefetch(self, state: State, row: int) -> tuple[Int64Array, Ready]:
-        """(cycles of each tile in a leaf, when streams are ready after it)."""
+    def _with_host(self, state: State, row: int) -> tuple[Int64Array, Ready]:
+        """(cycles of each tile in a leaf, when places in the host's memory are ready after it)."""
         work, begins = self._table.work[row], self._table.type[row] == "StreamCopyBegin"
-        if self._waits is not None or work.stream not in self._prefetching:
+        if self._waits is not None or work.stream not in self._depths:
             return self._duration(state.offsets, row), state.ready
         m, link = self._machine, self._machine.host_link
-        queue = PrefetchQueue.of(state.ready, fifo_of(work), self._prefetching[work.stream], prefetch_cycles(link))
+        answer, passing = answer_cycles(link) + self._late, passing_cycles(work.stream_bytes, link)
+        queue = HostQueue.of(state.ready, fifo_of(work), self._depths[work.stream], answer, passing)
         if begins and not queue.is_cold:
             waiting = np.ones(m.tiles, np.bool_) if work.waiting is None else work.waiting
             last = int(state.offsets[np.tile(waiting, m.num_replicas)].max(initial=0))
             wait = max(link.begin_control, queue.next_at - last)
             spent = external_barrier(state.offsets, work.waiting, m, work.sync_group, wait)
-            queue = queue.taken(last + wait)
         elif begins or queue.is_cold:
             spent = self._duration(state.offsets, row)
             if not begins:
                 queue = queue.started(int((state.offsets + spent).max()))
         else:
             spent = np.where(self._duration(state.offsets, row) > 0, link.end_control, 0)
+            queue = queue.used(int((state.offsets + spent).max()))
         return spent, queue.put_in(state.ready)
 
     def _duration(self, offsets: Int64Array, row: int) -> Int64Array:
@@ -339,7 +344,8 @@ class DeviceClock:
                 return external_barrier(offsets, work.waiting, m, work.sync_group, m.global_sync_cycles)
             return internal_barrier(offsets, work.waiting, m)
         if type_ == "StreamCopyBegin":
-            wait: int | Int64Array = work.host_wait
+            asked = work.host_wait > m.host_link.begin_control
+            wait: int | Int64Array = work.host_wait + self._late * asked
             if self._waits is not None and row not in self._table.children[0]:  # no control copy
                 wait = next(self._waits, wait)
             return external_barrier(offsets, work.waiting, m, work.sync_group, wait)

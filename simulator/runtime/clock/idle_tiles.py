@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
-from simulator.runtime.clock.prefetch_queue import Ready, later
+from simulator.runtime.clock.host_queue import Ready, later
 from simulator.runtime.clock.segments import Segment, State
 
 StateOf = Callable[[Int64Array, Int64Array | None, Ready], State]

@@ -11,7 +11,7 @@ import numpy as np
 from popvision.formats.profile.model import StepOnIpu
 from simulator.arrays import Int64Array
 from simulator.compiler.machine import Machine
-from simulator.runtime.clock.prefetch_queue import Ready
+from simulator.runtime.clock.host_queue import Ready
 
 
 class Marks(NamedTuple):
@@ -29,7 +29,7 @@ NO_MARKS = Marks(*(np.empty(0, np.int64) for _ in range(3)))
 
 
 class State:
-    """Clocks of all tiles, less the smallest, and memoised segments from there. `ready`: when prefetched transfers will
+    """Clocks of all tiles, less the smallest, and memoised segments from there. `ready`: when places of the host will
     be. `owed`: cycles of each clock that count with the next step in which its tile takes part; None = none. `ways`:
     trips of loops by row of the loop, number of choices in the trip, and these choices."""
 

@@ -36,7 +36,7 @@ class HostEnd:
     def __init__(self, compiled: CompiledGraph, plan: NumericPlan, settings: RunSettings) -> None:
         self._replicas = compiled.machine.num_replicas
         streams = {h: StreamInfo(*facts, plan.buffering[h]) for h, facts in plan.streams.items()}
-        self.streams = Streams(streams, self._replicas, settings.prefetch)
+        self.streams = Streams(streams, self._replicas, settings.prefetch, settings.buffer_overlap != "any")
         self.metadata = QuarterEnds(self._replicas)
         self.remote = RemoteMemory(plan.remote_buffers, self._replicas, settings.verify)
         self.host_functions = HostFunctions(plan.host_functions, self._replicas)

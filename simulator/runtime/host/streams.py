@@ -32,12 +32,15 @@ class StreamInfo:
 
 class Streams:
     """The streams of an engine by handle and replica. `host_seconds` collects (replica, time) of each transfer unless
-    it is None. `prefetch` = call callbacks ahead of time."""
+    it is None. `prefetch` = call callbacks ahead of time; `own_buffers` = no two streams share memory of the host."""
 
-    def __init__(self, streams: Mapping[str, StreamInfo], replicas: int = 1, prefetch: bool = False) -> None:
+    def __init__(
+        self, streams: Mapping[str, StreamInfo], replicas: int = 1, prefetch: bool = False, own_buffers: bool = False
+    ) -> None:
         self._infos = dict(streams)
         self._replicas = replicas
         self._prefetch = prefetch
+        self._own_buffers = own_buffers
         self._threads = CallbackThreads()
         self._callbacks: dict[tuple[str, int], tuple[StreamCallbackHandle, QuarterMetadata | None]] = {}
         self._ends: dict[tuple[str, int], CircularBuffer | CallbackEnd] = {}
@@ -108,16 +111,21 @@ class Streams:
         if pvti.isRecording():
             run_series().add_bytes(values.nbytes, to_device=False)
 
-    def prefetching(self) -> tuple[dict[str, int], frozenset[str]]:
-        """(how many transfers ahead the host ends of streams to the device prefetch, where they do; those of them that
-        have prefetched nothing yet)."""
+    def buffering(self) -> tuple[dict[str, int], frozenset[str]]:
+        """(the places of streams that need not wait for the host where one is ready: streams to the device whose host
+        ends prefetch, and streams to the host with buffers of their own; those of the former that have prefetched
+        nothing yet)."""
         ends: dict[str, list[CircularBuffer | CallbackEnd]] = {}
         for (handle, _), end in self._ends.items():
             if self._prefetch and self._infos[handle].to_device:
                 ends.setdefault(handle, []).append(end)
         streams = {handle for handle, of in ends.items() if all(end.prefetches() for end in of)}
         cold = {handle for handle in streams if not all(end.has_prefetched() for end in ends[handle])}
-        return {handle: self._infos[handle].depth for handle in streams}, frozenset(cold)
+        places = {handle: self._infos[handle].depth for handle in streams}
+        if self._own_buffers:  # as many places as the deepest input, see simulator/machine/host_exchange.py
+            deepest = max((info.depth for info in self._infos.values() if info.to_device), default=1)
+            places |= {handle: deepest for handle, info in self._infos.items() if not info.to_device}
+        return places, frozenset(cold)
 
     def drop(self) -> None:
         """End suspended callbacks."""

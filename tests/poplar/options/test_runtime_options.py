@@ -139,7 +139,7 @@ def test_a_host_that_polls_late_makes_hardware_wait(tmp_path):
             engine.run()
         cycles[name] = int(ProfileReader(folder / "profile.pop").runs().cycles[0])
     each = round(10e-6 * target.getTileClockFrequency())
-    assert cycles["late"] - cycles["default"] == 2 * each  # one copy in, one out
+    assert cycles["late"] - cycles["default"] == each  # the copy in; the copy out finds a free place
     assert cycles["woken"] == cycles["default"]
 
 
