@@ -6,7 +6,8 @@ from pathlib import Path
 
 
 def package_folder(name: str) -> Path:
-    """The path of `compat`, `sample_reports` or `examples`. Raises FileNotFoundError when the installation lacks it."""
+    """The path of `compat`, `sample_reports`, `examples` or `docs`. Raises FileNotFoundError when the installation
+    lacks it."""
     here = Path(__file__).resolve().parent
     for folder in (here.parent / name, here / f"_{name}"):
         if folder.is_dir() and ((here.parent / "pyproject.toml").is_file() or folder.parent == here):

@@ -20,6 +20,8 @@ from webapp.components.preferences_dialog import palette_dialog, preferences_dia
 from webapp.components.shortcuts import shortcuts_dialog
 from webapp.components.static_html import static_html
 from webapp.documents import routes as document_routes
+from webapp.help import page as help_page
+from webapp.help import routes as help_routes
 from webapp.library import Library, UnknownKeyError
 from webapp.picker import thumbnails
 from webapp.read_ahead import follow_pages
@@ -90,6 +92,7 @@ def create_app(
         view.register(app, library)
     document_routes.register(app, library)
     catalogue_routes.register(app.server, library)
+    help_routes.register(app.server)
     _register_routes(app, library)
     if watched is not None:
         watch_routes.register(app.server, library, watched)
@@ -104,7 +107,7 @@ def create_app(
 
 def _index(script: str, style: str) -> str:
     """The page before Dash fills it. Dialogs that only scripts open are not managed by React."""
-    dialogs = static_html([shortcuts_dialog(), preferences_dialog(), palette_dialog()])
+    dialogs = static_html([shortcuts_dialog(), preferences_dialog(), palette_dialog(), help_page.pane()])
     return _INDEX.replace("{script}", script).replace("{style}", style).replace("{dialogs}", dialogs)
 
 

@@ -17,10 +17,12 @@ from webapp.compare_bar import versus
 from webapp.comparison import compared_trace, target_problems
 from webapp.components.attributes import attributes
 from webapp.components.download_link import download_link
+from webapp.components.help_link import help_link
 from webapp.components.icon import icon
 from webapp.components.message import damage_banner, excess_banner, message_page
 from webapp.components.partner_links import partner_links
 from webapp.documents.export import DOCUMENTS
+from webapp.help import page as help_page
 from webapp.library import Entry, Library, UnknownKeyError
 from webapp.picker import page as picker
 from webapp.selection import Selection
@@ -51,6 +53,8 @@ def show(library: Library, visit: Mapping[str, Any], theme: str, watched: Watche
         if visit.get("reload"):
             library.scan()
         return [], catalogue_page.masthead(), catalogue_page.layout(library, _params(visit), refresh=True)
+    if names[0] == "help" and len(names) < 3:
+        return _help(names[1] if len(names) == 2 else "")
     if names == ["watch"] and watched is not None:
         return [], watch_page.masthead(watched), watch_page.layout(watched)
     kind = _KINDS.get(names[0], "")
@@ -63,6 +67,15 @@ def show(library: Library, visit: Mapping[str, Any], theme: str, watched: Watche
     if visit.get("reload"):
         library.forget(entry.key)
     return _show_entry(library, entry, names[2] if len(names) == 3 else "", str(visit.get("search") or ""), theme)
+
+
+def _help(name: str) -> Parts:
+    try:
+        return [], help_page.masthead(), help_page.layout(name)
+    except KeyError:
+        return _not_found("The help has no such document.")
+    except FileNotFoundError as problem:
+        return _not_found(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
 
 
 def _params(visit: Mapping[str, Any]) -> dict[str, str]:
@@ -165,6 +178,7 @@ def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[st
                 _menu_button("search", "Commands", "nav-palette", "Command palette (Ctrl + K)"),
                 _menu_button("settings", "Preferences", "nav-preferences", "Preferences: units, theme, reload"),
                 _menu_button("theme", "Theme", "nav-theme", "Switch between light and dark (t)"),
+                help_link(current.title, icon("help"), html.Span("Help", className="nav-text"), class_name="nav-item"),
                 _menu_button("keyboard", "Shortcuts", "nav-shortcuts", "Keyboard shortcuts (?)"),
                 _menu_button("collapse", "Collapse", "nav-collapse", "Collapse or expand this menu ([)"),
             ],

@@ -61,6 +61,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
 }
 
 type PopvisionFrame = typeof popvisionCore &
+  typeof helpPane &
   typeof shellCommands &
   typeof shellFrame &
   typeof shellPreferences &

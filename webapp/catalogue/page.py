@@ -16,6 +16,7 @@ from dash.development.base_component import Component
 from webapp.compare_bar import compare_bar
 from webapp.components import help_text, view_shortcuts
 from webapp.components.attributes import attributes
+from webapp.components.help_link import help_link
 from webapp.components.icon import icon
 from webapp.library import Library
 
@@ -39,6 +40,7 @@ def masthead() -> Component:
                     _button("search", "Command palette (Ctrl + K)", "nav-palette"),
                     _button("settings", "Preferences: units, theme", "nav-preferences"),
                     _button("theme", "Switch between light and dark (t)", "nav-theme"),
+                    help_link("Catalogue"),
                     _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",

@@ -16,6 +16,7 @@ EVERYWHERE = (
     ("t", "Switch between light and dark"),
     ("[", "Collapse or expand the menu"),
     ("r", "Reload the report"),
+    ("h", "Show or hide the help on this page"),
     ("?", "Show or hide this list"),
     ("Esc", "Close a dialog or popover"),
 )

@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from webapp.compare_bar import compare_bar, recent_lists
 from webapp.components.attributes import attributes
+from webapp.components.help_link import help_link
 from webapp.components.icon import icon
 from webapp.components.shortcuts import view_shortcuts
 from webapp.components.toolbar import help_text, search_box, select, toolbar
@@ -49,6 +50,7 @@ def masthead(is_watching: bool = False) -> Component:
                     _button("search", "Command palette (Ctrl + K)", "nav-palette"),
                     _button("settings", "Preferences: units, theme", "nav-preferences"),
                     _button("theme", "Switch between light and dark (t)", "nav-theme"),
+                    help_link("First page"),
                     _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",
@@ -103,11 +105,16 @@ def layout(library: Library, params: Mapping[str, str] | None = None) -> Compone
 def _start(library: Library) -> Component:
     """What a new user may begin with: pictures that open their views, how to record a report, keys."""
     keys = html.Button("Keys", type="button", className="button", **attributes(data_action="nav-shortcuts"))
+    chapters = [
+        html.A(text, href=f"/help/{name}", className="button", **attributes(data_help_open=""))
+        for name, text in (("glossary", "Glossary"), ("questions", "How do I …?"))
+    ]
     own = html.Div(
         [
             html.H2("Profile my program"),
             html.Pre("\n".join(_PROFILE), id="profile-lines", tabIndex="0"),
-            html.Div([html.Button("Copy", type="button", className="button", **attributes(data_copy="")), keys]),
+            html.Div([html.Button("Copy", type="button", className="button", **attributes(data_copy=""))]),
+            html.Div([keys, *chapters]),
         ],
         className="start-own",
     )

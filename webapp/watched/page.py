@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from webapp.components import group, help_text, spacer, toolbar, view_shortcuts
 from webapp.components.attributes import attributes
+from webapp.components.help_link import help_link
 from webapp.components.icon import icon
 from webapp.watched.program import WatchedProgram
 
@@ -36,6 +37,7 @@ def masthead(program: WatchedProgram) -> Component:
                     _button("search", "Command palette (Ctrl + K)", "nav-palette"),
                     _button("settings", "Preferences: units, theme", "nav-preferences"),
                     _button("theme", "Switch between light and dark (t)", "nav-theme"),
+                    help_link("Watch"),
                     _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",

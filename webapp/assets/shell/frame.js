@@ -85,6 +85,7 @@ const shellFrame = (() => {
     "nav-shortcuts": () => toggleDialog("shortcuts"),
     "nav-preferences": () => toggleDialog("preferences"),
     "nav-palette": () => toggleDialog("palette"),
+    "nav-help": () => popvision.toggleHelp(),
   };
 
   /** @param {number} index */
@@ -113,6 +114,7 @@ const shellFrame = (() => {
     run: foldMenu,
     when: () => document.querySelector(".nav-views") !== null,
   });
+  add({ title: "Help on this page", key: "h", keys: "h", run: ACTIONS["nav-help"] });
   add({ title: "Show the keys", key: "?", keys: "?", run: ACTIONS["nav-shortcuts"] });
   add({ title: "Preferences: units, theme, reload", run: ACTIONS["nav-preferences"] });
   for (let index = 1; index <= 9; index += 1)
