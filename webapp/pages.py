@@ -17,12 +17,12 @@ from webapp.compare_bar import versus
 from webapp.comparison import compared_trace, target_problems
 from webapp.components.attributes import attributes
 from webapp.components.download_link import download_link
-from webapp.components.help_link import help_link
 from webapp.components.icon import icon
 from webapp.components.message import damage_banner, excess_banner, message_page
 from webapp.components.partner_links import partner_links
 from webapp.documents.export import DOCUMENTS
 from webapp.help import page as help_page
+from webapp.help.link import help_link
 from webapp.library import Entry, Library, UnknownKeyError
 from webapp.picker import page as picker
 from webapp.selection import Selection

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from popvision.package_data import package_folder
-from webapp.components.help_link import CHAPTERS, chapter_address
 from webapp.components.static_html import static_html
+from webapp.help.link import CHAPTERS, chapter_address
 from webapp.help.manual import LEADING, Manual, excerpt, manual
 from webapp.help.markdown import components, parsed, slug_of
 from webapp.library import Library

@@ -16,8 +16,8 @@ from dash.development.base_component import Component
 from webapp.compare_bar import compare_bar
 from webapp.components import help_text, view_shortcuts
 from webapp.components.attributes import attributes
-from webapp.components.help_link import help_link
 from webapp.components.icon import icon
+from webapp.help.link import help_link
 from webapp.library import Library
 
 _KEYS = (

@@ -10,8 +10,8 @@ from dash.development.base_component import Component
 
 from webapp.components import group, help_text, spacer, toolbar, view_shortcuts
 from webapp.components.attributes import attributes
-from webapp.components.help_link import help_link
 from webapp.components.icon import icon
+from webapp.help.link import help_link
 from webapp.watched.program import WatchedProgram
 
 _KEYS = (
