@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.browser.frame import PATIENCE
 from tests.browser.shell_pages import Viewer, write_reports
 from tests.browser.visit_pages import CHROMIUM
-
-#: Milliseconds that a page may take to show what is expected: long, since a loaded machine is no fault of the page.
-PATIENCE = 20_000
 
 
 @pytest.fixture(scope="session", autouse=True)

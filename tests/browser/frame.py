@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
+#: Milliseconds that a page may take to show what is expected: long, since a loaded machine is no fault of the page.
+PATIENCE = 60_000
+
 #: Goes to an address and builds its page even when it has the path of the one before; false where no frame is loaded.
 _GO = """(href) => {
   if (!window.popvision || !popvision.go || document.querySelector("dialog[open]")) return false;
@@ -38,6 +41,7 @@ _QUIET = """() => new Promise((resolve) => {
 
 def open_page(page: Page, base: str, path: str) -> None:
     """Show `path` of the viewer at `base`; returns when its page has begun to fill."""
+    page.set_default_timeout(PATIENCE)
     if not page.url.startswith(f"{base}/") or not page.evaluate(_GO, path):
         page.goto(base + path)
         return
