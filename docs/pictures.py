@@ -2,7 +2,7 @@
 
 Each picture shows one address in headless Chromium, 1400 x 860 or the size it names; those named `...-after` stand
 beside a picture `...-before` that an earlier version took. An address carries the whole state of its page. The reports
-are those of sample_reports/, and the two of docs/tutorial.md, which are made first.
+are those of sample_reports/; those of docs/tutorial.md, of ranks and of a sweep are made first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -20,6 +20,7 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from popvision.sweep import read_sweep, run_sweep  # noqa: E402
 from tests.analysis.ranks.rank_program import run_rank  # noqa: E402
 from tests.browser.visit_pages import CHROMIUM, serve  # noqa: E402
 
@@ -115,6 +116,7 @@ PICTURES: dict[str, Picture] = {
         {"cat_x": "peak_used", "cat_y": "cycles", "cat_y2": "compute_share", "cat_where": "cycles < 1e8"},
         size=MEDIUM,
     ),
+    "what_if": Picture("", "what-if", {}, size=MEDIUM),
     "tutorial-summary": Picture("before", "summary", {}),
     "tutorial-execution": Picture("before", "execution", {}),
     "tutorial-source": Picture("before", "source", {}),
@@ -130,6 +132,10 @@ TUTORIAL: dict[str, list[str]] = {"before": ["row_norms.py"], "after": ["row_nor
 RANKS = (5, 6, 9, 5)
 
 
+#: What the sweep of the picture "what_if" keeps of examples/what_if.toml: one memory and one width of exchange.
+ONE_MEMORY = {"constants.memoryBytesPerTile": [131_072], "constants.exchangeBytesPerCycle": [4]}
+
+
 def main(names: list[str]) -> None:
     """Take the pictures named, all of them by default."""
     IMAGES.mkdir(exist_ok=True)
@@ -140,7 +146,12 @@ def main(names: list[str]) -> None:
             run_example(command, reports / report)
         for rank, number in enumerate(RANKS):
             run_rank(reports / "ranks", rank, len(RANKS), number)
-        take_all(names or list(PICTURES), reports)
+        chosen = names or list(PICTURES)
+        take_all([name for name in chosen if name != "what_if"], reports)
+        if "what_if" in chosen:
+            sweep = read_sweep(HERE.parent / "examples" / "what_if.toml")
+            run_sweep(replace(sweep, grid=dict(sweep.grid) | ONE_MEMORY), Path(folder) / "what_if")
+            take_all(["what_if"], Path(folder) / "what_if")
 
 
 def run_example(command: list[str], folder: Path) -> None:
@@ -176,7 +187,7 @@ def take(page: Page, base: str, keys: dict[str, str], picture: Picture, path: Pa
     key = "+".join(keys[name] for name in names.split("+")) + at + alignment if names else ""
     page.goto(f"{base}/{f'{place}{key}/' if key else ''}{picture.view}?{urlencode(state)}")
     if not names:
-        page.wait_for_selector('[data-catalogue][data-state="complete"]', timeout=60_000)
+        page.wait_for_selector('.catalogue[data-state="complete"]', timeout=60_000)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(1_500)
     for selector in picture.click:

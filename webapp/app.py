@@ -16,6 +16,8 @@ from webapp import pages, preferences, shell_routes
 from webapp.access import Access
 from webapp.asset_bundle import joined_assets, serve_joined, serve_plot_script
 from webapp.catalogue import routes as catalogue_routes
+from webapp.catalogue import what_if_routes
+from webapp.catalogue.folders import CatalogueFolders
 from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
 from webapp.components.shortcuts import shortcuts_dialog
 from webapp.components.static_html import static_html
@@ -91,8 +93,10 @@ def create_app(
     for view in all_views():
         view.register(app, library)
     document_routes.register(app, library)
-    catalogue_routes.register(app.server, library)
     help_routes.register(app.server)
+    catalogues = CatalogueFolders()
+    catalogue_routes.register(app.server, library, catalogues)
+    what_if_routes.register(app.server, library, catalogues)
     _register_routes(app, library)
     if watched is not None:
         watch_routes.register(app.server, library, watched)

@@ -12,7 +12,9 @@ from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.ranks.rank_set import rank_facts
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
 from popvision.analysis.report.target import describe_target, type_name
+from popvision.catalogue.what_if import is_point
 from webapp.catalogue import page as catalogue_page
+from webapp.catalogue import what_if_page
 from webapp.compare_bar import versus
 from webapp.comparison import compared_trace, target_problems
 from webapp.components.attributes import attributes
@@ -55,6 +57,10 @@ def show(library: Library, visit: Mapping[str, Any], theme: str, watched: Watche
         return [], catalogue_page.masthead(), catalogue_page.layout(library, _params(visit), refresh=True)
     if names[0] == "help" and len(names) < 3:
         return _help(names[1] if len(names) == 2 else "")
+    if names == ["what-if"]:
+        if visit.get("reload"):
+            library.scan()
+        return [], catalogue_page.masthead("What if"), what_if_page.layout(library, refresh=True)
     if names == ["watch"] and watched is not None:
         return [], watch_page.masthead(watched), watch_page.layout(watched)
     kind = _KINDS.get(names[0], "")
@@ -104,7 +110,7 @@ def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme
         page = _content(view, context, lacking[view.id])
         problems = target_problems(library, params) if entry.kind == "report" else []
         head = _masthead(library, context, entry, view, problems)
-        return _menu(context, entry, view, lacking), head, _page(page, view, context)
+        return _menu(library, context, entry, view, lacking), head, _page(page, view, context)
     except FormatError as problem:
         back = html.A("Back to the list", href="/", **attributes(data_nav="home"))
         return [], _plain_masthead(entry.path.name), message_page("This file cannot be read", str(problem), back)
@@ -147,7 +153,9 @@ def _page(content: Component, view: View, context: ViewContext) -> Any:
     return [*(banner for banner in banners if banner is not None), page]
 
 
-def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[str, str]) -> list[Component]:
+def _menu(
+    library: Library, context: ViewContext, entry: Entry, current: View, lacking: Mapping[str, str]
+) -> list[Component]:
     letter = "r" if entry.kind == "report" else "t"
     links = []
     for index, view in enumerate(views_of(entry.kind), start=1):
@@ -156,6 +164,7 @@ def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[st
         links.append(
             _menu_link(view, index, f"/{letter}/{context.key}/{view.id}", view.id == current.id, lacking[view.id])
         )
+    links += _what_if_link(library, entry)
     return [
         html.A(
             [icon("logo"), html.Span("PopVision", className="nav-text")],
@@ -196,6 +205,22 @@ def _menu_link(view: View, index: int, href: str, is_current: bool, lacking: str
     return html.A(
         [icon(view.icon), html.Span(view.title, className="nav-text")], href=href, className=name, title=hint, **more
     )
+
+
+def _what_if_link(library: Library, entry: Entry) -> list[Component]:
+    """Of a report of a sweep, a link to the same program on the other machines of the sweep."""
+    number = next((at for at, folder in enumerate(library.folders) if str(folder) == entry.group), None)
+    if entry.kind != "report" or number is None or not is_point(entry.path):
+        return []
+    return [
+        html.A(
+            [icon("swap"), html.Span("What if", className="nav-text")],
+            href=f"/what-if?wi_folder={number}&wi_report={entry.key}",
+            className="nav-item",
+            title="The same program on the other chips, tiles and memories of its sweep",
+            **attributes(data_nav="to"),
+        )
+    ]
 
 
 def _menu_button(name: str, text: str, action: str, title: str) -> Component:

@@ -121,7 +121,7 @@ def join_rows(kept: pd.DataFrame, rows: Iterable[dict[str, Any]]) -> pd.DataFram
     frame = both.reindex(columns=[*FACTS, *axes, *METRIC_NAMES]).sort_values("report", ignore_index=True)
     for name in axes:
         frame[name] = _one_type(frame[name])
-    for name in ("commit_time_s", *METRIC_NAMES):
+    for name in ("tile_memory", "commit_time_s", *METRIC_NAMES):
         frame[name] = frame[name].astype("float64")
     return frame
 

@@ -7,6 +7,8 @@ state            complete, running, not closed, truncated or damaged, as the lis
 problem          the sentence about damage, or the error of a failed point of a sweep
 target, label    as the viewer names them
 modified_s       seconds since the epoch; size_bytes of the folder
+tile_memory      bytes of memory of each tile of the target
+program          of a point of a sweep: the name of its program, and of the engine where an engine has one
 digest, commit, commit_time_s      of a point of a sweep (docs/sweeps.md)
 axis.NAME        its coordinates
 ...              the metrics of docs/compare.md by name; missing = the report does not hold the figure
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from popvision.analysis.compare.metrics import METRICS, measure
+from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.summary.report_list import ReportPath, describe, open_report
 from popvision.formats.errors import FormatError, NotRecordedError
 
@@ -32,12 +35,15 @@ FACTS = (
     "target",
     "modified_s",
     "size_bytes",
+    "tile_memory",
+    "program",
     "digest",
     "commit",
     "commit_time_s",
 )
 METRIC_NAMES = tuple(metric.name for metric in METRICS)
 AXIS = "axis."
+_TILE_MEMORY = "tile_memory"
 
 #: Files of a report that its signature depends on.
 SIGNED = ("profile.pop", "profile.pop-wal", "point.json", "../point.json")
@@ -69,8 +75,9 @@ def read_row(root: Path, folder: Path) -> dict[str, Any]:
         "modified_s": card.modified,
         "size_bytes": card.size_bytes,
     }
-    point = _point(folder)
+    point, engine = point_of(folder)
     row |= {
+        "program": ", ".join(filter(None, (Path(str(point.get("program", ""))).name, engine))),
         "digest": str(point.get("digest", "")),
         "commit": str(point.get("commit", "")),
         "commit_time_s": point.get("commit_time") or None,
@@ -79,6 +86,7 @@ def read_row(root: Path, folder: Path) -> dict[str, Any]:
     axes = point.get("axes")
     row |= {f"{AXIS}{name}": value for name, value in (axes.items() if isinstance(axes, dict) else ())}
     values = _figures(folder)
+    row["tile_memory"] = values.pop(_TILE_MEMORY, None)
     if signature_of(folder) != before:
         return row | {"signature": "", "state": "changing"}
     return row | values
@@ -86,19 +94,22 @@ def read_row(root: Path, folder: Path) -> dict[str, Any]:
 
 def _figures(folder: Path) -> dict[str, float | None]:
     try:
-        values = measure(open_report(folder))
+        source = open_report(folder)
+        values = measure(source)
+        target = if_recorded(source.reader.target)
     except (FormatError, NotRecordedError, OSError):
         return {}
-    return {name: None if value is None else float(value) for name, value in values.items() if name in METRIC_NAMES}
+    found = {name: None if value is None else float(value) for name, value in values.items() if name in METRIC_NAMES}
+    return found | {_TILE_MEMORY: None if target is None else float(target.bytes_per_tile)}
 
 
-def _point(folder: Path) -> dict[str, Any]:
-    """The point.json of a sweep in the folder, or above it for the report of a named engine; {} without one."""
-    for place in (folder, folder.parent):
+def point_of(folder: Path) -> tuple[dict[str, Any], str]:
+    """(point.json of a sweep in the folder, or above it for the report of a named engine; {} without one; that name)"""
+    for place, engine in ((folder, ""), (folder.parent, folder.name)):
         try:
             document = json.loads((place / "point.json").read_text())
         except (OSError, ValueError):
             continue
         if isinstance(document, dict) and "digest" in document:
-            return document
-    return {}
+            return document, engine
+    return {}, ""

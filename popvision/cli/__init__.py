@@ -40,6 +40,7 @@ COMMANDS = (
     CommandEntry("diff", "Compare two reports; fail a CI job when limits are broken."),
     CommandEntry("catalogue", "List the figures of all reports below a folder."),
     CommandEntry("trend", "Follow figures over commits; fail a CI job when limits are broken."),
+    CommandEntry("whatif", "One program on other chips, tiles and memories, side by side, from a sweep."),
     CommandEntry("ranks", "Compare the ranks of a run of several Slurm tasks."),
     CommandEntry("export", "Write intervals, tiles, steps or liveness as CSV or JSON."),
     CommandEntry("trace", "Inspect a host trace; export it for other viewers."),

@@ -143,3 +143,18 @@ def test_without_a_folder_there_is_no_catalogue() -> None:
         400,
         "The viewer was given no folder: open one with popvision view FOLDER.",
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("answer", "no report here is a point of a sweep"),
+        ("table.csv?across=axis.tiles", "no report here is a point of a sweep"),
+        ("answer?folder=7", "folder='7' is not a whole number from 0 to 0"),
+    ],
+)
+def test_a_what_if_without_a_sweep_is_one_sentence(query: str, sentence: str, client: FlaskClient) -> None:
+    answer = client.get(f"/data/what-if/{query}")
+    assert answer.status_code == 400
+    assert sentence in answer.text
+    assert len(answer.text.splitlines()) == 1

@@ -20,6 +20,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof programsTexts &
     typeof programsTree;
   operations: typeof operationsPage;
+  catalogue: typeof catalogueAxes;
   exchange: typeof exchangeAxes &
     typeof exchangeBars &
     typeof exchangeData &

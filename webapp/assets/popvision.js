@@ -23,6 +23,7 @@ window.popvision = Object.assign({}, window.popvision, {
   programs: {},
   operations: {},
   exchange: {},
+  catalogue: {},
   execution: {},
   timeline: {},
 });

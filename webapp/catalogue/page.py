@@ -20,6 +20,9 @@ from webapp.components.icon import icon
 from webapp.help.link import help_link
 from webapp.library import Library
 
+#: The page that each of the two leads to.
+_OTHER = {"Catalogue": ("What if", "/what-if"), "What if": ("Catalogue", "/catalogue")}
+
 _KEYS = (
     ("/", "Go to the condition"),
     ("Enter", "Apply the condition; on a report: open it"),
@@ -27,12 +30,14 @@ _KEYS = (
 )
 
 
-def masthead() -> Component:
-    """The header line."""
+def masthead(title: str = "Catalogue") -> Component:
+    """The header line of a page about many reports; it leads to the other one."""
+    other, address = _OTHER[title]
     return html.Div(
         [
             html.A([icon("logo"), html.Span("PopVision")], href="/", className="brand", **attributes(data_nav="home")),
-            html.H1([html.Span("Catalogue"), html.Span(" – ", className="visually-hidden")], className="view-title"),
+            html.H1([html.Span(title), html.Span(" – ", className="visually-hidden")], className="view-title"),
+            html.A(other, href=address, **attributes(data_nav="to")),
             html.Span("", id="catalogue-state", className="fact", role="status"),
             html.Div(
                 [
@@ -54,10 +59,7 @@ def layout(library: Library, params: Mapping[str, str], *, refresh: bool) -> Com
     """The page; its script asks for the rows. `refresh`: it asks for new and changed reports first."""
     folders = library.folders
     if not folders:
-        text = "The viewer was given no folder. Open a folder of reports: "
-        return html.Section(
-            [html.H2("No folder"), html.P([text, html.Code("popvision view FOLDER")])], className="message-page"
-        )
+        return no_folder()
     about = help_text(
         "Figures of many reports",
         "Headline figures of every report below the folder, from .popvision-catalogue.parquet in it, which DuckDB and "
@@ -77,7 +79,7 @@ def layout(library: Library, params: Mapping[str, str], *, refresh: bool) -> Com
     )
     bar = html.Div(
         [
-            _folders(folders),
+            folder_choice(folders),
             where,
             html.Button("Apply", type="button", className="button", id="catalogue-apply"),
             about,
@@ -134,7 +136,16 @@ def _choice(id: str, label: str) -> Component:
     return html.Label([html.Span(label, className="field-label"), select], className="field")
 
 
-def _folders(folders: list[Path]) -> Component:
+def no_folder() -> Component:
+    """What the page says when the viewer was given no folder."""
+    text = "The viewer was given no folder. Open a folder of reports: "
+    return html.Section(
+        [html.H2("No folder"), html.P([text, html.Code("popvision view FOLDER")])], className="message-page"
+    )
+
+
+def folder_choice(folders: list[Path]) -> Component:
+    """The choice among the folders of the viewer, hidden where there is one."""
     options = [html.Option(str(folder), value=str(number)) for number, folder in enumerate(folders)]
     select = html.Select(options, id="catalogue-folder", className="select", **attributes(aria_label="Folder"))
     return html.Label(

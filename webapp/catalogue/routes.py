@@ -51,14 +51,13 @@ _FACTS = ("state", "target", "commit")
 _KINDS = {"modified_s": "time", "commit_time_s": "time", "size_bytes": "bytes"}
 
 
-def register(server: Flask, library: Library) -> None:
+def register(server: Flask, library: Library, folders: CatalogueFolders) -> None:
     """Add the routes."""
-    folders = CatalogueFolders()
 
     def respond(name: str, answer: Callable[[Path], Response]) -> None:
         def view() -> Response:
             try:
-                response = answer(_folder(library))
+                response = answer(folder_asked(library))
             except (ValueError, FormatError) as problem:
                 return Response(str(problem), status=400, mimetype="text/plain")
             response.headers["Cache-Control"] = "no-store"
@@ -70,10 +69,11 @@ def register(server: Flask, library: Library) -> None:
     respond("points", lambda folder: _points(library, folder))
     respond("table.csv", lambda folder: _export(folder, "csv"))
     respond("table.json", lambda folder: _export(folder, "json"))
-    respond("refresh", lambda folder: _json({"state": asdict(folders.start(folder))}))
+    respond("refresh", lambda folder: json_of({"state": asdict(folders.start(folder))}))
 
 
-def _folder(library: Library) -> Path:
+def folder_asked(library: Library) -> Path:
+    """The folder that the query means. Raises ValueError where there is none."""
     folders = library.folders
     if not folders:
         raise ValueError("The viewer was given no folder: open one with popvision view FOLDER.")
@@ -86,16 +86,16 @@ def _rows(library: Library, folders: CatalogueFolders, folder: Path) -> Response
         state = folders.start(folder)
     answer: dict[str, Any] = {"state": asdict(state), "columns": [], "rows": [], "total": 0, "page": 0, "pages": 1}
     if state.is_reading and not (folder / ".popvision-catalogue.parquet").is_file():
-        return _json(answer)
+        return json_of(answer)
     if state.problem:
-        return _json(answer)
+        return json_of(answer)
     page = number_of(request.args, "page", 0, 1 << 20, default=0)
     frame, total = _selected(folder, (page + 1) * PAGE)
     pages = max(1, -(-total // PAGE))
     shown = frame.iloc[page * PAGE :]
     columns = _columns(frame)
-    keys = _keys(library, folder)
-    cells = [[_cell(value) for value in shown[each["name"]]] for each in columns]
+    keys = keys_of(library, folder)
+    cells = [[plain(value) for value in shown[each["name"]]] for each in columns]
     rows = [
         {"key": keys.get(name, ""), "report": name, "problem": problem or "", "cells": list(values)}
         for name, problem, *values in zip(shown["report"], shown["problem"], *cells, strict=True)
@@ -103,23 +103,25 @@ def _rows(library: Library, folders: CatalogueFolders, folder: Path) -> Response
     answer |= {"columns": columns, "rows": rows, "total": total, "page": page, "pages": pages}
     axes = [str(name) for name in frame.columns if name.startswith("axis.")]
     numbers = [name for name in number_columns(frame) if name not in axes]
-    return _json(answer | {"figures": [_column(name) for name in numbers], "axes": [_column(name) for name in axes]})
+    return json_of(
+        answer | {"figures": [column_of(name) for name in numbers], "axes": [column_of(name) for name in axes]}
+    )
 
 
 def _points(library: Library, folder: Path) -> Response:
     frame, _ = _selected(folder, None)
     x, y = request.args.get("x", "cycles"), request.args.get("y", "peak_used")
     found = scatter(frame, x, y)
-    keys = _keys(library, folder)
+    keys = keys_of(library, folder)
     names = frame["report"].to_numpy()[found.row].tolist()
     fitting, along = fits(frame), positions(frame, x)[0]
     outside = np.flatnonzero(~fitting & np.isfinite(along) & frame[y].isna().to_numpy())[:MOST_OUTSIDE]
     places = zip(along[outside].tolist(), frame["report"].to_numpy()[outside].tolist(), strict=True)
     series, names_of_series = series_of(frame, found.row, x)
-    return _json(
+    return json_of(
         {
-            "x": _column(x) | {"values": found.x.tolist(), "labels": found.labels},
-            "y": _column(y) | {"values": found.y.tolist()},
+            "x": column_of(x) | {"values": found.x.tolist(), "labels": found.labels},
+            "y": column_of(y) | {"values": found.y.tolist()},
             "count": found.count.tolist(),
             "report": names,
             "key": [keys.get(name, "") for name in names],
@@ -146,10 +148,10 @@ def _columns(frame: pd.DataFrame) -> list[dict[str, Any]]:
     names = [name for name in frame.columns if name.startswith("axis.")] + [each.name for each in METRICS]
     shown = [name for name in names if name in frame.columns and frame[name].notna().any()]
     facts = [name for name in _FACTS if (frame[name].fillna("") != "").any()]
-    return [_column(str(name)) for name in (*facts, *shown)]
+    return [column_of(str(name)) for name in (*facts, *shown)]
 
 
-def _column(name: str) -> dict[str, Any]:
+def column_of(name: str) -> dict[str, Any]:
     """Name, title, kind and formula of a column."""
     metric = next((each for each in METRICS if each.name == name), None)
     if metric is not None:
@@ -159,7 +161,7 @@ def _column(name: str) -> dict[str, Any]:
     return {"name": name, "title": text, "kind": _KINDS.get(name, "value"), "help": ""}
 
 
-def _cell(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value that JSON has; a number that is whole without its fraction, None for a missing one."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return None
@@ -168,7 +170,7 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, (int, float, str)) else str(value)
 
 
-def _keys(library: Library, folder: Path) -> dict[str, str]:
+def keys_of(library: Library, folder: Path) -> dict[str, str]:
     """Report as the catalogue names it -> its key in the viewer."""
     begin = f"{folder}{os.sep}"
     paths = ((str(entry.path), entry.key) for entry in library.entries() if entry.kind == "report")
@@ -177,14 +179,19 @@ def _keys(library: Library, folder: Path) -> dict[str, str]:
 
 def _export(folder: Path, kind: str) -> Response:
     frame, _ = _selected(folder, None)
-    frame = frame.drop(columns=["signature"])
+    return file_of(frame.drop(columns=["signature"]), kind, "catalogue")
+
+
+def file_of(frame: pd.DataFrame, kind: str, name: str) -> Response:
+    """The rows as a file in "csv" or "json"."""
     if kind == "csv":
         response = Response(safe_frame(frame).to_csv(index=False), mimetype="text/csv")
     else:
         response = Response(frame.to_json(orient="records", double_precision=15), mimetype="application/json")
-    response.headers["Content-Disposition"] = f"attachment; filename=catalogue.{kind}"
+    response.headers["Content-Disposition"] = f"attachment; filename={name}.{kind}"
     return response
 
 
-def _json(answer: dict[str, Any]) -> Response:
+def json_of(answer: dict[str, Any]) -> Response:
+    """An answer as JSON; NumPy's arrays become lists."""
     return Response(orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY), mimetype="application/json")

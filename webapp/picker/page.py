@@ -44,6 +44,12 @@ def masthead(is_watching: bool = False) -> Component:
                 title="The figures of all reports: filter, sort, plot two of them",
                 **attributes(data_nav="to"),
             ),
+            html.A(
+                "What if",
+                href="/what-if",
+                title="One program on other chips, tiles, memories and exchange widths, from a sweep",
+                **attributes(data_nav="to"),
+            ),
             html.Div(
                 [
                     _button("reload", "Search the folders again (r)", "nav-reload"),

@@ -5,68 +5,15 @@
   "use strict";
   const { canvas } = popvision;
   const AGAIN = 700; /* ms between two questions while reports are read */
-  const SVG = "http://www.w3.org/2000/svg";
   const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [86, 16, 12, 34, 300];
-
-  function make(tag, className = "", text = "") {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    if (text) element.textContent = text;
-    return element;
-  }
-
-  function draw(tag, attributes, text = "") {
-    const element = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-    if (text) element.textContent = text;
-    return element;
-  }
-
-  const TEXTS = {
-    bytes: (value) => popvision.bytesText(value),
-    cycles: (value) => value.toLocaleString("en-US"),
-    integer: (value) => value.toLocaleString("en-US"),
-    percent: (value) => (100 * value).toFixed(2) + " %",
-    seconds: (value) => popvision.secondsText(value),
-    time: (value) => new Date(1000 * value).toISOString().slice(0, 16).replace("T", " "),
-    decimal: (value) =>
-      value.toLocaleString(
-        "en-US",
-        Math.abs(value) < 1000 ? { maximumSignificantDigits: 6 } : { maximumFractionDigits: 1 },
-      ),
-  };
-
-  function cellText(value, kind) {
-    if (value === null || value === "") return "\u2013";
-    if (typeof value !== "number") return value;
-    return (TEXTS[kind] || TEXTS.decimal)(value);
-  }
-
-  /* Round values of a figure on its axis; of bytes in the unit of the preferences. */
-  function ticksOf({ kind, labels }, { first, last }, most) {
-    if (labels && labels.length) return labels.map((text, value) => ({ value, text }));
-    if (kind === "bytes") return popvision.byteTicks(last, most).filter(({ value }) => value >= first && value <= last);
-    return canvas.roundTicks(first, last, most).map((value) => ({ value, text: cellText(value, kind) }));
-  }
-
-  /* Places of the values of an axis, with room at both ends. */
-  function scaleOf(values, from, to) {
-    const low = values.reduce((least, each) => Math.min(least, each), Infinity),
-      high = values.reduce((most, each) => Math.max(most, each), -Infinity);
-    const spare = high > low ? 0.04 * (high - low) : Math.abs(high) * 0.1 || 1;
-    const [first, last] = [low - spare, high + spare];
-    return { first, last, at: (value) => from + ((to - from) * (value - first)) / (last - first) };
-  }
-
-  /* The mark of what does not fit. */
-  const cross = (x, y) =>
-    draw("path", { d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8`, class: "catalogue-unfit", "pointer-events": "bounding-box" });
+  const { make, draw, cellText, ticksOf, scaleOf, cross, chooser } = popvision.catalogue;
 
   class Catalogue {
     constructor(page) {
       this.page = page;
       this.asked = 0;
       this.turn = -1;
+      this.choose = chooser();
       this.answer = null;
       /** @type {any[]} answers of the scatters */
       this.points = [];
@@ -384,20 +331,6 @@
         const beside = { x: LEFT - 8, y: place + 4, "text-anchor": "end", class: "catalogue-tick" };
         picture.append(draw("text", beside, text));
       }
-    }
-
-    /* A click opens a report; Shift-click chooses it, and the second one opens the comparison of both. */
-    choose(event, key, name) {
-      if (!event.shiftKey) {
-        popvision.go("/r/" + encodeURIComponent(key) + "/overview");
-        return;
-      }
-      if (!this.source || this.source === key) {
-        this.source = key;
-        popvision.notice("Source: " + name + ". Shift-click another point to compare it with.");
-        return;
-      }
-      popvision.go("/r/" + encodeURIComponent(this.source) + "/summary?vs=" + encodeURIComponent(key));
     }
   }
 

@@ -116,6 +116,8 @@ const shellFrame = (() => {
   });
   add({ title: "Help on this page", key: "h", keys: "h", run: ACTIONS["nav-help"] });
   add({ title: "Show the keys", key: "?", keys: "?", run: ACTIONS["nav-shortcuts"] });
+  add({ title: "Catalogue of all reports", run: () => go("/catalogue") });
+  add({ title: "What if: other chips, tiles, memories", run: () => go("/what-if") });
   add({ title: "Preferences: units, theme, reload", run: ACTIONS["nav-preferences"] });
   for (let index = 1; index <= 9; index += 1)
     add({
