@@ -201,11 +201,11 @@ def test_mutated_traces_never_crash_hang_or_nest_wrongly(tmp_path: Path, state: 
     opened = 0
     for _ in range(attempts // 2):
         damaged.write_bytes(mutate(whole, random))
-        started = time.perf_counter()
+        started = time.process_time()
         with contextlib.suppress(FormatError):  # Anything else fails the test.
             use(TraceSource(damaged))
             opened += 1
-        assert time.perf_counter() - started < 20
+        assert time.process_time() - started < 20
     assert attempts // 20 < opened < attempts // 2
 
 
@@ -352,12 +352,12 @@ def test_a_million_channels(tmp_path: Path) -> None:
         codes = [code for site in sites for code in (begin(site), end(site))]
         writer.add_events(1, codes, list(range(len(codes))))
     writer.close()
-    started = time.perf_counter()
+    started = time.process_time()
     source = TraceSource(path)
     use(source)
     assert source.events == 1000
     assert len(source.names.channel_name) == 1_000_000
-    assert time.perf_counter() - started < 40  # about 4 s alone
+    assert time.process_time() - started < 40  # about 4 s alone
 
 
 HOSTILE = [

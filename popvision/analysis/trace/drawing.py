@@ -6,6 +6,8 @@ hold their number and the share of their span that they fill.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,13 +29,8 @@ def blocks_in(lane: Lane, begin: int, end: int, width: int) -> Blocks:
         name = lane.name[chosen].astype(np.uint32)
         rows = np.arange(first, last) if lane.positions is None else lane.positions[chosen]
         return Blocks(start, start + duration, duration, np.ones(len(start), np.int64), name, rows)
-    blocks = level.blocks
-    low = max(0, int(np.searchsorted(blocks.start, np.int64(begin), "right")) - 1)
-    if low < len(blocks) and blocks.end[low] <= begin:
-        low += 1
-    part = slice(low, int(np.searchsorted(blocks.start, np.int64(end), "left")))
-    rows = blocks.first[part] if lane.positions is None else lane.positions[blocks.first[part]]
-    return Blocks(blocks.start[part], blocks.end[part], blocks.busy[part], blocks.count[part], blocks.name[part], rows)
+    blocks = level.blocks(*level.between(begin, end))
+    return blocks if lane.positions is None else replace(blocks, first=lane.positions[blocks.first])
 
 
 def instants_in(thread: TraceThread, begin: int, end: int, width: int) -> tuple[Int64Array, UInt32Array, Int64Array]:

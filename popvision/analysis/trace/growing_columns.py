@@ -122,31 +122,24 @@ class GrowingMipmap:
                 self._shift = shift
                 self._levels = _levels_of(build_mipmap(start, duration, name))
         self._extend(start, duration, name)
-        return Mipmap([Level(level.shift, level.blocks()) for level in self._levels])
+        return Mipmap([level.level(start, duration) for level in self._levels])
 
     def _extend(self, start: Int64Array, duration: AnyArray, name: AnyArray) -> None:
         finest = self._levels[0]
         tail = finest.tail
-        added = finest_level(start[tail:], duration[tail:], name[tail:], finest.shift).blocks
+        added = finest_level(start[tail:], duration[tail:], name[tail:], finest.shift).blocks()
         finest.replace_last(added, tail)
         for finer, level in zip(self._levels, self._levels[1:], strict=False):
-            level.extend(finer.blocks())
+            level.extend(finer.level(start, duration))
         top = self._levels[-1]
         while len(top) > FEWEST_BLOCKS:
             level = _GrowingLevel(top.shift + COARSER)
-            level.extend(top.blocks())
+            level.extend(top.level(start, duration))
             self._levels.append(level)
             top = level
 
 
-_COLUMNS = {
-    "start": np.int64,
-    "end": np.int64,
-    "busy": np.int64,
-    "count": np.int64,
-    "name": np.uint32,
-    "first": np.int64,
-}
+_COLUMNS = {"first": np.int64, "busy": np.int64, "name": np.uint32}
 
 
 class _GrowingLevel:
@@ -158,10 +151,12 @@ class _GrowingLevel:
         self._columns = {name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()}
 
     def __len__(self) -> int:
-        return len(self._columns["start"])
+        return len(self._columns["first"])
 
-    def blocks(self) -> Blocks:
-        return Blocks(**{name: column.view for name, column in self._columns.items()})
+    def level(self, start: Int64Array, duration: AnyArray) -> Level:
+        """The level, given the columns of the lane."""
+        first, busy, name = (column.view for column in self._columns.values())
+        return Level(self.shift, start, duration, first, busy, name)
 
     def put(self, blocks: Blocks, at: int) -> None:
         for name, column in self._columns.items():
@@ -173,20 +168,22 @@ class _GrowingLevel:
         self._columns["first"].view[len(self) - len(blocks) :] += tail
         self.tail = int(self._columns["first"].view[-1])
 
-    def extend(self, finer: Blocks) -> None:
+    def extend(self, finer: Level) -> None:
         """Take up what has changed of the finer level, given as a whole."""
-        fields = {name: getattr(finer, name)[self.tail :] for name in _COLUMNS}
-        part = Blocks(**fields)
+        part = finer.blocks(self.tail)
         self.put(coarser_blocks(part, self.shift), max(0, len(self) - 1))
         self.tail += int(block_bounds(part.start, self.shift)[-1])
 
 
 def _levels_of(mipmap: Mipmap) -> list[_GrowingLevel]:
     levels: list[_GrowingLevel] = []
+    finer: Int64Array | None = None
     for level in mipmap.levels:
         grown = _GrowingLevel(level.shift)
-        grown.put(level.blocks, 0)
-        last = level.blocks.first[-1]
-        grown.tail = int(np.searchsorted(levels[-1].blocks().first, last)) if levels else int(last)
+        blocks = level.blocks()
+        grown.put(blocks, 0)
+        last = blocks.first[-1]
+        grown.tail = int(last) if finer is None else int(np.searchsorted(finer, last))
+        finer = blocks.first
         levels.append(grown)
     return levels

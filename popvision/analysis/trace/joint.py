@@ -148,7 +148,7 @@ def _moved(thread: TraceThread, shift: int, numbers: Int64Array) -> TraceThread:
     renamed = not np.array_equal(numbers, np.arange(len(numbers)))
     if not shift and not renamed:
         return thread
-    width = np.uint16 if not len(numbers) or int(numbers.max()) < 1 << 16 else np.uint32
+    width = np.min_scalar_type(int(numbers.max()) if len(numbers) else 0)
 
     def renumber(names: UnsignedArray) -> UnsignedArray:
         return np.asarray(numbers.astype(width)[names]) if renamed else names

@@ -3,6 +3,9 @@
 At a width w the events that begin in [k w, (k + 1) w) become one block from the first begin to the last end, with their
 number, the sum of their durations and the name of the longest. Blocks of one width never overlap. The finest level
 merges about four events per block where events are dense, each further one has blocks four times as wide.
+
+A level keeps of a block its first event, the sum and the name: begin, end and count follow from the lane. These take
+9 bytes a block where there are less than 256 names; all levels together 3 bytes an event.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popvision.arrays import Int64Array, UInt32Array, UnsignedArray
+from popvision.arrays import AnyArray, Int64Array, UInt32Array, UnsignedArray
 
 #: Lanes with fewer events are always drawn event by event.
 FEW = 2048
@@ -41,10 +44,43 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Level:
-    """The blocks of one width: the events of a block begin in one span of 2^shift ns."""
+    """The blocks of one width: the events of a block begin in one span of 2^shift ns. `first`, `busy` and `name` are as
+    in `Blocks`, in as few bytes as hold them; `start` and `duration` are the columns of the lane."""
 
     shift: int
-    blocks: Blocks
+    start: Int64Array
+    duration: UnsignedArray
+    first: UnsignedArray
+    busy: AnyArray
+    name: UnsignedArray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def between(self, begin: int, end: int) -> tuple[int, int]:
+        """Numbers of the blocks that overlap [begin, end), first and exclusive last."""
+        at_begin = np.searchsorted(self.start, np.int64(begin), "right")
+        at_end = np.searchsorted(self.start, np.int64(end), "left")
+        low = max(0, self._begun(int(at_begin)) - 1)
+        if low < len(self) and self.blocks(low, low + 1).end[0] <= begin:
+            low += 1
+        return low, max(low, self._begun(int(at_end)))
+
+    def blocks(self, low: int = 0, high: int | None = None) -> Blocks:
+        """Blocks [low, high), by default all."""
+        high = len(self) if high is None else high
+        first = self.first[low:high].astype(np.int64)
+        after = np.append(first[1:], int(self.first[high]) if high < len(self) else len(self.start))[: len(first)]
+        end = self.start[after - 1] + self.duration[after - 1].astype(np.int64)
+        busy, name = self.busy[low:high].astype(np.int64), self.name[low:high].astype(np.uint32)
+        return Blocks(self.start[first], end, busy, after - first, name, first)
+
+    def _begun(self, events: int) -> int:
+        """The number of blocks whose first event is among the first `events` of the lane."""
+        # The type of the column, since NumPy would copy the column into that of a Python number.
+        return (
+            len(self) if events >= len(self.start) else int(np.searchsorted(self.first, self.first.dtype.type(events)))
+        )
 
 
 @dataclass(frozen=True)
@@ -67,14 +103,15 @@ def build_mipmap(start: Int64Array, duration: UnsignedArray, name: UnsignedArray
     if len(start) < FEW:
         return Mipmap([])
     shift = usual_shift(start)
-    level = finest_level(start, duration, name, shift)
-    while len(level.blocks) > len(start) // 2:
+    first = block_bounds(start, shift)
+    while len(first) > len(start) // 2:
         shift += 1
-        level = finest_level(start, duration, name, shift)
-    levels = [level]
-    while len(level.blocks) > FEWEST_BLOCKS:
-        level = Level(level.shift + COARSER, coarser_blocks(level.blocks, level.shift + COARSER))
-        levels.append(level)
+        first = block_bounds(start, shift)
+    levels = [finest_level(start, duration, name, shift, first)]
+    while len(levels[-1]) > FEWEST_BLOCKS:
+        shift += COARSER
+        blocks = coarser_blocks(levels[-1].blocks(), shift)
+        levels.append(_level(shift, start, duration, blocks.first, blocks.busy, blocks.name))
     return Mipmap(levels)
 
 
@@ -91,22 +128,13 @@ def block_bounds(start: Int64Array, shift: int) -> Int64Array:
     return np.concatenate([[0], np.flatnonzero(bucket[1:] != bucket[:-1]) + 1])
 
 
-def finest_level(start: Int64Array, duration: UnsignedArray, name: UnsignedArray, shift: int) -> Level:
-    """Blocks of 2^shift ns of the events of a lane."""
-    first = block_bounds(start, shift)
-    last = np.append(first[1:], len(start)) - 1
-    longest = _longest(duration, name, first)
-    end = start[last] + duration[last].astype(np.int64)
+def finest_level(
+    start: Int64Array, duration: UnsignedArray, name: UnsignedArray, shift: int, first: Int64Array | None = None
+) -> Level:
+    """Blocks of 2^shift ns of the events of a lane; `first` are their bounds where these are known."""
+    first = block_bounds(start, shift) if first is None else first
     busy = np.add.reduceat(duration, first, dtype=np.int64)
-    return Level(shift, Blocks(start[first], end, busy, last - first + 1, longest, first))
-
-
-def _longest(duration: UnsignedArray, name: UnsignedArray, first: Int64Array) -> UInt32Array:
-    """Name of the longest event of each block; of equally long ones, the name with the highest number."""
-    keys = np.minimum(duration.astype(np.uint64), np.uint64(2 ** (64 - _NAME_BITS) - 1))
-    keys <<= np.uint64(_NAME_BITS)
-    keys |= np.minimum(name.astype(np.uint64), np.uint64(2**_NAME_BITS - 1))
-    return (np.maximum.reduceat(keys, first) & np.uint64(2**_NAME_BITS - 1)).astype(np.uint32)
+    return _level(shift, start, duration, first, busy, _longest(duration, name, first))
 
 
 def coarser_blocks(blocks: Blocks, shift: int) -> Blocks:
@@ -122,3 +150,22 @@ def coarser_blocks(blocks: Blocks, shift: int) -> Blocks:
         _longest(average, blocks.name, first),
         blocks.first[first],
     )
+
+
+def _level(
+    shift: int, start: Int64Array, duration: UnsignedArray, first: Int64Array, busy: Int64Array, name: UInt32Array
+) -> Level:
+    return Level(shift, start, duration, narrow(first), narrow(busy), narrow(name))
+
+
+def narrow(values: AnyArray) -> UnsignedArray:
+    """Whole numbers from 0 up, in as few bytes as hold the largest."""
+    return values.astype(np.min_scalar_type(int(values.max()) if len(values) else 0))
+
+
+def _longest(duration: UnsignedArray, name: UnsignedArray, first: Int64Array) -> UInt32Array:
+    """Name of the longest event of each block; of equally long ones, the name with the highest number."""
+    keys = np.minimum(duration.astype(np.uint64), np.uint64(2 ** (64 - _NAME_BITS) - 1))
+    keys <<= np.uint64(_NAME_BITS)
+    keys |= np.minimum(name.astype(np.uint64), np.uint64(2**_NAME_BITS - 1))
+    return (np.maximum.reduceat(keys, first) & np.uint64(2**_NAME_BITS - 1)).astype(np.uint32)

@@ -102,15 +102,30 @@ def list_matches(source: HostTrace, text: str, begin: int, end: int, most: int) 
     """The events that the filter `text` (event_filter.py) lets through and that overlap [begin, end) ns, at most
     `most`. One scan of the names of the window. Raises ValueError for a filter that cannot be read."""
     matcher = event_matcher(source, parse_filter(text))
-    parts: list[Int64Array] = [np.zeros((6, 0), np.int64)]
-    total = 0
+    first_ones = np.zeros((6, 0), np.int64)
+    parts: list[Int64Array] = []
+    total = waiting = 0
+    latest: int | None = None  # once there are `most`, nothing that begins later can be among them
+
+    def merge() -> None:
+        nonlocal first_ones, waiting, latest
+        joined = np.concatenate([first_ones, *parts], axis=1)
+        first_ones = joined[:, np.lexsort((joined[2], joined[1], joined[0], joined[4]))[:most]]
+        parts.clear()
+        waiting = 0
+        latest = int(first_ones[4, -1]) if first_ones.shape[1] == most > 0 else None
 
     def add(thread: int, depth: int, rows: Int64Array, columns: tuple[AnyArray, AnyArray, AnyArray]) -> None:
-        nonlocal total
+        nonlocal total, waiting
         total += len(rows)
         rows = rows[:most]
+        if latest is not None:
+            rows = rows[: np.searchsorted(columns[1][rows], latest, "right")]
         where = np.full(len(rows), thread), np.full(len(rows), depth), rows
         parts.append(np.stack([*where, *(column[rows] for column in columns)]).astype(np.int64))
+        waiting += len(rows)
+        if waiting > 8 * most:
+            merge()
 
     for index, thread in enumerate(source.threads if matcher.is_possible else ()):
         first, last = np.searchsorted(thread.instant_time, [begin, end])
@@ -119,9 +134,8 @@ def list_matches(source: HostTrace, text: str, begin: int, end: int, most: int) 
         for depth, lane in enumerate(thread.lanes):
             rows = matcher.rows(index, depth, *lane.between(begin, end))
             add(index, depth, rows, (lane.name, lane.start, lane.duration))
-    joined = np.concatenate(parts, axis=1)
-    order = np.lexsort((joined[2], joined[1], joined[0], joined[4]))[:most]
-    of, depths, positions, names, starts, durations = joined[:, order]
+    merge()
+    of, depths, positions, names, starts, durations = first_ones
     return Matches(of, depths, positions, names, starts, durations, total)
 
 

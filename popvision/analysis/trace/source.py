@@ -113,7 +113,7 @@ class TraceSource(HostTrace):
 
     def _names_of_sites(self, site: UnsignedArray) -> UnsignedArray:
         of_site = self.names.of_site
-        width = np.dtype(np.uint16 if len(self.names) < 1 << 16 else np.uint32)
+        width = np.min_scalar_type(len(self.names))
         if len(site) and int(site.max()) >= len(of_site):
             raise self._damage_error(int(site.max()))
         if (of_site < 0).any() and (of_site[site] < 0).any():

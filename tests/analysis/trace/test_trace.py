@@ -85,7 +85,7 @@ def test_merging_happens_only_below_a_pixel(generated: TraceSource) -> None:
 
 def test_the_name_of_a_block_is_that_of_its_longest_event(generated: TraceSource) -> None:
     lane = generated.threads[0].lanes[-1]
-    blocks = lane.mipmap.levels[0].blocks
+    blocks = lane.mipmap.levels[0].blocks()
     for index in range(0, len(blocks), 97):
         rows = slice(blocks.first[index], blocks.first[index] + blocks.count[index])
         longest = lane.duration[rows] == lane.duration[rows].max()

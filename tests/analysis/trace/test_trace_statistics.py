@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from popvision.analysis.trace.calls import call_tree
 from popvision.analysis.trace.search import event_facts, find_event, list_matches, metadata_rows
 from popvision.analysis.trace.source import TraceSource
-from popvision.analysis.trace.statistics import SPREAD_STEPS, label_statistics, window_statistics
+from popvision.analysis.trace.statistics import PERCENTILES, SPREAD_STEPS, label_statistics, window_statistics
 from popvision.formats.pvti.generate import generate_trace
 from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
 
@@ -103,8 +104,11 @@ def test_windows_of_many_events_agree_with_one_sort(tmp_path: Path) -> None:
         assert statistics.name.tolist() == sorted(durations)
         for row, name in enumerate(statistics.name.tolist()):
             expected = sorted(durations[name])
-            assert statistics.durations[statistics.start[row] : statistics.stop[row]].tolist() == expected
-            spread = statistics.spread(row)
+            assert statistics.count[row] == len(expected)
+            assert (statistics.shortest[row], statistics.longest[row]) == (expected[0], expected[-1])
+            nearest = [expected[-(-len(expected) * share // 100) - 1] for share in PERCENTILES]
+            assert statistics.percentiles[row].tolist() == nearest
+            (spread,) = statistics.spreads(np.array([row])).tolist()
             assert (len(spread), sum(spread)) == (SPREAD_STEPS, len(expected))
             assert spread[0] > 0 or expected[0] == expected[-1]
             middle = expected[len(expected) // 2]
@@ -251,3 +255,17 @@ def test_metadata_as_rows() -> None:
     assert metadata_rows("[1]") == [("metadata", "[1]")]
     assert metadata_rows("no json") == [("metadata", "no json")]
     assert metadata_rows(None) == []
+
+
+def test_the_first_matches_are_those_of_one_sort(tmp_path: Path) -> None:
+    """More events match than are sorted at once; those of later lanes that begin too late are never looked at."""
+    generate_trace(tmp_path / "t.pvti", 5000, threads=5, labels=12, seed=5)
+    source = TraceSource(tmp_path / "t.pvti")
+    all_events = list_matches(source, "operation", source.begin, source.end + 1, 100_000)
+    assert len(all_events.start) == all_events.total > 5000
+    for most in (0, 1, 7, 300):
+        found = list_matches(source, "operation", source.begin, source.end + 1, most)
+        assert found.total == all_events.total
+        for column in ("thread", "depth", "position", "name", "start", "duration"):
+            assert (getattr(found, column) == getattr(all_events, column)[:most]).all()
+            assert len(getattr(found, column)) == most

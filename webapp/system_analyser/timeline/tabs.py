@@ -342,7 +342,7 @@ def statistics(source: HostTrace, selection: Mapping[str, str], theme: str) -> C
     event = selected_event(source, selection)
     if event is not None and event.depth >= 0:
         scope += _rank_of(event, source, window)
-    spreads = [spread_text(window.spread(row)) for row in frame.index[:MOST_ROWS]]
+    spreads = [spread_text(counts) for counts in window.spreads(frame.index[:MOST_ROWS].to_numpy()).tolist()]
     rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
     rows = [row | {"spread": spread} for row, spread in zip(rows, spreads, strict=False)] + rows[MOST_ROWS:]
     id: dict[str, str] = {"rows": "tl-labels", "query": f"{begin}-{end}"}
