@@ -67,7 +67,8 @@ type PopvisionFrame = typeof popvisionCore &
   typeof shellFrame &
   typeof shellPreferences &
   typeof shellProgress;
-type PopvisionShared = typeof sharedDom &
+type PopvisionShared = typeof sharedColumnWidths &
+  typeof sharedDom &
   typeof sharedPacked &
   typeof sharedColourScale &
   typeof sharedFormats &

@@ -254,7 +254,7 @@ _COLUMNS = (
         help="Bytes in use on the fullest tile, gaps excluded, and their share of the memory of a tile; of a program "
         "that does not fit, the highest used address",
     ),
-    _Column("On disk", "number dim", lambda row: bytes_text(row.card.size_bytes), sort="size"),
+    _Column("On disk", "number dim size", lambda row: bytes_text(row.card.size_bytes), sort="size"),
     _Column(
         "Written",
         "number dim",

@@ -69,6 +69,71 @@ def test_a_column_is_as_wide_as_it_was_drawn(viewer: Viewer) -> None:
     )
 
 
+def width(page: Page, selector: str) -> float:
+    return float(page.locator(selector).first.evaluate("element => element.getBoundingClientRect().width"))
+
+
+def wait_width(page: Page, selector: str, wanted: float) -> None:
+    """Until the first element is as wide as wanted; a list draws its rows anew at any moment."""
+    script = (
+        "([css, wanted]) => Math.abs((document.querySelector(css)?.getBoundingClientRect().width ?? 0) - wanted) <= 1"
+    )
+    page.wait_for_function(script, arg=[selector, wanted])
+
+
+@pytest.mark.parametrize(
+    ("view", "head", "cell"),
+    [
+        ("program_tree?program=40", ".tree-head .tree-name", ".tree-row .tree-name"),
+        ("program_tree?program=40", ".tree-head .tree-self", ".tree-row .tree-self"),
+        ("program_tree", ".tree-list", ".tree-list"),
+        ("source", ".code-head .code-figure", ".code-row .code-figure"),
+        ("source", ".source-files", ".source-files"),
+    ],
+)
+def test_columns_of_lists_are_drawn_wider_and_stay_so(viewer: Viewer, view: str, head: str, cell: str) -> None:
+    name, _, query = view.partition("?")
+    page = viewer.open("mlp", name, query)
+    page.locator(cell).first.wait_for()
+    handle = page.locator(f"{head} > .width-handle").first
+    before = width(page, cell)
+    edge = handle.bounding_box()
+    assert edge is not None
+    page.mouse.move(edge["x"] + edge["width"] / 2, edge["y"] + edge["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(edge["x"] + edge["width"] / 2 + 60, edge["y"] + edge["height"] / 2, steps=3)
+    page.mouse.up()
+    wait_width(page, cell, before + 60)
+    expect(handle).to_have_attribute("aria-valuenow", str(round(width(page, head))))
+    page.reload()
+    page.locator(cell).first.wait_for()
+    expect(handle).to_be_visible()
+    wait_width(page, cell, before + 60)
+    handle.focus()
+    page.keyboard.press("ArrowLeft")
+    wait_width(page, cell, before + 50)
+    handle.dispatch_event("dblclick")
+    wait_width(page, cell, before)
+    page.reload()
+    page.locator(cell).first.wait_for()
+    expect(handle).to_be_visible()
+    wait_width(page, cell, before)
+
+
+def test_rows_are_as_long_as_a_widened_heading(viewer: Viewer) -> None:
+    page = viewer.open("mlp", "program_tree", "program=40")
+    page.locator(".tree-row").first.wait_for()
+    handle = page.locator(".tree-head .tree-name > .width-handle")
+    for _ in range(5):
+        handle.press("ArrowRight")
+    ends = "s => document.querySelector(s).getBoundingClientRect().right"
+    assert page.evaluate(ends, ".tree-row") == pytest.approx(page.evaluate(ends, ".tree-head"), abs=1)
+    assert page.evaluate(
+        "(() => { const s = document.querySelector('.tree-scroll'); return s.scrollWidth > s.clientWidth; })()"
+    )
+    handle.dispatch_event("dblclick")
+
+
 def test_shares_name_what_they_are_of(viewer: Viewer) -> None:
     page = viewer.open("mlp", "operations")
     heads = page.locator(".ops-main .ag-header-cell-text")

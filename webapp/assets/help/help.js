@@ -1,7 +1,7 @@
 // @ts-check
 /* Help: the documents in a pane beside the page, and as pages at /help/NAME. Elements [data-help] hold a search and a
-   document; links [data-help-link] within one lead to a section there, [data-help-place] to the chapter of the page, [data-help-open] to
-   another chapter, in the pane. */
+   document; links [data-help-link] within one lead to a section there, [data-help-place] to the chapter of the page,
+   [data-help-open] to another chapter, in the pane. */
 const helpPane = (() => {
   "use strict";
   const root = document.documentElement;

@@ -45,6 +45,7 @@ const programsTree = (() => {
       this.listeners = new popvision.canvas.Listeners();
       this.listen();
       this.hideColumns();
+      this.keepWidths();
       this.load();
     }
 
@@ -172,6 +173,24 @@ const programsTree = (() => {
       if (wanted.length) this.texts.want(wanted);
     }
 
+    keepWidths() {
+      const cells = popvision.all(".tree-head > *", this.box);
+      const columns = cells.map((cell) => ({ cell, column: (cell.className.match(/tree-(?!cell)(\w+)/) || [])[1] }));
+      popvision.keepWidths(this.box, "program_tree", columns, () => this.fitSpace());
+      const list = document.querySelector(".tree-list");
+      const area = document.getElementById("pt-tree");
+      if (list instanceof HTMLElement && area)
+        popvision.keepWidths(area, "program_tree", [{ cell: list, column: "list" }]);
+    }
+
+    /* Rows are as long as the headings. */
+    fitSpace() {
+      const head = popvision.part(".tree-head", this.box);
+      head.style.minWidth = this.space.style.minWidth = "";
+      if (head.scrollWidth > head.clientWidth)
+        head.style.minWidth = this.space.style.minWidth = head.scrollWidth + "px";
+    }
+
     hideColumns() {
       const page = this.box.closest(".view");
       if (!page) return;
@@ -180,6 +199,7 @@ const programsTree = (() => {
         const value = selection["pt_" + name];
         page.classList.toggle("hide-" + name, shown ? value === "0" : value !== "1");
       }
+      this.fitSpace();
     }
 
     /* ---- selection ---- */

@@ -170,6 +170,12 @@
       cells.push(make("div", "code-number", "Line"), make("div", "code-text", "Text"));
       cells.forEach((cell) => cell.setAttribute("role", "columnheader"));
       this.head.replaceChildren(...cells);
+      const figures = this.columns().map((_, at) => ({ cell: cells[at], column: "figure-" + at }));
+      popvision.keepWidths(this.box, "source", figures);
+      const files = document.querySelector(".source-files");
+      const area = files && files.parentElement;
+      if (files instanceof HTMLElement && area)
+        popvision.keepWidths(area, "source", [{ cell: files, column: "files" }]);
     }
 
     draw() {
