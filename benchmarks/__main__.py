@@ -10,6 +10,7 @@ NAMES = (
     "trace_open",
     "host_trace",
     "host_timeline",
+    "followed_timeline",
     "liveness",
     "live_bytes",
     "engine_run",

@@ -26,9 +26,12 @@ from webapp.joint_key import JointKey, parse_joint_key
 _Stamp = tuple[tuple[int, int], ...]
 
 
-#: A followed trace rests this long after it was opened, in seconds, and at least so many times as long as that took:
-#: however large the file is, opening it again takes at most a sixth of one processor.
+#: A followed trace rests this long after it was opened, in seconds, and at least so many times the processor time that
+#: took: however large a file that is read as a whole is, opening it again takes at most a sixth of one processor.
 _SHORTEST_REST, _REST_PER_OPENING = 0.4, 6
+
+#: Seconds after which a viewer that follows looks for new files again, and into reports that changed.
+_LOOK_EVERY = 2.0
 
 
 class UnknownKeyError(KeyError):
@@ -73,6 +76,7 @@ class Library:
         self._entries: dict[str, Entry] = {}
         self._open: BoundedCache[str, _Opened] = BoundedCache(capacity, lambda _: 1)
         self._followed: BoundedCache[str, Any] = BoundedCache(capacity, lambda _: 1)
+        self._looked: dict[str, tuple[float, str]] = {}  #: what was looked at -> moment, and what was seen
         self._cards: dict[str, tuple[_Stamp, Card]] = {}
         self._run_ids: dict[str, tuple[_Stamp, str]] = {}
         self._ranks: dict[str, tuple[_Stamp, RankFacts | None]] = {}
@@ -95,6 +99,26 @@ class Library:
                 if any(each not in entries for each in (joint.keys if joint else (key,))):
                     self._open.remove(key)
         return list(entries.values())
+
+    def look(self, key: str = "") -> str:
+        """A text that changes when entries come or go, or a listed report changes; with the `key` of a trace, when
+        reports of its execution do. Searches the folders again, at most every other second. Raises UnknownKeyError."""
+        now = time.monotonic()
+        with self._lock:
+            before = self._looked.get(key)
+            if before is not None and now < before[0]:
+                return before[1]
+            self._looked[key] = now + _LOOK_EVERY, "" if before is None else before[1]
+        begin = time.thread_time()
+        self.scan()
+        chosen = self.partners(key) if key else self.entries()
+        # Of a trace that is recorded, size and time change all the time: the list shows neither.
+        seen = [f"{each.key}.{'' if each.kind == 'trace' else self.stamp(each.key)}" for each in chosen]
+        text = hashlib.blake2b("+".join(seen).encode(), digest_size=8).hexdigest()
+        rest = max(_LOOK_EVERY, 20 * (time.thread_time() - begin))
+        with self._lock:
+            self._looked[key] = now + rest, text
+        return text
 
     def add(self, folder: Path) -> list[Entry]:
         """Add a folder; its entries."""
@@ -250,12 +274,12 @@ class Library:
         return self._open.get(key, lambda: self._opened(stamp, kind, lambda: opener(entry.path))).source
 
     def _opened(self, stamp: _Stamp, kind: str, opener: Callable[[], Any]) -> _Opened:
-        begin = time.monotonic()
+        begin = time.thread_time()
         source = opener()
         if not self.follows or kind != "trace":
             return _Opened(stamp, source)
-        end = time.monotonic()
-        return _Opened(stamp, source, end + max(_SHORTEST_REST, _REST_PER_OPENING * (end - begin)))
+        rest = max(_SHORTEST_REST, _REST_PER_OPENING * (time.thread_time() - begin))
+        return _Opened(stamp, source, time.monotonic() + rest)
 
 
 def _key_of(report: ReportPath) -> str:

@@ -135,6 +135,8 @@ def _content(view: View, context: ViewContext, lacking: str) -> Component:
 
 def _page(content: Component, view: View, context: ViewContext) -> Any:
     facts = attributes(data_report=context.key)
+    if context.library is not None and context.library.follows:
+        facts |= attributes(data_follows="1")
     banners: list[Component | None] = []
     if view.kind == "report":
         source = context.source

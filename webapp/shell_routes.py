@@ -26,6 +26,13 @@ def register(server: Flask, library: Library) -> None:
     def reports() -> Response:
         return jsonify([_listed(library, entry) for entry in library.entries()[:MOST_REPORTS]])
 
+    @server.get("/data/reports/look")
+    def look() -> Response:
+        """What a list of reports that follows its folders asks for."""
+        answer = jsonify({"seen": library.look() if library.follows else ""})
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+
     @server.get("/data/<key>/state")
     def state(key: str) -> Response:
         answer = jsonify(report_state(library, key, request.args.get("stamp", "")))

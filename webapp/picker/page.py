@@ -105,6 +105,7 @@ def layout(library: Library, params: Mapping[str, str] | None = None) -> Compone
             html.Footer(_footer(), className="picker-foot"),
         ],
         className="picker",
+        **(attributes(data_look=library.look()) if library.follows else {}),
     )
 
 

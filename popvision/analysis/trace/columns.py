@@ -51,6 +51,11 @@ class Lane:
         lane.positions = rows
         return lane
 
+    def part(self, first: int, last: int) -> Lane:
+        """Events [first, last) as a lane; positions of enclosing events stay."""
+        rows = slice(first, last)
+        return Lane(self.start[rows], self.duration[rows], self.site[rows], self.name[rows], self.parent[rows])
+
     def __len__(self) -> int:
         return len(self.start)
 
@@ -125,6 +130,7 @@ class HostTrace(ABC):
     begin: int
     end: int
     kept: Kept
+    is_growing: bool = False  #: one of many readings of a file that its program still writes
 
     @property
     @abstractmethod

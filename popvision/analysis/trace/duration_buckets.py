@@ -196,8 +196,15 @@ def _sorted_within(bucket: AnyArray, durations: Int64Array) -> Int64Array:
 
 
 def bucketed_window(source: HostTrace, runs: Sequence[tuple[int, int, int]]) -> BucketedWindow:
-    """Events [first, last) of some lanes, given as (lane number, first, last)."""
-    buckets, lanes = duration_buckets(source), lanes_of(source)
+    """Events [first, last) of some lanes, given as (lane number, first, last). Of a trace that grows they alone get
+    buckets, since those of all events would be out of date at once."""
+    lanes = lanes_of(source)
+    if source.is_growing:
+        lanes = [lanes[number].part(first, last) for number, first, last in runs]
+        runs = [(number, 0, len(lane)) for number, lane in enumerate(lanes)]
+        buckets = _make_buckets(lanes, len(source.names))
+    else:
+        buckets = duration_buckets(source)
     count = np.zeros(len(buckets), np.int64)
     pending: list[AnyArray] = []
     waiting = 0

@@ -105,6 +105,8 @@ Heatmaps = list[tuple[HeatmapRow, Int64Array, UInt32Array]]
 class GrownTrace(TraceSource):
     """What a reading hands out. Its columns are views of the growing ones."""
 
+    is_growing = True
+
     def __init__(
         self,
         path: Path,

@@ -180,7 +180,8 @@ def _add_sums(
     if depth + 1 == len(thread.lanes) or first == last:
         return
     inner = thread.lanes[depth + 1]
-    nests = source.kept.once(("nests", id(inner)), lambda: _all_end_inside(lane, inner))
+    # Of a trace that grows the question about all events would come up at each reading.
+    nests = not source.is_growing and source.kept.once(("nests", id(inner)), lambda: _all_end_inside(lane, inner))
     low, high = children(inner, first, last)
     for at in range(low, high, _CHUNK):
         part = slice(at, min(high, at + _CHUNK))

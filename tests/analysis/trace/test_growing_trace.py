@@ -142,7 +142,9 @@ def test_blocks_of_a_growing_lane_count_all_events(tmp_path: Path) -> None:
             drawn = blocks_in(lane, grown.begin, grown.end + 1, 300)
             assert len(drawn) < 5000
             assert drawn.count.sum() == len(whole)
-        assert label_statistics(grown).equals(label_statistics(TraceSource(path)))
+        middle = grown.begin + (grown.end - grown.begin) // 2
+        for window in ((None, None), (middle, middle + (grown.end - grown.begin) // 5)):
+            assert label_statistics(grown, *window).equals(label_statistics(TraceSource(path), *window))
 
 
 def test_another_recording_in_its_place_is_read_anew(tmp_path: Path) -> None:

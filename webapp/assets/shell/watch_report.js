@@ -1,7 +1,9 @@
 // @ts-check
 /* Notices that the report on the page has grown, was replaced or is gone: asks /data/<key>/state every few
    seconds while the page is visible (webapp/shell_routes.py). A line offers to reload; with the preference
-   "reload" at "always" that happens by itself, unless the user types or has a dialog open. */
+   "reload" at "always", or where the viewer follows its folders (popvision view --follow), that happens by itself,
+   unless the user types or has a dialog open. The list of reports is then built again when entries come, go or
+   change. */
 (() => {
   "use strict";
   const EVERY = 4000; /* ms */
@@ -85,6 +87,9 @@
     return String(state.generation) !== view.dataset.generation || state.identity !== view.dataset.identity;
   }
 
+  /** @param {HTMLElement} view */
+  const isAutomatic = (view) => view.dataset.follows === "1" || popvision.preference("reload") === "always";
+
   function isBusy() {
     return document.querySelector("dialog[open]") !== null || popvision.isTyping(document.activeElement);
   }
@@ -104,7 +109,7 @@
     }
     if (view.querySelector("[data-live]")) return; /* the timeline shows what was added by itself */
     const text = sentence(view, state);
-    if (popvision.preference("reload") === "always" && !isBusy()) reload();
+    if (isAutomatic(view) && !isBusy()) reload();
     else if (dismissed !== text) tell(text, true);
   }
 
@@ -120,7 +125,7 @@
       if (shown() !== view) return;
       if (view !== looked || state.stamp !== stamp) act(view, state);
       /* A reload that has to wait looks at the same state again. */
-      if (popvision.preference("reload") !== "always" || !isBusy() || !("generation" in state)) stamp = state.stamp;
+      if (!isAutomatic(view) || !isBusy() || !("generation" in state)) stamp = state.stamp;
       looked = view;
     } catch (_) {
       /* the server does not answer at the moment */
@@ -129,8 +134,27 @@
     }
   }
 
-  window.setInterval(look, EVERY);
-  document.addEventListener("visibilitychange", look);
+  /* The list of reports: another list is built where something came, went or changed. */
+  async function lookAtList() {
+    const list = /** @type {HTMLElement | null} */ (document.querySelector(".picker[data-look]"));
+    if (!list || document.visibilityState !== "visible" || isBusy()) return;
+    try {
+      const { seen } = await (await fetch("/data/reports/look")).json();
+      if (list.isConnected && seen !== list.dataset.look && !isBusy()) {
+        list.dataset.look = seen;
+        reload();
+      }
+    } catch (_) {
+      /* the server does not answer at the moment */
+    }
+  }
+
+  const lookAtAll = () => {
+    look();
+    lookAtList();
+  };
+  window.setInterval(lookAtAll, EVERY);
+  document.addEventListener("visibilitychange", lookAtAll);
   /* A new page: notices of the page before go. */
   popvision.mount("#page [data-report]", () => {
     dismissed = "";

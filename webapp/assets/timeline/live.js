@@ -37,6 +37,8 @@ const timelineLive = (() => {
     timeline.schedule();
   }
 
+  const reportsOf = (facts) => facts.files.flatMap((file) => file.devices.map((each) => each.report)).join(" ");
+
   class Live {
     constructor(timeline) {
       this.timeline = timeline;
@@ -61,6 +63,10 @@ const timelineLive = (() => {
     }
 
     async ask() {
+      if (this.timeline.host.dataset.state !== "complete" && performance.now() - this.grown < QUIET) {
+        this.wait(); /* what came last is still being drawn */
+        return;
+      }
       const address = `/data/${this.timeline.facts.key}/timeline/live?known=${encodeURIComponent(this.known)}`;
       try {
         const answer = document.visibilityState === "visible" ? await popvision.fetchJson(address) : null;
@@ -74,6 +80,10 @@ const timelineLive = (() => {
     }
 
     take(answer) {
+      if (reportsOf(answer.facts) !== reportsOf(this.timeline.facts)) {
+        popvision.redraw(); /* a report of the execution came: its links, its rows, its option */
+        return;
+      }
       const isOther = answer.identity !== this.identity;
       this.wasReplaced = this.wasReplaced || isOther;
       this.known = answer.known;

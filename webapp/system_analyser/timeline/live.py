@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace
 
 
-def live_state(source: HostTrace) -> dict[str, str]:
-    """`identity` changes where other processes or runs wrote the files, `known` with everything that is added."""
+def live_state(source: HostTrace, reports: str) -> dict[str, str]:
+    """`identity` changes where other processes or runs wrote the files, `known` with everything that is added, and with
+    `reports`, the state of the reports of the execution."""
     identity = "+".join(
         f"{file.meta.get('run_id', '')}/{'.'.join(str(pid) for pid, _, _ in file.processes)}" for file in source.files
     )
@@ -17,4 +18,4 @@ def live_state(source: HostTrace) -> dict[str, str]:
     samples = sum(len(times) for _, times, _ in source.series) + sum(len(times) for _, times, _ in source.heatmaps)
     instants = sum(len(thread.instant_time) for thread in source.threads)
     counted = f"{source.events}.{instants}.{samples}.{source.begin}.{source.end}"
-    return {"identity": identity, "known": f"{identity}:{states}:{counted}"}
+    return {"identity": identity, "known": f"{identity}:{states}:{counted}:{reports}"}

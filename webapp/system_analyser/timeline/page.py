@@ -222,7 +222,7 @@ def facts(key: str, source: HostTrace, library: Library | None = None) -> dict[s
         "total": source.end - source.begin,
         "events": source.events,
         "recording": any(file.state == "recording" for file in source.files),
-        "live": live_state(source) if library is not None and library.follows else None,
+        "live": live_state(source, library.look(key)) if library is not None and library.follows else None,
         "channels": channels,
         "families": families(),
         "files": [
@@ -298,9 +298,10 @@ def _events_per_channel(source: HostTrace) -> list[int]:
 
 def _live(library: Library, source: HostTrace) -> Response:
     """The state of the trace; where it is not the one that the page has `known`, also the facts of the drawing."""
-    state: dict[str, Any] = live_state(source)
+    key = (request.view_args or {})["key"]
+    state: dict[str, Any] = live_state(source, library.look(key))
     if state["known"] != request.args.get("known", ""):
-        state["facts"] = facts((request.view_args or {})["key"], source, library)
+        state["facts"] = facts(key, source, library)
     answer = jsonify(state)
     answer.headers["Cache-Control"] = "no-store"
     return answer
