@@ -10,7 +10,7 @@ NAMES = (
     "trace_open",
     "host_trace",
     "host_timeline",
-    "followed_timeline",
+    "traces.followed_timeline",
     "liveness",
     "live_bytes",
     "engine_run",
@@ -30,7 +30,7 @@ NAMES = (
 def main() -> int:
     """Run the benchmarks named on the command line, by default all. Returns the exit code of the first that fails."""
     for name in sys.argv[1:] or NAMES:
-        if not (Path(__file__).parent / f"{name}.py").is_file():
+        if not (Path(__file__).parent / (name.replace(".", "/") + ".py")).is_file():
             print(f"There is no benchmark {name!r}; choose from {', '.join(NAMES)}.", file=sys.stderr)
             return 2
         done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False)

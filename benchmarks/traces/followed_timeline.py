@@ -1,4 +1,4 @@
-"""A timeline that follows a program: `python -m benchmarks.followed_timeline [EVENTS_A_SECOND [SECONDS]]`.
+"""A timeline that follows a program: `python -m benchmarks.traces.followed_timeline [EVENTS_A_SECOND [SECONDS]]`.
 
 A program records nested events at a steady rate; `popvision view --follow` serves its trace, and a page of Chromium
 shows it whole, or its last second. Cost is the processor time of the server, per third of the run, so that one that
@@ -179,10 +179,10 @@ def section(rate: int, seconds: int, found: dict[str, Followed]) -> str:
         "## A timeline that follows a program",
         "",
         f"A program that records {rate:,} events a second, {seconds} s for each row; "
-        "`python -m benchmarks.followed_timeline`. Server: processor time of `popvision view --follow`, in thirds of "
-        f"the run, limit {SHARE_LIMIT:.0%} of one processor. Lag: wall time from the last event drawn to now, limit "
-        f"{LAG_LIMIT:g} s. Page: main thread of the page. Load of the machine meanwhile: {os.getloadavg()[0]:.1f} on "
-        f"{os.cpu_count()} processors.",
+        "`python -m benchmarks.traces.followed_timeline`. Server: processor time of `popvision view --follow`, in "
+        f"thirds of the run, limit {SHARE_LIMIT:.0%} of one processor. Lag: wall time from the last event drawn to "
+        f"now, limit {LAG_LIMIT:g} s. Page: main thread of the page. Load of the machine meanwhile: "
+        f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors.",
         "",
         "| the page shows | events at the end | server, thirds | pictures a second | lag: median | 95 % | longest "
         "| page | |",

@@ -1,0 +1,1 @@
+"""Benchmarks of host traces while they are written."""
