@@ -135,7 +135,7 @@ def test_blocks_of_a_growing_lane_count_all_events(tmp_path: Path) -> None:
             lane, whole = grown.threads[0].lanes[0], TraceSource(path).threads[0].lanes[0]
             assert lane.duration.tolist() == whole.duration.tolist()
             for level in lane.mipmap.levels:
-                blocks = level.blocks
+                blocks = level.blocks()
                 assert blocks.count.sum() == len(whole)
                 assert blocks.busy.tolist() == np.add.reduceat(whole.duration.astype(np.int64), blocks.first).tolist()
                 assert (np.diff(blocks.start >> level.shift) > 0).all()
