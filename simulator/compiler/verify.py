@@ -21,10 +21,10 @@ from simulator.compiler.ir.exchanges import Exchanges
 from simulator.compiler.ir.grouping import union_in_groups
 from simulator.compiler.ir.transfers import Transfer
 from simulator.compiler.lowering.arrange import ComputeArrangement
-from simulator.compiler.lowering.arrange_copies import CopyArrangement
-from simulator.compiler.lowering.exchange_plans import ExchangePlans
+from simulator.compiler.lowering.arrange_copies import CopyArrangement, sender_offsets
+from simulator.compiler.lowering.exchange_plans import CopyPlan, ExchangePlans
 from simulator.compiler.memory.layout import ALIGNMENT, CODE_CATEGORIES
-from simulator.machine.exchange import LAUNCH_CYCLES, WORD_BYTES
+from simulator.machine.exchange import LAUNCH_CYCLES, MAX_WORDS_PER_SEND, WORD_BYTES
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
@@ -51,16 +51,26 @@ def verify_exchanges(store: GraphStore, plans: ExchangePlans, emap: ElementMap) 
         _check_figures(f"after compute set '{name}'", plan.arranged.after, plan.after, plans)
         after, landing = plan.arranged.after, plan.arranged.landing.rows
         _check_words(f"after compute set '{name}'", after, after.start, landing, emap, plans)
-        for when, exchanges in (("before", plan.before), ("after", plan.after)):
-            _check_limits(f"{when} compute set '{name}'", exchanges, plans)
-    for copy, sources in plans.copied:
+        before = _fewest_sends(plan.arranged.before, sender_offsets(plan.arranged.before, emap), plans)
+        _check_limits(f"before compute set '{name}'", plan.before, before, plans)
+        some = np.bincount(after.src, minlength=len(before)) > 0  # runs of output buffers are not known here
+        _check_limits(f"after compute set '{name}'", plan.after, some.astype(np.int64), plans)
+    for copy, programs in plans.copied:
         if isinstance(copy.arranged, CopyArrangement):
-            moved = copy.arranged.transfer
-            _check_copied(f"of '{copy.label}'", sources, moved, emap, plans)
-            _check_figures(f"of '{copy.label}'", moved, copy.exchange, plans)
-            to, landing = copy.arranged.sent.to, copy.arranged.landing.rows
-            _check_words(f"of '{copy.label}'", moved, to, landing, emap, plans)
-            _check_limits(f"of '{copy.label}'", copy.exchange, plans)
+            _verify_copy(copy, copy.arranged, programs, plans, emap)
+
+
+def _verify_copy(
+    plan: CopyPlan, arranged: CopyArrangement, programs: Sequence[Any], plans: ExchangePlans, emap: ElementMap
+) -> None:
+    where, moved = f"of '{plan.label}'", arranged.transfer
+    _check_copied(where, programs, moved, emap, plans)
+    _check_figures(where, moved, plan.exchange, plans)
+    _check_words(where, moved, arranged.sent.to, arranged.landing.rows, emap, plans)
+    at, packing = sender_offsets(moved, emap), arranged.packing
+    sends = _fewest_sends(moved, at if packing is None else packing.sent_from(at), plans)
+    _check_limits(where, plan.exchange, sends, plans)
+    _check_packing(where, arranged)
 
 
 def verify_layout(lowered: Sequence[model.LoweredTile], classes: model.EquivalenceClasses) -> None:
@@ -191,17 +201,19 @@ def _check_words(
         )
 
 
-def _check_limits(where: str, planned: Exchanges, plans: ExchangePlans) -> None:
+def _check_limits(where: str, planned: Exchanges, sends: Int64Array, plans: ExchangePlans) -> None:
     """Check that no tile moves more than a word a cycle each way (two received where its bus partner receives the
-    same), and that it has cycles and code for the instructions of what it receives."""
+    same), and that it has cycles and code for the instructions of what it sends and receives: `sends` at the least,
+    three for each fragment."""
     exchange, rate = planned.internal, plans.machine.exchange_rate
     if exchange is None:
         return
+    fragments = exchange.rx_fragments
     busy = (exchange.rx > 0) | (exchange.tx > 0)
     least = np.maximum(exchange.rx / (2 * rate), exchange.tx / rate)
-    least = np.maximum(least, 3 * np.maximum(exchange.rx_fragments - 1, 0))
+    least = np.maximum(least, 3 * np.maximum(fragments - 1, 0) + sends)
     late = np.flatnonzero(busy & (exchange.cycles - LAUNCH_CYCLES < np.floor(least)))
-    code = np.flatnonzero(busy & (exchange.code < 12 * exchange.rx_fragments))
+    code = np.flatnonzero(busy & (exchange.code < 12 * fragments + 4 * sends))
     for tiles, what in ((late, "cycles"), (code, "bytes of code")):
         if len(tiles):
             tile = int(tiles[0])
@@ -209,6 +221,47 @@ def _check_limits(where: str, planned: Exchanges, plans: ExchangePlans) -> None:
                 f"the exchange {where} has too few {what} on tile {tile}: it receives {int(exchange.rx[tile])} bytes "
                 f"in {int(exchange.rx_fragments[tile])} fragments and sends {int(exchange.tx[tile])}"
             )
+
+
+def _fewest_sends(rows: Transfer, at: Int64Array, plans: ExchangePlans) -> Int64Array:
+    """Per tile the runs of memory that it sends within its IPU, what several tiles receive counted once, each as often
+    as one send needs to be repeated for it. Row i lies at byte `at[i]` of its sender."""
+    of_tile = plans.machine.ipu_of_tile
+    mine = np.flatnonzero((of_tile[rows.src] == of_tile[rows.dst]) & (rows.src != rows.dst))
+    order = mine[np.lexsort((at[mine], rows.src[mine]))]
+    src, begin, end = rows.src[order], at[order], (at + rows.bytes)[order]
+    words = np.zeros(len(of_tile), np.int64)
+    tile = reach = -1
+    first = 0
+    for s, b, e in zip(src.tolist(), begin.tolist(), end.tolist(), strict=True):  # slow and obvious on purpose
+        if s != tile or b > reach:
+            tile, first, reach = s, b, b
+            words[s] += 1
+        reach = max(reach, e)
+        if reach - first > WORD_BYTES * MAX_WORDS_PER_SEND:
+            words[s] += 1
+            first = reach
+    return words
+
+
+def _check_packing(where: str, arranged: CopyArrangement) -> None:
+    """Check, byte by byte, that no sender puts two bytes into one place of its pack buffer, and that all fit."""
+    packing = arranged.packing
+    if packing is None:
+        return
+    rows, size = arranged.transfer.take(packing.rows), arranged.transfer.bytes[packing.rows]
+    sender = np.repeat(rows.src, size)
+    place = regions.elements(packing.place, size)
+    within, item = regions.elements(np.zeros_like(size), size), np.repeat(rows.item_bytes, size)
+    byte = (np.repeat(rows.start, size) + within // item) * item + within % item
+    beyond = np.flatnonzero(place >= packing.copy.buffer[sender])
+    if len(beyond):
+        raise _fault(f"the pack buffer {where} is too small on tile {int(sender[beyond[0]])}")
+    _, first, number = np.unique(np.stack([sender, place]), axis=1, return_index=True, return_inverse=True)
+    mixed = np.flatnonzero(byte != byte[first][np.ravel(number)])
+    if len(mixed):
+        at = mixed[0]
+        raise _fault(f"the pack buffer {where} holds two bytes at offset {int(place[at])} of tile {int(sender[at])}")
 
 
 def _check_overlap(tile: model.LoweredTile, classes: model.EquivalenceClasses) -> None:

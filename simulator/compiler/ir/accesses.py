@@ -69,13 +69,16 @@ def moves_of(
     reads: Int64Array | None,
     writes: Int64Array | None,
     landing: BoolArray | None = None,
+    packed: BoolArray | None = None,
 ) -> Moves:
     """The accesses of an exchange. `reads` and `writes` hold the first element of each row, None where that end is a
-    buffer; `crosses` flags rows between IPUs, `landing` those that end in a buffer although others do not."""
+    buffer; `crosses` flags rows between IPUs, `landing` those that end in a buffer although others do not, `packed`
+    those that come from one."""
 
     def runs(start: Int64Array | None, keep: BoolArray) -> Elements:
         return NOTHING if start is None else elements_of([(start[keep], length[keep])])
 
     written = ~crosses if landing is None else ~crosses & ~landing
-    inside = Accesses(runs(reads, ~crosses), runs(writes, written))
+    read = ~crosses if packed is None else ~crosses & ~packed
+    inside = Accesses(runs(reads, read), runs(writes, written))
     return Moves(inside, Accesses(reads=runs(reads, crosses)), Accesses(writes=runs(writes, crosses)))

@@ -1,4 +1,4 @@
-"""Unions of intervals and sums of values, by key."""
+"""Unions of intervals and sums of values, by key; digests."""
 
 from __future__ import annotations
 
@@ -38,3 +38,11 @@ def union_in_groups(
     tail = np.concatenate([head[1:] - 1, [len(begin) - 1]])
     merged = begin[head]
     return merged // (span + 1), merged % (span + 1), reach[tail] - merged
+
+
+def mixed(values: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Well-mixed 64-bit digests of integers (the finaliser of splitmix64)."""
+    x = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)

@@ -31,7 +31,7 @@ import numpy as np
 from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.ir.accesses import Accesses, Elements, elements_of
 from simulator.compiler.ir.element_map import ElementMap, Pieces
-from simulator.compiler.ir.grouping import union_in_groups
+from simulator.compiler.ir.grouping import mixed, union_in_groups
 from simulator.compiler.ir.transfers import EMPTY_TRANSFER, Arrivals, LocalCopy, Transfer
 from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE, Landing, fills_words, land
 from simulator.machine import exchange as fabric
@@ -290,17 +290,17 @@ def _gathered(side: _Side, emap: ElementMap, tiles: int) -> tuple[BoolArray, Boo
     if len(side.tile) == 0 or int(side.per_operand().max()) <= 1:
         return none, none
     near, count = side.per_operand(side.local), side.per_operand()
-    mixed: BoolArray = (side.per_operand(~side.follows) > 1) & (near > 0)
+    partly: BoolArray = (side.per_operand(~side.follows) > 1) & (near > 0)
     away = ((near == 0) & (count > 1))[side.operand]
     if not away.any():
-        return mixed[side.operand], none
+        return partly[side.operand], none
     wholly_remote = (near == 0)[side.operand]
     message = _messages(side, wholly_remote, emap, tiles)
     at = np.zeros(len(side.tile), np.int64)
     at[wholly_remote] = message.addresses(side.tile[wholly_remote], side.pieces.start[wholly_remote])
     broken: BoolArray = side.per_operand(away & ~side.continues(at, away)) > 1
     spread = broken & _costs_less_spread(side, broken)
-    return (mixed | broken)[side.operand], spread[side.operand]
+    return (partly | broken)[side.operand], spread[side.operand]
 
 
 def _costs_less_spread(side: _Side, broken: BoolArray) -> BoolArray:
@@ -339,8 +339,8 @@ def _earliest(side: _Side, chosen: BoolArray) -> Int64Array:
     count = np.diff(np.append(head, len(at)))
     position = np.arange(len(at)) - np.repeat(head, count)
     start, length = side.pieces.start[at], side.pieces.length[at]
-    mixed = _mixed(start) * np.uint64(3) + _mixed(length + (position << 32))
-    digest = np.add.reduceat(_mixed(mixed.astype(np.int64)), head)
+    digests = mixed(start) * np.uint64(3) + mixed(length + (position << 32))
+    digest = np.add.reduceat(mixed(digests.astype(np.int64)), head)
     tile, alone = side.tile[at[head]], ~side.shareable[at[head]]
     order = np.lexsort((digest, count, tile, np.where(alone, operand[head] + 1, 0)))
     columns = [column[order] for column in (digest, count, tile)]
@@ -351,14 +351,6 @@ def _earliest(side: _Side, chosen: BoolArray) -> Int64Array:
     first = np.flatnonzero(apart)
     earliest[operand[head][order]] = operand[head][order][first][np.cumsum(apart) - 1]
     return earliest
-
-
-def _mixed(values: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Well-mixed 64-bit digests of integers (the finaliser of splitmix64)."""
-    x = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)), np.uint64)
 
 
 def _copy_places(side: _Side, gathered: BoolArray, own: BoolArray, place: Int64Array) -> None:
@@ -475,8 +467,8 @@ def _outgoing(side: _Side, emap: ElementMap, ipu_of_tile: Int64Array) -> _Outgoi
     tiles = len(ipu_of_tile)
     gathered = np.zeros(len(side.tile), np.bool_)
     if len(side.tile):
-        mixed = (side.per_operand(~side.follows) > 1) & (side.per_operand(side.local) > 0)
-        gathered = mixed[side.operand]
+        partly = (side.per_operand(~side.follows) > 1) & (side.per_operand(side.local) > 0)
+        gathered = partly[side.operand]
     sent = ~side.local & ~gathered
     place = np.where(gathered, _stacked(side, gathered, tiles), _stacked(side, sent, tiles))
     after, source, row = _rows_after(side, place, gathered, emap)

@@ -3,7 +3,8 @@
 A run whose two ends lie on different tiles goes by exchange. A run within a tile is copied there after the exchange.
 The fabric moves whole words to whole words: a run goes straight to its place where it begins at a word at both ends and
 fills its last word (or ends where the variable's bytes on that tile end). Every other run lands in a buffer of the
-receiving tile, and the on-tile copy after the exchange unpacks it (`simulator.compiler.lowering.landing`).
+receiving tile, and the on-tile copy after the exchange unpacks it (`simulator.compiler.lowering.landing`), or is packed
+by its sender before (`simulator.compiler.lowering.packing`).
 
 Two rules save work:
 
@@ -20,7 +21,7 @@ Two rules save work:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +31,8 @@ from simulator.compiler.ir.accesses import Accesses, elements_of
 from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer
 from simulator.compiler.lowering.arrange import Unmapped, check_mapped
-from simulator.compiler.lowering.landing import Landing, fills_words, land
+from simulator.compiler.lowering.landing import Landing, fills_words, land, stretches
+from simulator.compiler.lowering.packing import Packing, pack
 from simulator.machine import exchange as fabric
 
 
@@ -62,6 +64,16 @@ class CopyArrangement:
     near: Runs  #: copied within tiles
     filled: Runs  #: constants that tiles write
     landing: Landing  #: rows of `sent` that are unpacked after the exchange
+    packing: Packing | None = None  #: rows of `sent` that are packed before it
+
+    @property
+    def packed(self) -> Runs | None:
+        """The rows of `sent` that are packed, None for none."""
+        return None if self.packing is None else self.sent.take(self.packing.rows)
+
+    def wire(self, emap: ElementMap) -> Transfer:
+        """The rows as they are sent."""
+        return self.transfer if self.packing is None else self.packing.wire(self.transfer, int(emap.end[-1]))
 
 
 def arrange_copy(
@@ -87,17 +99,51 @@ def arrange_copy(
     on_tile = ~self_sending[tile]
     runs = Runs(every, to)
     sent, copied, filling = runs.take(far), runs.take(near & ~far), runs.take(fill)
-    source_offset = emap.offset(emap.find(sent.transfer.start), sent.transfer.start)
-    arrivals, landing = land(sent.transfer, source_offset, *_places(sent, emap), ipu_of_tile)
+    arrivals, landing = land(sent.transfer, sender_offsets(sent.transfer, emap), *_places(sent, emap), ipu_of_tile)
     moved = _per_tile(tile[on_tile], size[on_tile], tiles) + landing.moved
     count = np.bincount(tile[on_tile], minlength=tiles).astype(np.int64) + landing.runs
     filled = _per_tile(every.dst[fill], every.bytes[fill], tiles)
     local = LocalCopy(moved, count, np.zeros(tiles, np.int64), filled)
-    own = copied.transfer
-    landed = sent.take(landing.rows)
-    written = elements_of([(part.to, part.transfer.length) for part in (copied, filling, landed)])
-    accesses = Accesses(elements_of([(own.start, own.length)]), written)
+    accesses = _within_tiles(copied, filling, sent.take(landing.rows))
     return CopyArrangement(sent.transfer, arrivals, local, accesses, sent, copied, filling, landing)
+
+
+def pack_copy(plain: CopyArrangement, emap: ElementMap, ipu_of_tile: Int64Array) -> CopyArrangement | None:
+    """The same copy with what its senders may pack; None where they pack nothing."""
+    if not plain.landing.rows.any():
+        return None
+    sent, source, places = plain.sent, sender_offsets(plain.sent.transfer, emap), _places(plain.sent, emap)
+    packing = pack(sent.transfer, stretches(sent.transfer, source, *places, ipu_of_tile), plain.local)
+    if packing is None:
+        return None
+    arrivals, landing = land(sent.transfer, packing.sent_from(source), *places, ipu_of_tile)
+    moved = plain.local.moved - plain.landing.moved + landing.moved
+    runs = plain.local.runs - plain.landing.runs + landing.runs
+    return replace(
+        plain,
+        arrivals=arrivals,
+        local=replace(plain.local, moved=moved, runs=runs),
+        accesses=_within_tiles(plain.near, plain.filled, sent.take(landing.rows)),
+        landing=landing,
+        packing=packing,
+    )
+
+
+def _within_tiles(copied: Runs, filling: Runs, landed: Runs) -> Accesses:
+    """The elements that the copies within tiles access."""
+    own = copied.transfer
+    written = elements_of([(part.to, part.transfer.length) for part in (copied, filling, landed)])
+    return Accesses(elements_of([(own.start, own.length)]), written)
+
+
+def sender_offsets(transfer: Transfer, emap: ElementMap) -> Int64Array:
+    """The byte offset of each row in its variable at the sender; variables lie far apart."""
+    row = emap.find(transfer.start) if len(transfer) else np.empty(0, np.int64)
+    return np.asarray(emap.offset(row, transfer.start) + emap.variable[row] * _VARIABLES_APART, dtype=np.int64)
+
+
+#: Bytes between the variables of a sender in `sender_offsets`: more than a tile has, and a multiple of a word.
+_VARIABLES_APART = 1 << 32
 
 
 def _places(runs: Runs, emap: ElementMap) -> tuple[Int64Array, Int64Array, BoolArray]:

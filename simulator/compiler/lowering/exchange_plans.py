@@ -6,7 +6,7 @@ Exchange code and buffers belong to the plan, however many programs run it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,15 +14,17 @@ import numpy as np
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.errors import invalid_tile_mapping
 from simulator.compiler.exchange.plan import packet_copy, plan_between_replicas, plan_exchange
-from simulator.compiler.ir.accesses import Accesses, Elements, Moves, moves_of
+from simulator.compiler.ir.accesses import Accesses, Elements, Moves, elements_of, moves_of
 from simulator.compiler.ir.element_map import ElementMap, Pieces
 from simulator.compiler.ir.exchanges import Exchanges
 from simulator.compiler.ir.program_table import Buffer, Packets
 from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer
 from simulator.compiler.lowering import copy_groups
 from simulator.compiler.lowering.arrange import ComputeArrangement, arrange_compute_set, check_mapped
-from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs, arrange_copy, paired_runs
+from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs, arrange_copy, pack_copy, paired_runs
+from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE
 from simulator.compiler.machine import Machine
+from simulator.machine.local_copy import local_copy_cycles
 
 if TYPE_CHECKING:
     from simulator.compiler.ir.program_table import SentWords
@@ -58,8 +60,8 @@ class ComputePlan:
 
 @dataclass
 class CopyPlan:
-    """Exchange and local copy of a copy between tensors, or to another replica. `local` is the compute set of its part
-    within tiles, -1 = none."""
+    """Exchange and local copies of a copy between tensors, or to another replica. `packing` is the compute set in which
+    senders pack, `local` that of its part within tiles; -1 = none."""
 
     label: str
     exchange: Exchanges
@@ -68,6 +70,9 @@ class CopyPlan:
     accesses: Accesses  #: of the local part
     packets: Packets
     landing: tuple[int, ...] = ()  #: what the exchange fills and the local copy unpacks
+    packing: int = -1
+    packed: tuple[int, ...] = ()  #: what packing fills and the exchange sends
+    packs: Accesses = field(default_factory=Accesses)  #: of packing
     code_counted: bool = False
     arranged: CopyArrangement | Runs | None = None  #: for debug.verify and the address-accurate mode
 
@@ -184,16 +189,33 @@ class ExchangePlans:
         m = self.machine
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
-        arranged = arrange_copy(source, destination, self.emap, m.ipu_of_tile, self.unmapped, self._fills)
-        exchange = self._exchange(arranged.transfer, arranged.arrivals)
+        plain = arrange_copy(source, destination, self.emap, m.ipu_of_tile, self.unmapped, self._fills)
+        arranged, exchange = self._cheaper(plain)
         description = copy_groups.copy_name(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"
         packets = self.add_packets(f"{label}/GlobalPre", exchange, arranged.transfer, -1)
         local = self._add_if_needed(f"{label}/OnTileCopy-0", arranged.local)
         landing = self.add_buffer(f"{label}/landing", "message", arranged.landing.buffer, -1)
-        moves = self.moves(arranged.transfer, arranged.transfer.start, arranged.sent.to, arranged.landing.rows)
+        packing = arranged.packing
+        packed = None if packing is None else packing.rows
+        moves = self.moves(arranged.transfer, arranged.transfer.start, arranged.sent.to, arranged.landing.rows, packed)
         arrangement = arranged if self._keep else None
-        return CopyPlan(label, exchange, local, moves, arranged.accesses, packets, landing, arranged=arrangement)
+        plan = CopyPlan(label, exchange, local, moves, arranged.accesses, packets, landing, arranged=arrangement)
+        if packing is not None:
+            taken = arranged.transfer.take(packing.rows)
+            plan.packing = self.add_local_copy(f"{label}/OnTileCopyPre-0", packing.copy)
+            plan.packed = self.add_buffer(f"{label}/OnTileCopyPre-0", "rearrangement", packing.copy.buffer, -1)
+            plan.packs = Accesses(reads=elements_of([(taken.start, taken.length)]))
+        return plan
+
+    def _cheaper(self, plain: CopyArrangement) -> tuple[CopyArrangement, Exchanges]:
+        """A copy as it is, or with what its senders may pack: what costs less."""
+        exchange = self._exchange(plain.transfer, plain.arrivals)
+        packed = pack_copy(plain, self.emap, self.machine.ipu_of_tile)
+        if packed is None:
+            return plain, exchange
+        other = self._exchange(packed.wire(self.emap), packed.arrivals)
+        return (packed, other) if _cost(packed, other) < _cost(plain, exchange) else (plain, exchange)
 
     def _exchange(self, rows: Transfer, arrivals: Arrivals) -> Exchanges:
         m = self.machine
@@ -218,11 +240,17 @@ class ExchangePlans:
         return self._copies[id(copy),][0]
 
     def moves(
-        self, rows: Transfer, reads: Int64Array | None, writes: Int64Array | None, landing: BoolArray | None = None
+        self,
+        rows: Transfer,
+        reads: Int64Array | None,
+        writes: Int64Array | None,
+        landing: BoolArray | None = None,
+        packed: BoolArray | None = None,
     ) -> Moves:
-        """The elements that a transfer reads and writes, as `moves_of` splits them. It writes no row that lands."""
+        """The elements that a transfer reads and writes, as `moves_of` splits them. It writes no row that lands and
+        reads none that is packed."""
         of_tile = self.machine.ipu_of_tile
-        return moves_of(of_tile[rows.src] != of_tile[rows.dst], rows.length, reads, writes, landing)
+        return moves_of(of_tile[rows.src] != of_tile[rows.dst], rows.length, reads, writes, landing, packed)
 
     def add_packets(
         self, name: str, exchanges: Exchanges, transfer: Transfer, debug_id: int, *, everything: bool = False
@@ -258,6 +286,19 @@ class ExchangePlans:
             return ()
         self.buffers.append(Buffer(name, category, size, debug_id))
         return (len(self.buffers) - 1,)
+
+
+def _cost(copy: CopyArrangement, exchange: Exchanges) -> float:
+    """Cycles of a copy's exchange within IPUs and its copies within tiles, and its code at the weight of `landing`; of
+    the busiest tile of each."""
+    parts = [copy.local] if copy.packing is None else [copy.local, copy.packing.copy]
+    total = 0.0
+    for part in parts:
+        filled = np.zeros_like(part.moved) if part.filled is None else part.filled
+        total += float(local_copy_cycles(part.moved, part.runs, filled).max(initial=0))
+    if exchange.internal is not None:
+        total += float(exchange.internal.cycles.max()) + CYCLES_PER_CODE_BYTE * float(exchange.internal.code.max())
+    return total
 
 
 def _has_one_value(constant: Any) -> bool:

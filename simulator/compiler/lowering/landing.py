@@ -13,8 +13,7 @@ single words of a halo exchange land (module text of `simulator.machine.local_co
 matmul chain's operands of rows of eight words come straight into their gather buffers, for its published time has no
 room for copies of them (published-numbers 6.1), so it is less than 1.33.
 
-Senders do not pack. Many tiles that each send a few strided halves to one tile leave all unpacking to that tile, where
-packing by the senders would share it.
+What lands may be packed by its sender instead: `simulator.compiler.lowering.packing`.
 
 Sorts of the rows by receiver; a few columns of them in memory.
 """
@@ -69,23 +68,10 @@ def land(
     if rows == 0:
         empty = np.zeros(0, np.bool_)
         return Arrivals(np.zeros(0, np.int64), empty), Landing(empty, np.zeros(0, np.int64), none, none, none)
-    order = np.lexsort((target, variable, transfer.dst))
-    src, dst, size = (column[order] for column in (transfer.src, transfer.dst, transfer.bytes))
-    at, to = source[order], target[order]
-    fragment, stretch = np.ones(rows, np.bool_), np.ones(rows, np.bool_)
-    apart = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1]) | (np.diff(variable[order]) != 0)
-    apart |= to[1:] != (to + size)[:-1]
-    fragment[1:] = apart
-    stretch[1:] = apart | (at[1:] != (at + size)[:-1])
-    head = np.flatnonzero(stretch)
-    tail = np.append(head[1:] - 1, rows - 1)
-    length = np.add.reduceat(size, head)
-    straight = fills_words(at[head], to[head], length, last[order][tail])
-    number = np.cumsum(stretch) - 1
-    within = ipu_of_tile[src[head]] == ipu_of_tile[dst[head]]
-    landing = within & ~straight
-    landing |= within & _small(src[head] * tiles + dst[head], length, fragment[head])
-    words = _words_of_rows(at, size, head, number)
+    s = stretches(transfer, source, variable, target, last, ipu_of_tile)
+    order, src, dst, size, at, fragment = s.order, s.src, s.dst, s.size, s.at, s.fragment
+    head, number, length, landing = s.head, s.number, s.length, s.landing
+    words = words_of_rows(at, size, head, number)
     begins = fragment & ~landing[number]
     place_of_stretch, buffer, first = _stack(src[head], dst[head], at[head], length, landing, tiles)
     begins[head[first]] = True
@@ -97,6 +83,53 @@ def land(
     unpacked = np.bincount(dst[head][landing], minlength=tiles).astype(np.int64)
     found = Landing(lands[back], place[back][lands[back]], buffer, moved, unpacked)
     return Arrivals(words[back], begins[back]), found
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """The rows of a transfer in order of receiver and place there, and their stretches. `order` to `fragment` have an
+    entry per row, in that order; the others one per stretch."""
+
+    order: Int64Array
+    src: Int64Array
+    dst: Int64Array
+    size: Int64Array
+    at: Int64Array
+    to: Int64Array
+    fragment: BoolArray  #: begins a fragment
+    number: Int64Array  #: the row's stretch
+    head: Int64Array  #: first row
+    length: Int64Array  #: bytes
+    last: BoolArray  #: the destination's last bytes on the tile
+    landing: BoolArray
+
+
+def stretches(
+    transfer: Transfer,
+    source: Int64Array,
+    variable: Int64Array,
+    target: Int64Array,
+    last: BoolArray,
+    ipu_of_tile: Int64Array,
+) -> Stretches:
+    """The stretches of a transfer with rows; arguments as for `land`."""
+    rows, tiles = len(transfer), len(ipu_of_tile)
+    order = np.lexsort((target, variable, transfer.dst))
+    src, dst, size = (column[order] for column in (transfer.src, transfer.dst, transfer.bytes))
+    at, to = source[order], target[order]
+    fragment, stretch = np.ones(rows, np.bool_), np.ones(rows, np.bool_)
+    apart = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1]) | (np.diff(variable[order]) != 0)
+    apart |= to[1:] != (to + size)[:-1]
+    fragment[1:] = apart
+    stretch[1:] = apart | (at[1:] != (at + size)[:-1])
+    head = np.flatnonzero(stretch)
+    ends = last[order][np.append(head[1:] - 1, rows - 1)]
+    length = np.add.reduceat(size, head)
+    within = ipu_of_tile[src[head]] == ipu_of_tile[dst[head]]
+    landing = within & ~fills_words(at[head], to[head], length, ends)
+    landing |= within & _small(src[head] * tiles + dst[head], length, fragment[head])
+    number = np.cumsum(stretch) - 1
+    return Stretches(order, src, dst, size, at, to, fragment, number, head, length, ends, landing)
 
 
 def _small(message: Int64Array, length: Int64Array, begins: BoolArray) -> BoolArray:
@@ -112,7 +145,7 @@ def _small(message: Int64Array, length: Int64Array, begins: BoolArray) -> BoolAr
     return np.asarray((straight > unpacking)[number])
 
 
-def _words_of_rows(at: Int64Array, size: Int64Array, head: Int64Array, number: Int64Array) -> Int64Array:
+def words_of_rows(at: Int64Array, size: Int64Array, head: Int64Array, number: Int64Array) -> Int64Array:
     """The words of each row; a word that two rows of a stretch share counts for the first."""
     begin = at[head] - at[head] % fabric.WORD_BYTES
     before, after = at - begin[number], at + size - begin[number]

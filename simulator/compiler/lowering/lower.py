@@ -7,7 +7,8 @@ host read. Below a branch
 - Execute becomes [Sync, DoExchange `csN_<name>/ExchangePre`] for remote operands, OnTileExecute `<name>/PreArrange-0`
   for gathered operands, OnTileExecute `<name>`, and the mirror image for outputs;
 - Copy becomes [Sync, DoExchange `copyN_<description>/ExchangePre`] for its remote part and OnTileExecute
-  `<description>/OnTileCopy-0` for its local part; adjacent independent copies become one;
+  `<description>/OnTileCopy-0` for its local part; adjacent independent copies become one. Senders that pack do so
+  before, in OnTileExecute `<description>/OnTileCopyPre-0` (the name is ours: published trees have no such copy);
 - data that crosses IPUs is copied into packet buffers (OnTileExecute `<name>/GlobalPre/OnTileCopy-0`), then follow
   [external Sync, GlobalExchange `<name>/GlobalPre`, internal Sync]; CrossReplicaCopy has the same below its own row;
 - copies from and to the host: `simulator.compiler.lowering.lower_host`; programs that choose:
@@ -267,7 +268,9 @@ class Lowering:
         plan = self._steps.plans.copy(copies)
         debug_id = self._debug_id(copies[0])
         code = not plan.code_counted or any(copy.dont_outline for copy in copies)
-        work = Work(code=code, buffers=plan.landing)
+        if plan.packing >= 0:
+            self._steps.add_on_tile(parent, plan.packing, Work(accesses=plan.packs, buffers=plan.packed), debug_id)
+        work = Work(code=code, buffers=plan.landing + plan.packed)
         self._steps.add_exchange(
             parent, f"{plan.label}/ExchangePre", plan.exchange, work, plan.moves, plan.packets, debug_id
         )

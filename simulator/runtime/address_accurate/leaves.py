@@ -16,6 +16,7 @@ from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs
 from simulator.compiler.lowering.exchange_plans import ComputePlan, CopyPlan
 from simulator.graph import program as host
 from simulator.runtime.address_accurate.choosing import Choosing
+from simulator.runtime.address_accurate.claims import NOWHERE
 from simulator.runtime.address_accurate.codelet_code import CodeletCode
 from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of, outputs_of, through_landing
 from simulator.runtime.address_accurate.moves import Moved, Sending, check_sent, joined
@@ -183,12 +184,33 @@ class Leaves:
             self._add_exchanges(plan.exchange, list(sendings), plan.packets, False)
             if plan.local >= 0:
                 self._on_tile[plan.local] = self._local(arranged, list(unpacked))
+            if plan.packing >= 0:
+                filled = [self._packed(plan, arranged, r) for r in self._replicas]
+                self._on_tile[plan.packing] = self._copying(joined(filled))
 
     def _landing(self, plan: CopyPlan, arranged: CopyArrangement, replica: Replica) -> tuple[Sending, Moved]:
         """(the exchange of a copy, the moves that unpack what lands)."""
         sent = self._sent(arranged.sent, replica)
         target, unpacked = through_landing(replica, plan.landing, arranged.landing, sent.rows, sent.target)
-        return Sending(sent.rows, sent.source, target), unpacked
+        if arranged.packing is None:
+            return Sending(sent.rows, sent.source, target), unpacked
+        packed = np.full(len(sent.rows), NOWHERE)
+        packed[arranged.packing.rows] = self._pack_places(plan, arranged, replica)
+        return Sending(sent.rows, sent.source, target, packed), unpacked
+
+    def _pack_places(self, plan: CopyPlan, arranged: CopyArrangement, replica: Replica) -> Int64Array:
+        """The address in the pack buffer of its sender of each row that is packed."""
+        assert arranged.packing is not None
+        rows = arranged.transfer.take(arranged.packing.rows)
+        place = arranged.packing.place
+        return replica.buffer(plan.packed, "rearrangement", rows.src + replica.shift, place, rows.bytes)
+
+    def _packed(self, plan: CopyPlan, arranged: CopyArrangement, replica: Replica) -> Moved:
+        """The moves that fill the pack buffers."""
+        assert arranged.packing is not None
+        rows = arranged.transfer.take(arranged.packing.rows)
+        source = replica.slots.bytes_of(rows.src + replica.shift, rows.start, rows.length, rows.item_bytes)
+        return Moved(source, bytes_from(self._pack_places(plan, arranged, replica), rows.bytes))
 
     def _sent(self, runs: Runs, replica: Replica) -> Sending:
         rows = runs.transfer

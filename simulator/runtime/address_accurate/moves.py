@@ -61,19 +61,27 @@ def packets_of(
 
 @dataclass(frozen=True)
 class Sending:
-    """Rows of a transfer (tiles of one replica), the slots of their source, and the target address of each row."""
+    """Rows of a transfer (tiles of one replica), the slots of their source, and the target address of each row.
+    `packed`: the address in a pack buffer that each row is sent from, NOWHERE for those that come from their slots."""
 
     rows: Transfer
     source: Slots
     target: Int64Array
+    packed: Int64Array | None = None
 
     def take(self, keep: BoolArray) -> Sending:
         """The flagged rows."""
-        return Sending(self.rows.take(keep), self.source, self.target[keep])
+        packed = None if self.packed is None else self.packed[keep]
+        return Sending(self.rows.take(keep), self.source, self.target[keep], packed)
 
     def moved(self, shift: int) -> Moved:
         """The move from tile to tile; `shift` = first tile of the sending replica."""
         r = self.rows
+        if self.packed is not None and (self.packed != NOWHERE).any():
+            there = self.packed != NOWHERE
+            at, size = self.packed[there], r.bytes[there]
+            plain = Sending(r.take(~there), self.source, self.target[~there]).moved(shift)
+            return joined([plain, Moved(bytes_from(at, size), bytes_from(self.target[there], size))])
         source = self.source.bytes_of(r.src + shift, r.start, r.length, r.item_bytes)
         return Moved(source, bytes_from(self.target, r.bytes))
 
