@@ -28,6 +28,7 @@ from benchmarks.validation import (
     stencils,
     targets,
     throughput,
+    tutorial6,
 )
 from benchmarks.validation.explanations import EXPLAINED
 from benchmarks.validation.row import Group
@@ -73,7 +74,7 @@ def main() -> int:
     steady = True
     quick = "--quick" in sys.argv[1:]
     if not quick:
-        reported = [*stencils.groups(), *rearrangement.groups()]
+        reported = [*tutorial6.groups(), *stencils.groups(), *rearrangement.groups()]
         for group in reported:
             lines += page.section(group)
         found += reported

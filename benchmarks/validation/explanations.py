@@ -36,13 +36,6 @@ _COPY_VERTICES = (
     "runs of 12 B; 3.1 kB of descriptors show that nearly all copy one run. What the descriptors hold is unknown "
     "(docs/memory.md)."
 )
-_REPEAT = (
-    "A product counts 5 slots an element (two loads, multiplication, addition, branch) and 19 more, a sum 3 slots. "
-    "Without the branches the tile would take 28,966 cycles (+2.4 %), so the published loop seems to run on the tile's "
-    "repeat counter (rpt). The triads of Mk1 above contradict that as a rule: their 6.27 and 7.85 slots hold a branch. "
-    "PopLibs' sources mask loop counts to the width of the counter so that the compiler can use it; whether and since "
-    "when it does so unasked is not public. So counted loops keep their branch."
-)
 _UNDEF = (
     "The published tree has a WriteUndef between the two copies of m5's operands. Ours has one WriteUndef for both "
     "buffers before the first copy, like the published tree for m4, and like PopLibs' public sources for every "
@@ -57,6 +50,5 @@ EXPLAINED: dict[str, Explanation] = {
     "tile balance": Explanation(_BALANCE, (84, 88)),
     "vertexFieldData": Explanation(_COPY_VERTICES, (250_000, 265_000)),
     "copyDescriptor": Explanation(_COPY_VERTICES, (1_500, 2_800)),
-    "matrix times vector, tutorial 6: compute of a tile": Explanation(_REPEAT, (35_500, 36_300)),
     "index 24, WriteUndef": Explanation(_UNDEF, (4, 7)),
 }

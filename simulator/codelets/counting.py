@@ -18,7 +18,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray
 from simulator.codelets.counted_functions import ARRAY_FUNCTIONS, OPERATION_OF, THROUGH, NotCountableError, TooLongError
-from simulator.machine.instructions import OperationCounts
+from simulator.machine.instructions import BESIDE_BRANCH, IN_BUNDLE, OperationCounts
 
 #: Counted events after which a run is ended.
 MAXIMUM_EVENTS = 200_000
@@ -65,8 +65,9 @@ class CountedArray(np.ndarray[Any, Any]):
             _count_call(counter, ufunc, inputs, plain, result)
         elif method == "reduce":
             _read(counter, inputs[:1])
-            counter.add(_operation(ufunc, plain[:1]), np.size(plain[0]))
-            counter.add("trip", np.size(plain[0]))
+            operation = _operation(ufunc, plain[:1])
+            counter.add(operation, np.size(plain[0]))
+            counter.add(IN_BUNDLE if operation in BESIDE_BRANCH else "trip", np.size(plain[0]))
         else:
             raise NotCountableError(f"uses numpy.{ufunc.__name__}.{method}")
         if outs is not None:
@@ -211,7 +212,7 @@ def count_products(counter: Counter, products: int, dtype: np.dtype[Any]) -> Non
     counter.add("load", 2 * products)
     counter.add("float multiply" if floating else "integer multiply", products)
     counter.add("float add" if floating else "integer", products)
-    counter.add("trip", products)
+    counter.add(IN_BUNDLE if floating else "trip", products)
 
 
 def _operation(ufunc: np.ufunc, plain: list[Any]) -> str:

@@ -7,6 +7,10 @@ A worker issues one instruction (or a bundle) every six tile cycles and everythi
   5.3: load, addition, store, load, comparison, branch) then takes 36 tile cycles a trip, 36.5 on hardware, and a naive
   triad in C++ (2 loads, 1 store, 2 operations) 6 slots an element; its throughput comes to 6.3 (2), with the
   launch of its vertices and syncs;
+- a loop trip whose last operation is an addition or multiplication of floats 0: a worker issues it in one bundle with
+  the branch, as the tests of the public LLVM back end have it ({br; f32v2add}), and assembly of popc bundles float
+  operations with loads (benchmarks/validation/stencils.py). A dot product of floats then takes 4 slots an element, as
+  the published tutorial 6 does; the triads end a trip with a store, which the branch cannot join;
 - storing a half or a byte 3: tiles store 32 or 64 bits (store_postinc of ipu_memory_intrinsics has no single half), so
   a compiler loads the word, puts the element into it and stores it. The triad on halves then takes 8 slots, 7.8 (2);
 - functions as the estimators of element-wise vertices have them, for one float (7.1): exponential 6 cycles for two,
@@ -20,12 +24,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+#: the trip of a loop that ends with an operation of `BESIDE_BRANCH`
+IN_BUNDLE = "trip in a bundle"
+BESIDE_BRANCH = ("float add", "float multiply")
+
 #: issue slots of each operation
 SLOTS: dict[str, float] = {
     "load": 1.0,
     "store": 1.0,
     "store half": 3.0,
     "trip": 1.0,
+    IN_BUNDLE: 0.0,
     "branch": 1.0,
     "integer": 1.0,
     "integer multiply": 1.0,

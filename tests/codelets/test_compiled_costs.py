@@ -69,9 +69,6 @@ def test_blocks_of_assembly() -> None:
     ]
 
 
-TUTORIAL6 = "matrix times vector, tutorial 6: compute of a tile"  #: explained in docs/validation.md
-
-
 @pytest.fixture(scope="module")
 def graph() -> Graph:
     made = Graph(model(1, "ipu1").getTarget())
@@ -85,7 +82,7 @@ def test_published_figures(graph) -> None:
     trip = codelets._per_element(lambda n: codelets._loop(graph, n))
     assert math.isclose(trip, 36, rel_tol=1e-3)
     rows = [row for group in codelets.groups() for row in group.explained(EXPLAINED).rows]
-    assert [row.quantity for row in rows if row.verdict not in ("met", "reported")] == [TUTORIAL6]
+    assert [row.quantity for row in rows if row.verdict not in ("met", "reported")] == []
     assert all(not row.failed for row in rows)
 
 
@@ -106,6 +103,16 @@ def test_a_triad_exactly(graph) -> None:
     assert np.allclose(np.diff(cycles), 6 * np.diff([10, 200, 400, 600, 900]), atol=1)
 
 
+def test_a_sum_of_products_has_its_branch_in_a_bundle(graph) -> None:
+    """Two loads, a multiplication and an addition a trip: a worker issues the addition with the branch."""
+    graph.addCodelets(codelets.TUTORIAL6)
+    cs, out = graph.addComputeSet("products"), graph.addVariable(FLOAT, [], "out")
+    arrays = {field: graph.addVariable(FLOAT, [1000], field) for field in "ab"}
+    vertices = [graph.addVertex(cs, "DotProductVertex", {**_views(arrays, n), "out": out}) for n in (100, 1000)]
+    few, many = (graph.guessPerfEstimate(vertex).cycles for vertex in vertices)
+    assert many - few == 4 * 900
+
+
 def test_a_broken_cache_is_counted_again(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
@@ -119,7 +126,7 @@ def test_a_broken_cache_is_counted_again(tmp_path, monkeypatch) -> None:
         ).cycles
 
     first = cycles()
-    broken = list(tmp_path.rglob("*counted.json"))
+    broken = list(tmp_path.rglob("*counted*.json"))
     assert broken
     for path in broken:
         path.write_text("{")

@@ -5,8 +5,9 @@ that an instruction stands for one of a tile's; then
 
 - an operand in memory is a load or a store, whichever instruction it is part of; stores of one or two bytes cost as
   much as those of halves. Constants of the code count as registers, and moves between registers count nothing;
-- a jump to an earlier label ends a trip of a loop. Steps by a constant of registers that only the step changes, and
-  comparisons of such a register, are part of the trip: tiles step addresses as they load, and count in the branch;
+- a jump to an earlier label ends a trip of a loop; right after an addition or multiplication of floats it is in one
+  bundle with it. Steps by a constant of registers that only the step changes, and comparisons of such a register, are
+  part of the trip: tiles step addresses as they load, and count in the branch;
 - in a loop of one block, a load from an address that nothing in the loop changes or writes counts nothing: it is done
   once before, since a vertex's state and edges do not overlap (the compiler here must assume that they may);
 - functions of the mathematical library count as in the table; other library functions count as the call alone.
@@ -19,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from simulator.machine.instructions import OperationCounts
+from simulator.machine.instructions import BESIDE_BRANCH, IN_BUNDLE, OperationCounts
 
 _LABEL = re.compile(r"\s*([.\w$@]+):")
 _DIRECTIVE = re.compile(r"\s*\.(\w+)(.*)")
@@ -141,10 +142,13 @@ def operations(block: Block) -> dict[str, int]:
     counts = OperationCounts()
     counters = _loop_counters(block) if block.back else set()
     kept = _kept_operands(block) if block.back and block.whole else set()
+    before = ""
     for name, operands in block.instructions:
         given = ["%kept" if operand in kept else operand for operand in operands]
         for operation in _operations_of(name, given, block.back, counters):
-            counts.add(operation)
+            bundled = operation == "trip" and before in BESIDE_BRANCH
+            counts.add(IN_BUNDLE if bundled else operation)
+            before = operation
     return counts.counts
 
 

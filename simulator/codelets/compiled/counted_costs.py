@@ -49,6 +49,8 @@ _AFTER = (
     "-fcf-protection=none",
     "-mno-red-zone",
 )
+#: Part of the names of cached files; goes up when `operations` counts otherwise.
+RULES = 2
 #: Seconds that a counted vertex may take.
 _PATIENCE = 5.0
 
@@ -163,7 +165,7 @@ def _counted_program(program: Program) -> _CountedProgram:
 
 def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:
     """The object file of a unit with counters, and the operations of each block."""
-    name = f"{unit.key}.{'half.' if _converts_halves() else ''}counted"
+    name = f"{unit.key}.{'half.' if _converts_halves() else ''}counted{RULES}"
     described = cached(f"{name}.json", lambda path: _describe(unit, path))
     try:
         description = json.loads(described.read_text())

@@ -33,8 +33,10 @@ def test_the_published_plans_are_found() -> None:
     assert m4.term("input_exchange") == (7200 - 144 - 144) * 4 / 8 + 144
     # It holds 18 positions of a group of channels; the missing channels of 16 outputs cut their weights in two.
     assert m4.term("input_copy") == _copied(18 * 32 + 16 * 32, 2 + 32, 0)
-    assert m4.term("weights_exchange") == (1152 - 288)
-    assert m4.term("reduce_exchange") == (100 - ceil(100 / 7)) * 16
+    # Nine blocks of 8 x 16 weights for four tiles: each holds two at least.
+    assert m4.term("weights_exchange") == 1152 - 2 * 128
+    # A tile of seven receives the six other rows of its 15 positions of 16 channels; it sends fewer.
+    assert m4.term("reduce_exchange") == 6 * ceil(100 / 7) * 16
     # Two exchanges, each after a sync of 100 cycles, a launch of 60, 36 across the chip and 23 rows of islands.
     assert m4.term("exchange_starts") == 2 * (100 + 60 + 36 + 23)
     assert m4.total == sum(cycles for _, cycles in m4.terms)
@@ -89,11 +91,23 @@ def _slow_total(
     inputs, weights, outputs = rows * ig * 8, ig * 8 * og * units, rows * og * units
     received = inputs - inputs // o
     at_full_rate = inputs // o if o % 2 == 0 else received
-    total = ceil((received + at_full_rate) * 4 / 8) + (weights - weights // f)
+    total = ceil((received + at_full_rate) * 4 / 8)
+    wanted, sent, none = weights, 0, og * units - out
+    if none > 0:  # zeros, which one tile sends
+        real = ig * 8 * out
+        wanted = real + min(ig * 8, 64)
+        sent = none * min(k, 64) + (ceil(real / f) if f > 1 else 0) if tiles > 1 else 0
+    blocks = ig * og
+    block = ceil(wanted / blocks)
+    if o == 1 and f % 2 == 0:  # both tiles of a bus receive the same, but what one of them holds
+        passing = wanted + (block if blocks % 2 and blocks < f else 0)
+    else:
+        passing = 2 * (wanted - blocks // f * block)
+    total += max(ceil(passing * 4 / 8), sent)
     total += _amp(rows, ig, og, units)
     if i > 1:
         own = ceil(rows * og / i) * units
-        total += outputs - own + _added(own, i)
+        total += max(outputs - own, (i - 1) * own) + _added(own, i)
     total += ((o > 1 or f > 1) + (i > 1)) * (100 + 60 + 36 + machine_tiles // 64)
 
     held, missing = ceil(rows * ig / o), in_width - k

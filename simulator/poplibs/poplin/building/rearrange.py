@@ -24,14 +24,13 @@ from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexT
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.machine.cycles.movement import transpose_2d
 from simulator.poplibs.pieces import vector_edges
+from simulator.poplibs.poplin.planning.objective import ZEROS
 from simulator.poplibs.poputil import hashed_tiles, linear_shares
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 
 #: channels that become adjacent: a group of the AMP units
 AMP_GROUP = {FLOAT: IN_GROUP["float"], HALF: IN_GROUP["half"]}
-
-_ZEROS = 64  #: elements of the constant that padding is read from
 
 
 def channels_adjacent(operand: Tensor, group: int) -> bool:
@@ -51,7 +50,7 @@ def padded(graph: Graph, operand: Tensor, shape: Sequence[int]) -> Tensor:
     """A view of the operand with zeros after its end along each dimension, all read from one small constant."""
     if operand.shape() == list(shape):
         return operand
-    constant = zeros(graph, operand.elementType(), _ZEROS)
+    constant = zeros(graph, operand.elementType(), ZEROS)
     for axis in reversed(range(operand.rank())):
         missing = shape[axis] - operand.dim(axis)
         if missing:
@@ -62,13 +61,13 @@ def padded(graph: Graph, operand: Tensor, shape: Sequence[int]) -> Tensor:
 
 def zeros_of(graph: Graph, type_: Type, shape: list[int]) -> Tensor:
     """Zeros of any shape, as a view of one small constant."""
-    return _block_of(zeros(graph, type_, _ZEROS), shape)
+    return _block_of(zeros(graph, type_, ZEROS), shape)
 
 
 def _block_of(constant: Tensor, shape: list[int]) -> Tensor:
     """Zeros of any shape, as repeated reads of the constant along the last dimension."""
     width = shape[-1]
-    block = constant.broadcast(-(-width // _ZEROS), 0).slice(0, width, 0)
+    block = constant.broadcast(-(-width // ZEROS), 0).slice(0, width, 0)
     for size in reversed(shape[:-1]):
         block = block.expand([0]).broadcast(size, 0)
     return block

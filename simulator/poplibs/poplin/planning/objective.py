@@ -10,9 +10,10 @@ PopLibs' public planner). The exchange moves 4 bytes a cycle, and 8 for inputs w
 index runs fastest over tiles, is even: both tiles of a bus then receive the same data, but for the parts that the two
 hold themselves. A tile does not exchange the part of its operands or partial sums that its own memory holds.
 
-Three things differ from PopLibs, so that a plan costs what its program takes (`python -m benchmarks.sweep`): each
-exchange also takes a sync and its launch; a tile copies its own part of a line of inputs beside what it receives; and
-transforms happen once, not in each pass, because the program has them before its loop.
+Some things differ from PopLibs, so that a plan costs what its program takes (`python -m benchmarks.sweep`): each
+exchange also takes a sync and its launch; a tile copies its own part of a line of inputs beside what it receives;
+weights that both tiles of a bus receive pass at twice the rate, zeros of padding once; rows of partial sums are added
+by a tile more or less; and transforms happen once, not in each pass, because the program has them before its loop.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ from simulator.poplibs.poplin.planning.methods import Method, TileWork, groups_o
 from simulator.poplibs.poplin.planning.splits import Splits
 from simulator.poplibs.poplin.planning.transform_costs import Moved, Transforms
 
+#: elements of the constant that padding is read from
+ZEROS = 64
 #: what the program of a product does not have: regrouping its result, which the next reader does; and transforms of
 #: operands that are not swapped, which PopLibs assumes (products favour swapped ones) even where they were created so
 OUTSIDE_TERMS = ("output_copy", "output_exchange", "assumed_copy", "assumed_exchange")
@@ -123,7 +126,6 @@ def cost_columns(
     zero = np.zeros_like(splits.groups)
     field = prod(splits.field, start=np.ones_like(splits.groups))
     inputs = share.inputs - share.inputs // splits.out
-    weights = share.weights - share.weights // field
     block = method.out_group * method.conv_group  # the channels of a position stay together
     outputs = ceil_div(share.outputs // block, splits.inp) * block
     serial = splits.passes > 1
@@ -142,7 +144,7 @@ def cost_columns(
         "dynamic_slice": _slices(params, method, splits, share),
         "input_exchange": np.where(before, 0, input_exchange),
         "input_copy": np.where(before, 0, own_lines),
-        "weights_exchange": passing_cycles(weights * element, machine.exchange_rate),
+        "weights_exchange": _weights_exchange(params, method, splits, share, created, machine),
         "reduce_exchange": _reduce_exchange(splits.inp, share.outputs // block, block * partial, machine),
         "partials": partial_cycles(method, params.dtype, share.work, machine.wide_weight_load),
         "reduce": _reduce(params, method, splits, share.outputs // block, machine),
@@ -174,6 +176,32 @@ def least_cycles(params: CanonicalConvParams, method: Method, splits: Splits, sh
     """A lower bound of the cycles of each candidate: its multiply-accumulates at the method's peak rate."""
     macs = share.inputs * (share.work.out_groups * method.out_group)
     return np.asarray(splits.passes * macs / peak_macs(method, params.dtype), np.int64)
+
+
+def _weights_exchange(
+    params: CanonicalConvParams, method: Method, splits: Splits, share: Share, created: bool, machine: Machine
+) -> Int64Array:
+    """Cycles to exchange the weights: where a tile computes all output channels, and the number of field shares is
+    even, both tiles of a bus receive the same. Of weights that were created for the product, missing output channels
+    are zeros, which one tile sends to all: `ZEROS` at the most, once for each missing channel."""
+    element, field = ELEMENT_BYTES[params.dtype], prod(splits.field, start=np.ones_like(splits.groups))
+    side = share.work.conv_groups * method.conv_group
+    width = share.work.in_groups * method.in_group
+    wanted, sent = share.weights, np.zeros_like(field)
+    missing = share.work.out_groups * method.out_group - params.out_channels
+    if created and (missing > 0).any():
+        real = width * params.out_channels * side
+        wanted = np.where(missing > 0, real + np.minimum(width, ZEROS), wanted)
+        zeros = np.maximum(missing, 0) * min(ZEROS, params.in_channels)
+        held = np.where(field > 1, ceil_div(real, field), 0)
+        sent = np.where((missing > 0) & (splits.tiles > 1), zeros + held, 0)
+    blocks = share.work.conv_groups * share.work.in_groups * share.work.out_groups  # a tile holds whole ones
+    block = ceil_div(wanted, blocks)
+    alone = np.where((blocks % 2 == 1) & (blocks < field), block, 0)  # to the tile beside the last that holds one
+    paired = (splits.out == 1) & (field % machine.tiles_per_bus == 0)
+    passing = np.where(paired, wanted + alone, 2 * (wanted - blocks // field * block)) * element
+    received = passing_cycles(passing, 2 * machine.exchange_rate)
+    return np.maximum(received, passing_cycles(sent * element, machine.exchange_rate))
 
 
 class Pieces(NamedTuple):
@@ -245,8 +273,8 @@ def _exchanges(splits: Splits, machine: Machine, before: BoolArray) -> Int64Arra
     """Exchanges of a pass: operands, each stage of reduction, the number of the slice before it is cut or written."""
     field = prod(splits.field, start=np.ones_like(splits.groups))
     count = (((splits.out > 1) & ~before) | (field > 1)).astype(np.int64)
-    for here, _, _ in _stages(splits.inp, machine):
-        count += here
+    for stage in _stages(splits.inp, machine):
+        count += stage.here
     return count + np.where(splits.passes > 1, 2, 0)
 
 
@@ -267,52 +295,86 @@ def dynamic_slice_cycles(dtype: str, elements: Int64Array) -> Int64Array:
     return np.asarray(25 + WORKERS * (39 + 24 + 2 * (per_worker(elements) // vector_width(dtype))))
 
 
+class Stage(NamedTuple):
+    """A stage of adding partial sums, one entry per candidate and kind of row: rows are added by the least or the most
+    tiles, which differ by one. Candidates without the stage have no rows."""
+
+    adders: Int64Array  #: [kinds, candidates] tiles that add a row
+    rows: Int64Array  #: [kinds, candidates] partial sums that each of them adds
+    last: BoolArray  #: whether it is the candidate's last
+
+    @property
+    def here(self) -> BoolArray:
+        return self.rows[0] > 0
+
+
 @lru_cache(maxsize=16)
-def _stage_rows(deepest: int, multi_stage: bool) -> Int64Array:
-    """Row d: the rows of partial sums that a vertex of each stage adds for partial sums d deep; 0 where the stage is
-    missing."""
-    rows = np.zeros((deepest + 1, 4), np.int64)
+def _stage_table(deepest: int, multi_stage: bool) -> Int64Array:
+    """[depth, stage, kind, (adders, rows)] of partial sums that deep; 0 where the stage is missing."""
+    table = np.zeros((deepest + 1, 4, 2, 2), np.int64)
     for depth in range(2, deepest + 1):
         left = depth
         for stage, kept in enumerate((*stage_depths(depth, multi_stage), 1)):
-            rows[depth, stage] = -(-left // kept)
+            cut = np.arange(kept + 1)
+            adders, rows = np.diff(cut * depth // kept), np.diff(cut * left // kept)
+            for kind, count in enumerate((int(adders.min()), int(adders.max()))):
+                table[depth, stage, kind] = count, rows[adders == count].max()
             left = kept
-    return rows
+    return table
 
 
-def _stages(depths: Int64Array, machine: Machine) -> list[tuple[BoolArray, Int64Array, BoolArray]]:
-    """For each stage: (candidates that have it, rows added, whether it is their last stage)."""
-    rows = _stage_rows(int(depths.max(initial=1)), machine.multi_stage_reduce)[depths]
-    return [(rows[:, s] > 0, rows[:, s], rows[:, s + 1] == 0) for s in range(3) if (rows[:, s] > 0).any()]
+def _stages(depths: Int64Array, machine: Machine) -> list[Stage]:
+    table = _stage_table(int(depths.max(initial=1)), machine.multi_stage_reduce)[depths]
+    return [
+        Stage(table[:, s, :, 0].T, table[:, s, :, 1].T, table[:, s + 1, 0, 1] == 0)
+        for s in range(3)
+        if table[:, s].any()
+    ]
 
 
 def _reduce_exchange(depths: Int64Array, blocks: Int64Array, block_bytes: int, machine: Machine) -> Int64Array:
-    """Cycles to exchange partial sums: in the first stage all that a tile computed, in further stages what it holds,
-    but for its own part."""
-    cycles, size = np.zeros_like(depths), blocks
-    for here, rows, _ in _stages(depths, machine):
-        own = ceil_div(size, np.maximum(rows, 1))
-        cycles += np.where(here, passing_cycles((size - own) * block_bytes, machine.exchange_rate), 0)
-        size = own
+    """Cycles to exchange partial sums. In the first stage a tile sends all that it computed but its own part, and
+    receives the other rows of its part; in further stages it sends what it holds, and receives all rows."""
+    cycles, held = np.zeros_like(depths), blocks
+    for number, stage in enumerate(_stages(depths, machine)):
+        part = ceil_div(blocks, np.maximum(stage.adders, 1))
+        received = (part * (stage.rows - (number == 0))).max(axis=0)
+        sent = held - part.min(axis=0) if number == 0 else held
+        size = np.maximum(received, sent) * block_bytes
+        cycles += np.where(stage.here, passing_cycles(size, machine.exchange_rate), 0)
+        held = part.max(axis=0)
     return cycles
 
 
 def _reduce(
     params: CanonicalConvParams, method: Method, splits: Splits, blocks: Int64Array, machine: Machine
 ) -> Int64Array:
-    """Cycles to add: each stage by the formula of its vertex; a cast where only the type differs."""
+    """Cycles to add: each stage by the formula of its vertex, of the tiles that take longest, and the gather before it;
+    a cast where only the type differs."""
     block = method.out_group * method.conv_group
     cycles = np.where((splits.in_serial > 1) | (splits.inp > 1), 0, _cast(params, method, blocks * block))
-    size = blocks
-    for stage, (here, rows, last) in enumerate(_stages(splits.inp, machine)):
-        size = ceil_div(size, np.maximum(rows, 1))
-        single = machine.fast_reduce and stage == 0
-        added = _stage_cycles(method.partials, method.partials, size * block, rows, single)
+    before: Stage | None = None
+    for stage in _stages(splits.inp, machine):
+        part = ceil_div(blocks, np.maximum(stage.adders, 1))
+        single = machine.fast_reduce and before is None
+        added = _stage_cycles(method.partials, method.partials, part * block, stage.rows, single)
         if params.out_dtype != method.partials:
-            last_added = _stage_cycles(method.partials, params.out_dtype, size * block, rows, single)
-            added = np.where(last, last_added, added)
-        cycles += np.where(here, added, 0)
+            last_added = _stage_cycles(method.partials, params.out_dtype, part * block, stage.rows, single)
+            added = np.where(stage.last, last_added, added)
+        cycles += np.where(stage.here, added.max(axis=0), 0)
+        if before is not None:
+            size = part.max(axis=0) * block * ELEMENT_BYTES[method.partials]
+            gathered = stage.here & _cut_apart(blocks, before, part.max(axis=0))
+            cycles += np.where(gathered, local_copy_cycles(size, np.full_like(size, 2), np.zeros_like(size)), 0)
+        before = stage
     return cycles
+
+
+def _cut_apart(blocks: Int64Array, before: Stage, part: Int64Array) -> BoolArray:
+    """Candidates in which a tile of a further stage may hold a piece of a row of its part, not all of it: the parts of
+    the stage before are no multiple of those that it cuts. The tile gathers such a row."""
+    earlier = ceil_div(blocks, np.maximum(before.adders, 1))
+    return np.asarray(((earlier % np.maximum(part, 1) != 0) & (earlier < blocks)).any(axis=0))
 
 
 def _stage_cycles(dtype: str, out_dtype: str, outputs: Int64Array, rows: Int64Array, single: bool) -> Int64Array:
