@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import click
 
 from popvision.formats.errors import FormatError
+from popvision.opened.printable import printable
 from popvision.sweep.profiled_child import CONSTANTS, TARGETS, profiling_environment
 
 
@@ -63,8 +65,14 @@ def command(
     raise SystemExit(code)
 
 
-#: Seconds between two looks at the report folder while the program runs on a terminal.
+#: Seconds between two looks at the report folder and the file of progress while the program runs on a terminal.
 _PAUSE = 0.5
+
+#: Seconds between two lines that say what the program is doing: twice as long after each one.
+_FIRST_LINE, _LONGEST_PAUSE = 1.0, 30.0
+
+#: The variable that names the file in which the program says it (simulator.engine.progress).
+_PROGRESS_FILE = "POPVISION_PROGRESS_FILE"
 
 _Files = dict[Path, tuple[int, int]]
 
@@ -84,23 +92,59 @@ def _written(folder: Path) -> _Files:
 
 
 def _run(command: list[str], environment: dict[str, str], folder: Path, before: _Files) -> int:
-    """The exit code of the program, 128 + N for signal N. On a terminal a line on stderr says when a report appears,
-    which is at the end of a compilation."""
-    begin, told, interrupts = time.monotonic(), set[Path](), 0
+    """The exit code of the program, 128 + N for signal N. On a terminal, lines on stderr say what it is doing."""
+    if not sys.stderr.isatty():
+        return _wait(command, environment, None)
+    with tempfile.TemporaryDirectory(prefix="popvision-run-") as place:
+        said = Path(place, "progress")
+        return _wait(command, environment | {_PROGRESS_FILE: str(said)}, _Progress(folder, before, said))
+
+
+def _wait(command: list[str], environment: dict[str, str], progress: _Progress | None) -> int:
+    interrupts = 0
     with subprocess.Popen(command, env=environment) as child:
         while True:
             try:
-                code = child.wait(_PAUSE if sys.stderr.isatty() else None)
+                code = child.wait(None if progress is None else _PAUSE)
                 return code if code >= 0 else 128 - code
             except subprocess.TimeoutExpired:
-                for path, state in _written(folder).items():
-                    if path.suffix == ".pop" and path not in told and before.get(path) != state:
-                        told.add(path)
-                        click.echo(f"compiled after {time.monotonic() - begin:.1f} s: {path}; running", err=True)
+                if progress is not None:
+                    progress.look()
             except KeyboardInterrupt:  # the terminal sends it to the program too, which may save what it has
                 interrupts += 1
                 if interrupts > 1:
                     child.terminate()
+
+
+class _Progress:
+    """Lines about a program that runs: each report when it appears, which is at the end of a compilation, and what the
+    program says of itself, less and less often."""
+
+    def __init__(self, folder: Path, before: _Files, said: Path) -> None:
+        self._folder, self._before, self._said = folder, before, said
+        self._begin = time.monotonic()
+        self._told = set[Path]()
+        self._next, self._pause = _FIRST_LINE, _FIRST_LINE
+
+    def look(self) -> None:
+        """Write the lines that are due."""
+        seconds = time.monotonic() - self._begin
+        for path, state in _written(self._folder).items():
+            if path.suffix == ".pop" and path not in self._told and self._before.get(path) != state:
+                self._told.add(path)
+                click.echo(f"compiled after {seconds:.1f} s: {path}; running", err=True)
+                self._pause = _FIRST_LINE
+                self._next = seconds + self._pause
+        if seconds < self._next:
+            return
+        try:
+            doing = self._said.read_text(encoding="utf-8").strip()
+        except OSError:  # nothing was said yet
+            return
+        if doing:
+            click.echo(f"{printable(doing)} ({seconds:.1f} s)", err=True)
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+            self._next = seconds + self._pause
 
 
 def _ending(folder: Path, before: _Files, code: int, program: str) -> str:

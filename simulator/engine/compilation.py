@@ -32,7 +32,7 @@ from simulator.engine.host_memory import check_host_memory
 from simulator.engine.module import Module
 from simulator.engine.options import resolve
 from simulator.engine.prepared_device import out_of_memory_error
-from simulator.engine.progress import progress_thread
+from simulator.engine.progress import progress_thread, say
 from simulator.graph.debug_context import Context, as_context
 from simulator.graph.preallocations import Preallocations
 from simulator.graph.program import PrintTensor, Program
@@ -199,6 +199,7 @@ def _compile(
     if target.getTargetType() is not TargetType.CPU:
         check_host_memory(graph.store, programs, extended=options.compile.extended_memory)
     settings = replace(options.compile, module=module, preallocations=dict(places.parts))
+    say("compiling", always=True)
     with progress_thread(progress) as report:
         compiled = compile_graph(graph.store, target, programs, settings, _compiler_progress(report))
         plan = _plan_values(compiled, settings.step_by_step)
@@ -208,6 +209,7 @@ def _compile(
         save_vertex_graph(options.report.vertex_graph, graph, programs)
     if options.report.lowered_dump is not None:
         dump_lowered_variables(options.report.lowered_dump, compiled.compilation)
+    say("writing the report of the compilation", always=True)
     executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph.state.device_target)
     does_not_fit = bool(compiled.out_of_memory) and target.getTargetType() is TargetType.IPU
     try:
@@ -223,11 +225,15 @@ def _compile(
     return executable
 
 
-def _compiler_progress(report: ProgressFunc | None) -> ProgressFunc | None:
+def _compiler_progress(report: ProgressFunc | None) -> ProgressFunc:
     """The compiler's share of the progress: every phase but the plan of values, which comes last."""
-    if report is None:
-        return None
-    return lambda done, _: report(done, PHASES + 1)
+
+    def reached(done: int, _: int) -> None:
+        say(f"compiling, {done} of {PHASES + 1} phases done", always=True)
+        if report is not None:
+            report(done, PHASES + 1)
+
+    return reached
 
 
 def _plan_values(compiled: CompiledGraph, step_by_step: bool) -> NumericPlan:

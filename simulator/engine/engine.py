@@ -26,6 +26,7 @@ from simulator.engine.devices.device import Device
 from simulator.engine.executable import Executable, close_at_end
 from simulator.engine.options import EngineOptions, RuntimeLayers, RuntimeOptions, resolve
 from simulator.engine.prepared_device import PreparedDevice
+from simulator.engine.progress import say
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Program
 from simulator.programming.graph import Graph
@@ -107,6 +108,7 @@ class Engine:
         compiled, target = self.executable.compiled, self.executable.target
         self.core = EngineCore(compiled, self.executable.plan, self._options.run_settings(target, os.environ))
         self._runtime = RuntimeLayers(self._options.values, target)
+        self._runs = 0
         self._folder = self.executable.take_folder(self._options)
         profile = "" if self._folder is None else self._folder.graph_profile_path
         self._prepared = PreparedDevice(compiled, target, profile)
@@ -162,6 +164,8 @@ class Engine:
             raise poplar_error(f"There is no program {prog!r}; programs have numbers, from 0 on.") from None
         if not isinstance(debugName, str):
             raise poplar_error(f"The name of a run is a string, not {debugName!r}; give debugName a string.")
+        self._runs += 1
+        say(f"running program {index}{f' ({debugName})' if debugName else ''}, run {self._runs:,} of this engine")
         record = self.core.run(index, debugName, settings)
         if record is not None and self._folder is not None:
             self._folder.append_run(record)

@@ -188,24 +188,43 @@ def test_run_of_a_program_that_raises_names_no_folder_that_is_not_there(tmp_path
     assert done.stderr == f"{program} compiled no graph, so there is no report.\n"
 
 
-def test_run_on_a_terminal_says_when_a_report_appears(tmp_path: Path) -> None:
+def read_until(terminal: int, text: str) -> str:
+    """What a terminal shows, up to and with `text`."""
+    said = ""
+    while text not in said:
+        said += os.read(terminal, 10_000).decode()
+    return said
 
+
+def test_run_on_a_terminal_says_what_the_program_is_doing(tmp_path: Path) -> None:
     program = tmp_path / "compiles.py"
     program.write_text(
-        "import pathlib, sys, time\n"
-        "out = pathlib.Path(sys.argv[1]); out.mkdir()\n"
+        "import os, pathlib, sys, time\n"
+        "out = pathlib.Path(sys.argv[1])\n"
+        "said = pathlib.Path(os.environ['POPVISION_PROGRESS_FILE'])\n"
+        "def wait(name):\n"
+        "    while not (out.parent / name).exists(): time.sleep(0.05)\n"
+        "said.write_text('compiling, 2 of 6 phases done')\n"
+        "wait('compile')\n"
+        "out.mkdir()\n"
         "(out / 'profile.pop').write_bytes(b'x')\n"
-        "time.sleep(1.5)\n"
+        "said.write_text('running program 0, run 1 of this engine')\n"
+        "wait('run')\n"
     )
+    out = tmp_path / "out"
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "popvision", "run", "--no-trace", "-d", str(tmp_path / "out"), str(program)]
-    done = subprocess.run([*command, str(tmp_path / "out")], stderr=theirs, stdout=subprocess.PIPE, check=False)
+    command = [sys.executable, "-m", "popvision", "run", "--no-trace", "-d", str(out), str(program), str(out)]
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE) as child:
+        read_until(ours, "compiling, 2 of 6 phases done (")
+        (tmp_path / "compile").touch()
+        said = read_until(ours, "running program 0, run 1 of this engine (")
+        assert "compiled after " in said
+        assert f"{out / 'profile.pop'}; running" in said
+        (tmp_path / "run").touch()
+        read_until(ours, "Reports are in ")
+        assert child.wait() == 0
     os.close(theirs)
-    said = os.read(ours, 10_000).decode()
     os.close(ours)
-    assert done.returncode == 0
-    assert "compiled after " in said
-    assert said.index("compiled after ") < said.index("Reports are in ")
 
 
 def test_every_shell_gets_its_completion() -> None:
