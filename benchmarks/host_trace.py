@@ -1,8 +1,8 @@
-"""The host tracer and the host timeline: `python -m benchmarks.host_trace`.
+"""The host tracer and the host timeline: `python -m benchmarks.host_trace [spans | memory | open]...`, by default all.
 
 Spans: see `benchmarks.host_trace_spans`. Opening: a generated trace of ten million events (nested, twelve threads),
 from starting to read it to the overview and the first window, in a fresh process; and in Chromium from navigation to
-the last pixel. Writes its section into docs/benchmarks.md.
+the last pixel. Each part writes its section into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,13 +55,20 @@ print(opened, complete, peak, source.events)
 """
 
 
-def main() -> None:
-    """Measure, print and write the section."""
-    with tempfile.TemporaryDirectory() as folder:
-        places = [Path(folder, name) for name in ("spans", "memory", "open")]
-        text = "\n".join([*span_section(places[0]), *memory_section(places[1]), "", *open_section(places[2])])
-    print(text)
-    write_section("benchmarks.md", "host_trace", text)
+PARTS: dict[str, Callable[[Path], list[str]]] = {
+    "spans": lambda folder: span_section(folder),
+    "memory": lambda folder: ["## Memory of a traced program", "", *memory_section(folder)],
+    "open": lambda folder: open_section(folder),
+}
+
+
+def main(parts: list[str]) -> None:
+    """Measure, print and write the sections."""
+    for part in parts or PARTS:
+        with tempfile.TemporaryDirectory() as folder:
+            text = "\n".join(PARTS[part](Path(folder)))
+        print(text)
+        write_section("benchmarks.md", f"host_trace {part}", text)
 
 
 def open_section(folder: Path) -> list[str]:
@@ -75,6 +83,8 @@ def open_section(folder: Path) -> list[str]:
     j_opened, j_complete, j_peak, j_events = opening(journal)
     return [
         "## Host traces opened",
+        "",
+        "`python -m benchmarks.host_trace open`.",
         "",
         f"Ten million events on twelve threads, {path.stat().st_size / 1e6:.0f} MB; and the journal of a program that "
         f"was killed after a million spans. A fresh process each, nothing of the trace kept from before; the best of "
@@ -136,4 +146,4 @@ def seconds_until(page: Page, address: str, selector: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

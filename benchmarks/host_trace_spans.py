@@ -1,8 +1,9 @@
 """What a span costs the traced thread, ours and other tracers' in one run, and the memory of a traced program.
 
-Each tracer runs in a process of its own. Alone: wall time over a bare loop. Beside four threads that compute: the
-thread's own processor time over a bare loop, since its wall time is mostly that of the others. The median of five.
-`pip install 'popvision[bench]'` for viztracer and OpenTelemetry's SDK; a tracer that is not there says so.
+Each tracer runs in a process of its own, alone and beside four threads that compute. Costs are the thread's own
+processor time over a bare loop, which other programs of the machine change less than wall time; the median of five
+rounds. `pip install 'popvision[bench]'` for viztracer and OpenTelemetry's SDK, or name in PEERS_PYTHON the Python of an
+environment that has them; a tracer that is not there says so.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def rounds(run, clock):
         times.append((clock() - start) / case["spans"])
     return statistics.median(times)
 bare, traced = loop("pass"), loop(case["span"])
-alone = rounds(traced, time.perf_counter_ns) - rounds(bare, time.perf_counter_ns)
+alone = rounds(traced, time.thread_time_ns) - rounds(bare, time.thread_time_ns)
 stop = False
 def busy():
     while not stop:
@@ -139,12 +140,12 @@ os._exit(0)  # as a kill leaves it
 """
 
 
-def traced(program: str, folder: Path, *arguments: str, on: bool = True) -> str | None:
+def traced(program: str, folder: Path, *arguments: str, on: bool = True, python: str = sys.executable) -> str | None:
     """Run a program with tracing on or off; its standard output, None when it lacks a module."""
     environment = {key: value for key, value in os.environ.items() if key not in ("PVTI_OPTIONS", "POPVISION_RUN_ID")}
     if on:
         environment["PVTI_OPTIONS"] = json.dumps({"directory": str(folder)})
-    command = [sys.executable, "-c", program, *arguments]
+    command = [python, "-c", program, *arguments]
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if done.returncode and "ModuleNotFoundError" in done.stderr:
         return None
@@ -152,10 +153,10 @@ def traced(program: str, folder: Path, *arguments: str, on: bool = True) -> str 
     return done.stdout
 
 
-def cost(case: Case, folder: Path, *, on: bool = True) -> tuple[float, float] | None:
+def cost(case: Case, folder: Path, *, on: bool = True, python: str = sys.executable) -> tuple[float, float] | None:
     """Nanoseconds per span: alone, and of the thread's processor time beside the busy threads."""
     given = json.dumps({"setup": case.setup, "span": case.span, "spans": case.spans})
-    printed = traced(SPAN_PROGRAM, folder, given, str(ROUNDS), str(BUSY_THREADS), on=on)
+    printed = traced(SPAN_PROGRAM, folder, given, str(ROUNDS), str(BUSY_THREADS), on=on, python=python)
     if printed is None:
         return None
     alone, beside = json.loads(printed)
@@ -170,9 +171,11 @@ def span_section(folder: Path) -> list[str]:
     lines = [
         "## Host tracer",
         "",
-        f"Nanoseconds per span on the traced thread over a bare loop, the median of {ROUNDS} rounds; ours with writing "
-        f"to the file included. Beside {BUSY_THREADS} busy threads: the thread's own processor time. Reading the clock "
-        f"once takes {reading[0]:.0f} ns on this machine, and a span reads it twice. Limit of ours: {SPAN_LIMIT} ns.",
+        f"`python -m benchmarks.host_trace spans`. Processor time of the traced thread per span over a bare loop (ns), "
+        f"the median of {ROUNDS} rounds, alone and beside {BUSY_THREADS} busy threads of the same process; ours with "
+        f"writing to the file included. Reading the clock once takes {reading[0]:.0f} ns on this machine, and a span "
+        f"reads it twice. Limit of ours: {SPAN_LIMIT} ns. Load of the machine meanwhile: {os.getloadavg()[0]:.0f} on "
+        f"{os.cpu_count()} processors.",
         "",
         f"| tracer | alone (ns) | beside {BUSY_THREADS} threads (ns) | tracing off (ns) | within the limit |",
         "| --- | ---: | ---: | ---: | --- |",
@@ -185,7 +188,7 @@ def span_section(folder: Path) -> list[str]:
         within = "yes" if worst <= SPAN_LIMIT else f"no, {worst / SPAN_LIMIT:.2f}x"
         lines.append(f"| {case.name} | {on[0]:.0f} | {on[1]:.0f} | {off[0]:.0f} | {within} |")
     for case in PEERS:
-        figures = cost(case, folder / "peers", on=False)
+        figures = cost(case, folder / "peers", on=False, python=os.environ.get("PEERS_PYTHON", sys.executable))
         cells = "not installed | |" if figures is None else f"{figures[0]:.0f} | {figures[1]:.0f} |"
         lines.append(f"| {case.name} | {cells} | |")
     return lines
@@ -206,6 +209,7 @@ def memory_section(folder: Path) -> list[str]:
     seconds, events, last = rows[-1]
     most = max(row[2] for row in rows)
     return [
+        "`python -m benchmarks.host_trace memory`.",
         "",
         f"A program that records {EVENTS_PER_SECOND:,} begins and ends a second for {MEMORY_SECONDS} s: "
         f"{events / seconds:,.0f} a second, {events:,} in all; resident memory {tenth[2] / 2**20:.1f} MiB after "

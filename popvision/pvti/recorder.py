@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 import weakref
+from bisect import bisect_left
+from operator import not_ as _is_free
 from time import perf_counter_ns
 
 from popvision.formats.pvti.schema import CHUNK_EVENTS
@@ -58,10 +60,7 @@ class ThreadBuffer:
     @property
     def filled(self) -> int:
         """Places in use, written ones included."""
-        try:
-            return self.times.index(0, self.written)
-        except ValueError:
-            return CHUNK_EVENTS
+        return bisect_left(self.times, True, self.written, key=_is_free)  # places are filled in order
 
     def waiting_since(self) -> int:
         """Time of the last event that is not in the file; 0 when all are."""

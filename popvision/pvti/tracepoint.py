@@ -71,8 +71,10 @@ class _Tracepoint:
         """Begin an event; `end` with the same channel and label ends it, possibly in another function."""
         scopes = channel.scopes
         if scopes is not None:
-            scope = scopes.get(label) if metadata is None else None
-            code = (scope or channel.scope(label, metadata)).begin_code
+            try:
+                code = scopes[label].begin_code if metadata is None else channel.scope(label, metadata).begin_code
+            except KeyError:
+                code = channel.scope(label).begin_code
             try:
                 local.send(code)
             except (AttributeError, ValueError, StopIteration):
@@ -83,7 +85,10 @@ class _Tracepoint:
         """End this thread's innermost open event of that channel and label; without one nothing happens."""
         scopes = channel.scopes
         if scopes is not None:
-            code = (scopes.get(label) or channel.scope(label)).end_code
+            try:
+                code = scopes[label].end_code
+            except KeyError:
+                code = channel.scope(label).end_code
             try:
                 local.send(code)
             except (AttributeError, ValueError, StopIteration):
@@ -94,8 +99,11 @@ class _Tracepoint:
         """Record an instant event."""
         scopes = channel.scopes
         if scopes is not None:
-            scope = scopes.get(label) if metadata is None else None
-            code = (scope or channel.scope(label, metadata)).begin_code | INSTANT
+            try:
+                code = scopes[label].begin_code if metadata is None else channel.scope(label, metadata).begin_code
+            except KeyError:
+                code = channel.scope(label).begin_code
+            code |= INSTANT
             try:
                 local.send(code)
             except (AttributeError, ValueError, StopIteration):
