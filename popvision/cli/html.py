@@ -22,7 +22,7 @@ from popvision.cli.console import progress
 @click.option(
     "--against",
     type=click.Path(path_type=Path),
-    help="A second report: the summary begins with what changed in it.",
+    help="A second report: the file begins with what changed in it, and shows the view of both.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; - = stdout.")
 @click.option("--confidential", is_flag=True, help="Replace names by stand-ins; leave out paths, values and sources.")
@@ -56,8 +56,8 @@ def command(
         raise click.UsageError("--view is missing; of a report it names the view to write.")
     if is_trace and view != "timeline":
         raise FormatError(f"{report} is a host trace, which has no view {view!r}: use timeline.")
-    if against is not None and view != "summary":
-        raise click.UsageError("--against compares summaries: add --view summary.")
+    if against is not None and is_trace:
+        raise click.UsageError("--against compares reports; of two traces, see popvision trace diff.")
     params = dict(parse_qsl(selection.lstrip("?")))
     source: TraceSource | ReportSource
     try:

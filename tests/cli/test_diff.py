@@ -150,6 +150,3 @@ def test_the_html_file_begins_with_what_changed(folder: Path, tmp_path: Path) ->
     text = page.read_text(encoding="utf-8")
     assert "What changed: memory in use by category" in text
     assert "+1.0 KiB" in text
-    refused = CliRunner().invoke(group, ["html", str(folder / "a"), "--view", "memory", *arguments[2:]])
-    assert refused.exit_code == 2
-    assert "--view summary" in refused.output

@@ -6,7 +6,7 @@ in the middle, and each bar says its name and cycles on hover.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -40,6 +40,28 @@ def share_bar(shares: Mapping[str, float]) -> str:
         parts.append(_bar(left, 2, width, 26, fill, text, text if len(text) * _LETTER < width - 8 else ""))
         left += width
     return "".join([*parts, "</svg>"])
+
+
+def difference_bars(title: str, parts: Sequence[tuple[str, int, str]]) -> str:
+    """Signed bars from the middle, a row for each (label, difference, its text); the last one is the total."""
+    largest = max((abs(size) for _, size, _ in parts), default=0) or 1
+    middle, reach, height = 0.55 * WIDTH, 0.28 * WIDTH, _ROW * len(parts) + 6
+    rule = height - _ROW - 4
+    drawn = [_open(height, title), f'<line class="grid" x1="{middle:.1f}" x2="{middle:.1f}" y1="0" y2="{height}"/>']
+    drawn.append(f'<line class="grid" x1="0" x2="{WIDTH}" y1="{rule}" y2="{rule}"/>')
+    for row, (label, size, text) in enumerate(parts):
+        top = row * _ROW + (4 if row == len(parts) - 1 else 0)
+        length = reach * abs(size) / largest
+        left = middle if size > 0 else middle - length
+        name, sign = safe_text(label), "more" if size > 0 else "less"
+        shown = _cut(name, middle - reach - 12)
+        drawn.append(
+            f"<g><title>{escape(f'{name}: {text}')}</title>"
+            f'<text class="tick" x="0" y="{top + 13}">{escape(shown)}</text>'
+            f'<rect class="diff-{sign}" x="{left:.1f}" y="{top + 3}" width="{length:.1f}" height="{_ROW - 6}"/>'
+            f'<text class="tick end diff-{sign}" x="{WIDTH}" y="{top + 13}">{escape(text)}</text></g>'
+        )
+    return "".join([*drawn, "</svg>"])
 
 
 def flame_svg(source: ReportSource, ipu: int, begin: int, end: int, names: Names) -> tuple[str, int]:

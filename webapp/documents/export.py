@@ -12,7 +12,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target
 from popvision.analysis.trace.columns import HostTrace
 from webapp.documents import memory_views, operation_views, overview_views, program_views, source_views
-from webapp.documents.comparison_views import what_changed_blocks
+from webapp.documents.comparison_views import compared_blocks
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Document, Note
 from webapp.documents.page import write_page
@@ -52,7 +52,7 @@ def export_document(
     theme: str = "both",
 ) -> bytes:
     """The view as one self-contained UTF-8 HTML file. `confidential` replaces names from the report by pseudonyms and
-    omits paths, option values and the address. With a target the summary begins with what changed.
+    omits paths, option values and the address. With a target the document begins with what changed, and shows both.
 
     Raises ExportError for a view without a document or an unknown theme, FormatError for an unreadable report."""
     view = find_view("report", view_id)
@@ -64,19 +64,23 @@ def export_document(
     names = Names(source, confidential)
     try:
         lacking = _without_path(view.missing(context), source)
-        blocks = [Note(lacking)] if lacking else DOCUMENTS[view_id](context, names)
+        blocks = [Note(lacking)] if lacking else _blocks(view_id, context, target, names)
     except NotRecordedError as problem:
         blocks = [Note(_without_path(str(problem), source))]
+    for each in (source, target):
+        blocks = blocks if each is None else [_pathless(block, each) for block in blocks]
     provenance = _provenance(source, view_id, params, confidential)
     title = "a report" if confidential else source.label
-    if target is not None and view_id == "summary":
-        blocks = [*what_changed_blocks(source, target, names), *blocks]
+    if target is not None:
         title += " against another report" if confidential else f" against {target.label}"
         machine = if_recorded(target.reader.target)
         provenance.insert(2, ("Compared with", "unknown" if machine is None else describe_target(machine)))
-    elif target is not None or params.get("vs"):
-        blocks.insert(0, Note("The page compares two reports; this file shows the source only."))
+    elif params.get("vs"):
+        blocks.insert(
+            0, Note("The page compares two reports; the other one cannot be read, so this file shows the source.")
+        )
     lost = [_without_path(each, source) for each in source.lost]
+    lost += [] if target is None else [f"The target: {_without_path(each, target)}" for each in target.lost]
     document = Document(view.title, title, provenance, blocks, lost)
     return write_page(document, names, theme).encode("utf-8", "replace")
 
@@ -120,6 +124,17 @@ def file_name(source: ReportSource | HostTrace, view_id: str, confidential: bool
 
 def _without_path(text: str, source: ReportSource) -> str:
     return text.replace(str(source.reader.path), "profile.pop")
+
+
+def _blocks(view_id: str, context: ViewContext, target: ReportSource | None, names: Names) -> list[Block]:
+    if target is None:
+        return DOCUMENTS[view_id](context, names)
+    return compared_blocks(view_id, context, target, names, DOCUMENTS[view_id])
+
+
+def _pathless(block: Block, source: ReportSource) -> Block:
+    """A block whose sentence does not say where the report lies."""
+    return Note(_without_path(block.text, source)) if isinstance(block, Note) else block
 
 
 def _provenance(

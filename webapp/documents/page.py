@@ -31,6 +31,8 @@ _TOKENS = (
     "bad",
     "bad-surface",
     "grid",
+    "diff-more",
+    "diff-less",
     *(f"series-{index}" for index in range(1, 7)),
 )
 
