@@ -45,7 +45,7 @@ def masthead(title: str = "Catalogue") -> Component:
                     _button("search", "Command palette (Ctrl + K)", "nav-palette"),
                     _button("settings", "Preferences: units, theme", "nav-preferences"),
                     _button("theme", "Switch between light and dark (t)", "nav-theme"),
-                    help_link("Catalogue"),
+                    help_link(title),
                     _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",

@@ -24,7 +24,9 @@ def _sections(name: str) -> set[str]:
     return {each.slug for each in manual().documents[name].sections}
 
 
-@pytest.mark.parametrize("title", [*(view.title for view in all_views()), "First page", "Catalogue", "Watch"])
+@pytest.mark.parametrize(
+    "title", [*(view.title for view in all_views()), "First page", "Catalogue", "What if", "Watch"]
+)
 def test_every_page_has_a_chapter(title: str) -> None:
     document, _, section = chapter_address(title).removeprefix("/help/").partition("#")
     assert document == CHAPTERS
