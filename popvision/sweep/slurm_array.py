@@ -7,6 +7,7 @@ it leaves them to run: a next start refuses until they are over, and then goes o
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 import subprocess
@@ -45,6 +46,7 @@ class SlurmRunner:
         on_result: Callable[[dict[str, Any]], None],
     ) -> None:
         """Run the points, `at_once` together (by default as many as Slurm has room for). Raises SweepError."""
+        _check_configuration()
         self._check_no_job(folder)
         size = min(MOST_TASKS, _most_tasks()) if points else 1
         for begin in range(0, len(points), size):
@@ -104,6 +106,13 @@ class SlurmRunner:
         array = f"--array=0-{count - 1}" + (f"%{at_once}" if at_once else "")
         output = f"--output={folder.root}/slurm-%A_%a.out"
         return _call("sbatch", "--parsable", array, output, *self._options, script=script).strip().partition(";")[0]
+
+
+def _check_configuration() -> None:
+    """Raise SweepError where SLURM_CONF names no file: Slurm's own commands would look for it during a minute."""
+    path = os.environ.get("SLURM_CONF")
+    if path and not Path(path).is_file():
+        raise SweepError(f"Slurm does not answer: SLURM_CONF={path} is no file; is the pod running? (docs/slurm.md)")
 
 
 def _is_queued(job: str) -> bool:

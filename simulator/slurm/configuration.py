@@ -97,7 +97,8 @@ def user_name() -> str:
 
 def slurm_conf_of_one_machine(files: PodFiles, machine: OneMachine) -> str:
     """slurm.conf: one node with all IPUs, in ALCF's partition p64. A job without an option takes one CPU, so the node
-    states as many CPUs as IPUs, and never fewer than the machine has; without cgroups, no job is bound to them."""
+    states as many CPUs as IPUs, and never fewer than the machine has; without cgroups, no job is bound to them. A
+    batch job starts at once: by default Slurm waits 3 seconds for others to plan it with."""
     folder = files.folder
     cpus = max(files.ipus, os.cpu_count() or 1)
     return f"""# Slurm for one machine; docs/slurm.md says which lines belong into the slurm.conf of a cluster.
@@ -124,6 +125,7 @@ AccountingStorageType=accounting_storage/none
 MailProg=/bin/true
 MpiDefault=none
 ReturnToService=2
+SchedulerParameters=batch_sched_delay=0,sched_interval=2
 KillWait=5
 SlurmdParameters=config_overrides
 SelectType=select/cons_tres

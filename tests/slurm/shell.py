@@ -14,7 +14,7 @@ from simulator.slurm.pod import Pod
 
 ROOT = Path(__file__).resolve().parents[2]
 IPUS = 8
-SECONDS = 120.0  #: the longest that any job may take
+SECONDS = 400.0  #: the longest that any job may take; a loaded machine needs a minute for what takes a second
 
 #: attaches the first device of all IPUs that it is offered, says so in a file, and keeps it
 HOLD = """

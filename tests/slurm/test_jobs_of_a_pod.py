@@ -75,7 +75,7 @@ def test_a_job_waits_until_there_are_enough(shell: Shell) -> None:
 def test_srun_says_that_it_waits(shell: Shell) -> None:
     shell.hold(f"--ipus={IPUS}", "all")
     done = shell.run(
-        "srun --ipus=1 true & for _ in $(seq 100); do sleep 0.1; "
+        "srun --ipus=1 true & for _ in $(seq 1000); do sleep 0.1; "
         "[ $(squeue -h -t PD | wc -l) = 1 ] && break; done; touch all.end; wait $!"
     )
     assert done.returncode == 0, done.stderr

@@ -30,8 +30,8 @@ def processes_of(folder: Path) -> list[str]:
 
 
 def has_ended(folder: Path) -> bool:
-    """Processes that were told to end have, within a few seconds."""
-    deadline = time.monotonic() + 10
+    """Processes that were told to end have, or do while this waits."""
+    deadline = time.monotonic() + 60
     while processes_of(folder) and time.monotonic() < deadline:
         time.sleep(0.1)
     return not processes_of(folder)
@@ -57,13 +57,13 @@ def test_a_signal_ends_its_jobs_and_daemons(pod: Pod, tmp_path: Path, stop: sign
         check=True,
         capture_output=True,
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 200
     while not (tmp_path / "began").exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert len(processes_of(folder)) >= 4
     process.send_signal(stop)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=200)
     assert (process.returncode, "Traceback" in errors) == (0, False)
     assert has_ended(folder)
     assert processes_of(pod.files.folder)  # those of another pod are left alone
@@ -76,7 +76,7 @@ def test_the_end_of_a_command_ends_the_pod_and_gives_its_code(pod: Pod, tmp_path
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=400,
     )
     assert done.returncode == 7, done.stderr
     folder = Path(done.stdout.strip()).parent
@@ -95,7 +95,7 @@ def test_a_daemon_that_cannot_start_is_named(pod: Pod, tmp_path: Path) -> None:
         env={**os.environ, "PATH": f"{broken}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=400,
     )
     assert done.returncode == 1
     assert done.stderr == "simulator.slurm: slurmctld does not start: fatal: no room for a controller.\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -56,11 +57,15 @@ def test_a_killed_command_leaves_its_array_and_is_not_run_beside_it(shell: Shell
 
 
 def test_slurm_that_does_not_run_is_one_sentence(shell: Shell) -> None:
+    """A pod that has ended: its file is there, and nobody answers at its port."""
+    text = shell.pod.files.slurm_conf.read_text()
+    (shell.folder / "ended.conf").write_text(re.sub(r"(?m)^SlurmctldPort=.*", "SlurmctldPort=1", text))
     sweep_file(shell.folder, "")
-    done = shell.run(f"SLURM_CONF={shell.folder}/none {SWEEP}")
+    done = shell.run(f"SLURM_CONF={shell.folder}/ended.conf {SWEEP}")
     assert done.returncode == 1
     assert done.stderr.startswith("popvision: Slurm does not answer or refuses: ")
     assert done.stderr.count("\n") == 1
+    assert not starts(shell.folder)
 
 
 def test_a_cancelled_array_says_so_and_goes_on(shell: Shell) -> None:
@@ -68,5 +73,5 @@ def test_a_cancelled_array_says_so_and_goes_on(shell: Shell) -> None:
     done = shell.run(
         f"({SWEEP}; echo code $?) & while ! test -e starts; do sleep 0.1; done; scancel $(cat out/slurm-job); wait"
     )
-    assert "code 1" in done.stdout
+    assert "code 1" in done.stdout, done.stdout + done.stderr
     assert "1 points of the job array" in done.stderr or "CANCELLED" in done.stderr

@@ -84,6 +84,16 @@ def test_a_variable_that_the_sweep_sets_is_refused(tmp_path: Path, monkeypatch: 
     assert "POPVISION_TILES is set in the environment, but a sweep sets it" in refusal(tmp_path, "")
 
 
+def test_slurm_without_its_file_is_named_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_CONF", f"{tmp_path}/none")
+    said = popvision("sweep", sweep_file(tmp_path, ""), "-d", tmp_path / "out", "--slurm").stderr
+    assert said == (
+        f"popvision: Slurm does not answer: SLURM_CONF={tmp_path}/none is no file; is the pod running? "
+        "(docs/slurm.md)\n"
+    )
+    assert not starts(tmp_path)
+
+
 def test_points_are_the_product_and_carry_their_inputs(tmp_path: Path) -> None:
     path = sweep_file(
         tmp_path,
