@@ -36,7 +36,8 @@ CONTROL_CODE_PER_WHILE = 2 * INSTRUCTION_BYTES
 #: setzi number, trap.
 CONTROL_CODE_PER_ABORT = 2 * INSTRUCTION_BYTES
 
-#: Bytes of a vertex's code where its type does not say. A guess, and reported as one.
+#: Bytes of code of a vertex type that `simulator.machine.vertex_code` does not know, such as a program's own codelets.
+#: A guess, and reported as one.
 VERTEX_CODE_GUESS = 256
 
 #: Stacks of a tile: six workers', the supervisor's and 48 bytes of scratch per worker (published-numbers 6.2).
@@ -86,7 +87,6 @@ SOURCE = {
     "vertexInstanceState": "exact: fields by layout (poplar-model 1.4; published-numbers 6.2: 12 B and 16 B a vertex)",
     "vertexFieldData": "exact: a pointer for each inner vector or single edge of a list (poplar-model 1.4)",
     "vectorListDescriptor": "exact: a word a row (poplar-model 1.4; layout DELTAN of public codelets)",
-    "vertexCode": "guess: 256 B for a type that does not say (published-numbers 6.2: 140 to 274 B)",
     "localCopyState": "fitted: three words for each run of a copy on a tile",
     "copyDescriptor": "fitted: 4 B for each copy of several runs on a tile",
     "controlCode": "fitted: 700 B a tile for four compute sets, 24 B for each on a tile (published-numbers 6.2)",

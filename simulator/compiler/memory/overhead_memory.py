@@ -20,6 +20,7 @@ from simulator.compiler.memory.vertex_memory import vertex_memory
 from simulator.machine import footprint, host_exchange, links
 from simulator.machine.block_records import BUFFER_SOURCE
 from simulator.machine.footprint import SOURCE
+from simulator.machine.vertex_code import vertex_code
 
 if TYPE_CHECKING:
     from simulator.compiler.memory.overlays import Overlays
@@ -130,14 +131,14 @@ def add_vertices(
             source = (
                 f"{type_.provenance_of_code}: given by the vertex type"
                 if type_.code_bytes >= 0
-                else SOURCE["vertexCode"]
+                else vertex_code(name).source
             )
             inventory.add_overhead("vertexCode", name, present * code_bytes(mine[0]), source)
 
 
 def code_bytes(block: VertexBlock) -> int:
-    """Bytes of code of a block's type: the type's figure, else a guess."""
-    return block.type.code_bytes if block.type.code_bytes >= 0 else footprint.VERTEX_CODE_GUESS
+    """Bytes of code of a block's type: the type's figure, else that of its name."""
+    return block.type.code_bytes if block.type.code_bytes >= 0 else vertex_code(block.type.name).bytes
 
 
 def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine: Machine) -> None:
@@ -151,8 +152,9 @@ def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine:
     descriptors = several * footprint.COPY_DESCRIPTOR
     inventory.add_overhead("copyDescriptor", "copyDescriptor", descriptors, SOURCE["copyDescriptor"])
     if machine.counts_code:
-        present = (state > 0) * footprint.VERTEX_CODE_GUESS
-        inventory.add_overhead("vertexCode", COPY_VERTEX, present.astype(np.int64), SOURCE["vertexCode"])
+        code = vertex_code(COPY_VERTEX)
+        present = (state > 0) * code.bytes
+        inventory.add_overhead("vertexCode", COPY_VERTEX, present.astype(np.int64), code.source)
 
 
 def add_programs(
