@@ -6,7 +6,7 @@ Exchange code and buffers belong to the plan, however many programs run it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -220,8 +220,15 @@ class ExchangePlans:
     def _exchange(self, rows: Transfer, arrivals: Arrivals) -> Exchanges:
         m = self.machine
         return plan_exchange(
-            rows, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links, arrivals if len(rows) else None
+            self._apart(rows), m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links, arrivals
         )
+
+    def _apart(self, rows: Transfer) -> Transfer:
+        """The rows with a gap between the elements of each variable and the next, whose memory does not follow it."""
+        if not len(rows):
+            return rows
+        inside = np.minimum(rows.start, int(self.emap.end[-1]) - 1)  # pack buffers lie behind all variables
+        return replace(rows, start=rows.start + self.emap.variable[self.emap.find(inside)])
 
     def cross_replica_copy(self, copy: Any) -> CopyPlan:
         """The plan of a copy to another replica. Raises as `compute`."""
