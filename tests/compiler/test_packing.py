@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from simulator.compiler.compile import compile_graph
 from simulator.compiler.lowering import arrange_copies, exchange_plans, packing
 from simulator.poplar import CHAR, FLOAT, HALF, Engine, Graph, IPUModel, Tensor, Type, concat, poplar_error
 from simulator.poplar.program import Copy, Sequence
+from tests.integration.plain_report import PlainReport
+from tests.integration.test_report_laws import check_report
 from tests.runtime.both_engines import ACCURATE, results
 
 VERIFY = {"debug.verify": "true"}
@@ -116,6 +119,19 @@ def test_the_bytes_move_through_the_pack_buffer(senders: list[int], receivers: l
     for options in ({}, ACCURATE, VERIFY):
         found = results(device, graph, copy, {"matrix": values}, {"taken": np.dtype(np.float16)}, options)
         assert found["taken"].tolist() == values[:, 2].tolist()
+
+
+def test_the_report_of_a_packed_copy_keeps_every_law(tmp_path: Path) -> None:
+    device, graph, matrix, taken = column(list(range(50)), [60])
+    graph.createHostWrite("matrix", matrix)
+    copy, options = Copy(matrix.slice(3, 4, 1).flatten(), taken), {"autoReport.all": "true"}
+    with Engine(graph, copy, {**options, "autoReport.directory": str(tmp_path)}) as engine:
+        engine.load(device)
+        engine.writeTensor("matrix", np.zeros((1000, 64), np.float16))
+        engine.run(0)
+    report = PlainReport(tmp_path)
+    check_report(report, [0, 1, 60, 63])
+    report.close()
 
 
 @settings(max_examples=40, derandomize=True, deadline=None, phases=[Phase.generate])
