@@ -3,9 +3,13 @@ a binary unit under a decimal name. assets/shared/formats.js has the same rules 
 
 from __future__ import annotations
 
+import re
+
 from webapp import preferences
 
 _DASH = "–"
+
+_EXACT_BYTES = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d+) B\b(?! (?:a|per) )")
 
 #: (units, factor between them) of each preference.
 BYTE_UNITS = {
@@ -46,6 +50,12 @@ def bytes_text(value: int | float | None) -> str:
             break
         size /= factor
     return f"{value:,.0f} B" if unit == "B" else f"{size:,.1f} {unit}"
+
+
+def in_units(sentence: str) -> str:
+    """A sentence of an analysis, which says exact bytes, with them as `bytes_text`: "takes 2,795,744 B" -> "takes 2.7
+    MiB". Rates ("4 B a cycle") stay."""
+    return _EXACT_BYTES.sub(lambda found: bytes_text(int(found[1].replace(",", ""))), sentence)
 
 
 def percent_text(share: float | None) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.reports import write_tiny
 from webapp import preferences
 from webapp.app import create_app
-from webapp.formats import bytes_text, cycles_phrase, cycles_text
+from webapp.formats import bytes_text, cycles_phrase, cycles_text, in_units
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.library import Library
 
@@ -102,3 +102,9 @@ def test_a_request_is_answered_in_the_units_of_its_cookies(tmp_path: Path) -> No
     client.delete_cookie("popvision_units")
     client.get("/seen", headers={"Host": "localhost"})
     assert seen == [preferences.Preferences("si", "time"), preferences.Preferences("binary", "time")]
+
+
+def test_bytes_within_a_sentence_are_in_the_users_unit() -> None:
+    said = "Tile 0 is over by 2,795,744 B (1,604,804 B of variables), at 4,096 B a cycle; tile 12 has 812 B left."
+    shown = "Tile 0 is over by 2.7 MiB (1.5 MiB of variables), at 4,096 B a cycle; tile 12 has 812 B left."
+    assert in_units(said) == shown

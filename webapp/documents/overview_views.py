@@ -16,7 +16,7 @@ from popvision.analysis.summary.headline import headline
 from webapp.documents.bars import share_bar
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Drawing, Facts, Field, Note, Table
-from webapp.formats import bytes_text, cycles_text, percent_text, seconds_text
+from webapp.formats import bytes_text, cycles_text, in_units, percent_text, seconds_text
 from webapp.view import ViewContext
 
 _MOST_WAITS = 50
@@ -111,7 +111,7 @@ def _findings(findings: list[Finding]) -> list[Block]:
         title = TITLES[each.rule]
         saves = _amount(each.saves, each.unit) if each.saves else "no bound"
         share = each.share if each.saves else None
-        row: dict[str, Any] = {"rule": title, "sentence": each.sentence, "saves": saves, "share": share}
+        row: dict[str, Any] = {"rule": title, "sentence": in_units(each.sentence), "saves": saves, "share": share}
         rows.append(row | {"formula": each.formula, "change": each.change})
         for place in each.evidence:
             column = place.kind if place.kind in ("program", "variable") else "place"

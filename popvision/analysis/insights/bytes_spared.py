@@ -41,7 +41,7 @@ def gaps(source: ReportSource) -> Iterator[Finding]:
         return
     yield Finding(
         "gaps",
-        f"{lost:,} of the {int(memory.including_gaps[tile]):,} B of tile {tile} are gaps between variables.",
+        f"{lost:,} B of the {int(memory.including_gaps[tile]):,} B of tile {tile} are gaps between variables.",
         lost,
         "bytes",
         lost / int(memory.including_gaps[tile]),

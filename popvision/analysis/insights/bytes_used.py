@@ -99,7 +99,7 @@ def large_temporary(source: ReportSource) -> Iterator[Finding]:
     received = name.endswith("/message")
     yield Finding(
         "large_temporary",
-        f"{name} takes {size:,} of the {total:,} B live at the peak (index {peak}).{until}",
+        f"{name} takes {size:,} B of the {total:,} B live at the peak (index {peak}).{until}",
         size,
         "bytes",
         size / total,

@@ -51,7 +51,7 @@ _GROUPS: Layout = {
     "count": {"width": 80},
     "self_cycles": {},
     "self_share": {"width": 95},
-    "cumulative": {"width": 105},
+    "cumulative": {"width": 125},
     "total_cycles": {},
     "share": {"width": 100},
     "mean": {"width": 100},

@@ -17,7 +17,7 @@ from popvision.analysis.insights.rules import insights
 from webapp.components import empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.section import section
-from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.formats import bytes_text, cycles_text, in_units, percent_text
 from webapp.library import Library
 from webapp.view import ViewContext, page_key
 
@@ -74,7 +74,9 @@ def causes(found: Insights) -> list[Component]:
     costly = [each for each in found.findings if each.unit == "cycles" and each.saves][:_CAUSES]
     if not costly:
         return [html.P("No cause stands out.", className="dim")]
-    rows = [html.Li([html.Span(TITLES[each.rule], title=each.sentence), ", ", *_bound(each)]) for each in costly]
+    rows = [
+        html.Li([html.Span(TITLES[each.rule], title=in_units(each.sentence)), ", ", *_bound(each)]) for each in costly
+    ]
     return [html.Ol(rows, className="overview-top")]
 
 
@@ -107,11 +109,11 @@ def _finding(key: str, finding: Finding) -> Component:
         n_clicks=0,
         className="button dismiss",
         title="Fold this finding away; the address keeps it",
-        **attributes(aria_label=f"Dismiss: {finding.sentence}"),
+        **attributes(aria_label=f"Dismiss: {in_units(finding.sentence)}"),
     )
     return html.Li(
         [
-            html.Div([button, html.Strong(finding.sentence), " ", *_bound(finding)]),
+            html.Div([button, html.Strong(in_units(finding.sentence), title=finding.sentence), " ", *_bound(finding)]),
             html.Div(["See ", *places, "."], className="dim"),
             *([html.Div(["Try: ", finding.change], className="dim")] if finding.change else []),
         ],

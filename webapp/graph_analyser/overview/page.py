@@ -23,7 +23,7 @@ from popvision.analysis.summary.headline import Headline, headline
 from webapp.components import empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.section import section
-from webapp.formats import bytes_text, cycles_phrase, percent_text, seconds_text
+from webapp.formats import bytes_text, cycles_phrase, in_units, percent_text, seconds_text
 from webapp.graph_analyser.overview import findings, memory_use, waits
 from webapp.graph_analyser.summary.headline import CardContext
 from webapp.graph_analyser.summary.shares import share_bar, share_rows
@@ -67,7 +67,7 @@ def register(app: Dash, library: Library) -> None:
         source = library.report(page_key(pathname))
         found = insights(source)
         line = unusual(source, found)
-        return findings.causes(found), f"Unusual: {line}" if line else ""
+        return findings.causes(found), f"Unusual: {in_units(line)}" if line else ""
 
 
 def _pins(context: ViewContext) -> Component:

@@ -1,0 +1,59 @@
+"""Figures of the sample reports that once misled: cumulative shares, rates, code that was not recorded, bytes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.shell_pages import Viewer
+from tests.samples import SAMPLES
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("honest")
+    for name in ("train_mlp", "matmul_chain", "out_of_memory"):
+        shutil.copytree(SAMPLES / name, made / name)
+    return made
+
+
+def test_a_cumulative_share_grows_down_the_table(viewer: Viewer) -> None:
+    page = viewer.open("train_mlp", "execution", "detail=aggregate")
+    cells = page.locator('.ag-center-cols-container [col-id="cumulative"]')
+    expect(cells.first).to_have_text(re.compile(r"^\d+\.\d\d %$"))
+    shares = [float(text.removesuffix(" %")) for text in cells.all_inner_texts()]
+    assert len(shares) > 3
+    assert shares == sorted(shares)
+
+
+def test_a_rate_above_the_plain_one_is_a_multiple_with_its_formula(viewer: Viewer) -> None:
+    page = viewer.open("matmul_chain", "execution")
+    row = page.locator("#page tr", has_text="IPU 0 · Exchange").first
+    expect(row).to_contain_text(re.compile(r"1\.\d\d x 5,888 B per cycle"))
+    assert "%" not in row.inner_text()
+    table = page.locator("#page table", has_text="Relative to plain rate")
+    expect(table).to_contain_text("In device time")
+    help_box = table.locator("th", has_text="Relative to plain rate").locator("details")
+    help_box.locator("summary").click()
+    expect(help_box.locator(".popover-box")).to_contain_text("4 B")
+
+
+def test_code_that_was_not_recorded_is_no_zero(viewer: Viewer) -> None:
+    page = viewer.open("train_mlp", "program_tree", "program=40")
+    code = page.locator(".tree-row.selected .tree-code")
+    expect(code).to_have_text("–")
+    expect(code).to_have_attribute("title", "Not recorded in this report")
+
+
+def test_bytes_of_a_page_have_one_unit(viewer: Viewer) -> None:
+    page = viewer.open("out_of_memory", "overview")
+    found = page.locator('[data-rule="out_of_memory"]')
+    expect(found).to_contain_text("tile 0 by 2.7 MiB; most of it is Variables (1.5 MiB)")
+    expect(found.locator("strong")).to_have_attribute("title", re.compile("tile 0 by 2,795,744 B"))
+    assert re.findall(r"\d,\d{3} B\b", page.inner_text("#page")) == []
