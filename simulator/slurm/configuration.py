@@ -63,14 +63,15 @@ class PodFiles:
 
 @dataclass(frozen=True)
 class OneMachine:
-    """Where the daemons of one machine listen, and whose they are. `is_loopback`: the node's name means 127.0.0.1, so
-    that they can listen there alone; else they listen on every address, and munge keeps others out."""
+    """Where the daemons of one machine listen, and whose they are. `is_loopback`: the machine's name means 127.0.0.1,
+    so that they can listen there alone; else they listen on every address, and munge keeps others out. `nodes` are
+    names of nodes and their ports: one, or for a trial several."""
 
-    node: str
+    name: str
     is_loopback: bool
     user: str
     controller_port: int
-    node_port: int
+    nodes: dict[str, int]
 
 
 def compile_plugin(target: Path) -> None:
@@ -96,16 +97,20 @@ def user_name() -> str:
 
 
 def slurm_conf_of_one_machine(files: PodFiles, machine: OneMachine) -> str:
-    """slurm.conf: one node with all IPUs, in ALCF's partition p64. A job without an option takes one CPU, so the node
-    states as many CPUs as IPUs, and never fewer than the machine has; without cgroups, no job is bound to them. A
-    batch job starts at once: by default Slurm waits 3 seconds for others to plan it with."""
+    """slurm.conf: one node with all IPUs, or several with as many each, in ALCF's partition p64. A job that names no
+    number takes one CPU, so a node states as many CPUs as IPUs, and never fewer than the machine has; without cgroups,
+    no job is bound to them. A batch job starts at once: by default Slurm waits 3 seconds for others to plan it with."""
     folder = files.folder
     cpus = max(files.ipus, os.cpu_count() or 1)
+    nodes = "\n".join(
+        f"NodeName={name} NodeHostname={machine.name} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Gres=ipu:{files.ipus} "
+        "State=UNKNOWN"
+        for name, port in machine.nodes.items()
+    )
     return f"""# Slurm for one machine; docs/slurm.md says which lines belong into the slurm.conf of a cluster.
 ClusterName=pod
-SlurmctldHost={machine.node}(127.0.0.1)
+SlurmctldHost={machine.name}(127.0.0.1)
 SlurmctldPort={machine.controller_port}
-SlurmdPort={machine.node_port}
 SlurmUser={machine.user}
 SlurmdUser={machine.user}
 AuthType=auth/munge
@@ -113,11 +118,11 @@ AuthInfo=socket={folder}/munge/socket
 CredType=cred/munge
 {"CommunicationParameters=NoInAddrAny,NoCtldInAddrAny" if machine.is_loopback else "# listens on every address"}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd.%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -133,6 +138,6 @@ SelectTypeParameters=CR_Core
 GresTypes=ipu
 CliFilterPlugins=lua
 PlugStackConfig={folder}/plugstack.conf
-NodeName={machine.node} NodeAddr=127.0.0.1 CPUs={cpus} Gres=ipu:{files.ipus} State=UNKNOWN
+{nodes}
 PartitionName=p64 Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """

@@ -101,21 +101,34 @@ static int numbers_of_gres(const char *text, int *found)
     return count;
 }
 
-/* The position of this node among the nodes of the job, or -1. */
-static int position_of_node(const char *nodes)
+/* The name of the node at a position of a list such as "node[01-04]"; "" where the list is shorter. A node's name in
+ * Slurm need not be that of its host. */
+static void name_at(const char *nodes, uint32_t position, char *name, size_t size)
 {
-    char name[256] = "";
-    hostlist_t list = slurm_hostlist_create(nodes);
+    name[0] = '\0';
+    hostlist_t list = nodes ? slurm_hostlist_create(nodes) : NULL;
+    if (!list) return;
+    for (uint32_t i = 0; i <= position; i++) {
+        char *each = slurm_hostlist_shift(list);
+        if (i == position && each) snprintf(name, size, "%s", each);
+        free(each);
+    }
+    slurm_hostlist_destroy(list);
+}
+
+/* The position of a node among the nodes of the job, or -1. */
+static int position_of(const char *node, const char *nodes)
+{
+    hostlist_t list = nodes ? slurm_hostlist_create(nodes) : NULL;
     if (!list) return -1;
-    gethostname(name, sizeof name - 1);
-    name[strcspn(name, ".")] = '\0';
-    int position = slurm_hostlist_count(list) == 1 ? 0 : slurm_hostlist_find(list, name);
+    int position = slurm_hostlist_find(list, node);
     slurm_hostlist_destroy(list);
     return position;
 }
 
-/* The IPUs of the job on this node; -1 where the controller does not say. */
-static int ipus_of_job(uint32_t job_id, int *found)
+/* The IPUs of the job on a node of that name, "" = the node at `place` among its nodes; -1 where the controller does not
+ * say. */
+static int ipus_of_job(uint32_t job_id, const char *node, uint32_t place, int *found)
 {
     job_info_msg_t *answer = NULL;
     if (slurm_load_job(&answer, job_id, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS) return -1;
@@ -123,7 +136,7 @@ static int ipus_of_job(uint32_t job_id, int *found)
     for (uint32_t i = 0; i < answer->record_count; i++) {
         slurm_job_info_t *job = &answer->job_array[i];
         if (job->job_id != job_id) continue;
-        int position = position_of_node(job->nodes);
+        int position = *node ? position_of(node, job->nodes) : (int)place;
         count = 0;
         if (job->gres_detail_cnt && position < 0) count = -1;
         if (position >= 0 && (uint32_t)position < job->gres_detail_cnt && job->gres_detail_str[position])
@@ -133,27 +146,32 @@ static int ipus_of_job(uint32_t job_id, int *found)
     return count;
 }
 
-/* How many IPUs a step has on each node: `all` of the job's for a batch script or a shell, else what its request says
- * (srun repeats the job's where it is given none, and leaves it out for --gres=none). Returns -1 where the controller
- * does not say. */
-static int ipus_of_step(uint32_t job_id, uint32_t step_id, int all)
+/* How many IPUs the request of a step names for each node. */
+static int ipus_of_request(const char *gres)
+{
+    int wanted = 0;
+    for (const char *entry = gres; entry && *entry; entry = strchr(entry, ',') ? strchr(entry, ',') + 1 : NULL) {
+        size_t length = strcspn(entry, ",");
+        const char *last = NULL;
+        if (strncmp(entry, "gres:ipu", 8) != 0 || (length > 8 && entry[8] != ':')) continue;
+        for (size_t i = 8; i < length; i++)
+            if (entry[i] == ':') last = entry + i + 1;
+        wanted += last && *last >= '0' && *last <= '9' ? atoi(last) : 1; /* "ipu" and "ipu:bow" request one */
+    }
+    return wanted;
+}
+
+/* How many IPUs a step started by srun has on each node, as its request says (srun repeats the job's where it is given
+ * none, and leaves it out for --gres=none), and the name of its node at `place`. Returns -1 where the controller does not
+ * say. */
+static int ipus_of_step(uint32_t job_id, uint32_t step_id, uint32_t place, char *node, size_t size)
 {
     job_step_info_response_msg_t *answer = NULL;
-    if (step_id > SLURM_MAX_NORMAL_STEP_ID) return all;
     if (slurm_get_job_steps(0, job_id, step_id, &answer, SHOW_ALL) != SLURM_SUCCESS) return -1;
     int wanted = -1;
     if (answer->job_step_count == 1) {
-        const char *gres = answer->job_steps[0].tres_per_node;
-        wanted = 0;
-        for (const char *entry = gres; entry && *entry; entry = strchr(entry, ',') ? strchr(entry, ',') + 1 : NULL) {
-            size_t length = strcspn(entry, ",");
-            const char *last = NULL;
-            if (strncmp(entry, "gres:ipu", 8) != 0 || (length > 8 && entry[8] != ':')) continue;
-            for (size_t i = 8; i < length; i++)
-                if (entry[i] == ':') last = entry + i + 1;
-            int count = last && *last >= '0' && *last <= '9' ? atoi(last) : 1; /* "ipu" and "ipu:bow" request one */
-            wanted += count;
-        }
+        wanted = ipus_of_request(answer->job_steps[0].tres_per_node);
+        name_at(answer->job_steps[0].nodes, place, node, size);
     }
     slurm_free_job_step_info_response_msg(answer);
     return wanted;
@@ -203,17 +221,21 @@ int slurm_spank_init_post_opt(spank_t spank, int count, char **arguments)
     (void)count, (void)arguments;
     if (spank_context() != S_CTX_REMOTE) return ESPANK_SUCCESS;
     static int of_job[MOST_IPUS];
-    uint32_t job_id = 0, step_id = 0;
+    char node[256] = "";
+    uint32_t job_id = 0, step_id = 0, place = 0;
     if (spank_get_item(spank, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
-        spank_get_item(spank, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS)
+        spank_get_item(spank, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_NODEID, &place) != ESPANK_SUCCESS)
         return ESPANK_ERROR;
-    int available = ipus_of_job(job_id, of_job);
-    int wanted = available > 0 ? ipus_of_step(job_id, step_id, available) : available;
+    int is_step = step_id <= SLURM_MAX_NORMAL_STEP_ID; /* else a batch script or a shell, which has all of the job's */
+    int wanted = is_step ? ipus_of_step(job_id, step_id, place, node, sizeof node) : 0;
+    int available = ipus_of_job(job_id, node, place, of_job);
+    if (!is_step || available == 0) wanted = available;
     if (wanted < 0 || wanted > available) {
         slurm_error("ipus: the controller does not say which IPUs job %u has on this node.", job_id);
         return ESPANK_ERROR;
     }
-    if (step_id <= SLURM_MAX_NORMAL_STEP_ID)
+    if (is_step)
         choose(of_job, available, wanted);
     else
         memcpy(ids, of_job, sizeof(int) * (size_t)(num_ids = wanted));

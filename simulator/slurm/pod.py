@@ -40,10 +40,12 @@ _LONGEST_SOCKET_PATH = 100  # bytes; the system's limit is 107
 
 class Pod:
     """A context manager: the daemons run inside `with`. `folder` must be empty or missing; the users whose jobs run
-    must be able to read it."""
+    must be able to read it. With several `nodes`, each with its `ipus`, jobs can span nodes; but all nodes are this
+    machine, on which two processes cannot attach an IPU of the same number."""
 
-    def __init__(self, folder: Path, ipus: int) -> None:
+    def __init__(self, folder: Path, ipus: int, nodes: int = 1) -> None:
         self.files = PodFiles(folder.resolve(), ipus, folder.resolve() / "step_locks")
+        self._nodes = nodes
         self.environment = {**os.environ, "SLURM_CONF": str(self.files.slurm_conf)}
         self._daemons: list[tuple[str, subprocess.Popen[bytes]]] = []
 
@@ -96,9 +98,11 @@ class Pod:
         key = munge / "key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
-        node = socket.gethostname().partition(".")[0]
-        with _free_ports(2) as ports:
-            machine = OneMachine(node, _is_loopback(node), user_name(), *ports)
+        host = socket.gethostname().partition(".")[0]
+        names = [host] if self._nodes == 1 else [f"{host}-{number}" for number in range(1, self._nodes + 1)]
+        with _free_ports(1 + len(names)) as (controller, *ports):
+            nodes = dict(zip(names, ports, strict=True))
+            machine = OneMachine(host, _is_loopback(host), user_name(), controller, nodes)
         files.slurm_conf.write_text(slurm_conf_of_one_machine(files, machine))
         (files.folder / "cgroup.conf").write_text(CGROUP_CONF)
         options = {name: munge / name for name in ("socket", "pid-file", "log-file", "seed-file", "key-file")}
@@ -109,12 +113,14 @@ class Pod:
         self._wait(lambda: options["socket"].exists(), "munged")
         self._run("slurmctld", programs, "-D")
         self._wait(lambda: "is UP" in self.ask("scontrol", "ping"), "slurmctld")
-        self._run("slurmd", programs, "-D", "-N", node)
-        self._wait(lambda: self.ask("sinfo", "-h", "-o", "%T") == "idle", "slurmd")
+        for name in names:
+            (files.folder / "spool" / name).mkdir()
+            self._run("slurmd", programs, "-D", "-N", name)
+        self._wait(lambda: self.ask("sinfo", "-h", "-o", "%T %D") == f"idle {len(names)}", "slurmd")
 
     def _run(self, name: str, programs: dict[str, str], *arguments: str) -> None:
         """Start a daemon in a session of its own: Ctrl-C is for this process, which ends the jobs first."""
-        with (self.files.folder / f"{name}.out").open("wb") as output:
+        with (self.files.folder / f"{name}.out").open("ab") as output:
             process = subprocess.Popen(
                 [programs[name], *arguments],
                 env=self.environment,
@@ -138,7 +144,7 @@ class Pod:
 
     def _last_error(self, name: str) -> str:
         lines: list[str] = []
-        for path in (self.files.folder / f"{name}.log", self.files.folder / f"{name}.out"):
+        for path in (*sorted(self.files.folder.glob(f"{name}*.log")), self.files.folder / f"{name}.out"):
             if path.exists():
                 lines += path.read_text(errors="replace").splitlines()
         fatal = [line for line in lines if "fatal" in line]

@@ -79,6 +79,10 @@ class Shell:
         rows = self.output("squeue -h -o '%A %t %r'").splitlines()
         return {job: rest for job, _, rest in (row.partition(" ") for row in rows)}
 
+    def wait_until_over(self, job: str) -> None:
+        """As `sbatch --wait`, which looks every ten seconds."""
+        wait_for(lambda: job not in self.states())
+
     def wait_until_empty(self) -> None:
         wait_for(lambda: not self.states())
 

@@ -104,7 +104,7 @@ def test_steps_side_by_side_share_the_ipus_of_their_job(offered: Shell) -> None:
     )
     held = offered.hold("--ipus=1", "first")
     assert held == [0]
-    offered.output("sbatch --wait steps.sh")
+    offered.wait_until_over(offered.output("sbatch --parsable steps.sh").strip())
     ipus = {
         name: [int(word) for word in (offered.folder / name).read_text().split("|")[0].split()]
         for name in ("batch", "a", "b", "whole", "none")
