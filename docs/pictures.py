@@ -95,6 +95,13 @@ PICTURES: dict[str, Picture] = {
     "timeline-files": Picture(
         f"{HOST}+{MLP}@first", "timeline", {"tl_fold": "h0"}, click=(".tl-files > summary",), size=SMALL
     ),
+    "timeline-flows": Picture(
+        "flows.pvti",
+        "timeline",
+        {"tl_find": "getitem", "tl_fold": "h0,graphs"},
+        click=("[data-action=timeline-next]",) * 3,
+        size=MEDIUM,
+    ),
     "timeline-difference": Picture(
         HOST, "timeline", {"tl_fold": "h0", "tl_tab": "difference"}, against=MLP, size=MEDIUM
     ),
@@ -146,6 +153,7 @@ def main(names: list[str]) -> None:
             run_example(command, reports / report)
         for rank, number in enumerate(RANKS):
             run_rank(reports / "ranks", rank, len(RANKS), number)
+        trace_example(reports / "flows")
         chosen = names or list(PICTURES)
         take_all([name for name in chosen if name != "what_if"], reports)
         if "what_if" in chosen:
@@ -160,6 +168,14 @@ def run_example(command: list[str], folder: Path) -> None:
     path = str(HERE.parent / "examples" / program)
     run = [sys.executable, "-m", "popvision", "run", "-d", str(folder), path, *arguments]
     subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+
+
+def trace_example(folder: Path) -> None:
+    """Trace examples/host_trace.py in the file flows.pvti."""
+    path = str(HERE.parent / "examples" / "host_trace.py")
+    subprocess.run([sys.executable, path, str(folder)], check=True, stdout=subprocess.DEVNULL)
+    (trace,) = folder.glob("*.pvti")
+    trace.rename(folder / "flows.pvti")
 
 
 def take_all(names: list[str], reports: Path) -> None:

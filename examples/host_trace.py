@@ -1,4 +1,4 @@
-"""Trace a small training loop on the host: channels, line graphs, a heat map and instant events.
+"""Trace a small training loop on the host: channels, line graphs, a heat map, instant events, flows.
 
     python examples/host_trace.py [FOLDER]
 
@@ -37,9 +37,11 @@ class Digits:
     def __len__(self) -> int:
         return BATCHES
 
-    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray, pvti.Flow]:
+        flow = pvti.Flow("batch")
+        flow.step()  # the call of this method, which is instrumented, leads to ...
         labels = self.random.integers(0, 2, BATCH)
-        return self.centres[labels] + self.random.normal(0, 1, (BATCH, 64)), labels
+        return self.centres[labels] + self.random.normal(0, 1, (BATCH, 64)), labels, flow
 
 
 def load(digits: Digits, batches: Queue) -> None:
@@ -50,8 +52,9 @@ def load(digits: Digits, batches: Queue) -> None:
 
 
 @pvti.instrument_fn(training)
-def step(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+def step(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray, flow: pvti.Flow) -> tuple[float, float]:
     """Do one step of gradient descent; returns the loss and the accuracy in percent before it."""
+    flow.step()  # ... this one
     with pvti.Tracepoint(training, "forward"):
         share = 1 / (1 + np.exp(-inputs @ weights))
         loss = -np.mean(np.log(np.where(labels, share, 1 - share) + 1e-12))
@@ -77,8 +80,8 @@ def train() -> None:
             seen = []
             for _ in range(BATCHES):
                 with pvti.Tracepoint(application, "wait for batch"):
-                    inputs, labels = batches.get()
-                loss, correct = step(weights, inputs, labels)
+                    inputs, labels, flow = batches.get()
+                loss, correct = step(weights, inputs, labels, flow)
                 loss_line.add(loss)
                 per_batch.add(correct)
                 histogram.add(np.abs(weights))

@@ -18,6 +18,7 @@ from popvision.pvti.channels import (
     traceFramework,
     tracePoplar,
 )
+from popvision.pvti.flows import Flow
 from popvision.pvti.graphs import Graph, Series
 from popvision.pvti.heatmaps import HeatmapDouble, HeatmapFloat, HeatmapInt, decodeHeatmapData
 from popvision.pvti.instrument import instrument, instrument_fn
@@ -54,6 +55,7 @@ def setTraceMetadata(key: str, value: object) -> None:
 
 
 __all__ = [
+    "Flow",
     "Graph",
     "HeatmapDouble",
     "HeatmapFloat",

@@ -72,11 +72,12 @@ def recover(code: int) -> None:
     if generator is not None and generator.gi_running:
         local.buffer.overflow.append((perf_counter_ns(), code))
         return
-    _start_recorder()
+    start_recorder()
     local.send(code)
 
 
-def _start_recorder() -> None:
+def start_recorder() -> None:
+    """Make the calling thread ready to record."""
     session.prepare()
     if hasattr(local, "buffer"):
         session.flush(local.buffer)

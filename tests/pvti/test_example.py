@@ -37,4 +37,5 @@ def test_the_training_loop_is_traced(tmp_path: Path) -> None:
     ]
     (heatmap,) = reader.heatmaps()
     times, quantities = reader.heatmap_columns(heatmap)
+    assert [thread for _, thread, _ in reader.flow_points()].count(threads["loader"]) == 240
     assert (len(times), set(quantities.sum(axis=1).tolist())) == (240, {64})

@@ -49,6 +49,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof timelineClock &
     typeof timelineDevice &
     typeof timelineFlames &
+    typeof timelineArrows &
     typeof timelineFrame &
     typeof timelineInput &
     typeof timelineLive &

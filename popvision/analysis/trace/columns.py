@@ -155,6 +155,14 @@ class HostTrace(ABC):
     def metadata_texts(self, thread: int) -> Mapping[int, str]:
         """Site -> JSON text, of all sites with metadata of the file of a thread."""
 
+    def flow_points(self) -> Int64Array:
+        """Points of flows (flows.py), a row each: flow, number of the thread, time in ns since the epoch."""
+        return np.zeros((0, 3), np.int64)
+
+    def flow_names(self, flows: list[int]) -> dict[int, str]:
+        """Names of some flows."""
+        return {}
+
     def prepare(self) -> None:
         """Begin to make what drawing needs, in the background: NumPy leaves the interpreter lock while it works."""
         lanes = sorted((lane for thread in self.threads for lane in thread.lanes), key=len, reverse=True)

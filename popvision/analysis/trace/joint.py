@@ -82,6 +82,32 @@ class JointTrace(HostTrace):
         """Site -> JSON text, of all sites with metadata of the file of a thread."""
         return self.parts[self.place_of(thread)[0]].metadata_texts(thread)
 
+    def flow_points(self) -> Int64Array:
+        """Points of flows of all files. Flows of one run are one, whichever files they pass; others get numbers of
+        their own below 0, by file."""
+        parts = [np.zeros((0, 3), np.int64)]
+        runs = [part.meta.get("run_id", "") for part in self.parts]
+        for number, (part, file) in enumerate(zip(self.parts, self.files, strict=True)):
+            points = part.flow_points().copy()
+            points[:, 1] += file.threads.start
+            points[:, 2] += file.shift
+            if not runs[number] or runs[number] != runs[0]:
+                points[:, 0] = -1 - (points[:, 0] * len(self.parts) + number)
+            parts.append(points)
+        return np.concatenate(parts)
+
+    def flow_names(self, flows: list[int]) -> dict[int, str]:
+        """Names of some flows."""
+        names: dict[int, str] = {}
+        for number, part in enumerate(self.parts):
+            own = {
+                flow if flow >= 0 else (-1 - flow) // len(self.parts): flow
+                for flow in flows
+                if flow >= 0 or (-1 - flow) % len(self.parts) == number
+            }
+            names |= {own[flow]: name for flow, name in part.flow_names(list(own)).items() if own[flow] not in names}
+        return names
+
     def place_of(self, thread: int) -> tuple[int, int]:
         """Number of the file with a thread, and the number of the thread in it."""
         for number, file in enumerate(self.files):

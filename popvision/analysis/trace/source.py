@@ -76,6 +76,21 @@ class TraceSource(HostTrace):
         """Site -> JSON text, of all sites with metadata."""
         return self.reader.metadata_texts
 
+    def flow_points(self) -> Int64Array:
+        """Points of flows, a row each: flow, number of the thread, time in ns since the epoch."""
+        points = self._readable("The list of flows", self.reader.flow_points)
+        if points is None or not len(points) or not self.threads:
+            return np.zeros((0, 3), np.int64)
+        ids = np.array([thread.row.id for thread in self.threads], np.int64)
+        place = np.searchsorted(ids, points[:, 1])
+        known = ids[np.minimum(place, len(ids) - 1)] == points[:, 1]
+        points[:, 1] = place
+        return np.asarray(points[known])
+
+    def flow_names(self, flows: list[int]) -> dict[int, str]:
+        """Names of some flows."""
+        return self.reader.flow_names(flows) if flows else {}
+
     @cached_property
     def series(self) -> list[tuple[SeriesRow, Int64Array, Float64Array]]:
         """Each line of a line graph with its times (ns since the epoch) and values."""

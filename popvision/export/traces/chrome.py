@@ -1,9 +1,10 @@
 """Chrome trace events: the JSON that Perfetto, chrome://tracing and viztracer's viewer open, as a stream.
 
 Format: "Trace Event Format" (Google, 2016). `ts` and `dur` are microseconds since the first event of the trace, with
-three decimals; `otherData.begin_ns` is that event's time since the epoch. Nested events are complete events ("X").
-A viewer drops complete events that overlap without nesting, so these and what lies inside them are asynchronous
-("b", "e"), one id per outermost. Samples are counters ("C"). Histograms have no form there; `otherData` counts them."""
+three decimals; `otherData.begin_ns` is that event's time since the epoch. Flows are "s", "t" and "f". Nested events are
+complete events ("X"). A viewer drops complete events that overlap without nesting, so these and what lies inside them
+are asynchronous ("b", "e"), one id per outermost. Samples are counters ("C"). Histograms have no form there;
+`otherData` counts them."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from popvision.analysis.trace.call_order import nested_events
 from popvision.analysis.trace.columns import Lane, TraceThread
+from popvision.analysis.trace.flows import trace_flows
 from popvision.analysis.trace.source import TraceSource
 from popvision.arrays import BoolArray, Int64Array
 from popvision.export.traces.texts import channel_texts, label_texts, thread_name
@@ -56,7 +58,22 @@ class _Events:
             yield json.dumps({"ph": "M", **place, "name": "thread_name", "args": {"name": thread_name(thread)}})
             yield json.dumps({"ph": "M", **place, "name": "thread_sort_index", "args": {"sort_index": number}})
             yield from self._thread(thread)
+        yield from self._flows()
         yield from self._counters()
+
+    def _flows(self) -> Iterator[str]:
+        flows = trace_flows(self.source)
+        first = np.diff(flows.flow, prepend=flows.flow[:1] - 1) != 0
+        last = np.append(first[1:], len(flows) > 0)
+        names: dict[int, str] = {}
+        for row in np.flatnonzero(~(first & last)).tolist():  # one event alone leads nowhere
+            flow, thread = int(flows.flow[row]), self.source.threads[flows.thread[row]].row
+            if first[row]:
+                names = self.source.flow_names([flow])
+            what = json.dumps(names.get(flow) or "flow")
+            phase = '"s"' if first[row] else '"f", "bp": "e"' if last[row] else '"t"'
+            place = f'"ts": {self._us(int(flows.time[row]))}, "pid": {thread.pid}, "tid": {thread.tid}'
+            yield f'{{"ph": {phase}, "id": {flow}, "cat": "flow", "name": {what}, {place}}}'
 
     def _thread(self, thread: TraceThread) -> Iterator[str]:
         place = f'"pid": {thread.row.pid}, "tid": {thread.row.tid}'

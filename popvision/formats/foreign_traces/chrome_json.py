@@ -2,8 +2,9 @@
 
 Format: "Trace Event Format" (Google, 2016). Taken: complete events (X), begins and ends (B, E), instants (i, I, R),
 asynchronous events (b, e, n; S, F, T) on a track per category, id and process, counters (C), names of processes and
-threads (M). Flows (s, t, f), object snapshots (N, O, D), samples (P) and marks of clocks are counted and left out.
-`baseTimeNanoseconds` (PyTorch) and `otherData.begin_ns` (ours) give the zero of the trace's clock."""
+threads (M), flows (s, t, f; one that ends without `bp` leads to the next span of its thread). Object snapshots (N, O,
+D), samples (P) and marks of clocks are counted and left out. `baseTimeNanoseconds` (PyTorch) and `otherData.begin_ns`
+(ours) give the zero of the trace's clock."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, T
 _LATEST_NS = 1 << 62
 
 _LEFT_OUT = {
-    "s": "flows", "t": "flows", "f": "flows", "N": "objects", "O": "objects", "D": "objects", "P": "samples",
+    "N": "objects", "O": "objects", "D": "objects", "P": "samples",
     "v": "memory dumps", "V": "memory dumps", "c": "clock marks", "(": "contexts", ")": "contexts", "R": "marks",
 }  # fmt: skip
 
@@ -64,6 +65,7 @@ class _Reader:
             "i": self._instant,
             "I": self._instant,
             "C": self._counter,
+            **dict.fromkeys("stf", self._flow),
             **dict.fromkeys("bS", self._asynchronous_begin),
             **dict.fromkeys("eF", self._asynchronous_end),
             **dict.fromkeys("nTp", self._asynchronous_instant),
@@ -109,6 +111,18 @@ class _Reader:
 
     def _instant(self, event: dict[str, Any], time: int) -> None:
         self._thread(event).add_instant(time, self._site(event))
+
+    def _flow(self, event: dict[str, Any], time: int) -> None:
+        phase = event["ph"]
+        if "bind_id" in event and "id" not in event:
+            event = {**event, "id": event["bind_id"]}
+        local = event.get("id2")
+        id = event.get("id", local)
+        process = self._process(event) if isinstance(local, dict) and "local" in local else None
+        key = (process, str(event.get("cat", "")), _text(event.get("name")), json.dumps(id, default=str))
+        binds_next = phase == "f" and event.get("bp") != "e"
+        track, name = self._thread(event), _text(event.get("name"))
+        self.recording.flows.add(key, name, track, time, first=phase == "s", binds_next=binds_next)
 
     def _counter(self, event: dict[str, Any], time: int) -> None:
         values = event.get("args")

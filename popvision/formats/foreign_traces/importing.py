@@ -110,6 +110,7 @@ def write_recording(recording: Recording, target: Path, origin: str) -> None:
             for id, track in enumerate(tracks, start=1):
                 writer.set_thread(id, track.process, track.tid, track.name)
                 _write_track(writer, id, track, recording)
+            _write_flows(writer, recording, tracks)
             _write_counters(writer, recording)
             if recording.left_out:
                 text = "; ".join(f"{what}: {number:,}" for what, number in sorted(recording.left_out.items()))
@@ -175,6 +176,25 @@ def _around(lanes: list[Slices], time: Ints) -> tuple[Ints, Ints]:
         inside = (position >= 0) & (time < lane.end[np.maximum(position, 0)])
         depth[inside], parent[inside] = level + 1, position[inside]
     return depth, parent
+
+
+def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track]) -> None:
+    """Points that lead to the next span move to its begin; those on tracks without events lead nowhere."""
+    flows = recording.flows
+    for number, name in enumerate(flows.names, start=1):
+        writer.add_flow(number, name)
+    ids = {id(track): number for number, track in enumerate(tracks, start=1)}
+    begins: dict[int, Ints] = {}
+    for track, time, flow, binds_next in zip(flows.track, flows.time, flows.flow, flows.binds_next, strict=True):
+        thread, moment = ids.get(id(track)), time
+        if thread is None:
+            continue
+        if binds_next:
+            if thread not in begins:
+                begins[thread] = np.sort(_ints(track.begin))
+            at = int(np.searchsorted(begins[thread], time))
+            moment = int(begins[thread][at]) if at < len(begins[thread]) else time
+        writer.add_flow_point(flow, thread, moment + recording.epoch_ns)
 
 
 def _write_counters(writer: TraceWriter, recording: Recording) -> None:

@@ -175,7 +175,8 @@ class _Reader:
             self.recording.left_out["events at impossible times"] += 1
             return
         uuid = event.track_uuid if event.HasField("track_uuid") else sequence.track
-        self.recording.left_out.update({"flows": len(event.flow_ids)} if event.flow_ids else {})
+        for flow in [*event.flow_ids, *event.terminating_flow_ids]:
+            self.recording.flows.add((flow,), "", self._track(uuid), time, first=False, binds_next=False)
         if event.type == _BEGIN:
             self._track(uuid).add_begin(time, self._site(sequence, event))
         elif event.type == _END:

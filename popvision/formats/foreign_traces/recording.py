@@ -59,6 +59,31 @@ class Track:
 
 
 @dataclass
+class FlowPoints:
+    """Moments at which flows pass events. A flow is known by its key while the file is read; a first point with a key
+    that is in use begins another flow."""
+
+    track: list[Track] = field(default_factory=list)
+    time: array[int] = field(default_factory=lambda: array("q"))
+    flow: array[int] = field(default_factory=lambda: array("q"))
+    binds_next: array[int] = field(default_factory=lambda: array("b"))  #: 1 = to the next span, not the one around it
+    names: list[str] = field(default_factory=list)
+    _current: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def add(
+        self, key: tuple[object, ...], name: str, track: Track, time: int, *, first: bool, binds_next: bool
+    ) -> None:
+        """A point of the flow with that key."""
+        if first or key not in self._current:
+            self._current[key] = len(self.names) + 1
+            self.names.append(name[:MOST_CHARACTERS])
+        self.track.append(track)
+        self.time.append(time)
+        self.flow.append(self._current[key])
+        self.binds_next.append(binds_next)
+
+
+@dataclass
 class Counters:
     """Samples of one line of a line graph."""
 
@@ -76,6 +101,7 @@ class Recording:
         self.epoch_ns = 0  #: ns since the Unix epoch at the trace's zero; 0 when the file does not say
         self.processes: dict[int, str] = {}
         self.tracks: dict[tuple[object, ...], Track] = {}
+        self.flows = FlowPoints()
         self.counters: dict[tuple[object, ...], Counters] = {}
         self.sites: dict[tuple[str, str, str | None], int] = {}
         self.metadata_texts = 0

@@ -184,6 +184,20 @@ class TraceReader:
                 values.append(unpack_fixed(value, n, "<f8", f"samples row {id}"))
         return np.maximum.accumulate(joined(times, "<i8")), joined(values, "<f8")
 
+    def flow_points(self) -> Ints:
+        """Points of flows in time order, a row each: flow, thread, time in ns since the epoch."""
+        with self._connect() as db:
+            if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'flow_points'").fetchone() is None:
+                return np.zeros((0, 3), np.int64)
+            rows = db.execute("SELECT flow, thread, time_ns FROM flow_points ORDER BY time_ns, id").fetchall()
+            return np.array(rows, np.int64).reshape(-1, 3)
+
+    def flow_names(self, flows: list[int]) -> dict[int, str]:
+        """Names of some flows."""
+        with self._connect() as db:
+            found = (db.execute("SELECT id, name FROM flows WHERE id = ?", (flow,)).fetchone() for flow in flows)
+            return {int(row[0]): as_text(row[1]) for row in found if row is not None}
+
     def heatmaps(self) -> list[HeatmapRow]:
         """Heat maps in the order they were made."""
         with self._connect() as db:

@@ -19,6 +19,8 @@ instants      events without duration, one row per run of n; depth = number of e
               parent = position of the innermost of these in lane depth - 1
 unfinished    slices that were begun and never ended, cut at the last event of their thread
 graphs, series, samples      line graphs; samples hold n times (i8) and n values (f8)
+flows, flow_points           only where a program used flows: a flow leads from event to event, on any thread; a point
+              is a moment inside the event that is the next one of its flow
 heatmaps, HEATMAP_DATA       edges (f8); one row per column: bin_quantities as in `bins`
 ```
 
@@ -69,3 +71,10 @@ CREATE TABLE heatmaps(id INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT 
 CREATE TABLE HEATMAP_DATA(id INTEGER PRIMARY KEY, heatmap INTEGER NOT NULL REFERENCES heatmaps,
                           time_ns INTEGER NOT NULL, crc INTEGER NOT NULL, bin_quantities BLOB NOT NULL);
 """
+
+FLOW_TABLES = """
+CREATE TABLE IF NOT EXISTS flows(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS flow_points(id INTEGER PRIMARY KEY, flow INTEGER NOT NULL REFERENCES flows,
+                                       thread INTEGER NOT NULL REFERENCES threads, time_ns INTEGER NOT NULL);
+"""
+"""Made at the first flow of a file: most files have none."""

@@ -148,6 +148,18 @@ class TraceWriter:
             "INSERT INTO HEATMAP_DATA(heatmap, time_ns, crc, bin_quantities) VALUES (?, ?, ?, ?)", row
         )
 
+    def add_flow(self, id: int, name: str) -> None:
+        """A flow, or a new name for it; its points follow."""
+        for statement in schema.FLOW_TABLES.split(";")[:-1]:
+            self.connection.execute(statement)
+        self.connection.execute("INSERT OR REPLACE INTO flows VALUES (?, ?)", (id, clean(name)))
+
+    def add_flow_point(self, flow: int, thread: int, time_ns: int) -> None:
+        """The innermost event of a thread at a time, ns since the epoch, is the next one of a flow."""
+        self.connection.execute(
+            "INSERT INTO flow_points(flow, thread, time_ns) VALUES (?, ?, ?)", (flow, thread, time_ns)
+        )
+
     def close(self) -> None:
         """Mark the trace closed, fold the WAL into the file and let go of it; idempotent."""
         db, self._open = self._open, None

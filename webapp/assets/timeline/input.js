@@ -24,6 +24,8 @@ const timelineInput = (() => {
     G: (t) => t.find(true),
     c: (t) => t.foldAll(),
     m: (t) => t.toggleMark(),
+    j: (t) => t.arrows.follow(true),
+    J: (t) => t.arrows.follow(false),
     Enter: (t) => t.input.enter(),
     Escape: (t) => t.clear(),
   };

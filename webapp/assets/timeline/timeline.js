@@ -32,6 +32,7 @@ const timelineTimeline = (() => {
       this.charts = new Map();
       this.flames = new tl.Flames(this);
       this.strip = new tl.Strip(this);
+      this.arrows = new tl.Arrows(this);
       this.tip = new tl.Tip(this);
       this.names = new tl.Names(this);
       this.corner = document.createElement("div");
@@ -398,6 +399,7 @@ const timelineTimeline = (() => {
       const rows = this.inSight();
       const complete = this.update(rows);
       tl.drawFrame(this, rows, AXIS);
+      this.arrows.draw();
       tl.showZoom(this);
       this.names.place(this.top, this.place.pinnedHeight, this.view.height - this.top, this.scroll);
       this.host.dataset.state = complete ? "complete" : "loading";
@@ -412,6 +414,7 @@ const timelineTimeline = (() => {
         else if (tl.CHARTS[row.kind]) complete = this.chartOf(row).update(this.viewport) && complete;
       }
       complete = this.flames.update(this.viewport, Array.from(threads)) && complete;
+      complete = this.arrows.update() && complete;
       return this.updateCorner() && complete;
     }
 

@@ -76,6 +76,7 @@ KEYS = (
     ("↑ ↓", "Scroll through the rows"),
     ("n / p", "Select the next or previous event of the same row"),
     ("Enter", "Select the event under the pointer, open the device's step there, or zoom to the selection"),
+    ("j / Shift + j", "Follow a flow to the next event, or back to the one before"),
     ("g / Shift + g", "Go to the next or previous match of the search"),
     ("c", "Fold or unfold all rows"),
     ("m", "Set or remove a mark at the pointer or the selected event"),

@@ -24,6 +24,7 @@ from popvision.analysis.trace.drawing import (
     samples_in,
 )
 from popvision.analysis.trace.event_filter import EventMatcher, event_matcher, parse_filter
+from popvision.analysis.trace.flows import flow_links
 from popvision.analysis.trace.mipmap import Blocks
 from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
 from webapp.arrays import AnyArray
@@ -41,6 +42,9 @@ MOST_PIXELS = 16_384
 
 #: Nanoseconds of a window: with the time of the first event they fit 64 bits.
 MOST_TIME = 1 << 62
+
+#: Flows of one event that are drawn and listed.
+MOST_LINKS = 100
 
 _NARROWEST_LABEL = 18  # pixels
 
@@ -222,6 +226,15 @@ def find(source: HostTrace) -> Response:
     return jsonify({} if hit is None else asdict(hit) | {"start": hit.start - source.begin})
 
 
+def flows(source: HostTrace) -> Response:
+    """Events that flows lead to and from, for the event `at`: `onwards` tells which; `links` has the first, `all` the
+    number of all."""
+    thread, depth, position = parse_event(request.args.get("at", ""))
+    links, number = flow_links(source, thread, depth, position, MOST_LINKS)
+    rows = [asdict(link) | {"start": link.start - source.begin, "flow": str(link.flow)} for link in links]
+    return jsonify({"links": rows, "all": number})
+
+
 _ANSWERS = {
     "blocks": blocks,
     "count": count,
@@ -231,6 +244,7 @@ _ANSWERS = {
     "heatmap": heatmap,
     "event": event,
     "find": find,
+    "flows": flows,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,11 @@ from dash.development.base_component import Component
 from popvision.analysis.trace.activity import RUN_LABEL
 from popvision.analysis.trace.calls import CallTree, call_tree
 from popvision.analysis.trace.drawing import events_between
+from popvision.analysis.trace.flows import FlowLink, flow_links
 from popvision.analysis.trace.search import EventFacts, event_facts, list_matches, metadata_rows
 from popvision.analysis.trace.statistics import WindowStatistics, statistics_frame, window_statistics
 from webapp.components import Column, TabSet, data_table, empty_hint
+from webapp.components.attributes import attributes
 from webapp.components.partner_links import device_run_links
 from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
@@ -25,7 +28,7 @@ from webapp.system_analyser.timeline.difference_tab import difference_content
 from webapp.system_analyser.timeline.files_menu import align_link
 from webapp.system_analyser.timeline.flame_tab import flame_content
 from webapp.system_analyser.timeline.occurrences_tab import occurrences_content, wanted_of
-from webapp.system_analyser.timeline.routes import MOST_TIME, parse_event
+from webapp.system_analyser.timeline.routes import MOST_LINKS, MOST_TIME, parse_event
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
@@ -219,6 +222,7 @@ def summary(
     if event.depth >= 0:
         rows.append(("Duration", nanoseconds_text(event.duration)))
         rows.append(("Self time", nanoseconds_text(event.self_time)))
+        rows += _flow_rows(source, event)
     rows.append(("Timestamp", relative_text(event.start - source.begin)))
     rows.append(("Absolute timestamp", absolute_text(event.start)))
     return html.Div(
@@ -229,6 +233,32 @@ def summary(
         ],
         className="tl-facts",
     )
+
+
+def _flow_rows(source: HostTrace, event: EventFacts) -> list[tuple[str, Any]]:
+    """Events that flows lead from and to; each is a button that selects it."""
+    links, number = flow_links(source, event.thread, event.depth, event.position, MOST_LINKS)
+    rows: list[tuple[str, Any]] = [
+        ("Flow to" if link.is_onwards else "Flow from", _flow_button(source, event, link)) for link in links
+    ]
+    if number > len(links):
+        rows.append(("Flows", f"{number - len(links):,} more are not listed"))
+    return rows
+
+
+def _flow_button(source: HostTrace, event: EventFacts, link: FlowLink) -> Component:
+    thread = source.threads[link.thread].row
+    end, begin = (
+        (event.start + event.duration, link.start) if link.is_onwards else (link.start + link.duration, event.start)
+    )
+    gap = begin - end
+    between = f"{nanoseconds_text(gap)} between" if gap >= 0 else f"they overlap by {nanoseconds_text(-gap)}"
+    where = f" on {thread.name or thread.tid}, {between}" + (f", {link.name}" if link.name else "")
+    facts = {"thread": link.thread, "depth": link.depth, "position": link.position}
+    facts |= {"start": link.start - source.begin, "duration": link.duration}
+    more = attributes(data_flow=json.dumps(facts))
+    button = html.Button(link.label or "(no label)", type="button", className="tl-flow", **more)
+    return html.Span([button, where])
 
 
 def _marks(selection: Mapping[str, str]) -> Component | None:
