@@ -2,8 +2,9 @@
 
 A fresh process opens the trace and answers what the page asks: the drawing of random windows, the statistics of windows
 and the search over all labels. Its times are processor time of the answering thread, which other programs on the
-machine hardly change; opening in Chromium is wall time, the best of some attempts. Writes its section into
-docs/benchmarks.md.
+machine hardly change. Then a server and a browser: opening is wall time, the best of some attempts; keys are held down;
+the statistics and the list of a search are opened; then the memory of the server. At last a trace of five times as many
+events is opened. Writes its section into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -15,25 +16,35 @@ import sys
 import tempfile
 from pathlib import Path
 
+from playwright.sync_api import Page
+
 from benchmarks.document import write_section
-from benchmarks.host_trace import in_browser
+from benchmarks.host_trace import in_browser, seconds_until
+from benchmarks.trace_open import hold, percentile
+from benchmarks.viewer import memory_of, page_of, processor_time, serving
 
 EVENTS, THREADS = 10_000_000, 224
+COMPLETE = "[data-timeline][data-first-complete]"
 
 #: What is measured -> its title, its limit and its unit.
 ROWS = {
     "browser": ("navigation to the complete first picture, Chromium", 1.5, "s"),
+    "open": ("processor time of server and page for one such opening", None, "s"),
     "draw": (
         "server part of a drawing of 12 threads: 95 % of 60 random windows take no longer",
         10,
         "ms",
     ),
     "statistics": ("statistics of a window per label: the slowest of 12", 300, "ms"),
-    "first_statistics": ("the first statistics, which sort all events", None, "ms"),
+    "first_statistics": ("the first statistics, which make the buckets of durations", None, "ms"),
     "search": ("search over all labels, a step to the next match: the slowest of 5", 300, "ms"),
     "list": ("list of the first 1,000 matches of the entire trace: the slowest of 5", 300, "ms"),
-    "drawing": ("peak memory of the server, after drawing", 400, "MB"),
-    "memory": ("peak memory of the server, after the first statistics, which it keeps, and the search", 400, "MB"),
+    "key": ("frames while a key is held: 95 % come within", 20, "ms"),
+    "answer": ("server part of the answers meanwhile, processor time: 95 % within", 10, "ms"),
+    "drawing": ("peak memory of the server, after the page was drawn and keys were held", 400, "MB"),
+    "memory": ("peak memory of the server, after statistics and a search too", 400, "MB"),
+    "large": ("navigation to the complete first picture, 5 times the events", None, "s"),
+    "large_memory": ("peak memory of the server of that", None, "MB"),
 }
 
 PROGRAM = """
@@ -68,10 +79,6 @@ def draw(begin, end):
         for lane in thread.lanes:
             blocks_in(lane, begin, end, 1400)
 drawn = [spent(lambda: draw(*window)) for window in windows]
-def peak():
-    # Not ru_maxrss, which a child process inherits from its parent.
-    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024 / 1e6
-drawing = peak()
 first = statistics(source.begin, source.end + 1)
 slowest = max(statistics(*window) for window in windows[:12])
 texts = [source.names.label[index] for index in (0, 3, 7)] + ["operation", "nothing like this"]
@@ -83,7 +90,6 @@ listed = max(spent(lambda: list_matches(source, text, source.begin, source.end +
 print(json.dumps({
     "events": source.events, "threads": len(source.threads), "draw": float(np.percentile(drawn, 95)),
     "first_statistics": first, "statistics": slowest, "search": found, "list": listed,
-    "drawing": drawing, "memory": peak(),
 }))
 """
 
@@ -93,16 +99,53 @@ def main(events: int) -> None:
     from popvision.formats.pvti.generate import generate_trace
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "many.pvti")
+        path = Path(folder, "one", "many.pvti")
+        path.parent.mkdir()
         generate_trace(path, events, threads=THREADS)
         size = path.stat().st_size / 1e6
         command = [sys.executable, "-c", PROGRAM, str(path)]
         figures = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         figures["browser"], empty = in_browser(path.parent)
+        figures |= with_server(path.parent)
+        path = Path(folder, "five", "many.pvti")
+        path.parent.mkdir()
+        generate_trace(path, 5 * events, threads=THREADS)
+        with page_of() as page, serving(path.parent) as server:
+            figures["large"] = seconds_until(page, f"{server.base}/t/{server.key}/timeline", COMPLETE)
+            figures["large_memory"] = memory_of(server.pid).peak * 2**20 / 1e6
     text = section(figures, size, empty)
     print(text)
     if events == EVENTS:
         write_section("benchmarks.md", "host_timeline", text)
+
+
+def with_server(folder: Path) -> dict[str, float]:
+    """Frames and answers while keys are held, and the peak memory of a server then and after statistics and search."""
+    with page_of() as page, serving(folder) as server:
+        address = f"{server.base}/t/{server.key}/timeline"
+        before = processor_time(server.pid) / 1000 + page_seconds(page)
+        seconds_until(page, address, COMPLETE)
+        opening = processor_time(server.pid) / 1000 + page_seconds(page) - before
+        page.wait_for_load_state("networkidle")
+        page.keyboard.press("f")
+        held = [hold(page, "+"), hold(page, "d"), hold(page, "-")]
+        figures = {
+            "open": opening,
+            "key": percentile([frame for each in held for frame in each.frames], 95),
+            "answer": percentile([busy for each in held for busy in each.processor], 95),
+            "drawing": memory_of(server.pid).peak * 2**20 / 1e6,
+        }
+        seconds_until(page, f"{address}?tl_tab=statistics", "#tl-tab-statistics .ag-row")
+        seconds_until(page, f"{address}?tl_tab=matches&tl_find=operation", "#tl-tab-matches .ag-row")
+        return figures | {"memory": memory_of(server.pid).peak * 2**20 / 1e6}
+
+
+def page_seconds(page: Page) -> float:
+    """Processor seconds of the renderers of a browser so far."""
+    browser = page.context.browser
+    assert browser is not None
+    found = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    return sum(float(each["cpuTime"]) for each in found if each["type"] == "renderer")
 
 
 def section(figures: dict[str, float], size: float, empty: float) -> str:
@@ -111,9 +154,9 @@ def section(figures: dict[str, float], size: float, empty: float) -> str:
         "## The host timeline with many events",
         "",
         f"{figures['events']:,} events on {figures['threads']} threads, {size:.0f} MB, "
-        "`python -m benchmarks.host_timeline`. Processor time of the answering thread; opening in Chromium is wall "
-        f"time, best of three, of which the empty viewer takes {empty:.2f} s. Load of the machine meanwhile: "
-        f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors.",
+        "`python -m benchmarks.host_timeline`. Processor time of the answering thread; opening in Chromium and frames "
+        f"are wall time, opening the best of three, of which the empty viewer takes {empty:.2f} s. Load of the machine "
+        f"meanwhile: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors.",
         "",
         "| question | measured | limit | |",
         "| --- | ---: | ---: | --- |",

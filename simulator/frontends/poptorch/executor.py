@@ -36,7 +36,7 @@ from simulator.frontends.poptorch.logging import device_logger, logger
 from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, result_tensor
 from simulator.frontends.poptorch.optimizer_description import AttributeWatch, describe_optimizer
 from simulator.frontends.poptorch.options import Options
-from simulator.frontends.poptorch.profiling import Channel, core_call, traced
+from simulator.frontends.poptorch.profiling import Channel, core_call, instrumented, traced
 from simulator.frontends.poptorch.replica_groups import input_groups, spread_over_replicas
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache
@@ -120,7 +120,7 @@ class PoplarExecutor:
             self._weights.note_trained()
         return self._result(buffers)
 
-    @traced
+    @instrumented
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile for these arguments without running."""
         self._compile(bind(self._user_model.forward, args, kwargs))
@@ -142,7 +142,9 @@ class PoplarExecutor:
             raise Error(_NOT_COMPILED)
         model = self._user_model if export_model else None
         rest = (self._options, self._optimizer) if export_model else (None, None)
-        exported.write(exported.Exported(self._compiled, self._signature, self._training, model, *rest), filename)
+        whole = exported.Exported(self._compiled, self._signature, self._training, model, *rest)
+        with self.channel.tracepoint("saveExecutableToFile"), core_call("saveExecutableToFile"):
+            exported.write(whole, filename)
 
     @traced
     def loadExecutable(self, filename: str | os.PathLike[str]) -> None:
@@ -262,7 +264,7 @@ class PoplarExecutor:
         assert self._weights is not None
         values = self._weights.newest()
         if values is not None:
-            with self.channel.tracepoint("copyWeightsToDevice"), core_call("copyWeightsToDevice"):
+            with self.channel.method("copyWeightsToDevice"), core_call("copyWeightsToDevice"):
                 self._program.send_weights({**values, **self._states})
             self._weights.note_sent()
         if not self._rates_are_sent and self._described is not None:
@@ -275,14 +277,14 @@ class PoplarExecutor:
         with core_call("copyWeightsToHost"):
             return self._program.fetch_weights()
 
-    @traced
+    @instrumented
     def copyWeightsToHost(self) -> None:
         """Copy the weights on the device into the module. Raises Error before the first run."""
         self._need_program()
         assert self._weights is not None
         self._weights.bring_to_host()
 
-    @traced
+    @instrumented
     def copyWeightsToDevice(self) -> None:
         """Send the module's weights to the device. Raises Error before the first run."""
         self._need_program()
@@ -301,9 +303,10 @@ class PoplarExecutor:
         for name in self._options.updatable_named_buffers:
             if name not in self._weights.tensors:
                 raise Error(f"Options.updatableNamedBuffers names {name!r}, which the module does not have.")
-        self._send_what_changed()
+        with core_call("copyNamedBuffersToDevice"):
+            self._send_what_changed()
 
-    @traced
+    @instrumented
     def setOptimizer(self, optimizer: Any) -> None:
         """Use another optimizer's values from the next run on; a value that was compiled in cannot change."""
         if not self._training:
@@ -318,7 +321,6 @@ class PoplarExecutor:
 
     # Device
 
-    @traced
     def attachToDevice(self) -> None:
         """Attach again after detachFromDevice. Raises Error where the model is attached, or not compiled."""
         if self.isAttachedToDevice():
@@ -327,7 +329,6 @@ class PoplarExecutor:
             raise Error(_NOT_COMPILED)
         self._attach()
 
-    @traced
     def detachFromDevice(self) -> None:
         """Read weights and optimizer states back and give the device up; the next call attaches again."""
         if self._compiled is None:
@@ -341,9 +342,10 @@ class PoplarExecutor:
         self._states = {name: fetched[name].copy() for name in self._program.interface.states}
         self._weights.bring_to_host()
         self._seed = self._program.fetch_seed()
-        self._program.close()
-        self._program = None
-        self._connection.detach()
+        with core_call("detachFromDevice"):
+            self._program.close()
+            self._program = None
+            self._connection.detach()
 
     def isAttachedToDevice(self) -> bool:
         return self._connection is not None and self._connection.attached is not None
@@ -351,7 +353,7 @@ class PoplarExecutor:
     def isCompiled(self) -> bool:
         return self._compiled is not None
 
-    @traced
+    @instrumented
     def destroy(self) -> None:
         """Give up device and program; the module keeps its weights."""
         if self._weights is not None:
@@ -415,7 +417,9 @@ class PoplarExecutor:
 
     @rng_state.setter
     def rng_state(self, state: list[int]) -> None:
-        self._need_program().send_seed(int(state[0]))
+        program = self._need_program()
+        with core_call("setRngState"):
+            program.send_seed(int(state[0]))
 
     def getTensorNames(self) -> list[str]:
         """Names of the tensors that anchorTensor takes. Raises Error before compilation."""

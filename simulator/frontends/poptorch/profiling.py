@@ -13,6 +13,9 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+#: The class whose methods PopTorch instruments; `instrument` puts its name in front of that of the method.
+_EXECUTOR = "poptorch._poplar_executor.PoplarExecutor"
+
 _core = pvti.createTraceChannel("poptorch")
 
 
@@ -34,6 +37,11 @@ class Channel:
         scope: AbstractContextManager[Any] = pvti.Tracepoint(self._channel, f"{self._prefix}.{name}")
         return scope
 
+    def method(self, name: str) -> AbstractContextManager[Any]:
+        """Record a call of a method that PopTorch instruments, under the label that this gives it."""
+        scope: AbstractContextManager[Any] = pvti.Tracepoint(self._channel, f"{_EXECUTOR}.{name}")
+        return scope
+
     def instrument(self, obj: T, *methods: str) -> T:
         """Record each call of these methods of one object; returns the object. Raises AttributeError for a missing
         method, TypeError for an object of a built-in type."""
@@ -41,11 +49,22 @@ class Channel:
 
 
 def traced(method: F) -> F:
-    """A method whose calls are events of its object's `channel`, under its own name."""
+    """A method whose calls are events of its object's `channel`, labelled `<channel>.<method>`."""
 
     @functools.wraps(method)
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
         with self.channel.tracepoint(method.__name__):
+            return method(self, *arguments, **named)
+
+    return call  # type: ignore[return-value]
+
+
+def instrumented(method: F) -> F:
+    """A method whose calls are events of its object's `channel`, labelled as PopTorch's own class and method."""
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        with self.channel.method(method.__name__):
             return method(self, *arguments, **named)
 
     return call  # type: ignore[return-value]
