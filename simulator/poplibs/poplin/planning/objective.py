@@ -305,7 +305,7 @@ class Stage(NamedTuple):
 
     @property
     def here(self) -> BoolArray:
-        return self.rows[0] > 0
+        return np.asarray(self.rows[0] > 0)
 
 
 @lru_cache(maxsize=16)
