@@ -16,6 +16,7 @@ from popvision.analysis.summary.device_strip import device_strip, host_waits
 from popvision.analysis.summary.engine_runs import match_engine_runs
 from popvision.analysis.trace.source import TraceSource
 from popvision.package_data import package_folder
+from tests.browser.axe_pages import violations
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -109,6 +110,19 @@ def test_the_device_tab_lists_what_runs_waited_for(page: Page, folder: Path) -> 
     longest = max(images, key=lambda each: int(waits.end[each] - waits.begin[each]))
     row.click()
     page.wait_for_url(f"**tl_event={waits.thread[longest]}.{waits.depth[longest]}.{waits.position[longest]}*")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_host_over_device_is_accessible(page: Page, folder: Path, theme: str) -> None:
+    open_timeline(page, folder, "tl_tab=device")
+    expect(page.locator(".ag-row").first).to_be_visible()
+    expect(page.locator('[data-row="d0i0"]')).to_have_count(1)
+    if page.get_attribute("html", "data-theme") != theme:
+        page.focus(".tl")
+        page.keyboard.press("t")
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
+        page.wait_for_selector('[data-timeline][data-state="complete"]')
+    assert violations(page) == []
 
 
 def test_an_engine_run_opens_the_device_trace_and_back(page: Page, folder: Path) -> None:

@@ -16,11 +16,13 @@ const timelineFlames = (() => {
      "poplar::compileGraph"), or the beginning of that, which says more than both its ends; nothing below 3 letters. */
   function labelFor(draw, text, room) {
     if (execution.widthOf(draw, text) <= room) return text;
-    const own = text.split(/::|\./).pop().replace(/^_+/, "") || text;
-    const width = execution.widthOf(draw, own);
-    if (width <= room) return own;
-    const letters = Math.floor((own.length * (room - 8)) / width);
-    return letters < LEAST_LETTERS ? "" : own.slice(0, letters) + "…";
+    const own = text.split(/::|\./).pop() || text;
+    if (execution.widthOf(draw, own) <= room) return own;
+    const core = own.replace(/^_+|_+$/g, "") || own; /* "getitem" of "__getitem__" */
+    const width = execution.widthOf(draw, core);
+    if (width <= room) return core;
+    const letters = Math.floor((core.length * (room - 8)) / width);
+    return letters < LEAST_LETTERS ? "" : core.slice(0, letters) + "…";
   }
 
   class Flames {
