@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,11 @@ from webapp.asset_bundle import joined_assets, serve_joined, serve_plot_script
 from webapp.catalogue import routes as catalogue_routes
 from webapp.catalogue import what_if_routes
 from webapp.catalogue.folders import CatalogueFolders
-from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
-from webapp.components.shortcuts import shortcuts_dialog
-from webapp.components.static_html import static_html
+from webapp.components.frozen import frozen, ids_of_callbacks
+from webapp.components.page_parts import filled_page
 from webapp.documents import routes as document_routes
-from webapp.help import page as help_page
 from webapp.help import routes as help_routes
+from webapp.index_page import ViewerApp, index_string
 from webapp.library import Library, UnknownKeyError
 from webapp.picker import thumbnails
 from webapp.read_ahead import follow_pages
@@ -35,28 +35,6 @@ from webapp.watched import routes as watch_routes
 from webapp.watched.program import WatchedProgram
 
 _ASSETS = Path(__file__).with_name("assets")
-
-# shell/boot.js runs before the first paint and sets the theme, so that a dark page never flashes white. The
-# viewer's own script must run before Dash's renderer.
-_INDEX = """<!DOCTYPE html>
-<html lang="en" data-theme="light">
-<head>
-{%metas%}
-<title>{%title%}</title>
-<link rel="icon" type="image/svg+xml" href="/assets/icons/logo.svg">
-<script src="/assets/shell/boot.js"></script>
-<link rel="stylesheet" href="{style}">
-{%css%}
-</head>
-<body>
-{%app_entry%}
-{dialogs}
-{%config%}
-<script src="{script}"></script>
-{%scripts%}
-{%renderer%}
-</body>
-</html>"""
 
 
 def create_app(
@@ -74,12 +52,12 @@ def create_app(
     # half-imported.
     import_module("pandas")
     script, style = joined_assets(_ASSETS)
-    app = Dash(
+    app = ViewerApp(
         "popvision",
         title="PopVision",
         assets_folder=str(_ASSETS),
         include_assets_files=False,
-        index_string=_index(script.path, style.path),
+        index_string=index_string(script.path, style.path),
         suppress_callback_exceptions=True,
         update_title="",
         add_log_handler=False,
@@ -109,12 +87,6 @@ def create_app(
     return app
 
 
-def _index(script: str, style: str) -> str:
-    """The page before Dash fills it. Dialogs that only scripts open are not managed by React."""
-    dialogs = static_html([shortcuts_dialog(), preferences_dialog(), palette_dialog(), help_page.pane()])
-    return _INDEX.replace("{script}", script).replace("{style}", style).replace("{dialogs}", dialogs)
-
-
 def _frame() -> Component:
     """The components that stay while pages change."""
     return html.Div(
@@ -138,6 +110,8 @@ def _frame() -> Component:
 
 
 def _register_frame(app: Dash, library: Library, watched: WatchedProgram | None) -> None:
+    managed = cache(lambda: ids_of_callbacks(app._callback_list))
+
     app.clientside_callback(
         ClientsideFunction("popvision", "visit"),
         Output("visit", "data"),
@@ -162,7 +136,9 @@ def _register_frame(app: Dash, library: Library, watched: WatchedProgram | None)
         prevent_initial_call=True,
     )
     def show_page(visit: dict[str, Any] | None, theme: str | None) -> tuple[Any, Any, Any]:
-        return pages.show(library, visit or {}, theme or "light", watched)
+        parts = pages.show(library, visit or {}, theme or "light", watched, partial(filled_page, app))
+        nav, masthead, page = (frozen(part, managed()) for part in parts)
+        return nav, masthead, page
 
 
 def _register_routes(app: Dash, library: Library) -> None:

@@ -28,7 +28,9 @@ LEADING = ("shell", "shared")
 #: The address that dash-renderer hands to dcc.Graph.
 PLOT_SCRIPT = "/_dash-component-suites/plotly/package_data/plotly.min.js"
 
-_PLOT_FILE = Path(__file__).with_name("vendor") / "plotly-cartesian-3.7.0.min.js"
+_VENDOR = Path(__file__).with_name("vendor")
+_PLOT_FILE = _VENDOR / "plotly-cartesian-3.7.0.min.js"
+_GENERATORS = _VENDOR / "regenerator-runtime-0.13.11.js"
 
 _URL = re.compile(r'url\("([\w./-]+\.svg)"\)')
 _FOREVER = "private, max-age=31536000, immutable"
@@ -58,9 +60,12 @@ class Joined:
 
 
 def joined_assets(folder: Path) -> tuple[Joined, Joined]:
-    """(script, style sheet) of a folder of assets."""
+    """(script, style sheet) of a folder of assets. The script begins with the runtime of generators that Dash's scripts
+    expect."""
     scripts = [path for path in _in_order(folder, ".js") if path != folder / FIRST]
-    script = "".join(f"/* {path.relative_to(folder).as_posix()} */\n{_text(path)}\n;\n" for path in scripts)
+    script = _text(_GENERATORS) + "".join(
+        f"/* {path.relative_to(folder).as_posix()} */\n{_text(path)}\n;\n" for path in scripts
+    )
     style = "".join(_with_pictures(path) + "\n" for path in _in_order(folder, ".css"))
     return _joined("script.js", script, "text/javascript"), _joined("style.css", style, "text/css")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 from dash import html
 from dash.development.base_component import Component
@@ -44,9 +46,20 @@ _MOST_KEYS = 9
 _MOST_PARTNERS = 3
 
 
-def show(library: Library, visit: Mapping[str, Any], theme: str, watched: WatchedProgram | None = None) -> Parts:
+def _leave_empty(_page: Component, _context: ViewContext) -> None:
+    return None
+
+
+def show(
+    library: Library,
+    visit: Mapping[str, Any],
+    theme: str,
+    watched: WatchedProgram | None = None,
+    fill: Callable[[Component, ViewContext], None] = _leave_empty,
+) -> Parts:
     """The children of nav, masthead and page for a `visit` {"pathname", "search", "reload"} from the browser; `watched`
-    is the program at /watch."""
+    is the program at /watch. `fill` fills the parts of a view's page (components/page_parts.py); its context has the
+    selection as the browser keeps it."""
     names = [part for part in str(visit.get("pathname") or "/").split("/") if part]
     if not names:
         library.scan()
@@ -72,7 +85,8 @@ def show(library: Library, visit: Mapping[str, Any], theme: str, watched: Watche
         return _not_found("The given folders have no such report. It may have been moved or removed.")
     if visit.get("reload"):
         library.forget(entry.key)
-    return _show_entry(library, entry, names[2] if len(names) == 3 else "", str(visit.get("search") or ""), theme)
+    view_id = names[2] if len(names) == 3 else ""
+    return _show_entry(library, entry, view_id, str(visit.get("search") or ""), theme, fill)
 
 
 def _help(name: str) -> Parts:
@@ -99,7 +113,14 @@ def _find_entry(library: Library, key: str, kind: str) -> Entry:
     return entry
 
 
-def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme: str) -> Parts:
+def _show_entry(
+    library: Library,
+    entry: Entry,
+    view_id: str,
+    search: str,
+    theme: str,
+    fill: Callable[[Component, ViewContext], None],
+) -> Parts:
     try:
         params = Selection.parse(search).as_params()
         context = open_context(library, entry.kind, entry.key, params, theme)
@@ -108,6 +129,7 @@ def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme
             return _not_found("There is no such page for this report.")
         lacking = {each.id: _lacking(each, context) for each in views_of(entry.kind)}
         page = _content(view, context, lacking[view.id])
+        fill(page, replace(context, params=dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True))))
         problems = target_problems(library, params) if entry.kind == "report" else []
         head = _masthead(library, context, entry, view, problems)
         return _menu(library, context, entry, view, lacking), head, _page(page, view, context)

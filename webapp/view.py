@@ -79,7 +79,8 @@ class View:
     """`kind` is "report" or "trace". `missing(context)` returns "" when the view can be shown, else one sentence about
     what the report lacks; the frame then greys the menu entry and shows the sentence. `ahead(source)` runs the analysis
     of the first callbacks and routes of the page (webapp/read_ahead.py). The menu leaves out a view that is not
-    `offered(context)`: one about something that most reports have nothing to do with."""
+    `offered(context)`: one about something that most reports have nothing to do with. `draws` names what the page opens
+    with, "plot" (Plotly) or "table" (ag-grid), so that their scripts are there in time."""
 
     id: str
     title: str
@@ -90,6 +91,7 @@ class View:
     missing: Callable[[ViewContext], str] = _always
     ahead: Callable[[ReportSource], None] = _nothing
     offered: Callable[[ViewContext], bool] = _is_offered
+    draws: tuple[str, ...] = ()
 
 
 def needs(read: Callable[[ReportSource], object]) -> Callable[[ViewContext], str]:

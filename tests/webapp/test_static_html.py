@@ -30,7 +30,7 @@ def test_a_switch_that_is_off_is_left_out() -> None:
     assert static_html(html.Div(hidden=False)) == "<div></div>"
 
 
-@pytest.mark.parametrize("part", [dcc.Store(id="s"), html.Div(style={"top": 0}), object()])
+@pytest.mark.parametrize("part", [dcc.Store(id="s"), html.Div(title=["a"]), object()])
 def test_what_cannot_be_written_is_refused(part: object) -> None:
     with pytest.raises(TypeError):
         static_html(part)

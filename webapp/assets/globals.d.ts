@@ -64,6 +64,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
 
 type PopvisionFrame = typeof popvisionCore &
   typeof helpPane &
+  typeof shellAhead &
   typeof shellCommands &
   typeof shellFrame &
   typeof shellPreferences &

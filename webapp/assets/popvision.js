@@ -151,6 +151,7 @@ const popvisionCore = (() => {
     if (moved) {
       lastPath = path;
       setNotice("");
+      window.setTimeout(() => popvision.runAhead());
       return [{ pathname: path, search: query, reload: 0 }, current, root.dataset.theme];
     }
     listeners.forEach((listener) => listener(current, current));
@@ -224,6 +225,7 @@ const popvisionCore = (() => {
   }
 
   function lookForMounts() {
+    thaw();
     for (const [element, stop] of mounted) {
       if (!element.isConnected) {
         mounted.delete(element);
@@ -237,6 +239,14 @@ const popvisionCore = (() => {
           mounted.set(element, start(element));
         }
       }
+    }
+  }
+
+  /* Parts of a page come as HTML where no callback changes them (webapp/components/frozen.py). */
+  function thaw() {
+    for (const element of document.querySelectorAll("[data-html]")) {
+      element.innerHTML = element.getAttribute("data-html") || "";
+      element.removeAttribute("data-html");
     }
   }
 

@@ -2,13 +2,16 @@
 
 A part of a page ("plot", "tab") shows some keys of the selection. The browser keeps their values in the store
 `<prefix>-<part>-now` (`plots.keep` in assets/shared/plots/axis.js), so the server is asked only when one of them
-changes. `register_part` fills the components of a part, `register_tabs` the box of the shown tab.
+changes. `register_part` fills the components of a part, `register_tabs` the box of the shown tab. A page arrives with
+its parts filled (`filled_page`): asking for each of them after the page has been drawn costs the browser a second
+drawing of everything.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +36,12 @@ TabQuery = Callable[[ViewContext, str], Any]
 
 #: Values of the outputs of a part, in their order.
 PartContent = Callable[[ViewContext], Sequence[Any]]
+
+
+#: Values of the outputs of a part by "id.property", for a page that is being built.
+PartFill = Callable[[ViewContext], Mapping[str, Any]]
+
+_FILLS = "parts of pages"  #: the fills of an app by the store of their part, in the extensions of its server
 
 
 def _none(_context: ViewContext) -> Collection[str]:
@@ -124,12 +133,15 @@ def register_part(
     _follow(app, prefix, part)
     names = [(each.partition(".")[0], each.partition(".")[2]) for each in outputs]
 
+    _fills(app)[f"{prefix}-{part}-now"] = lambda context: dict(zip(outputs, content(context), strict=True))
+
     @app.callback(
         [Output(*each) for each in names],
         Input(f"{prefix}-{part}-now", "data"),
         Input("theme", "data"),
         State("selection", "data"),
         State("url", "pathname"),
+        prevent_initial_call=True,
     )
     def fill(now: Any, theme: str | None, selection: Mapping[str, str] | None, pathname: str | None) -> Any:
         context = _context(library, "report", now, selection, theme, pathname)
@@ -144,6 +156,24 @@ def register_tabs(
     prefix, values = tab_set.prefix, list(tab_set.titles)
     _follow(app, prefix, "tab")
 
+    def mark_of(context: ViewContext, tab: str, now: Mapping[str, str]) -> str:
+        if query is None:
+            depends: Any = [context.theme, {name: text for name, text in now.items() if name != tab_set.param}]
+        else:
+            depends = _or_hint(query, context, tab, str)
+        return json.dumps([context.key, depends], sort_keys=True)
+
+    def first(context: ViewContext) -> Mapping[str, Any]:
+        tab = tab_set.chosen(context)
+        now = {name: context.params[name] for name in (*tab_set.keys, tab_set.param) if name in context.params}
+        content_of_tab = _or_hint(content, context, tab, empty_hint)
+        return {
+            f"{prefix}-tab-{tab}.children": content_of_tab,
+            f"{prefix}-tab-shown.data": {tab: mark_of(context, tab, now)},
+        }
+
+    _fills(app)[f"{prefix}-tab-now"] = first
+
     @app.callback(
         [Output(f"{prefix}-tab-{value}", "children") for value in values],
         Output(f"{prefix}-tab-shown", "data"),
@@ -152,6 +182,7 @@ def register_tabs(
         State("selection", "data"),
         State("url", "pathname"),
         State(f"{prefix}-tab-shown", "data"),
+        prevent_initial_call=True,
     )
     def fill(
         now: Mapping[str, str] | None,
@@ -165,15 +196,46 @@ def register_tabs(
         if context is None or now is None:
             return unchanged
         tab = tab_set.chosen(context)
-        if query is None:
-            depends: Any = [context.theme, {name: text for name, text in now.items() if name != tab_set.param}]
-        else:
-            depends = _or_hint(query, context, tab, str)
-        mark = json.dumps([context.key, depends], sort_keys=True)
+        mark = mark_of(context, tab, now)
         if (shown or {}).get(tab) == mark:
             return unchanged
         filled = _or_hint(content, context, tab, empty_hint)
         return [*(filled if value == tab else no_update for value in values), {**(shown or {}), tab: mark}]
+
+
+def filled_page(app: Dash, page: Any, context: ViewContext) -> None:
+    """Fill the parts of a page that has just been built. `context.params` is the selection as the browser reads it from
+    the address. A part that raises stays empty: its callback asks again and shows the problem."""
+    known = {each.id: each for each in _with_ids(page)}
+    for store, fill in _fills(app).items():
+        if store not in known:
+            continue
+        keys = known[store.removesuffix("now") + "keys"].data
+        try:
+            values = fill(context)
+        except Exception as problem:
+            logging.getLogger("popvision.webapp").debug("a part is left to its callback: %s", problem)
+            continue
+        for output, value in values.items():
+            component, _, name = output.partition(".")
+            if component in known and value is not no_update:
+                setattr(known[component], name, value)
+        known[store].data = {key: context.params[key] for key in keys if key in context.params}
+
+
+def _with_ids(page: Any) -> Iterator[Any]:
+    if isinstance(page, (list, tuple)):
+        for each in page:
+            yield from _with_ids(each)
+    elif isinstance(page, Component):
+        if isinstance(getattr(page, "id", None), str):
+            yield page
+        yield from _with_ids(getattr(page, "children", None))
+
+
+def _fills(app: Dash) -> dict[str, PartFill]:
+    found: dict[str, PartFill] = app.server.extensions.setdefault(_FILLS, {})
+    return found
 
 
 def register_row_choice(app: Dash, prefix: str, function: ClientsideFunction, *tables: str) -> None:

@@ -228,4 +228,4 @@ def _ahead(source: ReportSource) -> None:
         fans(source)
 
 
-VIEW = View("exchange", "Exchange", "exchange", layout, register, missing=_missing, ahead=_ahead)
+VIEW = View("exchange", "Exchange", "exchange", layout, register, missing=_missing, ahead=_ahead, draws=("table",))

@@ -185,5 +185,11 @@ def _register_parts(app: Dash, library: Library) -> None:
 
 
 VIEW = View(
-    id="liveness", title="Liveness Report", icon="liveness", layout=layout, register=register, missing=needs(liveness)
+    id="liveness",
+    title="Liveness Report",
+    icon="liveness",
+    layout=layout,
+    register=register,
+    missing=needs(liveness),
+    draws=("plot", "table"),
 )

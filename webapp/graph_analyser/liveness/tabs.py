@@ -97,7 +97,11 @@ def _always(source: ReportSource, key: str, state: LivenessState) -> Component:
     return _with_total(
         [_total("Total", line.always_live)],
         f"Variables that are always live on {where_text(state.where, target_of(source).num_replicas)}",
-        _with_parts("always", long_table("liveness-always", key, query_of(state), columns, selectable=True)),
+        _with_parts(
+            "always",
+            long_table("liveness-always", key, query_of(state), columns, selectable=True),
+            parts(source, key, state),
+        ),
     )
 
 
@@ -116,7 +120,7 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
     columns = figure_columns(live_table(source, indices, state.where), _VARIABLES)
     table = long_table("liveness-live", key, query_of(state), columns, selectable=True)
     note = "Select a row to plot its lifetime and list its parts"
-    return _with_total(totals, note, _with_parts("not_always", table))
+    return _with_total(totals, note, _with_parts("not_always", table, parts(source, key, state)))
 
 
 def _steps_table(source: ReportSource, key: str, state: LivenessState) -> Component:
@@ -138,9 +142,9 @@ def _total(label: str, value: int, signed: bool = False) -> Component:
     return html.Span([html.Span(label, className="range-label"), html.B(text)], title=exact, className="total")
 
 
-def _with_parts(tab: str, table: Component) -> Component:
-    """A table of variables beside the box that `parts` fills."""
-    box = html.Div(id={"live-parts": tab}, className="live-parts")
+def _with_parts(tab: str, table: Component, beside: Any) -> Component:
+    """A table of variables beside the box of the selected one's `parts`."""
+    box = html.Div(beside, id={"live-parts": tab}, className="live-parts")
     return html.Div([html.Div(table, className="live-whole"), box], className="live-beside")
 
 

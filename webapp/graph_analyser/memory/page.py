@@ -187,4 +187,5 @@ VIEW = View(
     layout=layout,
     register=register,
     missing=needs(lambda source: memory_by_tile(source, None)),
+    draws=("plot",),
 )

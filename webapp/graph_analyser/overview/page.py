@@ -145,4 +145,4 @@ def _part(size: int, figures: Headline) -> Component:
     return html.Span(percent_text(share), title=title, className="bound")
 
 
-VIEW = View(id="overview", title="Overview", icon="overview", layout=layout, register=register)
+VIEW = View(id="overview", title="Overview", icon="overview", layout=layout, register=register, draws=("table",))

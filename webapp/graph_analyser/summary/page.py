@@ -222,4 +222,4 @@ def _file_cells(file: FileRow) -> list[Component]:
     ]
 
 
-VIEW = View(id="summary", title="Summary", icon="summary", layout=layout, register=register)
+VIEW = View(id="summary", title="Summary", icon="summary", layout=layout, register=register, draws=("table",))

@@ -1,0 +1,104 @@
+"""Parts that no callback changes become HTML; what Dash must know stays, and the given page is never changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from webapp.app import create_app
+from webapp.components.frozen import frozen, ids_of_callbacks
+from webapp.components.static_html import element_html, static_html
+from webapp.library import Library
+from webapp.view import open_context
+from webapp.views import views_of
+
+SAMPLE = Path(__file__).parents[2] / "sample_reports" / "matmul_chain"
+
+
+def _html(part: Any) -> str | None:
+    return part.to_plotly_json()["props"].get("data-html")
+
+
+def test_a_part_without_known_components_is_html() -> None:
+    page = html.Div([html.P(["a", html.B("b")]), html.Span("c & d")], className="x")
+    found = frozen(page, ())
+    assert _html(found) == "<p>a<b>b</b></p><span>c &amp; d</span>"
+    assert (found.className, found.children) == ("x", None)
+    assert len(page.children) == 2
+    assert _html(page) is None
+
+
+def test_what_a_callback_knows_stays_with_all_around_it() -> None:
+    page = html.Div([html.P(html.B("a")), html.Div(html.I("old"), id="filled"), dcc.Store(id="s")])
+    still, filled, store = frozen(page, {"filled"}).children
+    assert _html(still) == "<b>a</b>"
+    assert filled.id == "filled"
+    assert _html(filled) is None
+    assert filled.children.children == "old"
+    assert isinstance(store, dcc.Store)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        html.Div(html.B("a"), id={"pattern": 1}),
+        html.Button(html.B("a"), n_clicks=0),
+        html.P(html.Div("a block ends a paragraph when it is read")),
+        html.A(html.Span(html.A("inner"))),
+        html.Table(html.Tr(html.Td("a body is added when it is read"))),
+        html.Div(html.B("zero\0")),
+        html.Div(html.B("a", title="return\r")),
+    ],
+)
+def test_elements_that_html_would_change_stay(part: Component) -> None:
+    assert _html(frozen(part, ())) is None
+
+
+def test_other_content_makes_another_element() -> None:
+    """React then takes nothing over from an element whose content it does not know."""
+    first, same, other = (frozen(html.Div(html.B(text)), ()) for text in ("a", "a", "b"))
+    assert first.key == same.key != other.key
+
+
+def test_ids_of_all_outputs_inputs_and_states() -> None:
+    callbacks = [
+        {"output": "..a.children...b-c.hidden..", "inputs": [{"id": "d", "property": "data"}], "state": []},
+        {"output": "e.data", "inputs": [], "state": [{"id": '{"index":1}', "property": "value"}]},
+    ]
+    assert ids_of_callbacks(callbacks) == {"a", "b-c", "d", "e", '{"index":1}'}
+
+
+def test_frozen_pages_hold_the_same_elements() -> None:
+    """Every page of a sample, thawed again, is the page."""
+    library = Library([SAMPLE])
+    key = next(entry.key for entry in library.entries() if not entry.is_sample)
+    managed = ids_of_callbacks(create_app(library)._callback_list)
+    parts = 0
+    for view in views_of("report"):
+        context = open_context(library, "report", key, {}, "light")
+        if view.missing(context):
+            continue
+        page = view.layout(context)
+        found = frozen(page, managed)
+        assert _written(found) == _written(page), view.id
+        parts += json.dumps(found, default=lambda each: each.to_plotly_json()).count('"data-html"')
+    assert parts > 20
+
+
+def _written(part: Any) -> str:
+    """HTML of a page, with a mark in place of what is not an element."""
+    if isinstance(part, (list, tuple)):
+        return "".join(map(_written, part))
+    if not isinstance(part, Component):
+        return static_html(part)
+    if part._namespace != "dash_html_components":
+        return f"[{part._type} {getattr(part, 'id', '')}]"
+    props = part.to_plotly_json()["props"]
+    inner = props.get("data-html") or _written(props.get("children"))
+    own = {name: value for name, value in props.items() if name not in ("children", "data-html", "key")}
+    return element_html(type(part)(**own), inner)
