@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from webapp.asset_bundle import joined_assets, serve_joined, serve_plot_script
 from webapp.catalogue import routes as catalogue_routes
 from webapp.catalogue import what_if_routes
 from webapp.catalogue.folders import CatalogueFolders
-from webapp.components.frozen import frozen, ids_of_callbacks
+from webapp.components.frozen import frozen, managed_by
 from webapp.components.page_parts import filled_page
 from webapp.documents import routes as document_routes
 from webapp.help import routes as help_routes
@@ -110,8 +110,6 @@ def _frame() -> Component:
 
 
 def _register_frame(app: Dash, library: Library, watched: WatchedProgram | None) -> None:
-    managed = cache(lambda: ids_of_callbacks(app._callback_list))
-
     app.clientside_callback(
         ClientsideFunction("popvision", "visit"),
         Output("visit", "data"),
@@ -137,7 +135,7 @@ def _register_frame(app: Dash, library: Library, watched: WatchedProgram | None)
     )
     def show_page(visit: dict[str, Any] | None, theme: str | None) -> tuple[Any, Any, Any]:
         parts = pages.show(library, visit or {}, theme or "light", watched, partial(filled_page, app))
-        nav, masthead, page = (frozen(part, managed()) for part in parts)
+        nav, masthead, page = (frozen(part, managed_by(app)) for part in parts)
         return nav, masthead, page
 
 

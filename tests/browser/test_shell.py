@@ -64,6 +64,14 @@ def test_number_keys_switch_views_and_carry_the_selection(viewer: Viewer) -> Non
     expect(page.locator(".view-title")).to_contain_text("Summary")
 
 
+def test_the_link_that_was_followed_keeps_the_focus(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "summary")
+    page.focus('.nav-views [data-view="memory"]')
+    page.keyboard.press("Enter")
+    page.wait_for_selector('.nav-views [data-view="memory"][aria-current="page"]')
+    page.wait_for_function("() => document.activeElement.dataset.view === 'memory'")
+
+
 def test_extras_of_a_view_stay_with_it(viewer: Viewer) -> None:
     page = viewer.open("tiny", "program_tree", "program=1&pt_tab=vertices&pt_search=matmul")
     page.keyboard.press("2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from webapp.app import create_app
-from webapp.components.frozen import frozen, ids_of_callbacks
+from webapp.components.frozen import Managed, frozen, managed_by, of_callbacks
 from webapp.components.static_html import element_html, static_html
 from webapp.library import Library
 from webapp.view import open_context
@@ -26,7 +27,7 @@ def _html(part: Any) -> str | None:
 
 def test_a_part_without_known_components_is_html() -> None:
     page = html.Div([html.P(["a", html.B("b")]), html.Span("c & d")], className="x")
-    found = frozen(page, ())
+    found = frozen(page, Managed())
     assert _html(found) == "<p>a<b>b</b></p><span>c &amp; d</span>"
     assert (found.className, found.children) == ("x", None)
     assert len(page.children) == 2
@@ -35,7 +36,7 @@ def test_a_part_without_known_components_is_html() -> None:
 
 def test_what_a_callback_knows_stays_with_all_around_it() -> None:
     page = html.Div([html.P(html.B("a")), html.Div(html.I("old"), id="filled"), dcc.Store(id="s")])
-    still, filled, store = frozen(page, {"filled"}).children
+    still, filled, store = frozen(page, Managed(frozenset({"filled"}))).children
     assert _html(still) == "<b>a</b>"
     assert filled.id == "filled"
     assert _html(filled) is None
@@ -56,12 +57,12 @@ def test_what_a_callback_knows_stays_with_all_around_it() -> None:
     ],
 )
 def test_elements_that_html_would_change_stay(part: Component) -> None:
-    assert _html(frozen(part, ())) is None
+    assert _html(frozen(part, Managed())) is None
 
 
 def test_other_content_makes_another_element() -> None:
     """React then takes nothing over from an element whose content it does not know."""
-    first, same, other = (frozen(html.Div(html.B(text)), ()) for text in ("a", "a", "b"))
+    first, same, other = (frozen(html.Div(html.B(text)), Managed()) for text in ("a", "a", "b"))
     assert first.key == same.key != other.key
 
 
@@ -70,14 +71,29 @@ def test_ids_of_all_outputs_inputs_and_states() -> None:
         {"output": "..a.children...b-c.hidden..", "inputs": [{"id": "d", "property": "data"}], "state": []},
         {"output": "e.data", "inputs": [], "state": [{"id": '{"index":1}', "property": "value"}]},
     ]
-    assert ids_of_callbacks(callbacks) == {"a", "b-c", "d", "e", '{"index":1}'}
+    managed = of_callbacks(callbacks)
+    assert managed.ids == {"a", "b-c", "d", "e", '{"index":1}'}
+    assert managed.filled == {"a"}
+
+
+def test_what_is_filled_again_keeps_what_the_user_has_opened_or_focused() -> None:
+    managed = Managed(frozenset({"filled"}), frozenset({"filled"}))
+    rows = [html.Details([html.Summary(html.Span(html.B("a"))), html.Div([html.A("b"), html.Span("c")])])]
+    page = html.Div([html.Div(rows, id="filled"), html.Details(html.Summary(html.B("never again")))])
+    filled, other = frozen(page, managed).children
+    assert _html(other) == "<summary><b>never again</b></summary>"
+    (details,) = filled.children
+    summary, below = details.children
+    assert _html(summary) is None
+    assert _html(summary.children) == "<b>a</b>"
+    assert [each.children for each in below.children] == ["b", "c"]
 
 
 def test_frozen_pages_hold_the_same_elements() -> None:
     """Every page of a sample, thawed again, is the page."""
     library = Library([SAMPLE])
     key = next(entry.key for entry in library.entries() if not entry.is_sample)
-    managed = ids_of_callbacks(create_app(library)._callback_list)
+    managed = managed_by(create_app(library))
     parts = 0
     for view in views_of("report"):
         context = open_context(library, "report", key, {}, "light")
@@ -85,9 +101,20 @@ def test_frozen_pages_hold_the_same_elements() -> None:
             continue
         page = view.layout(context)
         found = frozen(page, managed)
-        assert _written(found) == _written(page), view.id
+        assert _read(_written(found)) == _read(_written(page)), view.id
         parts += json.dumps(found, default=lambda each: each.to_plotly_json()).count('"data-html"')
     assert parts > 20
+
+
+def _read(text: str) -> list[object]:
+    """The elements and texts of HTML, whatever the order of attributes."""
+    seen: list[object] = []
+    reader = HTMLParser()
+    reader.handle_starttag = lambda tag, attrs: seen.append((tag, sorted(attrs, key=str)))  # type: ignore[method-assign]
+    reader.handle_endtag = lambda tag: seen.append(tag)  # type: ignore[method-assign]
+    reader.handle_data = lambda data: seen.append(["text", data])  # type: ignore[method-assign]
+    reader.feed(text)
+    return seen
 
 
 def _written(part: Any) -> str:

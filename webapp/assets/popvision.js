@@ -242,13 +242,31 @@ const popvisionCore = (() => {
     }
   }
 
-  /* Parts of a page come as HTML where no callback changes them (webapp/components/frozen.py). */
+  /* Parts of a page come as HTML where no callback changes them (webapp/components/frozen.py). A link of the menu that
+     is built again because the page has changed keeps the focus. */
   function thaw() {
     for (const element of document.querySelectorAll("[data-html]")) {
       element.innerHTML = element.getAttribute("data-html") || "";
       element.removeAttribute("data-html");
+      if (focused && document.activeElement === document.body) focusAgain(element);
     }
   }
+
+  /** @param {Element} thawed */
+  function focusAgain(thawed) {
+    const again = popvision.all("a[data-nav]", thawed).find((link) => pathOf(link) === focused);
+    if (again) again.focus({ preventScroll: true });
+  }
+
+  /** @param {Element} link */
+  const pathOf = (link) => (link.getAttribute("href") || "").split("?")[0];
+  /* The path of the link of the menu that has the focus, or had it until it was taken away. */
+  let focused = "";
+  document.addEventListener("focusin", (event) => {
+    const link = popvision.closest(event, ".nav-views a[data-nav]");
+    focused = link ? pathOf(link) : "";
+  });
+  document.addEventListener("pointerdown", () => (focused = ""));
 
   new MutationObserver(lookForMounts).observe(document, { childList: true, subtree: true });
 

@@ -19,6 +19,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html,
 from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
+from webapp.components.frozen import frozen, managed_by
 from webapp.components.message import empty_hint, sentence
 from webapp.components.shortcuts import view_shortcuts
 from webapp.components.split import split
@@ -145,7 +146,10 @@ def register_part(
     )
     def fill(now: Any, theme: str | None, selection: Mapping[str, str] | None, pathname: str | None) -> Any:
         context = _context(library, "report", now, selection, theme, pathname)
-        return [no_update] * len(outputs) if context is None else list(content(context))
+        if context is None:
+            return [no_update] * len(outputs)
+        values = zip(content(context), names, strict=True)
+        return [_frozen(app, value) if prop == "children" else value for value, (_, prop) in values]
 
 
 def register_tabs(
@@ -199,7 +203,7 @@ def register_tabs(
         mark = mark_of(context, tab, now)
         if (shown or {}).get(tab) == mark:
             return unchanged
-        filled = _or_hint(content, context, tab, empty_hint)
+        filled = _frozen(app, _or_hint(content, context, tab, empty_hint))
         return [*(filled if value == tab else no_update for value in values), {**(shown or {}), tab: mark}]
 
 
@@ -231,6 +235,10 @@ def _with_ids(page: Any) -> Iterator[Any]:
         if isinstance(getattr(page, "id", None), str):
             yield page
         yield from _with_ids(getattr(page, "children", None))
+
+
+def _frozen(app: Dash, filled: Any) -> Any:
+    return frozen(filled, managed_by(app), again=True)
 
 
 def _fills(app: Dash) -> dict[str, PartFill]:
