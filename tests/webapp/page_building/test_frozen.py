@@ -18,7 +18,7 @@ from webapp.library import Library
 from webapp.view import open_context
 from webapp.views import views_of
 
-SAMPLE = Path(__file__).parents[2] / "sample_reports" / "matmul_chain"
+SAMPLE = Path(__file__).parents[3] / "sample_reports" / "matmul_chain"
 
 
 def _html(part: Any) -> str | None:

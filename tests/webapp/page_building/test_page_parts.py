@@ -13,7 +13,7 @@ from webapp.graph_analyser.exchange.page import TAB_SET
 from webapp.library import Library
 from webapp.view import open_context
 
-SAMPLE = Path(__file__).parents[2] / "sample_reports" / "matmul_chain"
+SAMPLE = Path(__file__).parents[3] / "sample_reports" / "matmul_chain"
 
 
 class Tabs:

@@ -14,7 +14,7 @@ from webapp.app import create_app
 from webapp.asset_bundle import PLOT_SCRIPT, joined_assets
 from webapp.library import Library
 
-ASSETS = Path(__file__).parents[2] / "webapp" / "assets"
+ASSETS = Path(__file__).parents[3] / "webapp" / "assets"
 
 
 @pytest.fixture(scope="module")
