@@ -40,7 +40,8 @@ this page and fails when a figure misses its bound without an explanation here. 
 of published figures that the code cites as published-numbers: 1 constants, 3 exchange and host, 4 throughput, 5
 vertices on hardware, 6 reports, 7 cycle formulas of PopLibs. A figure is *met* when its deviation is within the bound;
 *reported* figures have no bound. [sensitivity.md](sensitivity.md) lists the constants
-without a published source, and how much five programs depend on each.
+without a published source, and how much five programs depend on each. [sweep.md](sweep.md) holds programs of growing
+size, plans beside what their programs take, and the reason of each step.
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.sweep.measure import Build
 from benchmarks.sweep.row import Point, Row
-from simulator.poplar import CHAR, FLOAT, HALF, UNSIGNED_INT, Graph, Tensor, Type, concat
+from simulator.poplar import CHAR, FLOAT, HALF, LONGLONG, UNSIGNED_INT, Graph, Tensor, Type, concat
 from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import popops, poputil
 
@@ -104,7 +104,7 @@ def rows(quick: bool) -> list[Row]:
     """All rows of moved data."""
     sides = SIDES[:9] if quick else SIDES
     found = []
-    for dtype, size in _TYPES:
+    for dtype, size in (*_TYPES, (LONGLONG, 8)):
         name = str(dtype).lower()
         points = [
             Point(f"{s}", s, _TAKEN, strided(dtype, s), f"runs of {size} B" if s > 1 else "whole words")
