@@ -4,8 +4,8 @@
     python examples/pytorch/pipelined_mnist.py --sharded       one IPU after the other: the same losses, more time
 
 While the second IPU works on one micro-batch, the first works on the next. In the execution trace the pipeline fills,
-runs and drains in each step. A micro-batch has 16 images: with a few images each would wait for the host, whose answer
-takes longer than the work of a stage, and a pipeline would gain nothing.
+runs and drains in each step. A micro-batch has 32 images: the host prefetches the next one while the stages work, but
+takes 60 us for it, longer than a stage works on a few images, and then a pipeline would gain nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     options.setExecutionStrategy(strategy).logCycleCount(True)
     options.Training.gradientAccumulation(8)
     training = poptorch.trainingModel(model, options, torch.optim.SGD(model.parameters(), lr=0.05))
-    images, labels = torch.randn(128, 1, 28, 28), torch.randint(0, 10, (128,))
+    images, labels = torch.randn(256, 1, 28, 28), torch.randint(0, 10, (256,))
     for step in range(1, arguments.steps + 1):
         _, loss = training(images, labels)
         print(f"Step {step}: loss of the last micro-batch {float(loss):.4f}")
