@@ -324,7 +324,10 @@ const executionBars = (() => {
     }
   }
 
-  /* Text cut in the middle so that it fits; widths are remembered by text. */
+  /* Text that fits: cut in the middle, or, where few letters have room, its beginning, which says more than both ends;
+     nothing below 3 letters. Widths are remembered by text. */
+  const LEAST_LETTERS = 3,
+    LEAST_OF_BOTH_ENDS = 9;
   const widths = new Map();
   function widthOf(draw, text) {
     if (!widths.has(text)) {
@@ -338,7 +341,8 @@ const executionBars = (() => {
     const width = widthOf(draw, text);
     if (width <= room) return text;
     const letters = Math.floor((text.length * (room - 8)) / width);
-    if (letters < 2) return letters < 1 ? "" : "…";
+    if (letters < LEAST_LETTERS) return "";
+    if (letters < LEAST_OF_BOTH_ENDS) return text.slice(0, letters) + "…";
     return text.slice(0, Math.ceil(letters / 2)) + "…" + text.slice(text.length - Math.floor(letters / 2));
   }
 
