@@ -11,7 +11,7 @@ import numpy as np
 from popvision.analysis.compare.metrics import BY_NAME
 from popvision.arrays import BoolArray, Int64Array
 from popvision.catalogue.scatter import fits
-from popvision.catalogue.what_if import Axis, WhatIf, fit_counts
+from popvision.catalogue.what_if import Axis, WhatIf, fit_counts, notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ def verdicts(frame: pd.DataFrame, found: WhatIf, speed: str = "device_time") -> 
     if same:
         names = _and(list(filter(None, same)))
         said.insert(len(_held(found)), _sentence(names, f"fits everywhere, {_span(found.across, found.row)}"))
-    return said + _elsewhere(frame, found) + _speed(frame, found, fitting, speed) + _lacking(found)
+    return said + _elsewhere(frame, found) + _speed(frame, found, speed) + _lacking(found)
 
 
 def _sentence(line: str, text: str) -> str:
@@ -120,15 +120,21 @@ def _elsewhere(frame: pd.DataFrame, found: WhatIf) -> list[str]:
     return said
 
 
-def _speed(frame: pd.DataFrame, found: WhatIf, fitting: BoolArray, speed: str) -> list[str]:
+def _speed(frame: pd.DataFrame, found: WhatIf, speed: str) -> list[str]:
     """The least and the most of a metric of speed among the reports that fit."""
     metric = BY_NAME[speed]
     lines, places = np.nonzero(found.row >= 0)
     rows = found.row[lines, places]
     values = frame[speed].to_numpy(np.float64)[rows]
-    known = np.flatnonzero(fitting[rows] & np.isfinite(values))
+    said = notes(frame.iloc[rows])
+    is_answer = np.array([not note for note in said], bool)
+    failed = sum(note not in ("", "does not fit") for note in said)
+    lacking = [
+        f"{failed:,} {'point has' if failed == 1 else 'points have'} failed or not ended, without a time that counts."
+    ]
+    known = np.flatnonzero(is_answer & np.isfinite(values))
     if not len(known):
-        return [f"No report that fits has a {metric.title.lower()}."]
+        return [f"No report that fits has a {metric.title.lower()}.", *(lacking if failed else [])]
     least, most = (int(known[pick(values[known])]) for pick in (np.argmin, np.argmax))
 
     def point(at: int) -> str:
@@ -137,9 +143,11 @@ def _speed(frame: pd.DataFrame, found: WhatIf, fitting: BoolArray, speed: str) -
         return f"{figure_text(metric.kind, float(values[at]))} ({where})"
 
     if values[least] == values[most]:
-        return [f"{metric.title} of all that fits: {point(least).partition(' (')[0]}."]
+        told = f"{metric.title} of all that fits: {point(least).partition(' (')[0]}."
+        return [told, *(lacking if failed else [])]
     times = f", {values[most] / values[least]:.2f} times as much" if values[least] > 0 else ""
-    return [f"{metric.title} of what fits: least {point(least)}, most {point(most)}{times}."]
+    told = f"{metric.title} of what fits: least {point(least)}, most {point(most)}{times}."
+    return [told, *(lacking if failed else [])]
 
 
 def _lacking(found: WhatIf) -> list[str]:

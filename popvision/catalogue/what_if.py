@@ -258,9 +258,21 @@ def _held_place(axis: Axis, places: Int64Array, text: str | None) -> int:
     return next((at for at in most if axis.values[at] == _USUAL.get(axis.name)), most[-1])
 
 
+def notes(frame: pd.DataFrame) -> list[str]:
+    """Why the time of each report is no answer: "does not fit"; "failed" for a point that did, whose report may lack
+    runs; else its state where that is not complete; "" where it is one."""
+    states, problems = frame["state"].to_numpy(object), frame["problem"].fillna("").to_numpy(object)
+    found = []
+    for is_fitting, state, problem in zip(fits(frame), states, problems, strict=True):
+        ended = "" if state == "complete" else str(state)
+        found.append("does not fit" if not is_fitting else ended or ("failed" if problem else ""))
+    return found
+
+
 def cells(frame: pd.DataFrame, found: WhatIf, speed: str, memory: str) -> pd.DataFrame:
     """A row for each point that has a report: its place across and on which line, its figures (NaN = not recorded), the
-    memory of a tile, and whether the program fits. Raises FormatError for a metric that is neither."""
+    memory of a tile, whether the program fits, and a note in place of a time that is no answer (`notes`).
+    Raises FormatError for a metric that is neither."""
     import pandas as pd
 
     for name, choices in ((speed, SPEED), (memory, MEMORY)):
@@ -270,7 +282,7 @@ def cells(frame: pd.DataFrame, found: WhatIf, speed: str, memory: str) -> pd.Dat
     rows = found.row[line, across]
     part = frame.iloc[rows].reset_index(drop=True)
     columns = {"line": line, "across": across, "report": part["report"], "state": part["state"]}
-    columns |= {"problem": part["problem"].fillna(""), "fits": fits(part)}
+    columns |= {"problem": part["problem"].fillna(""), "fits": fits(part), "note": notes(part)}
     columns |= {name: part[name] for name in dict.fromkeys((speed, memory, "peak", "tile_memory", "tiles_over"))}
     return pd.DataFrame(columns)
 

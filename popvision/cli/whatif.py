@@ -102,8 +102,8 @@ def _table(frame: pd.DataFrame, found: WhatIf, speed: str, memory: str) -> Table
         row = by_place.get((line, across))
         if row is None:
             return None
-        if figure == speed and not row["fits"]:
-            return "does not fit"
+        if figure == speed and row["note"]:
+            return str(row["note"])
         value = row[figure]
         return figure_text(BY_NAME[figure].kind, value) if value == value else None
 

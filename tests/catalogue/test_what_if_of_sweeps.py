@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from popvision.analysis.compare.metrics import METRICS
 from popvision.catalogue import refresh, select_reports
 from popvision.catalogue.verdicts import verdicts
-from popvision.catalogue.what_if import WhatIf, fit_counts, what_if
+from popvision.catalogue.what_if import WhatIf, cells, fit_counts, what_if
 from popvision.cli import group
 from popvision.formats.errors import FormatError
 from tests.catalogue.planted_sweep import POINTS, plant_sweep
@@ -110,6 +110,21 @@ def test_of_a_point_the_newest_report_counts() -> None:
     found = what_if(frame)
     assert found.row.tolist() == [[2, 1]]
     assert verdicts(frame, found)[-1] == "2 older reports of the same points are left out."
+
+
+def test_the_time_of_a_failed_point_is_no_answer() -> None:
+    frame = catalogue(
+        point(4, 9e-6, 1),
+        point(8, 1e-6, 1, problem="it took longer than the limit of 1 s"),
+        point(16, 2e-6, 1, state="running"),
+        point(32, 5e-6, 1),
+    )
+    found = what_if(frame)
+    assert verdicts(frame, found)[1:] == [
+        "Device time of what fits: least 5 µs (32 tiles), most 9 µs (4 tiles), 1.80 times as much.",
+        "2 points have failed or not ended, without a time that counts.",
+    ]
+    assert cells(frame, found, "device_time", "peak")["note"].tolist() == ["", "failed", "running", ""]
 
 
 def test_programs_are_apart_and_commits_in_the_order_of_time() -> None:

@@ -85,7 +85,7 @@ def _answer(library: Library, folders: CatalogueFolders, folder: Path) -> Respon
 def _cells(table: pd.DataFrame, keys: dict[str, str], speed: str, memory: str) -> list[dict[str, Any]]:
     rows = []
     for row in table.to_dict("records"):
-        cell = {name: plain(row[name]) for name in ("line", "across", "report", "state", "problem", "tile_memory")}
+        cell = {name: plain(row[name]) for name in ("line", "across", "report", "note", "problem", "tile_memory")}
         figures = {"speed": plain(row[speed]), "memory": plain(row[memory])}
         rows.append(cell | figures | {"fits": bool(row["fits"]), "key": keys.get(str(row["report"]), "")})
     return rows

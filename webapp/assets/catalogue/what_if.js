@@ -253,7 +253,7 @@
         const row = make("tr");
         row.append(Object.assign(make("th", "", text), { scope: "row" }));
         const own = cells.filter((cell) => cell.across === at);
-        const first = own.find((cell) => cell.line === 0 && cell.fits);
+        const first = own.find((cell) => cell.line === 0 && !cell.note);
         for (let line = 0; line < count; line += 1) {
           const cell = own.find((each) => each.line === line);
           row.append(this.speedCell(cell, line ? first : null), this.memoryCell(cell));
@@ -270,11 +270,10 @@
         return place;
       }
       const { speed, lines } = this.answer;
-      const problem = cell.problem || (cell.state === "complete" || cell.state === "does not fit" ? "" : cell.state);
-      const text = cell.fits ? cellText(cell.speed, speed.kind) : "does not fit";
-      place.append(this.link(cell, text, problem || (cell.fits ? exact(cell.speed) : this.excessText(cell))));
-      if (!cell.fits) place.classList.add("bad");
-      if (cell.fits && first && first.speed && cell.speed !== null) {
+      const text = cell.note || cellText(cell.speed, speed.kind);
+      place.append(this.link(cell, text, cell.problem || (cell.note ? this.excessText(cell) : exact(cell.speed))));
+      if (cell.note) place.classList.add("bad");
+      else if (first && first.speed && cell.speed !== null) {
         const ratio = make("span", "what-if-ratio", "× " + (cell.speed / first.speed).toFixed(2));
         ratio.title = speed.title + " / that of " + lines.phrases[0];
         place.append(ratio);
@@ -331,7 +330,7 @@
       if (!this.answer || !this.answer.cells) return;
       const [left, right] = popvision.all(".what-if-plot", this.page);
       const { speed, memory } = this.answer;
-      this.drawPlot(left, speed, (cell) => (cell.fits ? cell.speed : null), []);
+      this.drawPlot(left, speed, (cell) => (cell.note ? null : cell.speed), []);
       const limits = this.hasLimit(memory) ? this.answer.cells.filter((cell) => cell.tile_memory !== null) : [];
       this.drawPlot(right, memory, (cell) => cell.memory, limits);
     }
