@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.ranks.rank_set import rank_facts
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
+from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target, type_name
 from popvision.catalogue.what_if import is_point
 from webapp.catalogue import page as catalogue_page
@@ -155,6 +156,11 @@ def _content(view: View, context: ViewContext, lacking: str) -> Component:
         return message_page(view.title, str(problem))
 
 
+def _did_run(source: ReportSource) -> bool:
+    runs = if_recorded(source.reader.runs)
+    return runs is not None and len(runs.name) > 0
+
+
 def _page(content: Component, view: View, context: ViewContext) -> Any:
     facts = attributes(data_report=context.key)
     if context.library is not None and context.library.follows:
@@ -167,9 +173,10 @@ def _page(content: Component, view: View, context: ViewContext) -> Any:
         banners = [damage_banner(source.lost)]
         if context.target is not None:
             banners.append(damage_banner(context.target.lost, "The target"))
-        banners.append(excess_banner(memory_excess(source), context.key))
+        banners.append(excess_banner(memory_excess(source), context.key, did_run=_did_run(source)))
         for key, target_report in context.targets.items():
-            banners.append(excess_banner(memory_excess(target_report), key, f"The target {target_report.label}"))
+            name = f"The target {target_report.label}"
+            banners.append(excess_banner(memory_excess(target_report), key, name, did_run=_did_run(target_report)))
         facts |= attributes(data_clock=clock, data_generation=source.generation, data_identity=source.report_id)
     else:
         banners = [damage_banner(context.trace.lost, "This trace")]

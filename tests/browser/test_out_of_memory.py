@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from popvision.formats.profile.writer import ProfileWriter
 from tests.browser.shell_pages import Viewer
-from tests.reports import tiny_compilation, write_tiny
+from tests.reports import tiny_compilation, tiny_run, write_tiny
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
@@ -20,15 +20,20 @@ PAGES = ("overview", "summary", "memory", "liveness", "program_tree", "source", 
 
 @pytest.fixture(scope="module")
 def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    """fits: the tiny report. over: the same program on tiles of 1,000 B, of which two need 1,001 B and 1,500 B."""
+    """fits: the tiny report. over: the same program on tiles of 1,000 B, of which two need 1,001 B and 1,500 B.
+    model: as over, and the model ran it."""
     folder = tmp_path_factory.mktemp("reports")
     write_tiny(folder / "fits")
     compilation = tiny_compilation()
     assert compilation.tile_memory is not None
     full = dataclasses.replace(compilation.tile_memory, including_gaps=np.array([1000, 1001, 1500, 120], np.uint32))
     (folder / "over").mkdir()
+    (folder / "model").mkdir()
     with ProfileWriter(folder / "over" / "profile.pop") as writer:
         writer.write_compilation(dataclasses.replace(compilation, tile_memory=full))
+    with ProfileWriter(folder / "model" / "profile.pop") as writer:
+        writer.write_compilation(dataclasses.replace(compilation, tile_memory=full))
+        writer.append_run(tiny_run())
     found = Viewer(chromium, folder)
     yield found
     found.page.close()
@@ -69,3 +74,9 @@ def test_a_program_that_fits_has_no_such_banner(viewer: Viewer, view: str) -> No
 def test_a_comparison_names_the_report_that_does_not_fit(viewer: Viewer) -> None:
     page = viewer.open("fits", "summary", f"vs={viewer.keys['over']}")
     expect(page.locator(".unfit")).to_contain_text("The target over does not fit: it cannot run.")
+
+
+def test_what_a_model_ran_is_not_said_to_be_impossible(viewer: Viewer) -> None:
+    page = viewer.open("model", "execution")
+    expect(page.locator(".unfit")).to_contain_text("This program does not fit: only a model can run it. 2 of 4 tiles")
+    expect(page.locator(".trace canvas").first).to_be_visible()

@@ -49,14 +49,17 @@ def damage_banner(lost: Sequence[str], name: str = "This report") -> Component |
     return html.Div(parts, className="damage", role="status")
 
 
-def excess_banner(excess: MemoryExcess | None, key: str, name: str = "This program") -> Component | None:
-    """A bar with what does not fit and by how much, and links to the evidence in report `key`; None when all fits."""
+def excess_banner(
+    excess: MemoryExcess | None, key: str, name: str = "This program", *, did_run: bool = False
+) -> Component | None:
+    """A bar with what does not fit and by how much, and links to the evidence in report `key`; None when all fits. The
+    IPU Model runs what does not fit (`did_run`)."""
     if excess is None:
         return None
     of_all = "All" if excess.tiles_over == excess.tiles else f"{excess.tiles_over:,} of"
     size = bytes_text(excess.capacity)
     head: list[Component | str] = [
-        html.Strong(f"{name} does not fit: it cannot run."),
+        html.Strong(f"{name} does not fit: {'only a model can run it' if did_run else 'it cannot run'}."),
         f" {of_all} {excess.tiles:,} tiles need more than their {size}. Tile {excess.tile:,} needs most: "
         f"{bytes_text(excess.needed)}, {bytes_text(excess.excess)} too much.",
     ]

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def partner_links(library: Library, entry: Entry) -> list[Component]:
     """Of a report, links to the host traces of its execution; of a trace, to the reports."""
     partners = library.partners(entry.key)
-    return [_to_trace(each) if each.kind == "trace" else _to_report(library, each) for each in partners]
+    return [_to_trace(library, each) if each.kind == "trace" else _to_report(library, each) for each in partners]
 
 
-def _to_trace(entry: Entry) -> Component:
+def _to_trace(library: Library, entry: Entry) -> Component:
     title = f"The host's activity in the same execution: {entry.path.name}"
     more = attributes(data_nav="to", data_key=entry.key)  # the list of recent files looks for keys on the page
-    return html.A(f"Host trace {entry.path.name}", href=f"/t/{entry.key}/timeline", title=title, **more)
+    return html.A(f"Host trace {library.card(entry).label}", href=f"/t/{entry.key}/timeline", title=title, **more)
 
 
 def _to_report(library: Library, entry: Entry) -> Component:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,6 +21,18 @@ from popvision.kept import MOST_BYTES, Kept
 
 T = TypeVar("T")
 
+#: The name that the tracer gives a file, of which the time and the process are kept beside the program's name.
+_GIVEN_NAME = re.compile(r"[A-Z][a-z]{2}_[A-Z][a-z]{2}_\d+_(\d\d:\d\d:\d\d)_\d{4}_[^_]*_(\d+)(?:_\d+)?\.pvti")
+
+
+def trace_label(name: str, meta: Mapping[str, str]) -> str:
+    """What a trace is called: its file's name, or for one that the tracer named by a date the program that it is of,
+    with the time and the process that tell its traces apart."""
+    given, words = _GIVEN_NAME.fullmatch(name), meta.get("command", "").split()
+    if given is None or not words or words[0].startswith("-"):
+        return name
+    return f"{Path(words[0]).name} {given[1]}, process {given[2]}"
+
 
 class TraceSource(HostTrace):
     """An opened host trace: a .pvti, or the trace of another tool, which is imported into a temporary .pvti first.
@@ -31,7 +44,7 @@ class TraceSource(HostTrace):
         self._imported = temporary_import(self.path) if is_foreign_trace(self.path) else None
         file = self.path if self._imported is None else Path(self._imported.name, "trace.pvti")
         self.reader = TraceReader(file, salvage=True)
-        self.label = self.path.name
+        self.label = trace_label(self.path.name, self.reader.meta)
         self.lost: list[str] = []
         with self.reader.one_state():
             self.names: Names = self.reader.names
