@@ -1,6 +1,6 @@
 """Equi-depth buckets of the durations of each label: exact order statistics of any window without sorted events.
 
-The buckets of a label partition its durations; their edges are quantiles of a sample of a million events, so that each
+The buckets of a label partition its durations; their edges are quantiles of a sample of 262,144 events, so that each
 holds about as many. Every event knows its bucket: 2 bytes an event, all that is kept. A window is counted by bucket in
 one pass, which tells the bucket of each percentile; a second pass sorts the events of these few buckets alone. A
 duration that fills several quantiles has a bucket of its own, which needs no second pass.
@@ -16,7 +16,7 @@ import numpy as np
 from popvision.analysis.trace.columns import HostTrace, Lane
 from popvision.arrays import AnyArray, BoolArray, Int64Array, UnsignedArray
 
-_SAMPLE = 1 << 20
+_SAMPLE = 1 << 18
 _BUCKETS = 1 << 16  #: of all labels, unless there are more labels than a quarter of it
 _FEWEST = 8  #: sampled events of a bucket
 _CHUNK = 1 << 18  #: events looked at in one step
