@@ -56,8 +56,8 @@ $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | system-demo $(VENV)/bin/pip
-	@echo "Installing what the viewer and the simulator need (about 120 MB to download, a minute or two) ..."
-	$(PIP) -e .
+	@echo "Installing what the viewer and the simulator need (about 150 MB to download, a minute or two) ..."
+	$(PIP) -e '.[sql]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | system-test $(VENV)/bin/pip

@@ -290,6 +290,8 @@ def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, 
                 title="Cycles and bytes come from a model, not from a device",
             )
         )
+    if entry.is_sample:
+        facts.append(html.Span("sample", className="badge", title=f"Shipped with PopVision: {entry.path}"))
     of_ranks = rank_facts(meta)
     if of_ranks is not None:
         title = f"One of the ranks of {of_ranks.run}: compare them"

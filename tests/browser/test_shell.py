@@ -44,6 +44,31 @@ def test_the_list_shows_cycles_memory_and_damage(viewer: Viewer, folder: Path) -
     assert broken.get_by_role("link").count() == 0
 
 
+def test_nothing_scrolls_but_the_page(viewer: Viewer) -> None:
+    page = viewer.go("/")
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    page.evaluate("document.getElementById('page').scrollTop = 200")
+    page.locator(".card-name", has_text="tiny").click()
+    page.locator("#page > .view[data-report]").wait_for()
+    assert page.evaluate("document.getElementById('page').scrollTop") == 0
+
+
+def test_recent_reports_of_one_name_say_their_folder(viewer: Viewer) -> None:
+    page = viewer.go("/")
+    keys = [viewer.keys["tiny"], viewer.keys["hostile"]]
+    page.evaluate(
+        "keys => localStorage.setItem('popvision.recent.reports',"
+        " JSON.stringify(keys.map(key => ({ keys: [key], labels: ['run'] }))))",
+        keys,
+    )
+    page.reload()
+    links = page.locator("[data-recent=reports] a")
+    links.nth(1).wait_for()
+    folder = next(entry.path.parent.name for entry in viewer.library.entries() if entry.key == keys[0])
+    assert links.all_text_contents() == [f"run in {folder}"] * 2
+    page.evaluate("localStorage.removeItem('popvision.recent.reports')")
+
+
 def test_the_list_is_used_by_keyboard(viewer: Viewer) -> None:
     page = viewer.go("/")
     page.keyboard.press("Tab")

@@ -32,6 +32,7 @@ def test_a_picture_opens_its_view(viewer: Viewer, shown: object) -> None:
     page = viewer.go("/")
     link = page.locator(".thumbnail").nth(at)
     expect(link).to_contain_text(THUMBNAILS[at].title)
+    expect(link.locator(".badge")).to_have_text("sample")
     for theme in ("dark", "light"):
         page.evaluate(f"popvision.setTheme('{theme}')")
         expect(link.locator(f".only-{theme}")).to_be_visible()
@@ -43,6 +44,7 @@ def test_a_picture_opens_its_view(viewer: Viewer, shown: object) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/{THUMBNAILS[at].view}?{THUMBNAILS[at].state}*")
     expect(page.locator("#page .view")).to_be_visible()
+    expect(page.locator("#masthead .badge", has_text="sample")).to_be_visible()
     until_quiet(page)
     page.goto(viewer.base + "/")
 

@@ -138,9 +138,11 @@ const popvisionCore = (() => {
   /** @param {string} href */
   function go(href) {
     keepExtras();
+    const before = window.location.pathname;
     window.history.pushState({}, "", href);
     window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
-    window.scrollTo(0, 0);
+    const page = document.getElementById("page");
+    if (page && window.location.pathname !== before) page.scrollTop = 0;
   }
 
   function visit() {

@@ -96,7 +96,8 @@ def _link(shown: Thumbnail, samples: dict[str, Entry]) -> Component:
         html.Span(className=f"thumbnail-picture only-{theme}", style={"backgroundImage": f"url('{address % theme}')"})
         for theme in THEMES
     ]
-    text = [html.Strong(shown.title), html.Span(shown.about, className="dim")]
+    badge = html.Span("sample", className="badge", title=f"The sample {shown.report}, shipped with PopVision")
+    text = [html.Strong([shown.title, " ", badge]), html.Span(shown.about, className="dim")]
     return html.A([*pictures, *text], href=href, className="thumbnail", **attributes(data_nav="to"))
 
 

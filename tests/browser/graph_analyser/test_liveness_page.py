@@ -67,6 +67,18 @@ def test_the_peak_key_selects_and_the_tab_adds_up(viewer: Opened) -> None:
     viewer.wait_for_text(".row-count", f"{len(rows)} row")
 
 
+def test_the_page_of_a_selected_index_can_be_left(viewer: Opened) -> None:
+    """The boxes beside the tables are still awaited when the list of reports comes: the server must not fail."""
+    failures = []
+    viewer.page.on("response", lambda answer: failures.append(answer.url) if answer.status >= 500 else None)
+    viewer.go("liveness", "liveness=3&live_tab=not_always")
+    viewer.wait_for_text(".total", "Index 3")
+    viewer.page.evaluate("popvision.go('/')")
+    viewer.page.locator(".picker").wait_for()
+    viewer.page.wait_for_load_state("networkidle")
+    assert failures == []
+
+
 def test_shift_click_adds_a_column_with_a_signed_difference(viewer: Opened) -> None:
     curve = _curve(viewer)
     viewer.go("liveness", "live_tab=not_always")

@@ -119,19 +119,32 @@
     return others ? base + "?vs=" + others : base;
   }
 
+  /** @param {RecentEntry} entry */
+  const textOf = (entry) => entry.labels.join(entry.labels.length === 2 ? " vs " : " \u00b7 ");
+
+  /**
+   * The folder that a row's report lies in, by name.
+   *
+   * @param {HTMLElement} row
+   */
+  function folderOf(row) {
+    const path = String(JSON.parse(row.dataset.row || "{}").path || "");
+    return path.split("/").slice(-2, -1)[0] || path;
+  }
+
   /** @param {HTMLElement} list */
   function fill(list) {
     const name = list.dataset.recent || "";
-    const present = new Set(popvision.all("[data-key]").map((row) => row.dataset.key));
+    const folders = new Map(popvision.all("[data-key]").map((row) => [row.dataset.key, folderOf(row)]));
     const entries = stored(name);
+    const texts = entries.map(textOf);
     list.replaceChildren(
-      ...entries.map((entry) =>
-        item(
-          name,
-          entry,
-          entry.keys.every((key) => present.has(key)),
-        ),
-      ),
+      ...entries.map((entry) => {
+        const present = entry.keys.every((key) => folders.has(key));
+        const isAlone = texts.filter((each) => each === textOf(entry)).length === 1;
+        const places = isAlone || !present ? [] : entry.keys.map((key) => folders.get(key));
+        return item(name, entry, present, [...new Set(places)].join(", "));
+      }),
     );
     /** @type {HTMLElement | null} */
     const section = list.closest(".recent");
@@ -142,14 +155,15 @@
    * @param {string} name
    * @param {RecentEntry} entry
    * @param {boolean} present
+   * @param {string} place where the reports lie, where another entry has the same text
    */
-  function item(name, entry, present) {
+  function item(name, entry, present, place) {
     const line = document.createElement("li");
-    const text = entry.labels.join(entry.labels.length === 2 ? " vs " : " \u00b7 ");
+    const text = textOf(entry);
     const link = present
       ? Object.assign(document.createElement("a"), { href: hrefOf(entry.keys) })
       : Object.assign(document.createElement("span"), { className: "dim", title: "Not in the open folders" });
-    link.textContent = text;
+    link.textContent = place ? text + " in " + place : text;
     if (present) link.dataset.nav = "open";
     const remove = document.createElement("button");
     remove.type = "button";

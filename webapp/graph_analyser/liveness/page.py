@@ -176,9 +176,9 @@ def _register_parts(app: Dash, library: Library) -> None:
     def fill(params: dict[str, str] | None, tab: dict[str, str] | None, pathname: str) -> Any:
         boxes = [each["id"]["live-parts"] for each in ctx.outputs_list]
         shown = (tab or {}).get("live_tab", "always")
-        if params is None or shown not in boxes:
-            return [no_update] * len(boxes)
         key = page_key(pathname)
+        if params is None or shown not in boxes or not key:
+            return [no_update] * len(boxes)
         source = library.report(key)
         shown_parts = parts(source, key, liveness_state(source, params))
         return [shown_parts if box == shown else "" for box in boxes]
