@@ -60,7 +60,7 @@ def test_what_is_selected_is_what_is_said() -> None:
 def test_the_picture_of_memory_has_every_category(viewer: Viewer) -> None:
     page = viewer.go("/")
     style = page.locator(".thumbnail .only-light").nth(1).get_attribute("style") or ""
-    address = style.split('url("')[1].split('")')[0]
+    address = style.split("url(")[1].split(")")[0].strip("\"'")
     answer = page.request.get(viewer.base + address)
     assert answer.headers["content-type"].startswith("image/svg+xml")
     assert answer.text().count("<path") == 10
