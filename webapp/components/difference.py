@@ -130,6 +130,21 @@ def difference_mark(source: float | None, target: float | None, kind: str, clock
     return html.Span(text, className=f"diff {direction_class(difference)}".strip())
 
 
+def difference_key() -> Component:
+    """What the two colours of differences mean. They say more or less, not better or worse: less memory is better, less
+    utilisation is worse."""
+    return html.P(
+        [
+            "Difference = target \u2212 source: ",
+            html.Span("+ more", className="diff diff-more"),
+            ", ",
+            html.Span(f"{MINUS} less", className="diff diff-less"),
+            " in the target. Colours do not say which is better.",
+        ],
+        className="diff-key",
+    )
+
+
 def direction_class(difference: float) -> str:
     """The CSS class of a difference: "diff-more", "diff-less", or "" for none."""
     return "diff-more" if difference > 0 else "diff-less" if difference < 0 else ""

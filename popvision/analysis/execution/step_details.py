@@ -72,6 +72,29 @@ class StepTiles:
         """Cycles of the tiles that take part."""
         return self.cycles[self.cycles > 0]
 
+    @property
+    def end(self) -> Int64Array:
+        """Device cycle at which each tile ends its part."""
+        return self.begin + self.cycles
+
+    @property
+    def waiting(self) -> int:
+        """Tile cycles in which tiles that take part wait for the last of them; idle tiles are left out."""
+        ends = self.end[self.cycles > 0]
+        return int((ends.max() - ends).sum()) if len(ends) else 0
+
+    @property
+    def longest(self) -> Int64Array:
+        """The tiles, counted within the IPU, that take the most cycles; several where they tie, none where none is
+        active."""
+        return np.flatnonzero((self.cycles > 0) & (self.cycles == self.cycles.max(initial=0)))
+
+    @property
+    def last(self) -> Int64Array:
+        """The tiles that end last, likewise."""
+        ends = np.where(self.cycles > 0, self.end, -1)
+        return np.flatnonzero((self.cycles > 0) & (ends == ends.max(initial=-1)))
+
 
 def step_facts(source: ReportSource, ipu: int, step: int) -> StepFacts:
     """Raises ValueError for a step or IPU that was not recorded; FormatError when a column cannot be read."""

@@ -338,7 +338,7 @@ def test_tabs_of_a_selected_step_say_so_and_count_everything_on_demand(viewer: O
     total = viewer.sql("SELECT sum(cycles) FROM runs")[0]
     for detail in ("summary", "aggregate", "steps"):
         viewer.go(f"ipu=0&step=40&detail={detail}")
-        note = viewer.page.locator(".trace-filter-line", has_text="Only step 40")
+        note = viewer.page.locator(".trace-filter-line", has_text="Only the window of step 40")
         note.wait_for()
         assert f"of {total:,}." in note.inner_text()
         note.get_by_role("button", name="Count everything").click()

@@ -174,8 +174,7 @@ def test_a_report_against_itself_shows_no_difference(pages: Pages) -> None:
     pages.use("eight").go(f"vs={pages.keys['eight']}")
     text = pages.tab("Difference", ".trace-compared")
     assert "8 matched, 0 only in the source, 0 only in the target" in text
-    assert "+" not in text
-    assert "−" not in text
+    assert pages.page.locator(".trace-compared .diff-more, .trace-compared .diff-less").count() == 2  # those of the key
     assert pages.page.locator("[data-trace]").count() == 2
 
 
@@ -188,6 +187,59 @@ def test_one_cycle_is_found_and_signed(pages: Pages) -> None:
     assert [row["mean_cycles_diff"] for row in rows] == [0, 0, 0.5]
     target = pages.page.evaluate("() => popvision.execution.target.selected.step")
     assert target == 2
+
+
+def test_details_of_a_comparison_have_both_reports(pages: Pages) -> None:
+    """Step 2 takes (1, 2) cycles in the source and (2, 2) in the target."""
+    pages.use("two").go(f"vs={pages.keys['longer']}&step=2&detail=details")
+    text = pages.tab("Difference", "#execution-tab-details .trace-facts")
+    assert re.search(r"Source two\S*: ", text)
+    assert re.search(r"Target longer\S*: ", text)
+    figures = {line.split("\t")[0]: line.split("\t")[1:] for line in text.splitlines() if "\t" in line}
+    assert figures["Min"] == ["1", "2", "+1 (+100.00 %)"]
+    assert figures["Max"] == ["2", "2", "0"]
+    row = pages.page.locator("#execution-tab-details .ag-center-cols-container .ag-row").first
+    cells = {name: row.locator(f'[col-id="{name}"]').inner_text() for name in ("cycles_source", "cycles_target")}
+    assert cells == {"cycles_source": "1", "cycles_target": "2"}
+
+
+def test_a_step_without_a_match_has_dashes_on_the_other_side(pages: Pages) -> None:
+    pages.use("two").go(f"vs={pages.keys['eight']}&tstep=1&detail=details")
+    text = pages.tab("Difference", "#execution-tab-details .trace-facts")
+    assert "The source has no step that matches this one." in text
+    assert re.search(r"Cycles\t–\t\d+\t–", text)
+
+
+def test_a_window_is_marked_in_source_and_target(pages: Pages) -> None:
+    """A window behind the end of the shorter source is empty there and keeps its cycles in the target."""
+    pages.use("two").go(f"vs={pages.keys['eight']}&sel=8-10")
+    chosen = pages.page.evaluate("() => ['current', 'target'].map((role) => popvision.execution[role].chosen)")
+    assert chosen == [[8, 10], [8, 10]]
+    note = pages.tab("Only the selected window", ".trace-filter-line")
+    assert "device cycles 5 to 5 of 5, of the target 8 to 10 of 11." in note
+    text = pages.tab("Difference", ".trace-compared")
+    assert "Source: cycles 5 to 5. Target: cycles 8 to 10." in text
+    assert "+ more, − less in the target" in text
+
+
+def test_a_click_on_a_group_of_the_target_marks_it_there(pages: Pages) -> None:
+    pages.use("two").go(f"vs={pages.keys['eight']}")
+    pages.page.evaluate("() => popvision.execution.target.choose(2, 9)")
+    pages.settle()
+    assert pages.params()["sel"] == "2-9"
+    assert pages.page.evaluate("() => popvision.execution.target.chosen") == [2, 9]
+
+
+def test_steps_of_a_comparison_have_room_for_rows(pages: Pages) -> None:
+    pages.use("eight").go(f"vs={pages.keys['eight']}&detail=steps&sel=0-11")
+    rows = pages.page.locator("#execution-tab-steps .ag-center-cols-viewport")
+    rows.locator(".ag-row").first.wait_for()
+    box = rows.bounding_box()
+    assert box is not None
+    size = pages.page.viewport_size
+    assert size is not None
+    seen = min(box["y"] + box["height"], size["height"]) - box["y"]
+    assert seen >= 4 * rows.locator(".ag-row").first.evaluate("row => row.offsetHeight")
 
 
 def test_aggregation_equals_a_sum_and_finds_its_steps(pages: Pages) -> None:

@@ -118,7 +118,7 @@ const executionTrace = (() => {
       const wanted = selection.units || popvision.preference("time");
       this.units = wanted === "time" && this.facts.clock ? "time" : "cycles"; /* a report may not know its clock */
       const ends = (selection.sel || "").split("-").map(Number);
-      this.chosen = this.isSource && ends.length === 2 && ends[0] < ends[1] ? ends : null;
+      this.chosen = ends.length === 2 && ends[0] < ends[1] ? ends : null;
       this.search.look(selection.find || "", this.ipus);
       execution.linkScale(this, selection.link !== "0");
       const from = selection[this.names.from],

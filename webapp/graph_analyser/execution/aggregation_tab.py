@@ -111,7 +111,7 @@ def content(context: ViewContext) -> Component:
     else:
         name, columns = "steps-added-up", figure_columns(headings("step_groups", GROUP_FIGURES), _GROUPS)
     table = long_table(name, key, query, columns, selectable=True)
-    scope = scope_line(context.source, context.selection)
+    scope = scope_line(context)
     return html.Div([scope, head, html.Div(table, className="trace-aggregate-table")], className="trace-aggregate")
 
 

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.timeline import PHASES
 from popvision.analysis.execution.window import WindowFigures, window_figures
-from webapp.components.difference import difference_mark, figure_text
+from webapp.components.difference import difference_key, difference_mark, figure_text
 from webapp.graph_analyser.execution.state import ipus_of, target_window, window_of
 from webapp.selection import Selection
 
@@ -41,7 +41,7 @@ def difference_table(
     )
     head = html.Tr([html.Th(each) for each in ("Figure", "Source", "Target", "Difference")])
     table = html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-transfers")
-    return html.Div([html.P(about, className="trace-note"), table], className="trace-compared")
+    return html.Div([html.P(about, className="trace-note"), difference_key(), table], className="trace-compared")
 
 
 def dict_of(figures: WindowFigures) -> dict[str, tuple[str, float | None]]:

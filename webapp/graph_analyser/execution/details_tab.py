@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
-from popvision.analysis.execution.waits import sync_waits
-from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.tile_knowledge import tiles_unknown
-from popvision.analysis.source_code.lines import NOWHERE, places
 from webapp.arrays import Int64Array
 from webapp.components import Column, data_table, empty_hint, figure, help_text
-from webapp.components.attributes import attributes
 from webapp.components.partner_links import host_run_links
 from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.graph_analyser.execution.compared_step import compared_step
+from webapp.graph_analyser.execution.last_to_arrive import last_to_arrive
 from webapp.graph_analyser.execution.state import selected_ipu
-from webapp.graph_analyser.execution.step_links import step_links
+from webapp.graph_analyser.execution.step_links import tied_text, where_line
 from webapp.theme import step_style, tokens
 from webapp.view import ViewContext
 
@@ -38,16 +34,19 @@ _COLUMNS = (
 
 
 def content(context: ViewContext) -> Component:
-    """Facts of the selected step; its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
+    """Facts of the selected step; its cycles by tile as a plot and a table. In a comparison those of both reports.
+    Raises ValueError for an unknown step."""
+    if context.target is not None:
+        return compared_step(context, context.target) or empty_hint(_NOTHING)
     source, key, theme = context.source, context.key, context.theme
     ipu, step = selected_ipu(context.selection), context.selection.step
     if step is None:
         return empty_hint(_NOTHING)
     facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
     clock = source.reader.target().clock_hz
-    hosts, links = host_run_links(context, facts.run), step_links(source, key, facts)
+    where = where_line(source, key, facts, host_run_links(context, facts.run))
     if unknown := tiles_unknown(source):
-        parts = [html.Div(_facts(key, facts, None, clock, hosts, links), className="trace-facts"), empty_hint(unknown)]
+        parts = [html.Div(_facts(facts, None, clock, where), className="trace-facts"), empty_hint(unknown)]
         return html.Div(parts, className="trace-details")
     estimate = step_estimate(source, ipu, step)
     table = data_table(
@@ -58,7 +57,8 @@ def content(context: ViewContext) -> Component:
     )
     parts = [
         html.Div(
-            [*_facts(key, facts, tiles, clock, hosts, links), *_last_to_arrive(context, facts)], className="trace-facts"
+            [*_facts(facts, tiles, clock, where), *last_to_arrive(source, key, facts, "execution-last")],
+            className="trace-facts",
         ),
         html.Div(plot, className="trace-plot"),
         html.Div(table, className="trace-tiles"),
@@ -66,26 +66,9 @@ def content(context: ViewContext) -> Component:
     return html.Div(parts, className="trace-details")
 
 
-def _facts(
-    key: str,
-    facts: StepFacts,
-    tiles: StepTiles | None,
-    clock: float,
-    hosts: list[Component],
-    links: list[tuple[str, str]],
-) -> list[Component]:
-    """`tiles` is None when the report has no figures of single tiles; `hosts` are links to the host's side of the
-    run, `links` (text, address) pairs."""
+def _facts(facts: StepFacts, tiles: StepTiles | None, clock: float, where: list[Any]) -> list[Component]:
+    """`tiles` is None when the report has no figures of single tiles."""
     swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
-    tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
-    where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
-    for link in hosts:
-        where += [" · ", link]
-    for text, href in links:
-        where += [" · ", html.A(text, href=href, **attributes(data_nav="to"))]
-    if facts.data_in or facts.data_out:
-        traffic = html.A("traffic", href=f"/r/{key}/exchange?step={facts.step}", **attributes(data_nav="to"))
-        where += [" · ", traffic]
     rows: list[tuple[str, Any, str]] = [
         ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),
         (
@@ -105,60 +88,25 @@ def _facts(
     return [html.H2([swatch, facts.name]), html.P(where, className="where"), listing]
 
 
-def _last_to_arrive(context: ViewContext, facts: StepFacts) -> list[Component]:
-    """Of a sync at which tiles wait: who came last, how long the others waited, and the step that made it late."""
-    if facts.phase != "sync":
-        return []
-    source, key = context.source, context.key
-    waits = sync_waits(source, facts.ipu)
-    row = waits.of_step(facts.step)
-    if row is None:
-        return [html.P("No tile waits for another at this sync.", className="note")]
-    clock = source.reader.target().clock_hz
-    tile, cause, program = (int(each[row]) for each in (waits.last_tile, waits.cause_step, waits.cause_program))
-    mean, longest = int(waits.waited[row]) // waits.tiles, int(waits.longest[row])
-    words: list[Any] = [
-        html.A(f"Tile {tile:,}", href=f"/r/{key}/memory?tiles={tile}", **attributes(data_nav="to")),
-        f" comes last: the tiles wait {cycles_text(mean, clock)} on average for it, "
-        f"the first {cycles_text(longest, clock)}.",
-    ]
-    if cause >= 0:
-        name = source.reader.programs().name[program] or f"program {program}"
-        href = f"/r/{key}/execution?step={cause}&ipu={facts.ipu}&detail=details"
-        words += [" It is late because of ", html.A(f"step {cause:,}", href=href, **attributes(data_nav="to"))]
-        words += [f", {name}", *_line_of(context, program), "."]
-    title = "the tile whose sync begins last; the step since the sync before in which it is most above the mean"
-    return [html.P(words, className="note", title=title, id="execution-last")]
-
-
-def _line_of(context: ViewContext, program: int) -> list[Any]:
-    """The words " at train_mlp.py:80", with a link to the line; nothing where it is not known."""
-    known = if_recorded(lambda: places(context.source))
-    row = NOWHERE if known is None else int(known.program[program])
-    if known is None or row == NOWHERE:
-        return []
-    file, line = known.file[row], int(known.line[row])
-    query = urlencode({"src_file": file, "src_line": line})
-    name = f"{PurePath(file).name}:{line}"
-    return [" at ", html.A(name, href=f"/r/{context.key}/source?{query}", **attributes(data_nav="to"))]
-
-
 def _of_tiles(facts: StepFacts, tiles: StepTiles, clock: float) -> list[tuple[str, Any, str]]:
-    """Facts that need the cycles of every tile. Waiting: cycles in which active tiles wait for the last one."""
-    waiting = facts.busy_end - (tiles.begin + tiles.cycles)[tiles.cycles > 0]
+    """Facts that need the cycles of every tile."""
     balance = [percent_text(facts.tile_balance), _balance_help(facts, tiles)]
     return [
         ("Tile balance", balance, "mean / max of tile cycles over all tiles of the IPU"),
         ("Active balance", percent_text(facts.active_tile_balance), "mean / max of tile cycles over active tiles"),
         ("Active tiles", f"{facts.active_tiles:,} of {facts.tiles:,}", "tiles with cycles > 0"),
-        *_statistics(tiles, clock),
+        *_statistics(facts, tiles, clock),
         ("First begin", cycles_text(facts.busy_begin, clock), "over active tiles"),
         ("Last end", cycles_text(facts.busy_end, clock), "over active tiles"),
-        ("Waiting", cycles_text(int(waiting.sum()), clock), "sum over active tiles of last end - own end"),
+        (
+            "Waiting",
+            f"{tiles.waiting:,} tile cycles",
+            "active tiles only: sum over them of last end - own end; idle tiles are left out",
+        ),
     ]
 
 
-def _statistics(tiles: StepTiles, clock: float) -> list[tuple[str, str, str]]:
+def _statistics(facts: StepFacts, tiles: StepTiles, clock: float) -> list[tuple[str, str, str]]:
     active = tiles.active
     if not len(active):
         return []
@@ -169,7 +117,7 @@ def _statistics(tiles: StepTiles, clock: float) -> list[tuple[str, str, str]]:
         (
             "Max",
             cycles_text(int(active.max()), clock),
-            f"maximum of cycles {text}, on tile {tiles.cycles.argmax()} of the IPU",
+            f"maximum of cycles {text}: {tied_text(tiles.longest, facts.ipu * facts.tiles)}",
         ),
         ("Std", f"{active.std():,.1f}", f"standard deviation of cycles {text} (population)"),
     ]

@@ -9,7 +9,7 @@ The drawing is assets/execution/*.js, which reads the binary routes of routes.py
     filtered   "1" = figures exclude hidden types                           labels, small  "0" = not drawn
 
 and in a comparison `link` ("0" = each trace has its own window, the target's in `tfrom`, `tto`) and `tstep`, a step of
-the target without a match in the source.
+the target without a match in the source; `sel` then holds for both.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def layout(context: ViewContext) -> Component:
         TAB_SET.layout(context),
         KEYS,
         toolbar=_toolbar(context),
-        percent=62 if context.target is None else 72,
+        percent=62 if context.target is None else 54,
         class_name="execution",
         stores=TAB_SET.stores(context),
     )

@@ -57,11 +57,12 @@ def selected_ipu(selection: Selection) -> int:
 
 
 def window_of(source: ReportSource, selection: Selection) -> Window:
-    """The selected cycles, else the flat bar of the selected step, else the visible cycles. Clipped to the runs."""
+    """The selected cycles, else the flat bar of the selected step, else the visible cycles. Clipped to the runs, so it
+    is empty where cycles after the end of a shorter source are selected in the target."""
     total = run_bars(source).total
-    chosen = whole_range(selection.extras.get("sel", ""), total)
-    if chosen is not None and chosen[0] < chosen[1]:
-        return Window(*chosen, "selected", "the selected window")
+    chosen = _chosen(selection)
+    if chosen is not None:
+        return Window(min(chosen[0], total), min(chosen[1], total), "selected", "the selected window")
     if selection.step is not None:
         try:
             facts = step_facts(source, selected_ipu(selection), selection.step)
@@ -69,7 +70,7 @@ def window_of(source: ReportSource, selection: Selection) -> Window:
             facts = None
         first, last = (0, 0) if facts is None else bar_of(lanes(source, facts.ipu), facts.step)
         if facts is not None and last > first:
-            return Window(first, last, "step", f"step {facts.step}, {facts.name}")
+            return Window(first, last, "step", f"the window of step {facts.step}, {facts.name}")
     first, last = min(selection.begin or 0, total), total if selection.end is None else min(selection.end, total)
     if last <= first:
         first, last = 0, total
@@ -77,16 +78,26 @@ def window_of(source: ReportSource, selection: Selection) -> Window:
     return Window(first, last, "visible", text)
 
 
-def scope_line(source: ReportSource, selection: Selection) -> Component | None:
+def _chosen(selection: Selection) -> tuple[int, int] | None:
+    """The selected cycles, of source and target alike."""
+    chosen = whole_range(selection.extras.get("sel", ""))
+    return None if chosen is None or chosen[0] == chosen[1] else chosen
+
+
+def scope_line(context: ViewContext) -> Component | None:
     """A line that says which part of the recorded cycles a table counts, with a button that clears the selection; None
     when it counts everything."""
+    source, selection = context.source, context.selection
     window, total = window_of(source, selection), run_bars(source).total
     if window.origin == "visible" and (window.begin, window.end) == (0, total):
         return None
-    text = f": device cycles {window.begin:,} to {window.end:,} of {total:,}."
+    text = f": device cycles {window.begin:,} to {window.end:,} of {total:,}"
+    if context.target is not None:
+        begin, end = target_window(source, context.target, selection)
+        text += f", of the target {begin:,} to {end:,} of {run_bars(context.target).total:,}"
     button = html.Button("Count everything", type="button", className="button", **attributes(data_action="trace-all"))
     return html.Div(
-        [html.Span(["Only ", html.Strong(window.text), text]), button], className="trace-filter-line", role="note"
+        [html.Span(["Only ", html.Strong(window.text), f"{text}."]), button], className="trace-filter-line", role="note"
     )
 
 
@@ -113,7 +124,8 @@ def target_window(source: ReportSource, target: ReportSource, selection: Selecti
             return (0, total) if first is None or last is None or first >= last else (first, last)
         if (window.begin, window.end) == (0, run_bars(source).total):
             return 0, total
-    return min(window.begin, total), min(window.end, total)
+    begin, end = _chosen(selection) or (window.begin, window.end)
+    return min(begin, total), min(end, total)
 
 
 def window_query(context: ViewContext) -> dict[str, str]:

@@ -66,7 +66,7 @@ def content(context: ViewContext) -> Component:
     else:
         columns = figure_columns(headings("window_steps", STEP_FIGURES), _STEPS)
         table = long_table("steps-in-window", key, query, columns)
-    return html.Div([scope_line(context.source, context.selection), html.Div(table)], className="trace-steps")
+    return html.Div([scope_line(context), html.Div(table)], className="trace-steps")
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> Table:

@@ -96,7 +96,7 @@ def content(context: ViewContext) -> Component:
     compared = [] if context.target is None else [difference_table(source, context.target, selection, counted)]
     parts = [
         html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
-        scope_line(source, selection),
+        scope_line(context),
         area_line(source, key, selection),
         *_filter_line(hidden, bool(counted)),
         *([html.Div(note, className="trace-filter-line", role="note")] if unknown else []),
