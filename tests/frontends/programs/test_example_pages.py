@@ -167,6 +167,16 @@ def cycles(report: Any) -> tuple[int, int]:
     return total, total - sum(int(report.steps_on_ipu(ipu)["step_cycles"].sum()) for ipu in range(ipus))
 
 
+def cycles_of_control_copies(report: Any) -> int:
+    """Over all IPUs: of the copies without a name, by which the host says in each run what shall run."""
+    found = 0
+    for ipu in range(report.target()["total_ipus"]):
+        steps = report.steps_on_ipu(ipu)
+        is_control = (steps["name"] == "") & steps["type"].str.startswith("StreamCopy")
+        found += int(steps.loc[is_control, "step_cycles"].sum())
+    return found
+
+
 def test_cycles_of_modules_transfers_and_updates_add_up(example: tuple[str, Example], folder: Path) -> None:
     for engine, report in reports(example, folder):
         rows = report.operations()
@@ -176,8 +186,8 @@ def test_cycles_of_modules_transfers_and_updates_add_up(example: tuple[str, Exam
         total, waiting = cycles(report)
         assert int(rows["total_cycles"].sum()) == total
         rest = rows[rows["name"] == "(not attributed)"]
-        # the switch that chooses a program in each run: its number comes from the host
-        assert int(rest["total_cycles"].iloc[0]) - waiting < 0.02 * total, engine
+        left = int(rest["total_cycles"].iloc[0]) - waiting - cycles_of_control_copies(report)
+        assert 0 <= left < 0.02 * total, engine
 
 
 def test_every_line_is_the_users(example: tuple[str, Example], folder: Path) -> None:
