@@ -13,6 +13,8 @@ only the types in `hidden`.
     active tile balance  = the same with the mean over the tiles that take part in the step
     bytes                = all bytes of every step that is busy in the window, cut or not
     achieved bandwidth   = bytes received by the steps entirely within the window / sum of their longest tile's cycles
+    plain rate, exchange = 4 B x sum over the same steps of (longest tile's cycles x tiles that receive) / sum of these
+                           cycles: for one step 4 B x tiles that receive, as in analysis.exchange
 """
 
 from __future__ import annotations
@@ -24,10 +26,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.execution.raster import ArrayReader
+from popvision.analysis.execution.receivers import receiving_tiles
 from popvision.analysis.execution.timeline import NOT_DRAWN, PHASE, PHASES, Timeline, run_bars, timeline
 from popvision.analysis.execution.window_steps import WindowSteps, window_steps
 from popvision.analysis.report.tile_knowledge import phases_unknown, tiles_unknown
-from popvision.arrays import BoolArray, UInt8Array
+from popvision.arrays import BoolArray, Int64Array, UInt8Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
 if TYPE_CHECKING:
@@ -56,6 +59,9 @@ class Transfer:
     sent: int
     measured: int  #: bytes received, or sent where that is more, by the steps of known length
     cycles: int  #: sum over those steps of the longest tile's cycles
+    port_cycles: int = (
+        0  #: exchange: sum over those steps of (longest tile's cycles x tiles that receive); 0 = not known
+    )
 
     @property
     def bandwidth(self) -> float | None:
@@ -144,9 +150,9 @@ def window_figures(source: ReportSource, ipu: int, begin: int, end: int, hidden:
     window = min(max(begin, 0), total), min(max(end, 0), total)
     steps = timeline(source, ipu)
     if tiles_unknown(source):
-        figures = flat_figures(steps, *window, hidden, destinations(source))
+        figures = flat_figures(steps, *window, hidden, destinations(source), receiving_tiles(source, ipu))
     else:
-        figures = figures_of(steps, source.reader, *window, hidden, destinations(source))
+        figures = figures_of(steps, source.reader, *window, hidden, destinations(source), receiving_tiles(source, ipu))
     unknown = frozenset(phases_unknown(source))
     if not unknown:
         return figures
@@ -161,13 +167,14 @@ def flat_figures(
     end: int,
     hidden: Collection[str] = (),
     destination: UInt8Array | None = None,
+    receivers: Int64Array | None = None,
 ) -> WindowFigures:
     """Figures of a report that does not know its tiles: the IPU counts as one tile that does what the flat bars say.
     Balances are None, `of_tiles` is False."""
     length = np.maximum(np.minimum(steps.end, end) - np.maximum(steps.begin, begin), 0)
     inside = (length > 0) & (steps.begin >= begin) & (steps.end <= end)
     in_window = WindowSteps(inside, length, length, (length > 0).astype(np.int64), length)
-    figures = _figures(replace(steps, tiles=1), in_window, (begin, end), hidden, destination)
+    figures = _figures(replace(steps, tiles=1), in_window, (begin, end), hidden, destination, receivers)
     return replace(figures, tiles=1, compute_mean=0.0, active_mean=0.0, compute_max=0, of_tiles=False)
 
 
@@ -178,10 +185,11 @@ def figures_of(
     end: int,
     hidden: Collection[str] = (),
     destination: UInt8Array | None = None,
+    receivers: Int64Array | None = None,
 ) -> WindowFigures:
-    """`window_figures`, from a timeline; the window must lie within it. `destination`: row = program,
-    None = not known."""
-    return _figures(steps, window_steps(steps, reader, begin, end), (begin, end), hidden, destination)
+    """`window_figures`, from a timeline; the window must lie within it. `destination` and `receivers`
+    (`receiving_tiles`): row = program, None = not known."""
+    return _figures(steps, window_steps(steps, reader, begin, end), (begin, end), hidden, destination, receivers)
 
 
 def _figures(
@@ -190,6 +198,7 @@ def _figures(
     window: tuple[int, int],
     hidden: Collection[str],
     destination: UInt8Array | None,
+    receivers: Int64Array | None,
 ) -> WindowFigures:
     begin, end = window
     drawn = np.zeros(len(PROGRAM_TYPES), np.int64)
@@ -211,7 +220,9 @@ def _figures(
         compute_mean=int(sums.sum()) / steps.tiles,
         active_mean=float((sums / active).sum()),
         compute_max=int(in_window.longest[compute].sum()),
-        transfers={name: _transfer(steps, in_window, shown, name) for name in MOVERS},
+        transfers={
+            name: _transfer(steps, in_window, shown, name, receivers if name == "exchange" else None) for name in MOVERS
+        },
         streams=_streams(steps, in_window, shown, destination),
     )
 
@@ -228,13 +239,20 @@ def _streams(
     }
 
 
-def _transfer(steps: Timeline, in_window: WindowSteps, shown: BoolArray, name: str) -> Transfer:
+def _transfer(
+    steps: Timeline, in_window: WindowSteps, shown: BoolArray, name: str, receivers: Int64Array | None = None
+) -> Transfer:
     rows = shown & np.isin(PROGRAM_TYPES, MOVERS[name])[steps.type]
     data_in, data_out = (np.asarray(each).astype(np.int64) for each in (steps.figures.data_in, steps.figures.data_out))
     proper = rows & in_window.inside & (steps.type == PROGRAM_TYPES.index(_PROPER[name]))
     moved = np.maximum(data_in[proper], data_out[proper])
+    longest = in_window.longest[proper]
+    port_cycles = 0
+    if receivers is not None:
+        tiles = receivers[steps.program[proper]]
+        port_cycles = 0 if ((tiles == 0) & (moved > 0)).any() else int((longest * tiles).sum())
     return Transfer(
-        int(data_in[rows].sum()), int(data_out[rows].sum()), int(moved.sum()), int(in_window.longest[proper].sum())
+        int(data_in[rows].sum()), int(data_out[rows].sum()), int(moved.sum()), int(longest.sum()), port_cycles
     )
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from popvision.analysis.execution.timeline import timeline
+from popvision.analysis.report.source import ReportSource
 from tests.browser.shell_pages import Viewer
 from tests.samples import SAMPLES
 
@@ -32,11 +34,23 @@ def test_a_cumulative_share_grows_down_the_table(viewer: Viewer) -> None:
     assert shares == sorted(shares)
 
 
-def test_a_rate_above_the_plain_one_is_a_multiple_with_its_formula(viewer: Viewer) -> None:
-    page = viewer.open("matmul_chain", "execution")
+def test_a_rate_above_the_plain_one_is_the_same_on_both_pages_with_its_formula(viewer: Viewer) -> None:
+    page = viewer.open("matmul_chain", "exchange")
+    figure = page.locator(".headline-figure", has_text="Achieved")
+    found = re.search(r"([\d,.]+) B/cycle\s*([\d.]+ %) of the plain rate", figure.inner_text())
+    assert found is not None
+    program = re.search(r"Id (\d+)", page.locator(".headline-figure").first.inner_text())
+    assert program is not None
+    steps = timeline(ReportSource(SAMPLES / "matmul_chain"), 0)
+    step = steps.program.tolist().index(int(program[1]))
+    window = f"{steps.spans.busy_begin[step]}-{steps.spans.busy_end[step]}"
+    page = viewer.open("matmul_chain", "execution", f"sel={window}")
     row = page.locator("#page tr", has_text="IPU 0 · Exchange").first
-    expect(row).to_contain_text(re.compile(r"1\.\d\d x 5,888 B per cycle"))
-    assert "%" not in row.inner_text()
+    expect(row).to_contain_text(f"{found[2]} of 5,600 B per cycle")
+    expect(row).to_contain_text(f"{found[1]} B per cycle")
+    formula = row.locator("td").last.get_attribute("title")
+    assert formula is not None
+    assert re.match(r"[\d,]+ B / \([\d,]+ cycles x 4 B x 1,400.0 receiving tiles\)", formula)
     table = page.locator("#page table", has_text="Relative to plain rate")
     expect(table).to_contain_text("In device time")
     help_box = table.locator("th", has_text="Relative to plain rate").locator("details")

@@ -17,7 +17,7 @@ from tests.analysis.execution.overlap_case import write_overlap
 from webapp.graph_analyser.execution.transfers import transfers_table
 
 
-@pytest.mark.parametrize(("rate", "share"), [(2.0, "0.53 x 2 B per cycle"), (0.0, "not known")])
+@pytest.mark.parametrize(("rate", "share"), [(2.0, "53.33 % of 2 B per cycle"), (0.0, "not known")])
 def test_a_stream_copy_beside_the_link_to_the_host(tmp_path: Path, rate: float, share: str) -> None:
     """64 B in 60 cycles of tile 3, while others compute; a report of format 1.0 holds no rate of the link."""
     source = ReportSource(write_overlap(tmp_path / "copy"))
@@ -25,6 +25,17 @@ def test_a_stream_copy_beside_the_link_to_the_host(tmp_path: Path, rate: float, 
     table = transfers_table([window_figures(source, 0, 0, 110)], target)
     cells = re.findall(r'"children": "([^"]*)", "title"', json.dumps(table, cls=plotly.utils.PlotlyJSONEncoder))
     exchange, copy = cells[:5], cells[5:]
-    # 16 B / (10 cycles x 4 B x 4 tiles)
-    assert exchange == ["16 B", "0 B", "1.6 B per cycle", "1.60 GB/s", "0.10 x 16 B per cycle"]
+    # The report does not store which tiles receive.
+    assert exchange == ["16 B", "0 B", "1.6 B per cycle", "1.60 GB/s", "not known"]
     assert [copy[0], copy[2], copy[4]] == ["64 B", "1.1 B per cycle", share]
+
+
+def test_an_exchange_beside_the_tiles_that_receive(tmp_path: Path) -> None:
+    """16 B in 10 cycles; of four tiles two receive: 16 B / (10 cycles x 4 B x 2 tiles)."""
+    source = ReportSource(write_overlap(tmp_path / "exchange"))
+    figures = window_figures(source, 0, 0, 110)
+    moved = replace(figures.transfers["exchange"], port_cycles=20)
+    figures = replace(figures, transfers=figures.transfers | {"exchange": moved}, streams={})
+    text = json.dumps(transfers_table([figures], target_of(source)), cls=plotly.utils.PlotlyJSONEncoder)
+    assert "20.00 % of 8 B per cycle" in text
+    assert "16 B / (10 cycles x 4 B x 2.0 receiving tiles)" in text

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.execution.window import Transfer, WindowFigures
 from webapp.components import help_text
-from webapp.formats import bytes_text, cycles_phrase
+from webapp.formats import bytes_text, cycles_phrase, percent_text
 
 if TYPE_CHECKING:
     from popvision.analysis.report.tiles import Target
@@ -21,12 +21,13 @@ _BYTES_HELP = (
     " window count fully."
 )
 _LIMIT_HELP = (
-    "The plain rate of exchange within an IPU is 4 B per cycle for each tile. Two tiles that share a bus receive the"
-    " same words at once, so broadcasts can exceed it: for them it is no limit. Between IPUs and to the host the"
-    " plain rate is that of the IPU's links, which reports of format 1.0 do not store."
+    "Achieved bandwidth in percent of the plain rate, as on the Exchange page. Two tiles that share a bus receive the"
+    " same words at once, so broadcasts may exceed 100 %: for them the plain rate is no limit. Reports of format 1.0 do"
+    " not store the rates of links between IPUs and to the host."
 )
 _LIMIT = (
-    "exchange: exchange_bytes_per_cycle x tiles; GlobalExchange: link_bytes_per_cycle; StreamCopy: host_bytes_per_cycle"
+    "plain rate of an exchange = 4 B x tiles that receive (of several steps the mean, weighted by their cycles);"
+    " GlobalExchange: link_bytes_per_cycle; StreamCopy: host_bytes_per_cycle"
 )
 _UNKNOWN = "This report does not store which stream copies go to remote buffers."
 
@@ -66,11 +67,11 @@ def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> 
         if rate is not None
         else "no step lies entirely inside the window"
     )
-    limit, formula = _limit(figures, name, target)
+    limit, formula = _limit(name, moved, target)
     share = rate / limit if rate is not None and limit else None
-    of_limit = f"{rate:,.1f} B per cycle / {formula}" if share else ""
+    of_limit = f"{moved.measured:,} B / {formula}" if share else ""
     if share is not None and share > 1:
-        of_limit += "\nAbove 1 because of broadcasts: two tiles of one bus receive the same words at once"
+        of_limit += "\nAbove 100 % because of broadcasts: two tiles of one bus receive the same words at once"
     where: Any = [name, help_text("Destination", _UNKNOWN)] if name.endswith("unknown") else name
     return html.Tr(
         [
@@ -82,16 +83,19 @@ def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> 
                 "–" if rate is None or target.clock_hz <= 0 else f"{rate * target.clock_hz / 1e9:,.2f} GB/s",
                 title=f"over {cycles_phrase(moved.cycles, target.clock_hz)} of transfer",
             ),
-            html.Td("not known" if share is None else f"{share:.2f} x {limit:,.0f} B per cycle", title=of_limit),
+            html.Td(
+                "not known" if share is None else f"{percent_text(share)} of {limit:,.0f} B per cycle", title=of_limit
+            ),
         ]
     )
 
 
-def _limit(figures: WindowFigures, name: str, target: Target) -> tuple[float, str]:
-    """(plain rate of an IPU for this kind of transfer in bytes per cycle, 0 when not stored; its formula)."""
+def _limit(name: str, moved: Transfer, target: Target) -> tuple[float, str]:
+    """(plain rate of an IPU for this kind of transfer in bytes per cycle, 0 when not known; bytes at that rate in the
+    cycles of the transfer, as a formula)."""
     if name == "Exchange":
         rate = target.exchange_bytes_per_cycle
-        return rate * figures.tiles, f"({rate:g} B x {figures.tiles:,} tiles)"
-    if name == "GlobalExchange":
-        return target.link_bytes_per_cycle, f"{target.link_bytes_per_cycle:,.2f} B of its links to other IPUs"
-    return target.host_bytes_per_cycle, f"{target.host_bytes_per_cycle:,.2f} B of its link to the host"
+        tiles = moved.port_cycles / moved.cycles if moved.cycles else 0.0
+        return rate * tiles, f"({moved.cycles:,} cycles x {rate:g} B x {tiles:,.1f} receiving tiles)"
+    rate = target.link_bytes_per_cycle if name == "GlobalExchange" else target.host_bytes_per_cycle
+    return rate, f"({moved.cycles:,} cycles x {rate:,.2f} B)"
