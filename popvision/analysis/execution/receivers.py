@@ -21,7 +21,8 @@ def receiving_tiles(source: ReportSource, ipu: int) -> Int64Array:
     """By program: tiles of an IPU that receive bytes in one execution of a DoExchange; 0 for other types, and where the
     report does not store the bytes of tiles. Raises FormatError when a column cannot be read."""
     counted: Int64Array = source.kept.once("receiving tiles", lambda: _counted(source))
-    return counted[ipu]
+    of_ipu: Int64Array = counted[ipu]
+    return of_ipu
 
 
 def _counted(source: ReportSource) -> Int64Array:
