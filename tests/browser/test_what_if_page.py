@@ -115,7 +115,9 @@ def test_a_folder_without_a_sweep_says_how_to_make_one(chromium: Browser, tmp_pa
     base = serve(tmp_path)[0]
     page.goto(f"{base}/what-if")
     expect(page.locator("#what-if-how")).to_contain_text("popvision sweep what_if.toml -d what_if", timeout=60_000)
-    expect(page.locator("#what-if-problem")).to_contain_text("no report here is a point of a sweep")
+    expect(page.locator("#what-if-problem")).to_contain_text("No report here is a point of a sweep")
+    expect(page.locator("[data-what-if-export]").first).to_be_hidden()
+    expect(page.locator("#catalogue-state")).to_be_empty()
     page.get_by_role("link", name="PopVision").first.click()
     page.get_by_role("link", name="one", exact=True).first.click()
     expect(page.locator(".nav-views")).to_contain_text("Overview")

@@ -108,14 +108,16 @@
         this.complain(problem.message);
         this.part("how").hidden = !problem.message.startsWith("no report here is a point of a sweep");
         this.part("answer").hidden = true;
+        popvision.part("#catalogue-state").textContent = "";
       }
+      for (const link of popvision.all("[data-what-if-export]")) link.hidden = this.part("answer").hidden;
       this.page.dataset.state = this.answer && this.answer.state.is_reading ? "reading" : "complete";
     }
 
     complain(text) {
       const place = this.part("problem");
       place.hidden = !text;
-      place.textContent = text;
+      place.textContent = text && text[0].toUpperCase() + text.slice(1);
     }
 
     /* ---- the answer ---- */
