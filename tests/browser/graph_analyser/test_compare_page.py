@@ -68,7 +68,8 @@ def test_each_planted_difference_stands_once(viewer: Viewer) -> None:
 def test_a_report_against_itself(viewer: Viewer) -> None:
     page = compared(viewer, "base")
     expect(page.locator("[data-change]")).to_have_count(0)
-    expect(page.locator(".diff-more, .diff-less")).to_have_count(0)
+    expect(page.locator(".diff-more, .diff-less")).to_have_count(2)  # those of the key
+    expect(page.locator(".diff-key")).to_contain_text("+ more, − less in the target")
     expect(page.locator("#summary-changes")).to_contain_text(
         "No program, variable, tile, vertex type or compute set differs"
     )

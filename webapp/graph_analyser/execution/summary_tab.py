@@ -173,7 +173,7 @@ def _head(window: Window, figures: list[WindowFigures], clock: float) -> list[Co
         html.Div([html.Span(name, className="trace-name"), html.Span(value, className="trace-value")], title=title)
         for name, value, title in facts
     ]
-    return [html.Div(["Figures of ", html.Strong(window.text)], className="trace-scope"), *cells]
+    return [html.Div(["Figures of ", html.Strong(window.text)], className="trace-scope", title=window.text), *cells]
 
 
 def _table(figures: list[WindowFigures]) -> Component:

@@ -14,7 +14,7 @@ from popvision.analysis.compare.settings import settings
 from popvision.analysis.report.tiles import target_of
 from webapp.components import difference_mark, empty_hint
 from webapp.components.attributes import attributes
-from webapp.components.difference import figure_text
+from webapp.components.difference import difference_key, figure_text
 from webapp.components.section import section
 from webapp.view import ViewContext
 
@@ -58,6 +58,7 @@ def _figures(context: ViewContext) -> Component:
     body = [
         html.Ul([html.Li(note, className="note note-warn") for note in warnings], className="compare-notes"),
         scrolled(html.Tr(heads), rows, "Figures side by side"),
+        difference_key(),
         html.Div(saves, className="share-legend"),
     ]
     hidden = len(METRICS) - len(shown)
