@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.limits import Outcome
 from popvision.analysis.compare.report_diff import Figure, ReportDiff
-from popvision.analysis.compare.what_changed import Waterfall, waterfalls
+from popvision.analysis.compare.what_changed import Part, Waterfall, waterfalls
 from popvision.analysis.report.origin import provenance_line
 
 if TYPE_CHECKING:
@@ -45,15 +45,20 @@ def diff_document(diff: ReportDiff, outcomes: list[Outcome], most: int) -> dict[
 
 def _waterfall(waterfall: Waterfall) -> dict[str, Any]:
     """All parts that differ, whose differences add up to that of the total."""
-    parts = [vars(each) | {"difference": each.difference} for each in waterfall.parts]
-    total = vars(waterfall.total) | {"difference": waterfall.total.difference}
+    parts = [_part(each) for each in waterfall.parts]
+    total = _part(waterfall.total)
     return {
         "title": waterfall.title,
         "by": waterfall.by,
         "unit": waterfall.kind,
         "total": total,
         "parts": parts,
+        "note": waterfall.note,
     }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {"label": part.label, "source": part.source, "target": part.target, "difference": part.difference}
 
 
 def _report(source: ReportSource) -> dict[str, Any]:

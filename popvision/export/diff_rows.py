@@ -9,6 +9,7 @@ from typing import Any
 
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.limits import Outcome
+from popvision.analysis.compare.not_attributed import program_label
 from popvision.analysis.compare.report_diff import Figure, ReportDiff
 from popvision.analysis.compare.what_changed import Waterfall, waterfalls
 
@@ -85,7 +86,7 @@ def _waterfall_table(waterfall: Waterfall) -> TextTable:
     ]
     columns = ("Part", *_NUMBERS[:3])
     tones = tuple(_tone(each.difference) for each in parts)
-    note = "the differences add up to that of the total"
+    note = "the differences add up to that of the total" + (f". {waterfall.note}" if waterfall.note else "")
     return TextTable(f"What changed: {waterfall.title.lower()}", note, columns, rows, _NUMBERS, tones)
 
 
@@ -165,8 +166,7 @@ def _count_note(changes: Changes, shown: int, total: int) -> str:
 
 
 def _label(row: Mapping[Any, Any]) -> str:
-    type, name = str(row["type"]), str(row["name_target"] or row["name_source"])
-    return f"{type} ({name})" if type and name else type or name
+    return program_label(str(row["type"]), str(row["name_target"] or row["name_source"]))
 
 
 def value_text(value: float | None, kind: str) -> str:

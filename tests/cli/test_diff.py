@@ -138,6 +138,7 @@ def test_what_changed_begins_each_output(folder: Path) -> None:
         assert sum(part["difference"] for part in each["parts"]) == each["total"]["difference"]
     markdown = diff(folder, "--markdown", "-").stdout
     assert "### What changed: memory in use by category" in markdown
+    assert all("tiles wait" in text for text in (printed, markdown, diff(folder, "--json").stdout))
     for more in ((), ("--markdown", "-")):
         assert "Nothing changed: " in diff(folder, *more, target="a").stdout
 

@@ -111,7 +111,10 @@ def _waterfall(waterfall: Waterfall, names: Names) -> list[Block]:
         (_label(short, part, names), part.difference, difference_text(part.difference, kind))
         for part in [*short.parts, short.total]
     ]
-    return [Drawing(title, difference_bars(title, bars)), _table(waterfall.with_at_most(MOST_PARTS), names)]
+    drawing = Drawing(title, difference_bars(title, bars))
+    names_programs = any(part.programs for part in waterfall.parts)  # a confidential document names none
+    note = [Note(waterfall.note)] if waterfall.note and not (names_programs and names.confidential) else []
+    return [drawing, *note, _table(waterfall.with_at_most(MOST_PARTS), names)]
 
 
 def _table(waterfall: Waterfall, names: Names) -> Table:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.compare.identity import stable_name
+from popvision.analysis.compare.not_attributed import largest_programs
 from popvision.analysis.execution.phases import phase_totals
 from popvision.analysis.memory.usage import breakdown
 from popvision.analysis.operations.operations import operations
-from popvision.analysis.operations.owners import chosen_layer
+from popvision.analysis.operations.owners import chosen_layer, owners
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.not_recorded import NotRecordedError
-from popvision.analysis.source_code.lines import LineFigures, busiest_ipu, line_figures
+from popvision.analysis.source_code.lines import LineFigures, busiest_ipu, line_figures, places
 from popvision.analysis.source_code.rows import same_file, source_rows
 from popvision.arrays import Int64Array
 
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
 #: Label of what no operation or no line accounts for.
 NOT_ATTRIBUTED = "Not attributed"
 
+#: What the parts of a phase count: the longest program of one tile shows as the waiting of the others.
+PHASE_NOTE = (
+    "Mean over the tiles. Sync holds the time in which tiles wait: a host copy or a vertex that takes longer on one "
+    "tile shows as Sync of all others."
+)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -40,6 +47,7 @@ class Part:
     label: str
     source: int
     target: int
+    programs: str = ""  #: of cycles that are not attributed: the programs that differ most, in words
 
     @property
     def difference(self) -> int:
@@ -69,6 +77,14 @@ class Waterfall:
         rest = self.parts[most - 1 :]
         other = Part(f"{len(rest):,} others", sum(each.source for each in rest), sum(each.target for each in rest))
         return replace(self, parts=[*self.parts[: most - 1], other])
+
+    @property
+    def note(self) -> str:
+        """What the difference of a phase holds, or the programs behind what is not attributed; "" for others."""
+        if self.by == "phase":
+            return PHASE_NOTE if self.parts else ""
+        named = next((each for each in self.parts if each.programs), None)
+        return "" if named is None else f"{named.label} {named.difference:+,}: {named.programs}."
 
 
 _Parts = tuple[dict[str, int], dict[str, int]]
@@ -105,8 +121,22 @@ def _waterfalls(source: ReportSource, target: ReportSource) -> list[Waterfall]:
         except NotRecordedError:
             continue
         if both is not None:
-            answers.append(_waterfall(measure, by, kind, *both))
+            answers.append(_with_programs(_waterfall(measure, by, kind, *both), source, target))
     return answers
+
+
+def _with_programs(waterfall: Waterfall, source: ReportSource, target: ReportSource) -> Waterfall:
+    """The waterfall whose cycles that are not attributed name their programs."""
+    if waterfall.kind != "cycles" or all(each.label != NOT_ATTRIBUTED for each in waterfall.parts):
+        return waterfall
+    if waterfall.by == "operation":
+        layer = chosen_layer(source)
+        of_programs = owners(source, layer).program, owners(target, layer).program
+    else:
+        of_programs = places(source).program, places(target).program
+    named = largest_programs(source, target, of_programs)
+    parts = [replace(each, programs=named) if each.label == NOT_ATTRIBUTED else each for each in waterfall.parts]
+    return replace(waterfall, parts=parts)
 
 
 def _waterfall(measure: str, by: str, kind: str, before: dict[str, int], after: dict[str, int]) -> Waterfall:

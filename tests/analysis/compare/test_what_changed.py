@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,19 @@ def test_nothing_changed_is_a_sentence() -> None:
 def test_a_report_without_a_run_has_only_memory() -> None:
     both = waterfalls(*reports("matmul_chain", "out_of_memory"))
     assert {each.kind for each in both} == {"bytes"}
+
+
+def test_what_is_not_attributed_names_its_largest_programs() -> None:
+    both = reports("matmul_chain", "matmul_chain_hardware")
+    by = {each.by: each for each in waterfalls(*both) if each.measure == "Device cycles"}
+    assert "tiles wait" in by["phase"].note
+    for each in (by["operation"], by["source line"]):
+        part = next(part for part in each.parts if part.label == "Not attributed")
+        assert part.programs in each.note
+        named = re.findall(r"(Stream\w+) \(host copy without a name\) ([+-][\d,]+)( twice)?", part.programs)
+        assert named[0][0] == "StreamCopyMid"
+        total = sum(int(size.replace(",", "")) * (2 if twice else 1) for _, size, twice in named)
+        largest = [abs(int(size.replace(",", ""))) for _, size, _ in named]
+        assert largest == sorted(largest, reverse=True)
+        assert total == part.difference or "other program" in part.programs
+    assert all(not each.note for each in waterfalls(*reports("matmul_chain", "matmul_chain")))

@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 from flask import Response
 
 from popvision.analysis.compare.changes import Changes
+from popvision.analysis.compare.not_attributed import program_label
 from popvision.analysis.compare.report_diff import ReportDiff, compare_reports
 from popvision.export.cells import safe_cell
 from popvision.export.diff_json import diff_document
@@ -133,7 +134,7 @@ def _row(changes: Changes, row: Mapping[Any, Any], what: str, key: str, target: 
     shown = row["name_target"] or row["name_source"] or "–"
     if what == "renamed":
         shown = f"{row['name_source']} → {row['name_target']}"
-    label = f"{row['type']} ({shown})" if row["type"] else shown
+    label = program_label(row["type"], "" if shown == "–" else shown) or "–"
     return html.Tr(
         [
             html.Td(what, className="dim"),
