@@ -13,6 +13,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,23 +54,26 @@ _KINDS = {"modified_s": "time", "commit_time_s": "time", "size_bytes": "bytes"}
 
 def register(server: Flask, library: Library, folders: CatalogueFolders) -> None:
     """Add the routes."""
+    add = partial(add_route, server, library)
+    add("catalogue/rows", lambda folder: _rows(library, folders, folder))
+    add("catalogue/points", lambda folder: _points(library, folder))
+    add("catalogue/table.csv", partial(_export, kind="csv"))
+    add("catalogue/table.json", partial(_export, kind="json"))
+    add("catalogue/refresh", lambda folder: json_of({"state": asdict(folders.start(folder))}))
 
-    def respond(name: str, answer: Callable[[Path], Response]) -> None:
-        def view() -> Response:
-            try:
-                response = answer(folder_asked(library))
-            except (ValueError, FormatError) as problem:
-                return Response(str(problem), status=400, mimetype="text/plain")
-            response.headers["Cache-Control"] = "no-store"
-            return response
 
-        server.add_url_rule(f"/data/catalogue/{name}", f"catalogue-{name}", view)
+def add_route(server: Flask, library: Library, name: str, answer: Callable[[Path], Response]) -> None:
+    """Answer `/data/<name>` for the folder that the query means; what is wrong with the query is a sentence."""
 
-    respond("rows", lambda folder: _rows(library, folders, folder))
-    respond("points", lambda folder: _points(library, folder))
-    respond("table.csv", lambda folder: _export(folder, "csv"))
-    respond("table.json", lambda folder: _export(folder, "json"))
-    respond("refresh", lambda folder: json_of({"state": asdict(folders.start(folder))}))
+    def view() -> Response:
+        try:
+            response = answer(folder_asked(library))
+        except (ValueError, FormatError) as problem:
+            return Response(str(problem), status=400, mimetype="text/plain")
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    server.add_url_rule(f"/data/{name}", name.replace("/", "-").replace(".", "-"), view)
 
 
 def folder_asked(library: Library) -> Path:

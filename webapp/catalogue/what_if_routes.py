@@ -8,19 +8,18 @@ GET /data/what-if/table.csv, .json   the cells, with the values of all axes
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, request
 
-from popvision.analysis.report.not_recorded import FormatError
 from popvision.catalogue.selection import select_reports
 from popvision.catalogue.verdicts import verdicts
 from popvision.catalogue.what_if import MEMORY, SPEED, Axis, WhatIf, cells, fit_counts, named_cells, what_if
 from webapp.catalogue.folders import CatalogueFolders
-from webapp.catalogue.routes import column_of, file_of, folder_asked, json_of, keys_of, plain
+from webapp.catalogue.routes import add_route, column_of, file_of, json_of, keys_of, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,21 +29,9 @@ if TYPE_CHECKING:
 
 def register(server: Flask, library: Library, folders: CatalogueFolders) -> None:
     """Add the routes."""
-
-    def respond(name: str, answer: Callable[[Path], Response]) -> None:
-        def view() -> Response:
-            try:
-                response = answer(folder_asked(library))
-            except (ValueError, FormatError) as problem:
-                return Response(str(problem), status=400, mimetype="text/plain")
-            response.headers["Cache-Control"] = "no-store"
-            return response
-
-        server.add_url_rule(f"/data/what-if/{name}", f"what-if-{name}", view)
-
-    respond("answer", lambda folder: _answer(library, folders, folder))
+    add_route(server, library, "what-if/answer", partial(_answer, library, folders))
     for kind in ("csv", "json"):
-        respond(f"table.{kind}", lambda folder, kind=kind: _export(library, folder, kind))  # type: ignore[misc]
+        add_route(server, library, f"what-if/table.{kind}", partial(_export, library, kind=kind))
 
 
 def _answer(library: Library, folders: CatalogueFolders, folder: Path) -> Response:
