@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from popvision.analysis.execution.step_details import step_facts
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.report.source import ReportSource
 from tests.browser.shell_pages import Viewer
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("honest")
-    for name in ("train_mlp", "matmul_chain", "out_of_memory"):
+    for name in ("train_mlp", "matmul_chain", "matmul_chain_hardware", "out_of_memory"):
         shutil.copytree(SAMPLES / name, made / name)
     return made
 
@@ -71,3 +72,43 @@ def test_bytes_of_a_page_have_one_unit(viewer: Viewer) -> None:
     expect(found).to_contain_text("tile 0 by 2.7 MiB; most of it is Variables (1.5 MiB)")
     expect(found.locator("strong")).to_have_attribute("title", re.compile("tile 0 by 2,795,744 B"))
     assert re.findall(r"\d,\d{3} B\b", page.inner_text("#page")) == []
+
+
+#: A point of the target's canvas over a bar of at least 6 pixels that lies within the run: a leaf or a group.
+_BAR = """leaf => {
+  const t = popvision.execution.target;
+  for (let y = t.view.bandsTop + 2; y < t.view.height; y += 4)
+    for (let x = popvision.execution.GUTTER + 1; x < t.view.width; x += 3) {
+      const spot = t.mouse.at({ x, y });
+      const item = spot.part === "band" ? t.mouse.find(spot.spot, { x, y }) : null;
+      const bar = item && item.bar;
+      if (bar && !!bar.leaf === leaf && bar.end - bar.begin < t.facts.total)
+        return { x, y, begin: bar.begin, end: bar.end, first: bar.first };
+    }
+}"""
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+def test_a_click_on_a_bar_of_the_target_is_answered_for_the_target(viewer: Viewer, leaf: bool) -> None:
+    """A leaf selects its step: Details name both reports. A group selects its cycles, marked where it was clicked."""
+    query = f"vs={viewer.keys['matmul_chain_hardware']}&detail=details"
+    page = viewer.open("matmul_chain", "execution", query)
+    canvas = page.locator('[data-role="target"][data-state="complete"] canvas')
+    expect(canvas).to_be_visible()
+    found = page.evaluate(_BAR, leaf)
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + found["x"], box["y"] + found["y"])
+    if not leaf:
+        page.wait_for_url(f"**sel={found['begin']}-{found['end']}*")
+        page.wait_for_function(
+            "([begin, end]) => String(popvision.execution.target.chosen) === `${begin},${end}`",
+            arg=[found["begin"], found["end"]],
+        )
+        return
+    facts = page.locator("#execution-tab-details .trace-facts")
+    expect(facts).to_contain_text("Target matmul_chain_hardware: ")
+    expect(facts.locator("h2").first).to_contain_text("Source matmul_chain: ")
+    step = step_facts(ReportSource(SAMPLES / "matmul_chain_hardware"), 0, found["first"])
+    cells = facts.locator("tr", has_text="Cycles").first.locator("td")
+    expect(cells.nth(1)).to_have_text(f"{step.end - step.begin:,}")

@@ -112,8 +112,9 @@ def content(context: ViewContext) -> Component:
     drawn = worker_plot(lanes, source.reader.vertex_types().name, theme)
     plot = figure("execution-worker-plot", drawn, theme, image_name=f"step-{facts.step}-tile-{tile}-workers")
     choice = segments("wl", "Table", {"": "Vertices of the tile", "tiles": "Tiles"}, which)
+    whose = "" if context.target is None else f"Source {source.label}: "
     parts = [
-        html.Div(_facts(source, key, facts, lanes), className="trace-facts"),
+        html.Div(_facts(source, key, facts, lanes, whose), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
         html.Div([html.Div(choice, className="trace-workers-choice"), table], className="trace-tiles"),
     ]
@@ -130,10 +131,11 @@ def _tile(source: ReportSource, facts: StepFacts, selection: Selection) -> int:
     return int(rows["tile"][int(np.argmax(rows["length"]))])
 
 
-def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes) -> list[Component]:
+def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes, whose: str) -> list[Component]:
+    """`whose` names the report in a comparison, where the tab shows the source alone."""
     names, row = source.reader.vertex_types().name, lanes.critical
     if row < 0:
-        return [html.H2(facts.name), html.P(f"Tile {lanes.tile} has no vertices in this compute set.")]
+        return [html.H2(whose + facts.name), html.P(f"Tile {lanes.tile} has no vertices in this compute set.")]
     unknown, text = tiles_unknown(source), partial(cycles_text, clock_hz=target_of(source).clock_hz)
     own = int(step_tiles(source, facts.ipu, facts.step).cycles[lanes.tile - facts.ipu * facts.tiles])
     on = "the whole tile" if lanes.worker[row] == NO_CONTEXT else f"context {lanes.worker[row]}"
@@ -155,7 +157,7 @@ def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes)
     tile = html.A(f"tile {lanes.tile}", href=f"/r/{key}/memory?tiles={lanes.tile}", **attributes(data_nav="to"))
     where: list[Any] = [tile, f" · step {facts.step} · IPU {facts.ipu} · estimated cycles"]
     where.append(help_text("Thread cycles and tile cycles", _UNITS, formula="tile cycles = 6 x thread cycles"))
-    return [html.H2(facts.name), html.P(where, className="where"), html.P([*critical, f" on {on}"]), listing]
+    return [html.H2(whose + facts.name), html.P(where, className="where"), html.P([*critical, f" on {on}"]), listing]
 
 
 def _idle_help(lanes: WorkerLanes) -> Component:
