@@ -15,6 +15,7 @@ from popvision.cli import group
 from popvision.export.diff_markdown import escaped
 from tests.cli.called import popvision
 from tests.planted import LOOKUP, WORST_TILE, planted
+from tests.samples import SAMPLES
 
 
 @pytest.fixture(scope="module")
@@ -138,9 +139,18 @@ def test_what_changed_begins_each_output(folder: Path) -> None:
         assert sum(part["difference"] for part in each["parts"]) == each["total"]["difference"]
     markdown = diff(folder, "--markdown", "-").stdout
     assert "### What changed: memory in use by category" in markdown
-    assert all("tiles wait" in text for text in (printed, markdown, diff(folder, "--json").stdout))
     for more in ((), ("--markdown", "-")):
         assert "Nothing changed: " in diff(folder, *more, target="a").stdout
+
+
+def test_each_output_names_the_programs_of_what_is_not_attributed() -> None:
+    pair = [str(SAMPLES / name) for name in ("matmul_chain", "matmul_chain_hardware")]
+    for form in ([], ["--json"], ["--markdown", "-"]):
+        done = CliRunner().invoke(group, ["diff", *pair, *form])
+        assert done.exit_code == 0, done.output
+        text = " ".join(done.output.split())
+        assert "mostly StreamCopyMid (host copy without a name)" in text
+        assert "Sync holds the time in which tiles wait" in text
 
 
 def test_the_html_file_begins_with_what_changed(folder: Path, tmp_path: Path) -> None:
