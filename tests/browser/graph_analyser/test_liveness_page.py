@@ -53,9 +53,11 @@ def test_the_peak_key_selects_and_the_tab_adds_up(viewer: Opened) -> None:
     curve = _curve(viewer)
     top = curve.index(max(curve))
     viewer.go("liveness", "live_tab=not_always")
-    viewer.wait_for_text(".empty-hint", "Select a step in the plot")
+    viewer.wait_for_text(".tab-hint", f"At the peak, index {top}")
+    viewer.wait_for_text(".total", f"Index {top}")
     viewer.page.focus("[data-plot=live]")
     viewer.page.keyboard.press("p")
+    viewer.page.locator(".tab-hint").wait_for(state="detached")
     viewer.wait_for_text(".total", f"Index {top}")
     assert f"liveness={top}" in viewer.page.url
     address = f"{viewer.base}/data/{viewer.key}/table/liveness-live.csv?where=replica:0&indices={top}"

@@ -8,7 +8,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.liveness.curve import curve
+from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.steps import (
     curve_table,
     cycles_table,
@@ -33,7 +33,11 @@ from webapp.graph_analyser.liveness.tables import query_of
 from webapp.graph_analyser.plots.bytes_axis import both_units
 from webapp.view import ViewContext
 
-_NOTHING = "Select a step in the plot to see its {}; shift-click adds more steps."
+_AT_PEAK = "At the peak, index {:,}, as no index is selected. Click the plot to select one; shift-click adds more."
+
+#: Tabs that show the same whatever index is selected.
+_OF_NO_INDEX = ("always", "steps")
+
 _CYCLES: Layout = {
     "liveness_index": {"width": 90},
     "step": {"flex": 1},
@@ -71,12 +75,22 @@ _PARTS: Layout = {
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
-    """The content of a tab, in a comparison of both reports. Raises NotRecordedError for what a report lacks."""
+    """The content of a tab, in a comparison of both reports; at the peak where no index is selected, which it says.
+    Raises NotRecordedError for what a report lacks."""
+    state = liveness_state(context.source, context.params)
+    if state.indices or tab in _OF_NO_INDEX:
+        return _content(context, tab, state)
+    highest = peak(curve(context.source, state.where)).index
+    content = _content(context, tab, replace(state, indices=(highest,)))
+    note = html.Div(_AT_PEAK.format(highest), className="tab-hint")
+    return html.Div([note, html.Div(content, className="tab-fill")], className="tab-column")
+
+
+def _content(context: ViewContext, tab: str, state: LivenessState) -> Component:
     source, target, key = context.source, context.target, context.key
-    state = liveness_state(source, context.params)
     if tab == "steps" and state.graph == "heat" and state.tile is not None:
         state = replace(state, where=Where("tile", state.tile))  # the row of the cursor
-    if target is not None and (state.indices or tab in ("always", "steps")):
+    if target is not None:
         try:
             return pair_tab(source, target, key, context.params.get(KEY, ""), replace(state, tab=tab))
         except ValueError as problem:  # the target lacks the place
@@ -85,9 +99,6 @@ def tab_content(context: ViewContext, tab: str) -> Component:
         return _always(source, key, state)
     if tab == "steps":
         return _steps_table(source, key, state)
-    if not state.indices:
-        noun = {"not_always": "live variables", "vertices": "vertices", "cycles": "cycle estimate"}
-        return empty_hint(_NOTHING.format(noun.get(tab, "floating point operations")))
     return {"not_always": _live, "vertices": _vertices, "cycles": _cycles, "flops": _flops}[tab](source, key, state)
 
 
