@@ -49,7 +49,11 @@ def serve(
     bound = bind("127.0.0.1", 0)
     library = Library([folder], follows=follows)
     policy = HostPolicy(port=bound.getsockname()[1])
-    app = create_app(library, policy, access=access, uploads=Uploads(library) if uploads else None)
+    uploaded = Uploads(library) if uploads else None
+    try:
+        app = create_app(library, policy, access=access, uploads=uploaded)
+    except SystemError:  # CPython 3.11: two ast.parse at once, here of Werkzeug's routes (python/cpython#106905)
+        app = create_app(library, policy, access=access, uploads=uploaded)
     server = create_server(app.server, sockets=[bound], threads=8)
     threading.Thread(target=server.run, daemon=True).start()
     return f"http://127.0.0.1:{bound.getsockname()[1]}", library
