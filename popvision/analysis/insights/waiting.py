@@ -36,7 +36,8 @@ def host(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
     for row in rows.tolist():
         streams.setdefault(steps.name[row], []).append(row)
     cycles_of = {name: int(steps.cycles[each].sum()) for name, each in streams.items() if name}
-    largest = sorted(cycles_of, key=lambda name: (-cycles_of[name], name))[:_TOP]
+    timed = [name for name, cycles in cycles_of.items() if cycles]
+    largest = sorted(timed, key=lambda name: (-cycles_of[name], name))[:_TOP]
     evidence = tuple(
         Evidence(
             "program",

@@ -111,8 +111,9 @@ _OPERATION_SUMS = {
         column="always_live_bytes",
     ),
     "not_always_live": FigureTitle(
-        "Not always live",
-        "Bytes of its other variables, one replica; not all of them are live at once",
+        "Not always live (sum)",
+        "Sizes of its other variables added up, one replica. They are not live at one time, so the sum can be larger "
+        "than the peak; Live at peak counts those that are live there",
         column="not_always_live_bytes",
     ),
     "live_at_peak": FigureTitle(
@@ -181,12 +182,15 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         **_OPERATION_SUMS,
         **_OPERATION_PERCENTS,
         "cumulative": FigureTitle(
-            "Cumulative",
-            formula="this row and all above it / the report's",
+            "Cumulative, all rows",
+            formula="this row and all above it, rows that a filter hides too / the report's",
             column="cumulative_percent",
         ),
         **_OPERATION_SHARES,
-        "cumulative_share": FigureTitle("Cumulative", formula="this row and all above it / the report's"),
+        "cumulative_share": FigureTitle(
+            "Cumulative, all rows",
+            formula="this row and all above it, rows that a filter hides too / the report's",
+        ),
         "rate": FigureTitle("FLOP / cycle", formula="FLOPs / cycles"),
         "intensity": FigureTitle("FLOP / byte", formula="FLOPs / bytes received"),
         "first_index": FigureTitle("First index", "First liveness index of its programs"),

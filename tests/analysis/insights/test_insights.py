@@ -69,6 +69,7 @@ def test_waiting_for_the_host_by_stream(tmp_path: Path) -> None:
         PlainProgram("StreamCopyMid", "images", 3_000),
         PlainProgram("StreamCopyEnd", "images", 100),
         PlainProgram("StreamCopyMid", "labels", 50),
+        PlainProgram("StreamCopyMid", "results", 0),
     ]
     found = first(PlainReport([*copies, computing(2_000)], [DATA], TILES), tmp_path)
     assert (found.rule, found.saves) == ("host", 3_250)

@@ -29,6 +29,7 @@ def test_time_and_memory_are_those_of_the_database(viewer: Viewer, folder: Path)
     ranked = "order by excluding_gaps desc, tile limit 1"
     tile, most = sql(tiny, f"select tile, excluding_gaps from memory_by_tile {ranked}")
     expect(memory).to_contain_text(f"Fits: the fullest tile, {tile}, uses {most} B of 1,000 B")
+    expect(memory).to_contain_text("Bytes that several variables share count once here")
     used = sql(tiny, "select sum(excluding_gaps) from memory_by_tile")[0]
     expect(memory).to_contain_text(f"{used:,} B in use on all tiles, {100 * used / 4000:.2f} % of their memory")
 

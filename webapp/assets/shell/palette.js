@@ -24,7 +24,7 @@
     return Array.from(popvision.all(".nav-views a"), (link) => ({
       title: "Go to " + titleOf(link),
       group: link.classList.contains("lacking") ? "not recorded" : "view",
-      keys: link.dataset.index,
+      keys: Number(link.dataset.index) < 10 ? link.dataset.index : undefined, // keys 1 to 9
       run: () => popvision.go(popvision.hrefOf(link)),
     }));
   }

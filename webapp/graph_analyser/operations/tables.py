@@ -89,7 +89,7 @@ def columns(source: ReportSource, state: OperationState, everything: bool) -> li
 def _width(id: str) -> int:
     """Pixels of a column: its title fits."""
     if id.endswith("_share"):
-        return 112 if id == "cumulative_share" else 140
+        return 190 if id == "cumulative_share" else 140
     return _WIDTHS.get(id, 30 + 9 * len(figure_title("operations", id).title))
 
 

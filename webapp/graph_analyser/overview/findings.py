@@ -75,9 +75,18 @@ def causes(found: Insights) -> list[Component]:
     if not costly:
         return [html.P("No cause stands out.", className="dim")]
     rows = [
-        html.Li([html.Span(TITLES[each.rule], title=in_units(each.sentence)), ", ", *_bound(each)]) for each in costly
+        html.Li([html.Span(_cause(each, costly), title=in_units(each.sentence)), ", ", *_bound(each)])
+        for each in costly
     ]
     return [html.Ol(rows, className="overview-top")]
+
+
+def _cause(finding: Finding, listed: list[Finding]) -> str:
+    """The rule's title, with the first place where the list has several findings of the rule."""
+    title = TITLES[finding.rule]
+    if not finding.evidence or sum(each.rule == finding.rule for each in listed) < 2:
+        return title
+    return f"{title} ({finding.evidence[0].name})"
 
 
 def findings_list(key: str, found: Insights, dismissed: tuple[str, ...] = ()) -> list[Component]:

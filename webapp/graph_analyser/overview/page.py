@@ -134,7 +134,8 @@ def _memory(context: ViewContext, figures: Headline, cards: CardContext) -> Comp
             html.Li([cards.link(label, "memory", mem_by="category"), f" {bytes_text(size)}, ", _part(size, figures)])
             for size, label in sums[:_TOP]
         ]
-        body.append(html.Ol(rows, className="overview-top"))
+        shared = "Bytes that several variables share count once here, so one variable can be larger than its category."
+        body += [html.Ol(rows, className="overview-top"), html.P(shared, className="dim")]
     return section("overview-memory", "Memory", body, hint="gaps excluded")
 
 

@@ -26,7 +26,11 @@ MOST = 200
 _COLUMNS = (
     Column("tile", "Last tile", "integer", "The tile that arrives last, counted over all IPUs", width=105),
     Column(
-        "name", "After", path=True, help="The step since the sync before in which it is most above the mean", flex=1
+        "name",
+        "After",
+        path=True,
+        help="The step since the sync before in which it is most above the mean; its type where it has no name",
+        flex=1,
     ),
     Column("line", "Line", path=True, help="Of the user's source that made the program", width=150),
     Column("syncs", "Syncs", "integer", "Syncs at which it is last for this reason, all recorded runs", width=90),
@@ -66,7 +70,7 @@ def register(app: Dash, library: Library) -> None:
             return empty_hint(str(problem))
         if not len(costs.tile):
             return empty_hint("No tile waits for another at a sync.")
-        return _table(source, costs)
+        return waits_table(source, costs)
 
     @app.callback(
         Output("overview-wait", "children"),
@@ -78,8 +82,9 @@ def register(app: Dash, library: Library) -> None:
         return _links(page_key(pathname), rows[0]) if rows else []
 
 
-def _table(source: Any, costs: CostsOfWaiting) -> Component:
-    names = source.reader.programs().name
+def waits_table(source: Any, costs: CostsOfWaiting) -> Component:
+    """A row per tile and program: the program by its name, or by its type where it has none."""
+    programs = source.reader.programs()
     rows = []
     for row in range(min(len(costs.tile), MOST)):
         program = int(costs.program[row])
@@ -87,7 +92,9 @@ def _table(source: Any, costs: CostsOfWaiting) -> Component:
         rows.append(
             {
                 "tile": int(costs.tile[row]),
-                "name": names[program] if program >= 0 else "(no step between two syncs)",
+                "name": programs.name[program] or programs.type[program]
+                if program >= 0
+                else "(no step between two syncs)",
                 "line": f"{file.rsplit('/', 1)[-1]}:{line}" if file else "",
                 "syncs": int(costs.syncs[row]),
                 "mean": int(costs.mean[row]),
