@@ -199,6 +199,18 @@ def test_the_table_is_the_trees_twin(viewer: Viewer, folder: Path) -> None:
     expect(page.locator(".panel-title")).to_contain_text("Id 1")
 
 
+def test_a_search_leaves_the_matching_rows_of_the_table(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "program_tree", "pt_view=table&pt_search=matmul")
+    rows = page.locator(".tree-table .ag-center-cols-container .ag-row")
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text("layer/matmul")
+    expect(page.locator(".tree-status")).to_be_hidden()
+    page.locator('[data-param="pt_search"] input').fill("")
+    expect(rows).to_have_count(4)
+    viewer.open("tiny", "program_tree", f"vs={viewer.keys['slower']}&pt_view=table&pt_search=matmul")
+    expect(rows).to_have_count(1)
+
+
 def test_two_trees_side_by_side(viewer: Viewer) -> None:
     other = viewer.keys["slower"]
     page = viewer.open("tiny", "program_tree", f"vs={viewer.keys['tiny']}")

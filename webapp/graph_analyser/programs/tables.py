@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 from dash import Dash, Input, Output, State, no_update
 
 from popvision.analysis.compare.programs import compared_programs
+from popvision.analysis.programs.program_tree import matching_programs
 from popvision.analysis.programs.table import FIELDS, program_table
 from popvision.analysis.report.figure import Table
 from popvision.analysis.report.figure_titles import figure_title
@@ -58,7 +61,7 @@ def register_table(app: Dash, library: Library) -> None:
         params = params or {}
         if params.get("pt_view") != "table":
             return no_update, True, False, no_update
-        query = {name: params[name] for name in ("ipu", "vs", "pt_metric") if params.get(name)}
+        query = {name: params[name] for name in ("ipu", "vs", "pt_metric", "pt_search") if params.get(name)}
         if before == [pathname, query]:
             return no_update, False, True, no_update
         key, target = page_key(pathname), target_of_page(library, query)
@@ -73,8 +76,24 @@ def _select(row: dict[str, Any], _selection: Selection) -> dict[str, str] | None
 
 
 def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
+    """All programs, or those that the search box names."""
     ipu = whole_number(query.get("ipu", ""), 0, source.reader.target().num_ipus - 1)
-    return program_table(source, ipu) if target is None else compared_programs(source, target, _field(query), ipu)
+    rows = program_table(source, ipu) if target is None else compared_programs(source, target, _field(query), ipu)
+    text = query.get("pt_search", "")[:200]
+    return rows.take(_matches(rows, source, target, text)) if text.strip() else rows
+
+
+def _matches(rows: Table, source: ReportSource, target: ReportSource | None, text: str) -> npt.NDArray[np.bool_]:
+    """The rows whose program the search of the tree finds; a row of the target alone is searched there."""
+    import pandas as pd
+
+    ours = matching_programs(source, text)
+    mine = pd.array(rows["id"], "Int64").to_numpy(np.int64, na_value=-1)
+    found: npt.NDArray[np.bool_] = (mine >= 0) & ours[mine]
+    if target is not None:
+        theirs = pd.array(rows["target_id"], "Int64").to_numpy(np.int64, na_value=-1)
+        found |= (mine < 0) & (theirs >= 0) & matching_programs(target, text)[theirs]
+    return found
 
 
 def _field(query: Mapping[str, str]) -> str:
