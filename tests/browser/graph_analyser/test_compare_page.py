@@ -123,6 +123,8 @@ def test_recent_reports_and_comparisons_are_remembered(viewer: Viewer) -> None:
     expect(page.locator('[data-recent="reports"] li').first).to_contain_text("base")
     first.get_by_role("link").click()
     page.wait_for_url(f"**/r/{viewer.keys['base']}/summary?vs={viewer.keys['shorter']}")
+    # Who turns back before the page came stays where he was: the list is not built again, as `go` awaits.
+    expect(page.locator("#masthead .versus")).to_have_text("SourcebasevsTargetshorter")
     page = viewer.go("/")
     count = page.locator('[data-recent="comparisons"] li').count()
     first.get_by_role("button").click()
