@@ -54,7 +54,7 @@ def _waterfall(context: ViewContext, waterfall: Waterfall) -> Component:
     largest = max(abs(each.difference) for each in shown)
     rows = [_row(each, waterfall.kind, largest) for each in shown]
     label = attributes(aria_label=f"What changed: {waterfall.title}")
-    note = [html.P(waterfall.note, className="note waterfall-note")] if waterfall.note else []
+    note = [html.P(waterfall.note, className="waterfall-note")] if waterfall.note else []
     return html.Div([heading, html.Table(html.Tbody(rows), className="waterfall", **label), *note])
 
 
