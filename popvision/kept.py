@@ -147,6 +147,21 @@ class BoundedCache(Generic[K, V]):
             entry = self._entries.get(key)
         return None if entry is None else entry[0]
 
+    def awaited(self, key: K, seconds: float) -> V | None:
+        """The value of a key that is here, or that another thread finishes within `seconds`; None otherwise, also where
+        its computation raises."""
+        with self._lock:
+            entry = self._entries.get(key)
+            computation = None if entry is not None else self._under_way.get(key)
+        if entry is not None:
+            return entry[0]
+        if computation is None or computation.thread == threading.get_ident():
+            return None
+        try:
+            return computation.result(seconds)
+        except Exception:  # TimeoutError; whoever asks for the value itself gets its exception
+            return None
+
     def put(self, key: K, value: V) -> None:
         """Keep a value that was read along with others."""
         weight = self._weigh(value)
@@ -200,6 +215,10 @@ class Kept:
     def recent(self, key: Hashable, compute: Callable[[], T]) -> T:
         """The value of a key, computed again once values used since have filled the budget."""
         return cast(T, self._recent.get(key, compute))
+
+    def awaited(self, key: Hashable, seconds: float) -> Any:
+        """A recent value that is here or comes within `seconds`; None otherwise. It starts no computation."""
+        return self._recent.awaited(key, seconds)
 
     def recent_all(self, keys: Sequence[Hashable], compute: Callable[[list[Any]], Iterable[T]]) -> list[T]:
         """The values of several keys: `compute` gets those that are not here any more and gives their values."""

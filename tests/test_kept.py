@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import random
 import sys
@@ -94,6 +95,48 @@ def test_callers_of_one_key_compute_it_once_and_other_keys_do_not_wait() -> None
         thread.join(10)
     assert found == [7] * 8
     assert computed == ["slow"]
+
+
+def test_a_value_is_awaited_only_while_another_thread_computes_it() -> None:
+    kept = Kept(1_000)
+    begun, go = threading.Event(), threading.Event()
+
+    def slow() -> int:
+        begun.set()
+        assert go.wait(60)
+        return 7
+
+    assert kept.awaited("x", 60) is None
+    thread = threading.Thread(target=kept.recent, args=("x", slow))
+    thread.start()
+    assert begun.wait(60)
+    assert kept.awaited("x", 0) is None
+    threading.Timer(0.01, go.set).start()
+    assert kept.awaited("x", 60) == 7
+    thread.join(60)
+    assert kept.awaited("x", 0) == 7
+
+
+def test_an_awaited_value_that_fails_is_none_and_its_own_key_is_not_awaited() -> None:
+    kept = Kept(1_000)
+    begun, go = threading.Event(), threading.Event()
+
+    def fail() -> int:
+        assert kept.awaited("x", 60) is None
+        begun.set()
+        assert go.wait(60)
+        raise ValueError("no")
+
+    def ask() -> None:
+        with contextlib.suppress(ValueError):
+            kept.recent("x", fail)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    assert begun.wait(60)
+    threading.Timer(0.01, go.set).start()
+    assert kept.awaited("x", 60) is None
+    thread.join(60)
 
 
 def test_many_threads_never_compute_a_key_twice_and_never_pass_the_budget() -> None:

@@ -39,14 +39,18 @@ TabQuery = Callable[[ViewContext, str], Any]
 PartContent = Callable[[ViewContext], Sequence[Any]]
 
 
-#: Values of the outputs of a part by "id.property", for a page that is being built.
-PartFill = Callable[[ViewContext], Mapping[str, Any]]
+#: Values of the outputs of a part by "id.property", for a page that is being built; None leaves it to its callback.
+PartFill = Callable[[ViewContext], Mapping[str, Any] | None]
 
 _FILLS = "parts of pages"  #: the fills of an app by the store of their part, in the extensions of its server
 
 
 def _none(_context: ViewContext) -> Collection[str]:
     return ()
+
+
+def _at_once(_context: ViewContext) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -128,13 +132,17 @@ def register_part(
     part: str,
     outputs: Sequence[str],
     content: PartContent,
+    ready: Callable[[ViewContext], bool] = _at_once,
 ) -> None:
     """Set the outputs, each "id.property", to what `content` returns whenever a key that the part shows, or the theme,
-    changes."""
+    changes. A page comes with the part filled if it is `ready`, else with what its layout says meanwhile."""
     _follow(app, prefix, part)
     names = [(each.partition(".")[0], each.partition(".")[2]) for each in outputs]
 
-    _fills(app)[f"{prefix}-{part}-now"] = lambda context: dict(zip(outputs, content(context), strict=True))
+    def first(context: ViewContext) -> Mapping[str, Any] | None:
+        return dict(zip(outputs, content(context), strict=True)) if ready(context) else None
+
+    _fills(app)[f"{prefix}-{part}-now"] = first
 
     @app.callback(
         [Output(*each) for each in names],
@@ -219,6 +227,8 @@ def filled_page(app: Dash, page: Any, context: ViewContext) -> None:
             values = fill(context)
         except Exception as problem:
             logging.getLogger("popvision.webapp").debug("a part is left to its callback: %s", problem)
+            continue
+        if values is None:
             continue
         for output, value in values.items():
             component, _, name = output.partition(".")

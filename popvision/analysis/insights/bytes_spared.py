@@ -13,6 +13,7 @@ import numpy as np
 
 from popvision.analysis.insights.bytes_used import CLOSE
 from popvision.analysis.insights.finding import Evidence, Finding
+from popvision.analysis.insights.program_code import program_code
 from popvision.analysis.insights.steps import line_of_program, line_of_variable
 from popvision.analysis.memory.usage import MemoryByTile, category_arrays, memory_by_tile
 from popvision.analysis.report.columns import stored_variables
@@ -171,8 +172,8 @@ def alike_exchanges(source: ReportSource) -> Iterator[Finding]:
     names = ("ipu", "rx_array", "tx_array", "exchange_code_array")
     keys = np.stack([figures[name][chosen] for name in names], axis=1)
     _, first, group, count = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    programs, sums = reader.program_sums("exchange_code")
-    code = dict(zip(np.asarray(programs).tolist(), np.asarray(sums).tolist(), strict=True))
+    exchange_code = program_code(source, "exchange_code")
+    code = dict(zip(exchange_code.program.tolist(), exchange_code.bytes.tolist(), strict=True))
     each = np.array([code.get(int(figures["program"][chosen[row]]), 0) for row in first.tolist()], np.int64)
     spared = each * (count - 1)
     lost, used = int(spared.sum()), int(memory.excluding_gaps.sum())

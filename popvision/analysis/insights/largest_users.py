@@ -1,7 +1,7 @@
 """What takes most memory, over all tiles, on one IPU and on one tile; and how many tiles use which sixth of theirs.
 
-Cost: the counts of vertices per tile once, and the live variables of each scope (an IPU adds up the allocations of its
-tiles).
+Cost: the counts of vertices and the code of programs per tile once, and the live variables of each scope (an IPU adds
+up the allocations of its tiles).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from popvision.analysis.insights.program_code import CodeColumn, program_code
 from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.usage import by_ipu, memory_by_tile
@@ -23,6 +24,8 @@ from popvision.formats.profile.model import CATEGORIES
 if TYPE_CHECKING:
     from popvision.analysis.report.figure import Table
     from popvision.analysis.report.source import ReportSource
+
+_Instances = dict[tuple[int, int], Int64Array]  #: instances by tile of a (vertex type, IPU)
 
 Kind = Literal[
     "vertex state", "vertex code", "always-live variable", "variable at the peak", "exchange code", "control code"
@@ -64,9 +67,10 @@ def _memory_use(source: ReportSource, most: int) -> MemoryUse:
     order = np.lexsort((-memory.excluding_gaps, -np.maximum(memory.including_gaps - memory.capacity, 0)))[:most]
     part = np.minimum(memory.excluding_gaps * SIXTHS // max(memory.capacity, 1), SIXTHS)
     ipu = int(by_ipu(memory.excluding_gaps, memory.tiles_per_ipu).argmax())
+    held = _instances(source)
     users = []
     for where in (Where("all", 0), Where("ipu", ipu), Where("tile", int(order[0]))):
-        users += list(_users(source, where))
+        users += list(_users(source, where, held))
     return MemoryUse(
         memory.capacity,
         order,
@@ -77,9 +81,10 @@ def _memory_use(source: ReportSource, most: int) -> MemoryUse:
     )
 
 
-def _users(source: ReportSource, where: Where) -> Iterator[LargestUser]:
+def _users(source: ReportSource, where: Where, held: _Instances) -> Iterator[LargestUser]:
     name = {"all": "all tiles", "ipu": f"IPU {where.number}", "tile": f"tile {where.number:,}"}[where.kind]
-    for kind, (label, size, number) in [*_vertices(source, where), *_variables(source, where), *_code(source, where)]:
+    found = [*_vertices(source, where, held), *_variables(source, where), *_code(source, where)]
+    for kind, (label, size, number) in found:
         if size > 0:
             yield LargestUser(name, kind, label, size, number)
 
@@ -95,23 +100,31 @@ def _tiles(source: ReportSource, where: Where, ipu: int) -> slice | None:
     return slice(None)
 
 
-def _vertices(source: ReportSource, where: Where) -> Iterator[tuple[Kind, tuple[str, int, int]]]:
+def _instances(source: ReportSource) -> _Instances:
+    """Instances of each vertex type on the tiles of each IPU, over all compute sets."""
+    held: _Instances = {}
+    _, vertex_types, ipus, counts = source.reader.compute_set_counts()
+    for type_, ipu, count in zip(vertex_types.tolist(), ipus.tolist(), counts, strict=True):
+        if not len(count):
+            continue
+        key = (type_, ipu)
+        if key in held:
+            np.add(held[key], count, out=held[key], casting="unsafe")
+        else:
+            held[key] = np.array(count, np.int64)
+    return held
+
+
+def _vertices(source: ReportSource, where: Where, held: _Instances) -> Iterator[tuple[Kind, tuple[str, int, int]]]:
     types = source.reader.vertex_types()
     if not len(types.name):
         return
     instances, holders = np.zeros(len(types.name), np.int64), np.zeros(len(types.name), np.int64)
-    held: dict[tuple[int, int], Int64Array] = {}
-    _, vertex_types, ipus, counts = source.reader.compute_set_counts()
-    for type_, ipu, count in zip(vertex_types.tolist(), ipus.tolist(), counts, strict=True):
+    for (type_, ipu), on_tiles in held.items():
         window = _tiles(source, where, ipu)
-        if window is None or not len(count):
-            continue
-        here = np.asarray(count[window], np.int64)
-        instances[type_] += here.sum()
-        key = (type_, ipu)
-        held[key] = held[key] + here if key in held else here
-    for (type_, _), here in held.items():
-        holders[type_] += np.count_nonzero(here)
+        if window is not None:
+            instances[type_] += on_tiles[window].sum()
+            holders[type_] += np.count_nonzero(on_tiles[window])
     state = instances * np.asarray(types.state_bytes, np.int64)
     yield "vertex state", _largest(state, types.name)
     code = np.asarray(types.code_bytes, np.int64)
@@ -129,17 +142,18 @@ def _variables(source: ReportSource, where: Where) -> Iterator[tuple[Kind, tuple
 
 def _code(source: ReportSource, where: Where) -> Iterator[tuple[Kind, tuple[str, int, int]]]:
     names = source.reader.programs().name
-    columns: tuple[tuple[Kind, str], ...] = (("exchange code", "exchange_code"), ("control code", "control_code"))
+    columns: tuple[tuple[Kind, CodeColumn], ...] = (
+        ("exchange code", "exchange_code"),
+        ("control code", "control_code"),
+    )
     for kind, column in columns:
+        code = program_code(source, column)
         sums = np.zeros(len(names), np.int64)
-        if where.kind == "all":
-            programs, values = source.reader.program_sums(column)
-            np.add.at(sums, np.asarray(programs, np.int64), np.asarray(values, np.int64))
-        else:
-            for program, ipu, tiles in source.reader.program_columns(column, range(len(names))):
-                window = _tiles(source, where, ipu)
-                if window is not None:
-                    sums[program] += int(np.asarray(tiles[window], np.int64).sum())
+        for ipu in np.unique(code.ipu).tolist():
+            window = _tiles(source, where, ipu)
+            if window is not None:
+                here = code.ipu == ipu
+                np.add.at(sums, code.program[here], code.bytes_on(window)[here])
         yield kind, _largest(sums, names)
 
 

@@ -188,6 +188,11 @@ def guesses(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
 
 def _types(source: ReportSource, steps: ProgramSteps) -> dict[int, str]:
     """Row of a computing program -> the vertex type that takes most of its compute set's thread cycles."""
+    key = ("types_of_programs", source.generation, steps.ipu)
+    return source.kept.recent(key, lambda: _read_types(source, steps))
+
+
+def _read_types(source: ReportSource, steps: ProgramSteps) -> dict[int, str]:
     columns = source.reader.compute_set_rows()
     chosen = np.flatnonzero((columns["ipu"] == steps.ipu) & (columns["cycles_array"] >= 0))
     ids, which = np.unique(columns["cycles_array"][chosen], return_inverse=True)

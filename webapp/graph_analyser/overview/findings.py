@@ -9,17 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash import ALL, Dash, Input, Output, State, ctx, html, no_update
 from dash.development.base_component import Component
 
 from popvision.analysis.insights.finding import TITLES, Evidence, Finding, Insights
-from popvision.analysis.insights.rules import insights
 from webapp.components import empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.section import section
 from webapp.formats import bytes_text, cycles_text, in_units, percent_text
-from webapp.library import Library
-from webapp.view import ViewContext, page_key
 
 #: Selection key of the dismissed findings.
 DISMISSED = "dismissed"
@@ -29,26 +26,14 @@ _CAUSES = 3
 _BOUNDS = "upper bounds: the cost if the cause vanished and nothing else changed; they overlap"
 
 
-def place(context: ViewContext) -> Component:
+def place() -> Component:
     """The place of the section, with a note until it is there."""
     wait = html.P("Looking for causes …", className="note", role="status")
     body = html.Div(wait, id="overview-findings")
-    return html.Div(
-        [dcc.Store(id="overview-looked", data=context.key), section("findings", "What stands out", body, hint=_BOUNDS)]
-    )
+    return section("findings", "What stands out", body, hint=_BOUNDS)
 
 
-def register(app: Dash, library: Library) -> None:
-    @app.callback(
-        Output("overview-findings", "children"),
-        Input("overview-looked", "data"),
-        Input("selection", "data"),
-        State("url", "pathname"),
-    )
-    def fill(_: str | None, selection: Mapping[str, str] | None, pathname: str | None) -> list[Component]:
-        key = page_key(pathname)
-        return findings_list(key, insights(library.report(key)), dismissed_of(selection))
-
+def register(app: Dash) -> None:
     @app.callback(
         Output("select", "data", allow_duplicate=True),
         Input({"dismiss": ALL}, "n_clicks"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import Dash, Input, Output, State, html
+from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.insights.largest_users import SIXTHS, MemoryUse, memory_use
@@ -13,8 +13,7 @@ from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.section import meter, section
 from webapp.formats import bytes_text, percent_text
-from webapp.library import Library
-from webapp.view import ViewContext, page_key
+from webapp.view import ViewContext
 
 _COLUMNS = (
     Column("where", "Where", help="All tiles, the IPU with most bytes in use, and the fullest tile", width=110),
@@ -25,22 +24,20 @@ _COLUMNS = (
 )
 
 
-def place(context: ViewContext) -> Component:
+def place() -> Component:
     """The place of the section, with a note until it is there."""
     body = html.Div(html.P("Adding up memory …", className="note"), id="overview-use")
     return section("use", "What fills the memory", body, hint="bytes in use, gaps excluded")
 
 
-def register(app: Dash, library: Library) -> None:
-    @app.callback(Output("overview-use", "children"), Input("overview-looked", "data"), State("url", "pathname"))
-    def fill(_: str | None, pathname: str | None) -> list[Component]:
-        key = page_key(pathname)
-        try:
-            use = memory_use(library.report(key))
-        except NotRecordedError as problem:
-            return [empty_hint(str(problem))]
-        sides = [_tiles(key, use), _sixths(use)]
-        return [html.Div(sides, className="section-columns"), _users(use)]
+def contents(context: ViewContext) -> list[Component]:
+    """The contents of the section."""
+    try:
+        use = memory_use(context.source)
+    except NotRecordedError as problem:
+        return [empty_hint(str(problem))]
+    sides = [_tiles(context.key, use), _sixths(use)]
+    return [html.Div(sides, className="section-columns"), _users(use)]
 
 
 def _tiles(key: str, use: MemoryUse) -> Component:

@@ -1,27 +1,34 @@
 """Overview: why the program is slow, what fills the memory, with `vs` what changed; each sentence with its number.
 
-The first lines come with the page. Callbacks fill the rest, because places of source need the debug information and
-waits the cycles of single tiles.
+The first lines come with the page. The rest needs the debug information and the cycles of single tiles: a thread reads
+them while the browser loads its scripts (`ahead`). What is there when the page is built comes with it; what is not says
+so, and a callback fills it.
 
     dismissed   keys of findings that are folded away, comma between them
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dash import Dash, Input, Output, State, html
+from dash import Dash, html
 from dash.development.base_component import Component
 
+from popvision.analysis.insights.largest_users import memory_use as memory_use_of
+from popvision.analysis.insights.late import costs_of_waiting
 from popvision.analysis.insights.rules import insights
 from popvision.analysis.insights.unusual import unusual
 from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.memory.usage import breakdown
-from popvision.analysis.report.not_recorded import if_recorded
+from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
+from popvision.analysis.source_code.lines import busiest_ipu
 from popvision.analysis.summary.headline import Headline, headline
 from webapp.components import empty_hint
 from webapp.components.attributes import attributes
+from webapp.components.page_parts import PartContent, part_stores, register_part
 from webapp.components.section import section
 from webapp.formats import bytes_text, cycles_phrase, in_units, percent_text, seconds_text
 from webapp.graph_analyser.overview import findings, memory_use, waits
@@ -29,9 +36,15 @@ from webapp.graph_analyser.summary.headline import CardContext
 from webapp.graph_analyser.summary.shares import share_bar, share_rows
 from webapp.graph_analyser.summary.waterfalls import what_changed
 from webapp.library import Library
-from webapp.view import View, ViewContext, page_key
+from webapp.view import View, ViewContext
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
 
 _TOP = 3
+
+_READ = "overview read ahead"  #: what is kept when everything has been worked out
+_LONGEST_WAIT = 0.3  #: seconds that the first lines wait for the rest
 
 
 def layout(context: ViewContext) -> Component:
@@ -43,31 +56,54 @@ def layout(context: ViewContext) -> Component:
             html.Div([_time(figures, cards), _memory(context, figures, cards)], className="section-columns"),
             html.P(id="overview-unusual", className="note", role="status"),
             *(what_changed(context) if context.targets else []),
-            findings.place(context),
+            findings.place(),
             _pins(context),
-            waits.place(context),
-            memory_use.place(context),
+            waits.place(),
+            memory_use.place(),
+            *part_stores("overview", "causes", (findings.DISMISSED,)),
+            *part_stores("overview", "waits", ()),
+            *part_stores("overview", "use", ()),
         ],
         className="page-of-facts",
     )
 
 
 def register(app: Dash, library: Library) -> None:
-    findings.register(app, library)
-    waits.register(app, library)
-    memory_use.register(app, library)
+    findings.register(app)
+    waits.register(app)
 
-    @app.callback(
-        Output("overview-causes", "children"),
-        Output("overview-unusual", "children"),
-        Input("overview-looked", "data"),
-        State("url", "pathname"),
-    )
-    def fill(_: str | None, pathname: str | None) -> tuple[list[Component], str]:
-        source = library.report(page_key(pathname))
-        found = insights(source)
-        line = unusual(source, found)
-        return findings.causes(found), f"Unusual: {in_units(line)}" if line else ""
+    def add(part: str, outputs: Sequence[str], content: PartContent, seconds: float = 0.0) -> None:
+        register_part(app, library, "overview", part, outputs, content, partial(_is_read, seconds=seconds))
+
+    found = ("overview-causes.children", "overview-unusual.children", "overview-findings.children")
+    add("causes", found, _found, _LONGEST_WAIT)
+    add("waits", ("overview-waits.children",), lambda context: [waits.contents(context)])
+    add("use", ("overview-use.children",), lambda context: [memory_use.contents(context)])
+
+
+def _found(context: ViewContext) -> Sequence[Any]:
+    """The causes of the first lines, what is unusual, and all findings."""
+    insight = insights(context.source)
+    line = unusual(context.source, insight)
+    listed = findings.findings_list(context.key, insight, findings.dismissed_of(context.params))
+    return findings.causes(insight), f"Unusual: {in_units(line)}" if line else "", listed
+
+
+def _ahead(source: ReportSource) -> None:
+    source.kept.recent((_READ, source.generation), lambda: _read(source))
+
+
+def _read(source: ReportSource) -> bool:
+    """Work out what the page shows; its parts say what a report lacks."""
+    for ask in (insights, lambda each: costs_of_waiting(each, busiest_ipu(each)), memory_use_of):
+        with suppress(NotRecordedError, FormatError, ValueError):
+            ask(source)
+    return True
+
+
+def _is_read(context: ViewContext, seconds: float) -> bool:
+    """Whether all has been worked out, or is within `seconds`."""
+    return context.source.kept.awaited((_READ, context.source.generation), seconds) is not None
 
 
 def _pins(context: ViewContext) -> Component:
@@ -146,4 +182,6 @@ def _part(size: int, figures: Headline) -> Component:
     return html.Span(percent_text(share), title=title, className="bound")
 
 
-VIEW = View(id="overview", title="Overview", icon="overview", layout=layout, register=register, draws=("table",))
+VIEW = View(
+    id="overview", title="Overview", icon="overview", layout=layout, register=register, ahead=_ahead, draws=("table",)
+)

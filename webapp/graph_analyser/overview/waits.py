@@ -17,7 +17,6 @@ from popvision.analysis.source_code.lines import busiest_ipu
 from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.section import section
-from webapp.library import Library
 from webapp.view import ViewContext, page_key
 
 #: Rows of the table; of more, those with most waiting.
@@ -48,30 +47,31 @@ _COLUMNS = (
 )
 
 
-def place(context: ViewContext) -> Component:
+def place() -> Component:
     """The place of the section, with a note until it is there."""
     body = [html.Div(html.P("Adding up waits …", className="note"), id="overview-waits"), html.P(id="overview-wait")]
     hint = "cost of waiting for the last tile at each sync, on the IPU whose steps take longest"
     return section("waits", "Who makes the tiles wait", body, hint=hint)
 
 
-def register(app: Dash, library: Library) -> None:
-    @app.callback(Output("overview-waits", "children"), Input("overview-looked", "data"), State("url", "pathname"))
-    def fill(_: str | None, pathname: str | None) -> Component:
-        source = library.report(page_key(pathname))
-        unknown = tiles_unknown(source)
-        if memory_excess(source) is not None:
-            unknown = "The program does not fit, so it never ran."
-        if unknown:
-            return empty_hint(unknown)
-        try:
-            costs = costs_of_waiting(source, busiest_ipu(source))
-        except NotRecordedError as problem:
-            return empty_hint(str(problem))
-        if not len(costs.tile):
-            return empty_hint("No tile waits for another at a sync.")
-        return waits_table(source, costs)
+def contents(context: ViewContext) -> Component:
+    """The contents of the section."""
+    source = context.source
+    unknown = tiles_unknown(source)
+    if memory_excess(source) is not None:
+        unknown = "The program does not fit, so it never ran."
+    if unknown:
+        return empty_hint(unknown)
+    try:
+        costs = costs_of_waiting(source, busiest_ipu(source))
+    except NotRecordedError as problem:
+        return empty_hint(str(problem))
+    if not len(costs.tile):
+        return empty_hint("No tile waits for another at a sync.")
+    return waits_table(source, costs)
 
+
+def register(app: Dash) -> None:
     @app.callback(
         Output("overview-wait", "children"),
         Input("overview-waits-table", "selectedRows"),
