@@ -12,8 +12,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -42,15 +43,17 @@ class Workers:
 
 @dataclass(frozen=True)
 class VertexPlaces:
-    """The places of the vertices of a block. `number`: that of its compute set. `before`: vertices of each tile in
-    earlier blocks of the compute set."""
+    """The places of the vertices of a block. `number`: that of its compute set. `tiles`: the tile of each vertex;
+    `all_tiles`: those of every block of the compute set, which its blocks share; this block is number `block` of them.
+    Nothing is counted before a vertex prints."""
 
     type_name: str
     kind: str
     compute_set: str
     number: int
     tiles: AnyArray
-    before: dict[int, int]
+    all_tiles: tuple[AnyArray, ...]
+    block: int
 
     def tile(self, row: int) -> int:
         return int(self.tiles[row])
@@ -58,7 +61,13 @@ class VertexPlaces:
     def turn(self, row: int) -> int:
         """The number of vertices that its tile runs before this one."""
         tile = self.tile(row)
-        return self.before.get(tile, 0) + int(np.count_nonzero(self.tiles[:row] == tile))
+        earlier = int(self._earlier[tile]) if tile < len(self._earlier) else 0
+        return earlier + int(np.count_nonzero(self.tiles[:row] == tile))
+
+    @cached_property
+    def _earlier(self) -> AnyArray:
+        """Vertices of each tile in earlier blocks of the compute set."""
+        return np.bincount(np.concatenate([np.zeros(0, np.int64), *self.all_tiles[: self.block]]).astype(np.int64))
 
     def located(self, row: int) -> tuple[str, ErrorLocation]:
         """The place of a vertex, as words and as a location."""
@@ -76,14 +85,13 @@ class VertexPlaces:
         )
 
 
-def places_of(block: VertexBlock, earlier: list[VertexBlock], compute_set: str) -> VertexPlaces:
-    """The places of a block; `earlier`: blocks of its compute set that stand before it."""
-    before: dict[int, int] = {}
-    for other in earlier:
-        tiles, counts = np.unique(other.tiles, return_counts=True)
-        for tile, count in zip(tiles.tolist(), counts.tolist(), strict=True):
-            before[tile] = before.get(tile, 0) + count
-    return VertexPlaces(block.type.name, block.type.kind, compute_set, block.compute_set, block.tiles, before)
+def places_of(blocks: Sequence[VertexBlock], compute_set: str) -> list[VertexPlaces]:
+    """The places of each block of a compute set, in the order in which a tile runs them."""
+    tiles = tuple(block.tiles for block in blocks)
+    return [
+        VertexPlaces(block.type.name, block.type.kind, compute_set, block.compute_set, block.tiles, tiles, i)
+        for i, block in enumerate(blocks)
+    ]
 
 
 class _Running(threading.local):

@@ -139,15 +139,13 @@ class Leaves:
         inputs = [inputs_of(replica, plan) for replica in self._replicas]
         outputs = [outputs_of(replica, plan) for replica in self._replicas]
         store = self._store
-        name = store.compute_set_names[compute_set]
         blocks = [block for block in store.settled_blocks if block.compute_set == compute_set]
+        places = places_of(blocks, store.compute_set_names[compute_set])
         vertices = [
             vertex
             for number, ((read, _), (written, _, _)) in enumerate(zip(inputs, outputs, strict=True))
-            for i, block in enumerate(blocks)
-            for vertex in vertices_of(
-                block, read.elements, written.elements, store, self._code, (places_of(block, blocks[:i], name), number)
-            )
+            for block, place in zip(blocks, places, strict=True)
+            for vertex in vertices_of(block, read.elements, written.elements, store, self._code, (place, number))
         ]
         self._on_tile[compute_set] = lambda: self._run(compute_set, vertices)
         if plan.gather >= 0:

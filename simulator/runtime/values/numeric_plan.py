@@ -208,8 +208,7 @@ class NumericPlan:
         store = self._store
         blocks = [block for block in store.settled_blocks if block.compute_set == compute_set and len(block)]
         python, compiled = [], []
-        for i, block in enumerate(blocks):
-            places = places_of(block, blocks[:i], store.compute_set_names[compute_set])
+        for block, places in zip(blocks, places_of(blocks, store.compute_set_names[compute_set]), strict=True):
             if block.type.compiled is None:
                 python.append(BlockPlan(block, store, self.layout, places))
             else:
