@@ -58,4 +58,4 @@ def _offsets(counts: list[int]) -> Int64Array:
 
 
 def _joined(parts: list[IntegerArray]) -> Int64Array:
-    return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
+    return np.concatenate([np.empty(0, np.int64), *parts], dtype=np.int64)

@@ -113,7 +113,7 @@ def bytes_by_receivers(stretches: _Stretches) -> Sendings:
     place = stretches.group * width + stretches.start
     n = len(place)
     moments = np.concatenate([place + stretches.length, place])
-    order = np.argsort(moments, kind="stable")
+    order = np.argsort(moments)  # the order of equal ones does not matter: no element lies between them
     receivers = np.cumsum(np.where(order < n, -1, 1))[:-1]
     extent = np.diff(moments[order])
     kept = (receivers > 0) & (extent > 0)

@@ -6,8 +6,8 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 
-#: Keys up to this, or up to four times the number of values, are counted in a table.
-_TABLE = 1 << 22
+#: Keys up to this many times the number of values are counted in a table; a table of more costs more than a sort.
+_TABLE = 8
 
 
 def sums_by_key(key: Int64Array, value: Int64Array) -> tuple[Int64Array, Int64Array]:
@@ -15,11 +15,13 @@ def sums_by_key(key: Int64Array, value: Int64Array) -> tuple[Int64Array, Int64Ar
     not be negative, sums must stay below 2**53."""
     if len(key) == 0:
         return key, value
-    if int(key.max()) < max(_TABLE, 4 * len(key)):
+    if int(key.max()) < _TABLE * len(key):
         occurs = np.flatnonzero(np.bincount(key))
         return occurs, np.bincount(key, weights=value)[occurs].astype(np.int64)
-    occurs, inverse = np.unique(key, return_inverse=True)
-    return occurs, np.bincount(inverse, weights=value).astype(np.int64)
+    order = np.argsort(key)
+    key = key[order]
+    head = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    return key[head], np.add.reduceat(value[order], head)
 
 
 def union_in_groups(
@@ -30,7 +32,7 @@ def union_in_groups(
     if len(start) == 0:
         return group, start, length
     position = group * (span + 1) + start
-    order = np.argsort(position, kind="stable")
+    order = np.argsort(position)  # the order of equal ones does not matter
     begin = position[order]
     reach = np.maximum.accumulate(begin + length[order])
     fresh = np.concatenate([[True], begin[1:] > reach[:-1]])

@@ -49,7 +49,7 @@ def units_of(accesses: Sequence[Elements], numels: Int64Array) -> Units:
     stops = [a[0] + a[1] for a in accesses]
     border = np.concatenate([np.zeros(1, np.int64), ends, *starts, *stops])
     change = np.concatenate([none, mark, np.uint64(0) - mark])  # at its end an access is subtracted; sums wrap around
-    order = np.argsort(border, kind="stable")
+    order = np.argsort(border)
     border = border[order]
     head = np.flatnonzero(np.append(True, border[1:] != border[:-1]))
     begin = border[head]
@@ -66,7 +66,7 @@ def _numbered(begin: Int64Array, variable: Int64Array, sums: UInt64Array) -> Uni
     head = np.flatnonzero(fresh)
     key = sums[head] + _hashed(-1 - variable[head])  # no access has these numbers
     _, first, of_head = np.unique(key, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
+    order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     example = first[order]
