@@ -2,7 +2,7 @@
 
 Each picture shows one address in headless Chromium, 1400 x 860 or the size it names; those named `...-after` stand
 beside a picture `...-before` that an earlier version took. An address carries the whole state of its page. The reports
-are those of sample_reports/; those of docs/tutorial.md, of ranks and of a sweep are made first.
+are those of sample_reports/; those of docs/tutorial.md, of ranks, of a sweep and of a live trace are made first.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -30,8 +31,8 @@ HINTS_READ = "for (const name of ['trace', 'timeline']) localStorage.setItem('po
 SMALL, MEDIUM = (1000, 620), (1200, 860)
 
 
-#: Host traces of sample_reports.
-HOST, MLP = "host_trace.pvti", "train_mlp.pvti"
+#: Host traces of sample_reports, and the one that is written while its picture is taken.
+HOST, MLP, LIVE = "host_trace.pvti", "train_mlp.pvti", "live.pvti"
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,11 @@ PICTURES: dict[str, Picture] = {
         HOST, "timeline", {"tl_fold": "h0", "tl_tab": "matches", "tl_find": "/batch|step/ dur>380us"}, size=MEDIUM
     ),
     "timeline-statistics": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_tab": "statistics"}, "dark", size=MEDIUM),
+    "timeline-aggregated": Picture(HOST, "timeline", {"tl_fold": "h0,graphs", "tl_flame": "paths"}, size=SMALL),
+    "timeline-callers": Picture(
+        HOST, "timeline", {"tl_fold": "h0,graphs", "tl_flame": "callers", "tl_up": "1"}, "dark", size=SMALL
+    ),
+    "timeline-live": Picture(LIVE, "timeline", {"tl_fold": "h0"}, size=MEDIUM),
     "timeline-flame": Picture(MLP, "timeline", {"tl_tab": "flame", "tl_fold": "graphs"}, size=SMALL),
     "timeline-occurrences": Picture(
         HOST, "timeline", {"tl_fold": "h0", "tl_tab": "occurrences", "tl_find": "step"}, size=MEDIUM
@@ -143,6 +149,16 @@ RANKS = (5, 6, 9, 5)
 ONE_MEMORY = {"constants.memoryBytesPerTile": [131_072], "constants.exchangeBytesPerCycle": [4]}
 
 
+#: examples/host_trace.py with many epochs, and steps of 10 ms.
+LIVE_PROGRAM = """
+import time
+from examples import host_trace
+step, host_trace.EPOCHS = host_trace.step, 10_000
+host_trace.step = lambda *batch: (time.sleep(0.01), step(*batch))[1]
+host_trace.main()
+"""
+
+
 def main(names: list[str]) -> None:
     """Take the pictures named, all of them by default."""
     IMAGES.mkdir(exist_ok=True)
@@ -155,11 +171,13 @@ def main(names: list[str]) -> None:
             run_rank(reports / "ranks", rank, len(RANKS), number)
         trace_example(reports / "flows")
         chosen = names or list(PICTURES)
-        take_all([name for name in chosen if name != "what_if"], reports)
+        take_all([name for name in chosen if name not in ("what_if", "timeline-live")], reports)
         if "what_if" in chosen:
             sweep = read_sweep(HERE.parent / "examples" / "what_if.toml")
             run_sweep(replace(sweep, grid=dict(sweep.grid) | ONE_MEMORY), Path(folder) / "what_if")
             take_all(["what_if"], Path(folder) / "what_if")
+        if "timeline-live" in chosen:
+            take_live(Path(folder) / "live")
 
 
 def run_example(command: list[str], folder: Path) -> None:
@@ -178,10 +196,25 @@ def trace_example(folder: Path) -> None:
     trace.rename(folder / "flows.pvti")
 
 
-def take_all(names: list[str], reports: Path) -> None:
+def take_live(folder: Path) -> None:
+    """Take the picture of a timeline that follows examples/host_trace.py, which trains until it is ended here."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", LIVE_PROGRAM, str(folder)], cwd=HERE.parent, stdout=subprocess.DEVNULL
+    )
+    try:
+        while not list(folder.glob("*.pvti")):
+            time.sleep(0.1)
+        time.sleep(3)
+        take_all(["timeline-live"], folder, follows=True)
+    finally:
+        program.kill()
+        program.wait()
+
+
+def take_all(names: list[str], reports: Path, *, follows: bool = False) -> None:
     """Serve the reports and take the pictures."""
-    base, library = serve(reports)
-    keys = {e.path.name: e.key for e in library.entries() if not e.is_sample}
+    base, library = serve(reports, follows=follows)
+    keys = {LIVE if follows else e.path.name: e.key for e in library.entries() if not e.is_sample}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name in names:
@@ -204,7 +237,8 @@ def take(page: Page, base: str, keys: dict[str, str], picture: Picture, path: Pa
     page.goto(f"{base}/{f'{place}{key}/' if key else ''}{picture.view}?{urlencode(state)}")
     if not names:
         page.wait_for_selector('.catalogue[data-state="complete"]', timeout=60_000)
-    page.wait_for_load_state("networkidle")
+    # A page that follows its trace asks again and again.
+    page.wait_for_load_state("load" if picture.report == LIVE else "networkidle")
     page.wait_for_timeout(1_500)
     for selector in picture.click:
         page.click(selector)

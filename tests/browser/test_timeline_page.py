@@ -243,9 +243,9 @@ def test_pins_folds_merging_areas_and_absolute_time(viewer: Viewer) -> None:
     viewer.page.click('.tl-row[data-row="t1"] .tl-fold')
     viewer.complete()
     assert set(viewer.url()["tl_fold"].split(",")) == {"h0", "t1"}
-    viewer.page.click('[data-param="tl_line"][data-value="area"]')
     viewer.page.click('[data-param="tl_clock"][data-value="absolute"]')
     viewer.page.click('.options > summary[aria-label="Options"]')
+    viewer.page.select_option('select[data-param="tl_line"]', "area")
     viewer.page.click('[data-param="tl_merge"]')
     viewer.page.keyboard.press("Escape")
     viewer.complete()

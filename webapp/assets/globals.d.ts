@@ -47,6 +47,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof executionTracePair & { current: any; target: any };
   timeline: typeof timelineCharts &
     typeof timelineClock &
+    typeof timelineCorner &
     typeof timelineDevice &
     typeof timelineFlames &
     typeof timelineArrows &
@@ -55,6 +56,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof timelineLive &
     typeof timelineNames &
     typeof timelinePalette &
+    typeof timelinePaths &
     typeof timelineRows &
     typeof timelineStrip &
     typeof timelineTimeline &

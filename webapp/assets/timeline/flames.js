@@ -25,6 +25,22 @@ const timelineFlames = (() => {
     return letters < LEAST_LETTERS ? "" : core.slice(0, letters) + "…";
   }
 
+  /* The label in a block that begins at x; over a pattern it has a ground of its own. */
+  function drawLabel({ draw, colours, patterns, palette }, text, channel, from, width, y) {
+    const x = Math.max(0, from);
+    const room = from + width - x - 8;
+    if (room <= 12) return;
+    draw.textBaseline = "middle";
+    draw.font = "11px " + palette.font;
+    const shown = labelFor(draw, text, room);
+    if (patterns[channel] && shown) {
+      draw.fillStyle = colours[channel];
+      draw.fillRect(x + 2, y + 2, draw.measureText(shown).width + 4, tl.LANE - 5);
+    }
+    draw.fillStyle = LABEL_INK;
+    draw.fillText(shown, x + 4, y + tl.LANE / 2);
+  }
+
   class Flames {
     constructor(timeline) {
       this.timeline = timeline;
@@ -99,17 +115,13 @@ const timelineFlames = (() => {
       }
     }
 
-    lanesOf(row) {
-      return row.open ? row.lanes : Math.min(1, row.lanes);
-    }
-
     draw(draw, row, top) {
       const { data } = this;
       if (!data) return;
-      const base = top + (row.instants ? tl.FLAGS : 0);
+      const { up } = this.timeline;
       for (const thread of row.threads) {
-        for (let depth = 0; depth < this.lanesOf(row); depth += 1)
-          this.drawLane(data, draw, thread, depth, base + depth * tl.LANE);
+        for (let depth = 0; depth < tl.lanesOf(row); depth += 1)
+          this.drawLane(data, draw, thread, depth, top + tl.laneTop(row, depth, up));
       }
       for (const thread of row.threads) this.drawMarks(data, draw, thread, top);
     }
@@ -156,27 +168,13 @@ const timelineFlames = (() => {
         draw.globalAlpha = 1;
         if (width > LABEL && label[index] >= 0) named.push(index, x, width);
       }
-      this.drawLabels(data, draw, named, y);
+      this.drawLabels(data, named, y);
     }
 
-    drawLabels(data, draw, named, y) {
-      const { colours, patterns } = this.timeline;
-      draw.fillStyle = LABEL_INK;
-      draw.textBaseline = "middle";
-      draw.font = "11px " + this.timeline.palette.font;
+    drawLabels(data, named, y) {
       for (let at = 0; at < named.length; at += 3) {
-        const x = Math.max(0, named[at + 1]);
-        const room = named[at + 1] + named[at + 2] - x - 8;
         const text = data.header.labels[data.arrays.label[named[at]]];
-        if (room <= 12) continue;
-        const shown = labelFor(draw, text, room);
-        const of = data.arrays.channel[named[at]];
-        if (patterns[of] && shown) {
-          draw.fillStyle = colours[of];
-          draw.fillRect(x + 2, y + 2, draw.measureText(shown).width + 4, tl.LANE - 5);
-          draw.fillStyle = LABEL_INK;
-        }
-        draw.fillText(shown, x + 4, y + tl.LANE / 2);
+        drawLabel(this.timeline, text, data.arrays.channel[named[at]], named[at + 1], named[at + 2], y);
       }
     }
 
@@ -226,8 +224,10 @@ const timelineFlames = (() => {
           const mark = this.markAt(data, thread, x);
           if (mark) return mark;
         } else {
-          const depth = Math.floor((y - base) / tl.LANE);
-          const block = depth < this.lanesOf(row) ? this.blockAt(data, thread, depth, x) : null;
+          const lane = Math.floor((y - base) / tl.LANE);
+          const depth = this.timeline.up ? tl.lanesOf(row) - 1 - lane : lane;
+          const isLane = depth >= 0 && depth < tl.lanesOf(row);
+          const block = isLane ? this.blockAt(data, thread, depth, x) : null;
           if (block) return block;
         }
       }
@@ -284,6 +284,6 @@ const timelineFlames = (() => {
     }
   }
 
-  return { Flames };
+  return { Flames, drawLabel };
 })();
 Object.assign(popvision.timeline, timelineFlames);

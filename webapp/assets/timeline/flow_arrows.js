@@ -52,7 +52,7 @@ const timelineArrows = (() => {
       if (!row) return null;
       const base = pinned ? top : top + place.pinnedHeight - scroll;
       const depth = row.open ? event.depth : 0;
-      return base + row.top + (row.instants ? tl.FLAGS : 0) + (depth + 0.5) * tl.LANE;
+      return base + row.top + tl.laneTop(row, depth, timeline.up) + tl.LANE / 2;
     }
 
     draw() {

@@ -35,7 +35,7 @@ const timelineFrame = (() => {
       draw.fillRect(0, split - 1, view.width, 1);
     }
     drawScrollBar(timeline, split);
-    tl.drawJoins(timeline, rows);
+    if (!timeline.kind) tl.drawJoins(timeline, rows);
     drawMarks(timeline);
     drawSection(timeline);
     drawPointer(timeline);
@@ -85,9 +85,9 @@ const timelineFrame = (() => {
     draw.rect(tl.NAMES, top, viewport.width, row.height);
     draw.clip();
     draw.translate(tl.NAMES, 0);
-    if (row.kind === "thread") timeline.flames.draw(draw, row, top + 3);
+    if (row.kind === "thread") timeline.calls.draw(draw, row, top + 3);
     else if (tl.CHARTS[row.kind]) timeline.chartOf(row).draw(draw, row, top);
-    if (row.kind === "thread") drawChosen(timeline, row, top + 3);
+    if (row.kind === "thread" && !timeline.kind) drawChosen(timeline, row, top + 3);
     if (row.kind === "graph") drawCursor(timeline, row, top);
     draw.restore();
     draw.fillStyle = palette.plain.line;
@@ -97,11 +97,11 @@ const timelineFrame = (() => {
   function drawChosen(timeline, row, top) {
     const { draw, palette, viewport, chosen } = timeline;
     if (!chosen || chosen.depth < 0 || !row.threads.includes(chosen.thread)) return;
-    if (chosen.depth >= timeline.flames.lanesOf(row)) return;
+    if (chosen.depth >= tl.lanesOf(row)) return;
     const left = Math.max(-3, viewport.x(chosen.start)),
       right = Math.min(viewport.width + 3, viewport.x(chosen.end));
     if (right < -2 || left > viewport.width + 2) return;
-    const y = top + (row.instants ? tl.FLAGS : 0) + chosen.depth * tl.LANE;
+    const y = top + tl.laneTop(row, chosen.depth, timeline.up);
     draw.strokeStyle = palette.plain.accent;
     draw.lineWidth = 2;
     draw.strokeRect(Math.round(left) - 0, y, Math.max(2, Math.round(right - left) - 1), tl.LANE - 1);

@@ -24,6 +24,7 @@ const timelineInput = (() => {
     G: (t) => t.find(true),
     c: (t) => t.foldAll(),
     m: (t) => t.toggleMark(),
+    v: (t) => t.turnKind(),
     j: (t) => t.arrows.follow(true),
     J: (t) => t.arrows.follow(false),
     Enter: (t) => t.input.enter(),
@@ -138,24 +139,28 @@ const timelineInput = (() => {
     choose(point) {
       const hit = this.timeline.hit(point);
       if (hit && hit.bar) this.timeline.chartOf(hit.row).choose(hit.bar);
+      else if (hit && hit.path) this.timeline.chooseEvent(hit.path.longest);
       else if (hit && hit.event && hit.event.count > 1) this.timeline.show(hit.event.start, hit.event.end, 0.8);
       else this.timeline.choose(hit && hit.event ? hit.event : null);
     }
 
+    /* Zoom to what is selected; of calls merged by path, to their longest event in the type Timeline. */
     open() {
       const { chosen, pointer } = this.timeline;
       const hit = pointer && this.timeline.hit(pointer);
       if (hit && hit.bar) this.timeline.chartOf(hit.row).open(hit.bar);
+      else if (hit && hit.path) this.timeline.openLongest(hit.path.longest);
       else if (chosen && chosen.end > chosen.start) this.timeline.show(chosen.start, chosen.end, 0.8);
     }
 
     hover(point) {
       const { timeline } = this;
       const hit = timeline.hit(point);
-      timeline.canvas.style.cursor = hit && (hit.event || hit.bar) ? "pointer" : "default";
+      timeline.canvas.style.cursor = hit && (hit.event || hit.path || hit.bar) ? "pointer" : "default";
       if (!hit) timeline.tip.hide();
       else if (hit.bar) timeline.tip.step(point, hit.row, hit.bar);
       else if (hit.event) timeline.tip.event(point, hit.event);
+      else if (hit.path) timeline.tip.path(point, hit.path);
       else if (hit.row.kind === "graph") timeline.tip.graph(point, hit.row, hit.ns);
       else if (hit.row.kind === "heatmap") timeline.tip.cell(point, hit.row, hit.ns, hit.inside);
       else if (hit.row.kind === "activity") timeline.tip.activity(point, hit.row, hit.ns);
@@ -210,6 +215,7 @@ const timelineInput = (() => {
       const { timeline } = this;
       const hit = timeline.pointer && timeline.hit(timeline.pointer);
       if (hit && hit.bar) timeline.chartOf(hit.row).open(hit.bar);
+      else if (hit && hit.path) timeline.chooseEvent(hit.path.longest);
       else if (hit && hit.event && hit.event.count === 1 && !timeline.isChosen(hit.event)) timeline.choose(hit.event);
       else if (timeline.chosen) this.open();
       else if (timeline.section) timeline.show(timeline.section[0], timeline.section[1], 1);

@@ -31,7 +31,7 @@ const timelineLive = (() => {
     timeline.recolourChannels();
     timeline.charts = new Map();
     timeline.strip.readSeries();
-    timeline.counted = null;
+    timeline.corner.counted = "";
     timeline.names.keepFocus(() => timeline.layout());
     if (!tl.slot("key")?.contains(document.activeElement)) tl.fillKey(timeline);
     timeline.schedule();

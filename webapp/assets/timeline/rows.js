@@ -28,8 +28,17 @@ const timelineRows = (() => {
     };
   }
 
-  function processRows(process, id, merge) {
-    const threads = process.threads;
+  /* Lanes that a row of threads shows. */
+  const lanesOf = (row) => (row.open ? row.lanes : Math.min(1, row.lanes));
+
+  /* Pixels from the top of such a row to a lane; `up` draws the outermost call at the bottom. */
+  function laneTop(row, depth, up) {
+    return (row.instants ? FLAGS : 0) + (up ? lanesOf(row) - 1 - depth : depth) * LANE;
+  }
+
+  /* Where calls are merged by path (`kind`), instants have no place, and threads in one row do not overlap. */
+  function processRows(process, id, { merge, kind }) {
+    const threads = kind ? process.threads.map((thread) => ({ ...thread, instants: 0 })) : process.threads;
     if (merge) {
       const lanes = Math.max(0, ...threads.map((thread) => thread.lanes));
       const instants = threads.reduce((sum, thread) => sum + thread.instants, 0);
@@ -40,7 +49,7 @@ const timelineRows = (() => {
           threads.map((thread) => thread.index),
           lanes,
           instants,
-          threads.length > 1,
+          threads.length > 1 && !kind,
         ),
       ];
     }
@@ -54,9 +63,9 @@ const timelineRows = (() => {
 
   /* All rows in order, before folding: each file with its own. Ids of rows of the first file are the same without
      the others, so that folded and pinned rows stay so when a file is added. */
-  function allRows(facts, merge, withDevice) {
+  function allRows(facts, view, withDevice) {
     return facts.files.flatMap((file, number) =>
-      fileRows(file, number ? "f" + number : "", merge, withDevice ? deviceRows(file, number) : []),
+      fileRows(file, number ? "f" + number : "", view, withDevice ? deviceRows(file, number) : []),
     );
   }
 
@@ -91,7 +100,7 @@ const timelineRows = (() => {
     });
   }
 
-  function fileRows(file, prefix, merge, devices) {
+  function fileRows(file, prefix, view, devices) {
     const top = prefix + "file";
     const heading = (id, kind, title) => ({ id, kind, title, depth: 1, foldable: true, under: [top] });
     /** @type {any[]} rows before folding, without places */
@@ -120,7 +129,7 @@ const timelineRows = (() => {
     for (const process of file.processes) {
       const id = prefix + "p" + process.pid;
       rows.push(Object.assign(heading(id, "process", "Process " + process.pid), { detail: process.name }));
-      for (const row of processRows(process, id, merge)) rows.push(Object.assign(row, { under: [top, id] }));
+      for (const row of processRows(process, id, view)) rows.push(Object.assign(row, { under: [top, id] }));
     }
     rows.push(...devices);
     if (file.graphs.length) rows.push(heading(prefix + "graphs", "group", "Line graphs"));
@@ -175,6 +184,6 @@ const timelineRows = (() => {
     return layout;
   }
 
-  return { allRows, place, LANE, FLAGS, HEAD };
+  return { allRows, place, lanesOf, laneTop, LANE, FLAGS, HEAD };
 })();
 Object.assign(popvision.timeline, timelineRows);

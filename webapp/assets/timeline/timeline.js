@@ -13,6 +13,8 @@ const timelineTimeline = (() => {
   const MOST_MARKS = 50,
     MARK_PIXELS = 6; /* a mark this near to the pointer is removed */
 
+  const KINDS = ["", "paths", "callers"];
+
   const complain = (problem) => popvision.notice("Host timeline: " + problem.message);
   const eventKey = (event) => event.thread + "." + (event.depth < 0 ? "i" : event.depth) + "." + event.position;
 
@@ -31,13 +33,13 @@ const timelineTimeline = (() => {
       this.recolourChannels();
       this.charts = new Map();
       this.flames = new tl.Flames(this);
+      this.paths = new tl.Paths(this);
       this.strip = new tl.Strip(this);
       this.arrows = new tl.Arrows(this);
       this.tip = new tl.Tip(this);
       this.names = new tl.Names(this);
-      this.corner = document.createElement("div");
-      this.corner.className = "tl-corner";
-      host.append(this.names.box, this.corner, this.tip.box);
+      this.corner = new tl.Corner(this);
+      host.append(this.names.box, this.corner.box, this.tip.box);
       this.scroll = 0;
       /** @type {[number, number] | null} window in the address, ns */
       this.wantedWindow = null;
@@ -71,9 +73,13 @@ const timelineTimeline = (() => {
 
     readSelection(selection) {
       this.merge = selection.tl_merge === "1";
+      /** type of the flame graph: "" over time, "paths" or "callers" merged by path */
+      this.kind = KINDS.includes(selection.tl_flame) ? selection.tl_flame : "";
+      this.up = selection.tl_up === "1";
       this.follows = selection.tl_follow !== "0";
       this.withDevice = selection.tl_device !== "0";
       this.hidden = selection.tl_hide || "";
+      this.hiddenSet = new Set(this.hidden.split(",").filter(Boolean).map(Number));
       this.areas = selection.tl_line === "area";
       this.heat = selection.tl_heat || "";
       this.marks = (selection.tl_marks || "")
@@ -122,9 +128,25 @@ const timelineTimeline = (() => {
     /* ---- rows ---- */
 
     layout() {
-      this.place = tl.place(tl.allRows(this.facts, this.merge, this.withDevice), this.folded, this.pins);
+      this.place = tl.place(tl.allRows(this.facts, this, this.withDevice), this.folded, this.pins);
       this.names.build(this.place);
       this.scrollTo(this.scroll);
+    }
+
+    /* What draws and finds the events of threads. */
+    get calls() {
+      return this.kind ? this.paths : this.flames;
+    }
+
+    /* The next type of the flame graph. */
+    turnKind() {
+      this.setKind(KINDS[(KINDS.indexOf(this.kind) + 1) % KINDS.length]);
+    }
+
+    setKind(kind) {
+      const menu = document.querySelector('.timeline select[data-param="tl_flame"]');
+      if (menu instanceof HTMLSelectElement) menu.value = kind;
+      this.write({ tl_flame: kind || null });
     }
 
     get top() {
@@ -198,15 +220,17 @@ const timelineTimeline = (() => {
       );
     }
 
-    /* What lies at a point: {row, ns, inside, event?} or null. */
+    /* What lies at a point: {row, ns, inside, event?, path?, bar?} or null. */
     hit(point) {
       const x = point.x - NAMES;
       const place = x >= 0 && x < this.viewport.width ? this.rowAt(point.y) : null;
       if (!place) return null;
       const inside = point.y - place.top;
-      const event = place.row.kind === "thread" ? this.flames.hit(place.row, x, inside) : null;
+      const isThread = place.row.kind === "thread";
+      const event = isThread && !this.kind ? this.flames.hit(place.row, x, inside) : null;
+      const path = isThread && this.kind ? this.paths.hit(place.row, x, inside) : null;
       const bar = place.row.kind === "device" ? this.chartOf(place.row).hit(x, inside) : null;
-      return { row: place.row, ns: this.viewport.cycleAt(x), inside, event, bar };
+      return { row: place.row, ns: this.viewport.cycleAt(x), inside, event, path, bar };
     }
 
     /* ---- selection ---- */
@@ -242,6 +266,20 @@ const timelineTimeline = (() => {
         this.chosen = null;
       }
       this.schedule();
+    }
+
+    /* Select the event under a key such as 0.2.17. */
+    chooseEvent(at) {
+      this.write({ tl_event: at });
+      return this.readEvent(at);
+    }
+
+    async openLongest(at) {
+      await this.chooseEvent(at);
+      const { chosen } = this;
+      if (!chosen) return;
+      this.setKind("");
+      this.show(chosen.start, chosen.end, 0.8);
     }
 
     clear() {
@@ -399,7 +437,7 @@ const timelineTimeline = (() => {
       const rows = this.inSight();
       const complete = this.update(rows);
       tl.drawFrame(this, rows, AXIS);
-      this.arrows.draw();
+      if (!this.kind) this.arrows.draw();
       tl.showZoom(this);
       this.names.place(this.top, this.place.pinnedHeight, this.view.height - this.top, this.scroll);
       this.host.dataset.state = complete ? "complete" : "loading";
@@ -408,55 +446,20 @@ const timelineTimeline = (() => {
 
     update(rows) {
       const threads = new Set();
+      const merged = [];
       let complete = this.strip.update(this.viewport.width);
       for (const { row } of rows) {
-        if (row.kind === "thread") row.threads.forEach((thread) => threads.add(thread));
-        else if (tl.CHARTS[row.kind]) complete = this.chartOf(row).update(this.viewport) && complete;
+        if (row.kind === "thread") {
+          row.threads.forEach((thread) => threads.add(thread));
+          merged.push(row.threads);
+        } else if (tl.CHARTS[row.kind]) complete = this.chartOf(row).update(this.viewport) && complete;
       }
-      complete = this.flames.update(this.viewport, Array.from(threads)) && complete;
-      complete = this.arrows.update() && complete;
-      return this.updateCorner() && complete;
-    }
-
-    /* Count of events and duration of the window, in the corner. */
-    updateCorner() {
-      const { viewport } = this;
-      const from = Math.max(0, Math.floor(viewport.from)),
-        to = Math.ceil(viewport.to) + 1;
-      const wanted = from + "-" + to + "-" + this.hidden + "-" + this.only;
-      if (this.counted === wanted) return true;
-      if (!this.counting) {
-        this.counting = true;
-        popvision
-          .fetchJson(`/data/${this.facts.key}/timeline/count?from=${from}&to=${to}&width=1`)
-          .then((answer) => {
-            this.counted = wanted;
-            const hidden = this.hidden ? this.hidden.split(",").length : 0;
-            this.corner.replaceChildren();
-            const line = (text, name) => {
-              const element = document.createElement("div");
-              element.textContent = text;
-              if (name) element.className = name;
-              this.corner.append(element);
-            };
-            line("Events " + answer.events.toLocaleString("en-US"));
-            line("Duration " + tl.length(Math.min(viewport.total - 1, to - 1) - from));
-            if (hidden)
-              line(
-                hidden + (hidden === 1 ? " channel" : " channels") + " hidden in the drawing, counted here",
-                "tl-corner-note",
-              );
-            if (this.only) line("only matches of the search are drawn; all events are counted", "tl-corner-note");
-            if (this.facts.recording)
-              line("file not closed: still recording, or its process was killed", "tl-corner-note");
-          })
-          .catch(complain)
-          .finally(() => {
-            this.counting = false;
-            this.schedule();
-          });
+      if (this.kind) complete = this.paths.update(this.viewport, merged) && complete;
+      else {
+        complete = this.flames.update(this.viewport, Array.from(threads)) && complete;
+        complete = this.arrows.update() && complete;
       }
-      return false;
+      return this.corner.update() && complete;
     }
   }
 

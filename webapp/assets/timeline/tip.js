@@ -122,6 +122,24 @@ const timelineTip = (() => {
       if (this.wanted === at) this.event(point, hit);
     }
 
+    /* Calls merged by path; shares are of the row's time in the window. */
+    path(point, path) {
+      const { facts, colours } = this.timeline;
+      const channel = facts.channels[path.channel];
+      const share = (time) => ((100 * time) / Math.max(1, path.whole)).toFixed(1) + " %";
+      const isInverted = this.timeline.kind === "callers";
+      const lines = [
+        ["channel", channel.name],
+        ["events", counted(path.count)],
+        [isInverted ? "self time while called so" : "total", tl.length(path.total)],
+        ["of the row's calls", share(path.total) + " of " + tl.length(path.whole)],
+      ];
+      if (!isInverted) lines.push(["self", tl.length(path.self) + " = " + share(path.self)]);
+      if (path.scaled) lines.push(["width", "of all threads' time, more than the window"]);
+      lines.push(["click", "its longest event"], ["double click", "that event in the timeline"]);
+      this.show(point, path.label, tl.makeSwatch(colours[path.channel], channel.pattern), lines);
+    }
+
     graph(point, row, ns) {
       const unit = row.unit ? " " + row.unit : "";
       const values = this.timeline.chartOf(row).at(ns);

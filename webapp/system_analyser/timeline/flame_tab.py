@@ -32,9 +32,10 @@ class Block:
     width: float
 
 
-def flame_blocks(tree: CallTree) -> tuple[list[Block], int]:
-    """The blocks that are wide enough to be seen, and the number of the others."""
-    whole = sum(total for depth, total in zip(tree.depth, tree.total, strict=True) if depth == 0)
+def flame_blocks(tree: CallTree, whole: int = 0, narrowest: float = NARROWEST) -> tuple[list[Block], int]:
+    """The blocks that are wide enough to be seen, and the number of the others. The width is `whole` ns, else the time
+    of all outermost calls."""
+    whole = whole or sum(total for depth, total in zip(tree.depth, tree.total, strict=True) if depth == 0)
     blocks: list[Block] = []
     narrow = 0
     edges = [(0.0, 1.0)]  # of each open depth: where the next block begins, and the right edge
@@ -44,7 +45,7 @@ def flame_blocks(tree: CallTree) -> tuple[list[Block], int]:
         width = min(total / whole if whole else 0.0, right - left)
         edges[depth] = (left + width, right)
         edges.append((left, left + width))
-        if width < NARROWEST or depth >= MOST_DEPTH:
+        if width < narrowest or depth >= MOST_DEPTH:
             narrow += 1
         else:
             blocks.append(Block(row, depth, left, width))

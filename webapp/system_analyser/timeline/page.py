@@ -10,6 +10,7 @@ are nanoseconds since the first event:
     tl_heat          scale of heat maps' colours                                       tl_bins   "used" = no empty bins
     tl_marks         marks, listed in the Summary with the time between them
     tl_only   "1" = draw only what tl_find finds               vs        trace to compare with
+    tl_flame  "paths" or "callers" = calls merged        tl_up    "1" = outermost calls at the bottom
     tl_device "0" = without the rows of the device   tl_follow "0" = a growing trace leaves the window where it is
 
 Several files in one timeline are one key in the address (webapp/joint_key.py).
@@ -50,6 +51,7 @@ from webapp.system_analyser.timeline.channel_colours import channel_colour, chan
 from webapp.system_analyser.timeline.device_rows import device_rows, families
 from webapp.system_analyser.timeline.files_menu import files_menu
 from webapp.system_analyser.timeline.live import live_state
+from webapp.system_analyser.timeline.path_rows import FLAME_TYPES
 from webapp.system_analyser.timeline.routes import register_routes
 from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content, tab_depends
 from webapp.view import View, ViewContext
@@ -67,6 +69,9 @@ HEAT_SCALES = {
     "linear": "Linear",
 }
 
+#: How line graphs are drawn, by the value of tl_line.
+LINE_TYPES = {"": "Lines", "area": "Areas"}
+
 KEYS = (
     ("← →", "Move along time; hold to keep moving"),
     ("Page Up / Down", "Move by one screen"),
@@ -79,6 +84,7 @@ KEYS = (
     ("j / Shift + j", "Follow a flow to the next event, or back to the one before"),
     ("g / Shift + g", "Go to the next or previous match of the search"),
     ("c", "Fold or unfold all rows"),
+    ("v", "Flame graph: timeline, aggregated, bottom-up"),
     ("m", "Set or remove a mark at the pointer or the selected event"),
     ("Esc", "Clear the selection"),
     ("Wheel", "Zoom at the pointer; with Shift, or over the names, scroll"),
@@ -102,6 +108,7 @@ def layout(context: ViewContext) -> Component:
         toolbar=_toolbar(
             files_menu(context),
             context.selection.extras,
+            has_graphs=bool(context.trace.series),
             has_heatmaps=bool(context.trace.heatmaps),
             has_devices=has_devices,
             follows=context.library is not None and context.library.follows,
@@ -113,11 +120,17 @@ def layout(context: ViewContext) -> Component:
 
 
 def _toolbar(
-    files: Component, extras: Mapping[str, str], *, has_heatmaps: bool, has_devices: bool, follows: bool
+    files: Component,
+    extras: Mapping[str, str],
+    *,
+    has_graphs: bool,
+    has_heatmaps: bool,
+    has_devices: bool,
+    follows: bool,
 ) -> Component:
     return toolbar(
         files,
-        segments("tl_line", "Line graphs", {"": "Lines", "area": "Areas"}, extras.get("tl_line", "")),
+        select("tl_flame", "Flame graph", FLAME_TYPES, extras.get("tl_flame", "")),
         segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
         *(_follow_parts(extras) if follows else []),
         first_hint("timeline", HINT),
@@ -146,12 +159,19 @@ def _toolbar(
                     title="Draw all threads of a process in one row",
                 ),
                 toggle(
+                    "tl_up",
+                    "Flames upwards",
+                    extras.get("tl_up") == "1",
+                    title="Draw the outermost calls at the bottom of a row, what they call above",
+                ),
+                toggle(
                     "tl_only",
                     "Draw only what the search finds",
                     extras.get("tl_only") == "1",
                     title="Figures and tables still count all events",
                 ),
                 *([_device_option(extras)] if has_devices else []),
+                *([select("tl_line", "Line graphs", LINE_TYPES, extras.get("tl_line", ""))] if has_graphs else []),
                 *(_heat_options(extras) if has_heatmaps else []),
             ),
             popover(icon("key"), html.Div(**attributes(data_slot="key")), label="Channels", class_name="tl-key"),

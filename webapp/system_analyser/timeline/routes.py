@@ -33,15 +33,12 @@ from webapp.joint_key import parse_event as event_of_text
 from webapp.packed import packed_response
 from webapp.query import number_of, numbers_of
 from webapp.system_analyser.timeline.device_rows import device, device_step
+from webapp.system_analyser.timeline.path_rows import paths
+from webapp.system_analyser.timeline.query_window import MOST_TIME, window_of_query
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace, Lane
     from webapp.library import Library
-
-MOST_PIXELS = 16_384
-
-#: Nanoseconds of a window: with the time of the first event they fit 64 bits.
-MOST_TIME = 1 << 62
 
 #: Flows of one event that are drawn and listed.
 MOST_LINKS = 100
@@ -85,7 +82,7 @@ def host_run(library: Library, source: HostTrace) -> Response:
 def blocks(source: HostTrace) -> Response:
     """Blocks of all lanes of some threads, and their instants, without the channels in `hide`; with `only`, those that
     this filter lets through."""
-    begin, end, width = _window(source)
+    begin, end, width = window_of_query(source)
     threads = numbers_of(request.args, "threads", len(source.threads))
     hidden = frozenset(numbers_of(request.args, "hide", len(source.names.channel_name)))
     text = request.args.get("only", "")
@@ -151,7 +148,7 @@ def _block_arrays(
 
 def count(source: HostTrace) -> Response:
     """The number of events that overlap the window."""
-    begin, end, _ = _window(source)
+    begin, end, _ = window_of_query(source)
     return jsonify({"events": events_between(source, begin, end)})
 
 
@@ -165,7 +162,7 @@ def picture(source: HostTrace) -> Response:
 
 def samples(source: HostTrace) -> Response:
     """Samples of some series, decimated to the pixels."""
-    begin, end, width = _window(source)
+    begin, end, width = window_of_query(source)
     chosen = numbers_of(request.args, "series", len(source.series))
     drawn = [samples_in(*source.series[index][1:], begin, end, width) for index in chosen]
     arrays = {
@@ -179,7 +176,7 @@ def samples(source: HostTrace) -> Response:
 def activity(source: HostTrace) -> Response:
     """Spans in which IPUs ran, of the file with this `id`: begins, ends, and the time filled, which is less than the
     span where close ones are merged."""
-    begin, end, width = _window(source)
+    begin, end, width = window_of_query(source)
     known = ipu_activity(source, source.files[number_of(request.args, "id", 0, len(source.files) - 1)])
     if known is None:
         raise ValueError("this file holds no run of an IPU")
@@ -194,7 +191,7 @@ def activity(source: HostTrace) -> Response:
 
 def heatmap(source: HostTrace) -> Response:
     """Columns of one heat map: begins, ends, and for each column the quantities from underflow to overflow."""
-    begin, end, width = _window(source)
+    begin, end, width = window_of_query(source)
     row, times, quantities = source.heatmaps[number_of(request.args, "id", 0, len(source.heatmaps) - 1)]
     start, stop, table = heatmap_in(times, quantities, begin, end, width)
     arrays = {
@@ -237,6 +234,7 @@ def flows(source: HostTrace) -> Response:
 
 _ANSWERS = {
     "blocks": blocks,
+    "paths": paths,
     "count": count,
     "overview": picture,
     "samples": samples,
@@ -254,11 +252,3 @@ def parse_event(text: str) -> tuple[int, int, int]:
     if event is None:
         raise ValueError(f"at={text[:40]!r} names no event: use thread.depth.position")
     return event
-
-
-def _window(source: HostTrace) -> tuple[int, int, int]:
-    """Begin and end in ns since the epoch, and width in pixels."""
-    begin, end = number_of(request.args, "from", 0, MOST_TIME), number_of(request.args, "to", 0, MOST_TIME)
-    if end <= begin:
-        raise ValueError(f"to={end} must be greater than from={begin}")
-    return source.begin + begin, source.begin + end, number_of(request.args, "width", 1, MOST_PIXELS)

@@ -28,7 +28,8 @@ from webapp.system_analyser.timeline.difference_tab import difference_content
 from webapp.system_analyser.timeline.files_menu import align_link
 from webapp.system_analyser.timeline.flame_tab import flame_content
 from webapp.system_analyser.timeline.occurrences_tab import occurrences_content, wanted_of
-from webapp.system_analyser.timeline.routes import MOST_LINKS, MOST_TIME, parse_event
+from webapp.system_analyser.timeline.query_window import MOST_TIME
+from webapp.system_analyser.timeline.routes import MOST_LINKS, parse_event
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
