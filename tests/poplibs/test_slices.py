@@ -181,6 +181,53 @@ def test_multi_updates_of_rows(type_: Any, op: str, plan: SlicePlan | None) -> N
     assert np.array_equal(by_vertex, expected.astype(type_.dtype))
 
 
+def planned_update(plan: SlicePlan, type_: Any) -> tuple[Graph, Tensor, Tensor]:
+    graph, program = small_graph(8), Sequence()
+    t = popops.createSliceableTensor(graph, type_, [20, 8], [0], [1], plan, {})
+    s = popops.createSliceTensor(graph, type_, [20, 8], [0], [1], 12, plan, {})
+    o, scale = linear(graph, UNSIGNED_INT, [12, 1], "o"), linear(graph, FLOAT, [], "scale")
+    popops.multiUpdateAdd(graph, t, s, o, scale, [0], [1], program, plan, {})
+    return graph, t, s
+
+
+def blocks_of(graph: Graph, name: str) -> list[Any]:
+    return [block for block in graph.store.blocks if name in graph.store.compute_set_names[block.compute_set]]
+
+
+def test_groups_of_lookups_add_to_matrices_of_their_own() -> None:
+    """Two groups on two row blocks and two column blocks each: eight tiles update; halves are added as floats."""
+    for type_ in (FLOAT, HALF):
+        graph, _, _ = planned_update(SlicePlan(2, 2, 2, 20, 8), type_)
+        blocks = blocks_of(graph, "multiUpdateAdd")
+        assert {b.type.name for b in blocks} == {"popops::ScaledMultiUpdateOp<float,float,false,Operation::ADD>"}
+        assert sorted(tile for b in blocks for tile in b.tiles.tolist()) == list(range(8))
+        assert [b.edges["offsets"].elements_per_vertex(2).tolist() for b in blocks] == [[6, 6]] * 4
+        assert len(blocks_of(graph, "castSlices")) == (type_ is HALF)
+
+
+def test_one_group_updates_the_matrix_itself() -> None:
+    graph, _, _ = planned_update(SlicePlan(2, 2, 1, 20, 8), FLOAT)
+    assert sum(len(b.tiles) for b in blocks_of(graph, "multiUpdateAdd")) == 4
+    assert blocks_of(graph, "educe") == []
+
+
+def test_blocks_and_slices_are_spread_over_the_tiles_that_use_them() -> None:
+    graph, t, s = planned_update(SlicePlan(2, 2, 2, 20, 8), FLOAT)
+    assert [sum(i.size() for i in tile) for tile in graph.getTileMapping(t)] == [20] * 8
+    assert [sum(i.size() for i in tile) for tile in graph.getTileMapping(s)] == [12] * 8
+
+
+@pytest.mark.parametrize("one_point", [False, True])
+def test_an_update_costs_what_evenly_spread_offsets_take(one_point: bool) -> None:
+    """Each of six workers has two of the ten rows of a block, a tenth of all: of six lookups one is its own."""
+    graph, _, _ = planned_update(SlicePlan(2, 2, 2, 20, 8, False, one_point), FLOAT)
+    (block, *_) = blocks_of(graph, "multiUpdateAdd")
+    elements = {name: block.edges[name].elements_per_vertex(2) for name in ("offsets", "subT")}
+    own = 6 if one_point else 1
+    expected = int(cycles.multi_update_add("float", 4, own, 6 - own))
+    assert block.type.costs(block, elements, None).cycles.tolist() == [expected] * 2
+
+
 def test_other_slices_are_taken_in_a_loop() -> None:
     values = np.arange(60, dtype=np.float32).reshape(5, 4, 3)
     offsets = np.array([[1, 0], [0, 2], [3, 1]])
@@ -232,8 +279,11 @@ def test_loops_count() -> None:
 
 def test_plans_minimise_what_is_asked() -> None:
     graph = small_graph(64)
-    small = popops.embedding.plan(graph, FLOAT, 1000, 16, [32], {"planMinimisationTarget": "memory"})
-    fast = popops.embedding.plan(graph, FLOAT, 1000, 16, [32], {"planMinimisationTarget": "cycles"})
+    small, fast = (
+        popops.embedding.plan(graph, FLOAT, 1000, 16, [3200], {"planMinimisationTarget": target})
+        for target in ("memory", "cycles")
+    )
+    assert fast == popops.embedding.plan(graph, FLOAT, 1000, 16, [3200])
     assert small.slicedDimSplit * small.unslicedDimSplit * small.lookupSplit <= 64
     assert small != fast
     assert (small.entries, small.elements) == (1000, 16)

@@ -51,6 +51,18 @@ def blocks_of_plan(plan: SlicePlan, type_: Type, lookups: int) -> Blocks:
     return Blocks(rows, columns, groups, np.arange(prod(shape), dtype=np.int64).reshape(shape))
 
 
+def _shares_of_groups(blocks: Blocks) -> tuple[Int64Array, Int64Array]:
+    """(ends, tiles [shares, column blocks]) of slices dealt to all tiles of a plan: the lookups of a group to its row
+    blocks, as PopLibs' second stage leaves them."""
+    ends, tiles, first = [], [], 0
+    for group, last in enumerate(blocks.lookup_ends.tolist()):
+        shares = first + _ends(last - first, len(blocks.row_ends), 1)
+        ends.append(shares)
+        tiles.append(blocks.tiles[group, : len(shares)])
+        first = last
+    return np.concatenate(ends), np.concatenate(tiles)
+
+
 def _ends(count: int, parts: int, unit: int) -> Int64Array:
     return linear_shares(count, parts, unit, 1)
 
@@ -80,7 +92,8 @@ def createSliceableTensor(
     graph: Graph, type: Type, shape: Sequence[int], dims: Sequence[int], sizes: Sequence[int], *rest: Any, **named: Any
 ) -> Tensor:
     """A mapped tensor with a layout for slicing: (minGrainSize=0, debugContext=""), the elements of each slice spread
-    over as many tiles as there are grains; or (plan, options, debugContext=""), cut as the plan says."""
+    over as many tiles as there are grains; or (plan, options, debugContext=""), cut as the plan says, each block spread
+    over the tiles of all groups of lookups that use it."""
     check_slice("createSliceableTensor", shape, dims, sizes)
     arguments = list(rest)
     plan = arguments.pop(0) if arguments and isinstance(arguments[0], SlicePlan) else named.pop("plan", None)
@@ -98,8 +111,8 @@ def createSliceableTensor(
             f"createSliceableTensor: the plan is for {plan.entries} entries of {plan.elements} elements, the shape has "
             f"{rows} of {columns}."
         )
-    blocks = blocks_of_plan(plan, type, 1)
-    matrix = in_columns(graph, type, rows, blocks.column_ends, blocks.tiles[0], context, blocks.row_ends)
+    blocks = blocks_of_plan(plan, type, plan.lookupSplit)
+    matrix = in_columns(graph, type, rows, blocks.column_ends, blocks.tiles, context, blocks.row_ends)
     return from_slices(matrix, shape, dims)
 
 
@@ -137,16 +150,16 @@ def createSliceTensor(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
     context = given.get("debugContext", "")
     if n * count * columns == 0:
         return graph.addVariable(type_, [n, *part], context)
-    plan = given.get("plan")
+    plan, row_ends = given.get("plan"), None
     if of_tensor:
         ends, tiles = column_runs(graph, as_slices(given["t"], dims))
     elif plan is not None and plan.is_plan:
-        blocks = blocks_of_plan(plan, type_, n)
-        ends, tiles = blocks.column_ends, blocks.tiles[0, 0]
+        blocks = blocks_of_plan(plan, type_, n * count)
+        ends, (row_ends, tiles) = blocks.column_ends, _shares_of_groups(blocks)
     else:
         ends = linear_shares(columns, graph.getTarget().getNumTiles(), grain(type_), 1)
         tiles = np.arange(len(ends), dtype=np.int64)
-    matrix = in_columns(graph, type_, n * count, ends, tiles, context)
+    matrix = in_columns(graph, type_, n * count, ends, tiles, context, row_ends)
     return from_slices(matrix, [n, *part], [0, *[d + 1 for d in dims]])
 
 

@@ -2,8 +2,9 @@
 
 The matrix [entries, elements] is cut into blocks of rows and columns, the lookups into groups; each tile holds a block
 and looks up a group in it. With several row blocks partial results, which are zero for rows of other blocks, are added.
-The plan is the cut with the least memory or the fewest cycles, of all cuts, by the cycle formulas of the vertices and
-an exchange of 4 bytes a cycle.
+The plan is the cut with the fewest cycles (or the least memory), of all cuts, by the cycle formulas of the vertices and
+an exchange of 4 bytes a cycle. Headers of older PopLibs give memory as the default; its newest public planner minimises
+cycles alone, and PopART asks for cycles.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from simulator.arrays import Int64Array
 from simulator.base.errors import invalid_option
 from simulator.base.options.flags import spelled
 from simulator.base.types import Type
-from simulator.machine.cycles import reduction
+from simulator.machine import exchange as fabric
+from simulator.machine import local_copy
+from simulator.machine.cycles import movement, reduction, scaled
 from simulator.machine.cycles import slices as cycles
-from simulator.machine.cycles.rounding import ceil_div, per_worker, whole
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, whole
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
@@ -31,10 +34,14 @@ _CHOICES = {
     "usedForUpdate": ("true", "false"),
     "operationForUpdate": ("add", "none", "max"),
     "indicesDistribution": ("uniform", "onePoint"),
-    "planMinimisationTarget": ("memory", "cycles"),
+    "planMinimisationTarget": ("cycles", "memory"),
     "indicesAreSorted": ("false", "true"),
     "availableMemoryProportion": (),
 }
+
+
+#: Of a tile's memory, temporary for one operation, where the program does not say (PopLibs' default).
+_PROPORTION = 0.6
 
 
 @dataclass(frozen=True, order=True)
@@ -48,6 +55,7 @@ class SlicePlan:
     entries: int = 0
     elements: int = 0
     indices_sorted: bool = False
+    one_point: bool = False
 
     @property
     def is_plan(self) -> bool:
@@ -79,9 +87,10 @@ def plan(
 ) -> SlicePlan:
     """The best cut of a matrix of `numEntries` rows of `outputSize` elements for the given numbers of lookups.
 
-    Options: usedForSlice, usedForUpdate (true), operationForUpdate (add, none, max), availableMemoryProportion,
-    indicesDistribution (uniform, onePoint), planMinimisationTarget (memory, cycles), indicesAreSorted (false). Raises
-    `invalid_option`, and `poplibs_error` for a plan without a use."""
+    Options: usedForSlice, usedForUpdate (true), operationForUpdate (add, none, max), availableMemoryProportion (0.6
+    where a plan keeps within it), indicesDistribution (uniform, onePoint), planMinimisationTarget (cycles, memory),
+    indicesAreSorted (false). Raises `invalid_option`, and `poplibs_error` for a plan without a use, or none within the
+    memory asked for."""
     chosen = chosen_options(options)
     if min(numEntries, outputSize) < 1:
         raise poplibs_error(f"embedding::plan: {numEntries} entries of {outputSize} elements; both must be above 0.")
@@ -91,12 +100,14 @@ def plan(
     lookups = max([*numLookups, 1])
     unit = grain(dataType)
     cuts = _cuts([_splits(numEntries, tiles), _splits(-(-outputSize // unit), tiles), _splits(lookups, tiles)], tiles)
+    if chosen["usedForUpdate"] == "true" and chosen["operationForUpdate"] != "add":
+        cuts = cuts[cuts[:, 2] == 1]  # one group applies them in order
     rate = graph.getTarget().getExchangeBytesPerCycle()
     costs = _costs(cuts, (numEntries, outputSize, lookups), dataType, chosen, rate)
     limit = chosen.get("availableMemoryProportion")
-    fits = np.ones(len(cuts), np.bool_)
-    if limit:
-        fits = costs.temporary <= float(limit) * graph.getTarget().getBytesPerTile()
+    fits = costs.temporary <= float(limit or _PROPORTION) * graph.getTarget().getBytesPerTile()
+    if not limit and not fits.any():
+        fits[:] = True
     if not fits.any():
         raise poplibs_error(
             f"embedding::plan: no plan keeps its temporary memory within {limit} of a tile; raise "
@@ -108,7 +119,15 @@ def plan(
     candidates = np.flatnonzero(fits)
     order = np.lexsort((cuts[candidates].prod(axis=1), keys[1][candidates], keys[0][candidates]))
     rows, columns, groups = cuts[candidates[order[0]]].tolist()
-    return SlicePlan(rows, columns, groups, numEntries, outputSize, chosen["indicesAreSorted"] == "true")
+    return SlicePlan(
+        rows,
+        columns,
+        groups,
+        numEntries,
+        outputSize,
+        chosen["indicesAreSorted"] == "true",
+        chosen["indicesDistribution"] == "onePoint",
+    )
 
 
 def chosen_options(options: Options) -> dict[str, str]:
@@ -171,7 +190,40 @@ def _costs(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, chosen: d
         spent = spent + np.where(several, whole(moved / rate) + added, 0)
         memory, temporary = memory + np.where(several, partial, 0), temporary + np.where(several, partial, 0)
     if chosen["usedForUpdate"] == "true":
-        update = cycles.multi_update if chosen["operationForUpdate"] == "none" else cycles.multi_update_add
-        spent = spent + whole(partial / rate) + update(dtype, columns, group)
-        temporary = temporary + partial
+        update = _update_costs((rows, columns), (row_blocks, groups, group), sizes[0], dtype, chosen, rate)
+        spent, memory, temporary = spent + update.cycles, memory + update.memory, temporary + update.temporary
     return _Costs(spent, memory, temporary)
+
+
+def _update_costs(
+    block: tuple[Int64Array, Int64Array],
+    parts: tuple[Int64Array, Int64Array, Int64Array],
+    entries: int,
+    dtype: str,
+    chosen: dict[str, str],
+    rate: float,
+) -> _Costs:
+    """Costs of an update beyond those of the matrix and its indices, as PopLibs' planner has them. `block`: rows and
+    columns of a tile; `parts`: row blocks, groups of lookups, lookups of a group.
+
+    Workers share the rows, so each applies its own of the lookups and skips the others. With several groups each
+    clears a block, updates it, a reduction adds the blocks of all groups (two more exchanges, and a copy of what lies
+    on the tile already), and the sum is added to the matrix."""
+    (rows, columns), (row_blocks, groups, group) = block, parts
+    received = np.where(row_blocks > 1, group * columns * 4, 0)
+    if chosen["operationForUpdate"] == "none":
+        spent = cycles.multi_update(dtype, columns, group)
+        return _Costs(spent + whole(received / rate), 0 * group, received)
+    own = group
+    if chosen["indicesDistribution"] != "onePoint":
+        own = np.minimum(group, ceil_div(group * per_worker(rows), entries))
+    several, elements = groups > 1, rows * columns
+    spent = whole(received / rate) + cycles.multi_update_add("float", columns, own, group - own)
+    cleared = WORKERS * movement.fill("float", elements)
+    added = WORKERS * reduction.strided("ADD", "float", per_worker(ceil_div(elements, groups)), groups)
+    added = added + WORKERS * local_copy.LEAST_CYCLES + 2 * fabric.LAUNCH_CYCLES
+    applied = scaled.scaled_add(("float", "float"), ceil_div(elements, groups), constrained=True)
+    moved = 4 * elements * (groups - 1) // groups
+    spent = spent + np.where(several, cleared + added + applied + whole(moved / rate), 0)
+    partials = np.where(several, 4 * elements, 0)
+    return _Costs(spent, partials, received + 2 * partials)

@@ -56,15 +56,21 @@ def in_columns(
     row_ends: Int64Array | None = None,
 ) -> Tensor:
     """A variable seen as [rows, columns]: columns up to `ends[i]` are on `tiles[i]`, each such block contiguous. With
-    `row_ends` the rows are cut too, and `tiles` is [row blocks, column blocks]."""
+    `row_ends` the rows are cut too, and `tiles` is [row blocks, column blocks], or [sharers, row blocks, column blocks]
+    where the elements of a block are dealt to several tiles."""
     columns = int(ends[-1]) if len(ends) else 0
     flat = graph.addVariable(type_, [rows * columns], context)
     cuts = np.array([rows], np.int64) if row_ends is None else row_ends
-    where = np.asarray(tiles, np.int64).reshape(len(cuts), len(ends))
+    where = np.asarray(tiles, np.int64).reshape(-1, len(cuts) * len(ends))
     heights, widths = np.diff(cuts, prepend=0), np.diff(ends, prepend=0)
     sizes = (heights[:, None] * widths[None, :]).reshape(-1)
     stops = np.cumsum(sizes)
-    graph.setTileMappingIntervals(flat, stops - sizes, stops, where.reshape(-1))
+    within = _shares(sizes, len(where), grain(type_))
+    begins = stops - sizes + np.concatenate([np.zeros((1, len(sizes)), np.int64), within[:-1]])
+    until = stops - sizes + within
+    some = until > begins
+    order = np.argsort(begins[some], kind="stable")
+    graph.setTileMappingIntervals(flat, *(column[some][order] for column in (begins, until, where)))
     bands, at = [], 0
     for height in heights.tolist():
         blocks = []
@@ -73,6 +79,14 @@ def in_columns(
             at += height * width
         bands.append(concat(blocks, 1) if len(blocks) > 1 else blocks[0])
     return concat(bands, 0) if len(bands) > 1 else bands[0]
+
+
+def _shares(sizes: Int64Array, count: int, unit: int) -> Int64Array:
+    """Where the shares of blocks of these sizes end, dealt to `count` tiles in pairs of units (two tiles of a bus
+    receive at once what is 16 bytes long): [count, blocks]."""
+    pairs = -(-sizes // (2 * unit))
+    each = -(-pairs // count) * 2 * unit
+    return np.asarray(np.minimum(np.arange(1, count + 1)[:, None] * each, sizes), np.int64)
 
 
 def sliceable_by_columns(
