@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from playwright.sync_api import Page
 
 from benchmarks.document import write_section
 from benchmarks.trace_open import open_trace
+from benchmarks.traces.other_tools import environment, free_port
 from benchmarks.viewer import memory_of, page_of, serving
 from popvision.formats.generate.report import Size, generate
 from popvision.formats.profile import ProfileReader
@@ -85,15 +85,6 @@ def main() -> int:
     return 0
 
 
-def environment(scratch: Path, name: str, package: str) -> Path:
-    """The bin folder of an environment that holds the package."""
-    where = scratch / name
-    if not where.is_dir():
-        subprocess.run([sys.executable, "-m", "venv", where], check=True)
-        subprocess.run([where / "bin" / "pip", "install", "--quiet", package], check=True)
-    return where / "bin"
-
-
 def traces(scratch: Path, intervals: float) -> list[Row]:
     """The same intervals as profile.pop in this viewer and as Chrome JSON in Perfetto."""
     report = scratch / f"report-{intervals:.0f}"
@@ -131,10 +122,7 @@ def write_chrome_json(report: Path, path: Path) -> None:
 
 def perfetto(binaries: Path, json: Path) -> Row:
     """Time from the command to the labels of the tracks in the browser."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    begun = time.perf_counter()
+    port, begun = free_port(), time.perf_counter()
     command = [binaries / "vizviewer", "--server_only", "--port", str(port), json]
     with page_of() as page, subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
         try:

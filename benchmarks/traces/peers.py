@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.document import write_section
+from benchmarks.traces.other_tools import environment, free_port
 from benchmarks.viewer import CHROMIUM, memory_of, processor_time, serving
 
 VIZTRACER, TRACEINSIGHT, SPEEDSCOPE = "viztracer==1.1.1", "traceinsight==0.6.1", "speedscope@1.25.0"
@@ -103,15 +103,6 @@ def inputs(scratch: Path, events: int) -> dict[str, Path]:
             command = ["trace", "export", str(trace), "--format", form, "-o", str(files[form])]
             subprocess.run([sys.executable, "-m", "popvision", *command], check=True)
     return files
-
-
-def environment(scratch: Path, name: str, package: str) -> Path:
-    """The bin folder of an environment that holds the package."""
-    where = scratch / name
-    if not where.is_dir():
-        subprocess.run([sys.executable, "-m", "venv", where], check=True)
-        subprocess.run([where / "bin" / "pip", "install", "--quiet", package], check=True)
-    return where / "bin"
 
 
 @contextmanager
@@ -206,12 +197,6 @@ def own_statistics(trace: Path) -> float:
     """Processor seconds of the first statistics per label of a trace that is open."""
     done = subprocess.run([sys.executable, "-c", _OURS, trace], check=True, capture_output=True, text=True)
     return float(done.stdout)
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def section(rows: list[Row], events: int, statistics: tuple[float, float]) -> str:
