@@ -12,11 +12,15 @@ from playwright.sync_api import Page
 #: Milliseconds that a page may take to show what is expected: long, since a loaded machine is no fault of the page.
 PATIENCE = 60_000
 
-#: Goes to an address and builds its page even when it has the path of the one before; false where no frame is loaded.
+#: Goes to an address and builds its page even when it has the path of the one before; false where no frame is loaded,
+#: and where the page shown is about to give way to that of the address: coming back to it would change nothing.
 _GO = """(href) => {
   if (!window.popvision || !popvision.go || document.querySelector("dialog[open]")) return false;
   const before = document.querySelectorAll("#page > *");
   if (!before.length) return false;
+  const current = document.querySelector(".nav-views a[aria-current]");
+  const shown = current ? new URL(current.href).pathname : document.querySelector(".picker") ? "/" : location.pathname;
+  if (shown !== location.pathname) return false;
   const to = new URL(href, location.href), stays = location.pathname === to.pathname;
   if (stays && location.search && location.search !== to.search) return false;
   before.forEach((each) => { each.dataset.left = "1"; });

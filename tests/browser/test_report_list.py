@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import os
 import time
@@ -219,3 +220,15 @@ def test_hundreds_of_rows_filter_at_once(viewer: Viewer, folder: Path) -> None:
     assert page.locator("[data-list] tbody tr:visible").count() > 0
     assert taken < 250
     page.reload()
+
+
+def test_the_rows_shown_are_saved(viewer: Viewer) -> None:
+    page = viewer.go("/?find=conv&sort=-time")
+    expect_listed(page, ["conv_large", "conv_small"])
+    with page.expect_download() as waiting:
+        page.locator("[data-list]").first.locator("[data-export-rows=csv]").click()
+    assert waiting.value.suggested_filename == "reports.csv"
+    rows = list(csv.DictReader(Path(waiting.value.path()).read_text().splitlines()))
+    assert [each["name"] for each in rows] == ["conv_large", "conv_small"]
+    assert int(rows[0]["device_cycles"]) == 3 * int(rows[1]["device_cycles"])
+    assert rows[0]["folder"].endswith("/conv_large")

@@ -76,7 +76,8 @@ type PopvisionShared = typeof sharedColumnWidths &
   typeof sharedPacked &
   typeof sharedColourScale &
   typeof sharedFormats &
-  typeof sharedTable;
+  typeof sharedTable &
+  typeof sourceLineOrder;
 
 declare var popvision: Popvision;
 

@@ -9,7 +9,13 @@ from webapp.components.difference import (
 )
 from webapp.components.figure import figure, plain, themed
 from webapp.components.icon import icon
-from webapp.components.long_table import long_table, register_pair_rows, register_row_selection, register_rows
+from webapp.components.long_table import (
+    long_table,
+    register_export,
+    register_pair_rows,
+    register_row_selection,
+    register_rows,
+)
 from webapp.components.message import empty_hint, message_page, sentence
 from webapp.components.page_parts import (
     TabSet,
@@ -59,6 +65,7 @@ __all__ = [
     "part_stores",
     "plain",
     "popover",
+    "register_export",
     "register_pair_rows",
     "register_part",
     "register_row_choice",

@@ -77,6 +77,7 @@ def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> Non
 def register_pair_rows(app: Dash, library: Library, name: str, frame: PairFrameOf) -> None:
     """The same for rows that also depend on the report that `vs` of the query names."""
     frames = _Frames(library, name, frame)
+    _add_export(app, frames, name)
 
     @app.callback(
         Output({"rows": name, "query": MATCH}, "getRowsResponse"),
@@ -93,6 +94,13 @@ def register_pair_rows(app: Dash, library: Library, name: str, frame: PairFrameO
             "rowCount": len(rows),
         }
 
+
+def register_export(app: Dash, library: Library, name: str, frame: PairFrameOf) -> None:
+    """The route of exports alone, for rows that a page draws itself."""
+    _add_export(app, _Frames(library, name, frame), name)
+
+
+def _add_export(app: Dash, frames: _Frames, name: str) -> None:
     def exported(key: str, kind: str) -> Response:
         query = dict(request.args.items())
         names = _export_names(query.pop(_UNITS_KEY, ""))

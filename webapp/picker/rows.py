@@ -6,7 +6,6 @@ one JSON object.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from popvision.analysis.summary.report_list import Card
 from webapp.compare_bar import tick
 from webapp.components.attributes import attributes
 from webapp.components.partner_links import partner_links
+from webapp.components.row_export import export_buttons, exported_box, row_values
 from webapp.formats import bytes_text, cycles_text, percent_text, seconds_text
 from webapp.library import Entry, Library
 from webapp.views import views_of
@@ -55,11 +55,12 @@ def section(library: Library, title: str, hint: str, entries: Sequence[Entry]) -
         row = _Row(entry, card, partner_links(library, entry) if entry.kind == "report" else [])
         cells = [html.Td(each.content(row), className=each.style) for each in columns]
         style = "damaged" if card.state == "damaged" else ""
-        facts = attributes(data_key=entry.key, data_row=json.dumps(sort_values(entry, card)))
+        facts = attributes(data_key=entry.key) | row_values(sort_values(entry, card))
         rows.append(html.Tr(cells, className=style, **facts))
     count = html.Span(str(len(rows)), className="tab-count")
     found = html.Span(className="section-found", **attributes(data_list_found=""))
-    head = [html.H2(title), html.Span(hint, className="section-hint"), found, count]
+    buttons = export_buttons(title.lower().replace(" ", "-"), f"the rows shown of {title}", _EXPORTED)
+    head = [html.H2(title), html.Span(hint, className="section-hint"), found, count, *buttons]
     return html.Section(
         [
             html.Div(head, className="section-head"),
@@ -69,7 +70,23 @@ def section(library: Library, title: str, hint: str, entries: Sequence[Entry]) -
         ],
         className="card-section",
         **attributes(data_list=""),
+        **exported_box(),
     )
+
+
+#: The values of a row in an export, by the name that they have there.
+_EXPORTED = {
+    "name": "name",
+    "path": "folder",
+    "state": "state",
+    "target": "target",
+    "cycles": "device_cycles",
+    "time": "device_seconds",
+    "memory": "fullest_tile_bytes",
+    "share": "fullest_tile_share",
+    "size": "disk_bytes",
+    "written": "written_seconds_since_1970",
+}
 
 
 def sort_values(entry: Entry, card: Card) -> dict[str, str | float | None]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import json
 import time
 from pathlib import Path
 
@@ -86,6 +88,48 @@ def test_keys_go_from_line_to_line(viewer: Viewer) -> None:
     page.keyboard.press("Home")
     page.keyboard.press(",")
     expect(page.locator(".code-row.cursor")).to_have_id("code-row-7")
+
+
+def test_a_heading_sorts_the_lines(viewer: Viewer) -> None:
+    page = viewer.open("one", "source")
+    expect(page.locator("#code-row-6")).to_have_class("code-row cursor hottest")
+    page.locator(".code-head").get_by_role("button", name="Received").click()
+    expect(page.locator(".code-row").first).to_have_id("code-row-7")
+    expect(page.locator(".code-row .code-text").first).to_have_text("line_8 = 8")
+    assert "src_sort=-bytes" in page.url
+    expect(page.locator(".code-head [aria-sort=descending]")).to_have_text("Received")
+    page.locator(".code-scroll").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".code-row.cursor")).to_have_id("code-row-6")  # the second largest
+    page.locator(".code-head").get_by_role("button", name="Line").click()
+    expect(page.locator(".code-row").first).to_have_id("code-row-0")
+    assert "src_sort" not in page.url
+
+
+def test_lines_and_files_are_saved(viewer: Viewer, folder: Path) -> None:
+    page = viewer.open("one", "source")
+    expect(page.locator("#code-row-6 .code-figure").first).not_to_have_text("")
+    with page.expect_download() as waiting:
+        page.locator(".source-exports a", has_text="JSON").click()
+    (seventh, eighth) = json.loads(Path(waiting.value.path()).read_text())
+    joined = "steps join steps_by_ipu on step_id = id"
+    assert seventh["cycles"] == sql(folder / "one", f"select sum(cycles) from {joined} where program = 1")[0]
+    assert (seventh["line"], seventh["text"], eighth["text"]) == (7, "line_7 = 7", "line_8 = 8")
+    viewer.open("one", "source", f"vs={viewer.keys['moved']}")
+    expect(page.locator(".code-row.only-target")).to_be_visible()
+    with page.expect_download() as waiting:
+        page.locator(".source-exports a", has_text="CSV").click()
+    rows = list(csv.DictReader(Path(waiting.value.path()).read_text().splitlines()))
+    assert [(each["line_source"], each["line_target"], each["cycles_diff"]) for each in rows] == [
+        ("7", "8", "0"),
+        ("8", "9", "0"),
+    ]
+    with page.expect_download() as waiting:
+        page.locator(".source-files a", has_text="JSON").click()
+    files = json.loads(Path(waiting.value.path()).read_text())
+    assert [each["file"] for each in files] == ["/w/train.py", ""]
+    assert sum(each["cycles"] for each in files) == sql(folder / "one", "select sum(cycles) from runs")[0]
 
 
 def test_a_moved_line_is_compared_with_itself(viewer: Viewer) -> None:

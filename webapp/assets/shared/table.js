@@ -253,6 +253,6 @@ const sharedTable = (() => {
     popvision.download(new Blob([text], { type }), box.dataset.table + "." + kind);
   });
 
-  return { format };
+  return { format, toCsv };
 })();
 Object.assign(popvision, sharedTable);

@@ -1,6 +1,7 @@
 // @ts-check
 /* Source view: lines of one file with figures in the margin, as a virtual list. Figures of the file come once,
-   texts in blocks while scrolling. */
+   texts in blocks while scrolling. A row is a line in the order of the file; its place is where it stands, which
+   differs while a heading sorts (src_sort in the address: a column, "-" before it for the largest first). */
 (() => {
   "use strict";
   const { canvas } = popvision;
@@ -11,6 +12,9 @@
     ["Live at peak", "bytes"],
     ["Received", "bytes"],
   ];
+
+  /** Ids of the metrics in the address. */
+  const METRIC_IDS = ["cycles", "live", "bytes"];
 
   /**
    * @param {string} tag
@@ -40,7 +44,9 @@
       this.largest = [];
       /** @type {number[]} rows with figures */
       this.hot = [];
+      this.hottest = -1; /* the row with most cycles */
       this.count = 0;
+      this.order = new popvision.LineOrder();
       /** @type {Map<number, string>} lines by row */
       this.texts = new Map();
       /** @type {Set<number>} blocks of lines requested from the server */
@@ -58,6 +64,7 @@
       listeners.on(this.scroller, "scroll", () => this.draw());
       listeners.on(this.scroller, "keydown", (event) => this.key(event));
       listeners.on(this.space, "click", (event) => this.click(event));
+      listeners.on(this.head, "click", (event) => this.sortBy(event));
       listeners.onResize(this.scroller, () => this.draw());
       listeners.on(document, "click", (event) => this.chooseFile(event));
       listeners.on(document, "keydown", (event) => this.pageKey(event));
@@ -95,7 +102,8 @@
 
     async load() {
       const turn = ++this.turn;
-      const answer = await fetch("/data/" + this.box.dataset.key + "/source/rows?" + this.query());
+      const query = this.query();
+      const answer = await fetch("/data/" + this.box.dataset.key + "/source/rows?" + query);
       if (turn !== this.turn) return;
       if (!answer.ok) {
         popvision.notice(await answer.text());
@@ -105,10 +113,12 @@
       if (turn !== this.turn) return;
       this.reset();
       Object.assign(this, { count: data.count, source: data.source, target: data.target, data });
+      for (const link of popvision.all(".source-exports a"))
+        link.setAttribute("href", (link.getAttribute("href") || "").replace(/\?.*$/, "") + "?" + query);
       this.problem.textContent =
         data.problem + (data.cut ? " " + data.cut.toLocaleString("en-US") + " further lines are not shown." : "");
       this.problem.hidden = !this.problem.textContent;
-      this.metric = Math.max(0, ["cycles", "live", "bytes"].indexOf(popvision.selection().src_metric));
+      this.metric = Math.max(0, METRIC_IDS.indexOf(popvision.selection().src_metric));
       this.largest = METRICS.map((_, column) =>
         Math.max(
           1,
@@ -120,6 +130,8 @@
       this.hot = Array.from({ length: this.count }, (_, row) => row).filter(
         (row) => this.figuresOf(row, 0) || this.figuresOf(row, 1),
       );
+      this.hottest = this.hottestRow();
+      this.sort();
       this.space.style.height = this.count * ROW + "px";
       this.scroller.setAttribute("aria-rowcount", String(this.count + 1));
       this.drawHead();
@@ -157,17 +169,74 @@
     columns() {
       const kind = METRICS[this.metric][1];
       if (!this.data.compares)
-        return METRICS.map(([name, unit], column) => ({ title: name, kind: unit, column, side: 0 }));
+        return METRICS.map(([name, unit], column) => ({
+          id: METRIC_IDS[column],
+          title: name,
+          kind: unit,
+          column,
+          side: 0,
+        }));
       return [
-        { title: "Source", kind, column: this.metric, side: 0 },
-        { title: "Target", kind, column: this.metric, side: 1 },
-        { title: "Difference", kind: "signed_" + kind, column: this.metric, side: 2 },
+        { id: "source", title: "Source", kind, column: this.metric, side: 0 },
+        { id: "target", title: "Target", kind, column: this.metric, side: 1 },
+        { id: "difference", title: "Difference", kind: "signed_" + kind, column: this.metric, side: 2 },
       ];
     }
 
+    /** The row with most cycles of the source, -1 without any. */
+    hottestRow() {
+      const cycles = (/** @type {number} */ row) => (this.figuresOf(row, 0) || [])[0] || 0;
+      const best = this.hot.reduce((most, row) => (cycles(row) > cycles(most) ? row : most), this.hot[0] ?? -1);
+      return best >= 0 && cycles(best) > 0 ? best : -1;
+    }
+
+    /** The column that sorts and its direction; null in the order of the file. */
+    sorting() {
+      const wanted = popvision.selection().src_sort || "";
+      const column = this.columns().find((each) => each.id === wanted.replace(/^-/, ""));
+      return column ? { column, sign: wanted.startsWith("-") ? -1 : 1 } : null;
+    }
+
+    /** Put the rows in the order that the address names. */
+    sort() {
+      const chosen = this.sorting();
+      const values = chosen && Array.from({ length: this.count }, (_, row) => this.valueOf(row, chosen.column));
+      this.order = values ? new popvision.LineOrder(values, chosen.sign) : new popvision.LineOrder();
+    }
+
+    /** @param {MouseEvent} event */
+    sortBy(event) {
+      const button = popvision.closest(event, "[data-sort]");
+      if (!button) return;
+      const id = button.dataset.sort || "";
+      const now = popvision.selection().src_sort || "";
+      const next = !id ? null : now === "-" + id ? id : now === id ? null : "-" + id;
+      popvision.select({ src_sort: next });
+    }
+
+    /**
+     * @param {string} className
+     * @param {string} title
+     * @param {string} id of the column; "" = the order of the file
+     */
+    heading(className, title, id) {
+      const cell = make("div", className);
+      const button = make("button", "sort", title);
+      button.setAttribute("type", "button");
+      button.dataset.sort = id;
+      button.title = id
+        ? "Sort by this figure: largest first, smallest first, order of the file"
+        : "Lines in the order of the file";
+      const chosen = this.sorting();
+      if (id ? chosen && chosen.column.id === id : !chosen)
+        cell.setAttribute("aria-sort", chosen && chosen.sign < 0 ? "descending" : "ascending");
+      cell.append(button);
+      return cell;
+    }
+
     drawHead() {
-      const cells = this.columns().map((each) => make("div", "code-figure", each.title));
-      cells.push(make("div", "code-number", "Line"), make("div", "code-text", "Text"));
+      const cells = this.columns().map((each) => this.heading("code-figure", each.title, each.id));
+      cells.push(this.heading("code-number", "Line", ""), make("div", "code-text", "Text"));
       cells.forEach((cell) => cell.setAttribute("role", "columnheader"));
       this.head.replaceChildren(...cells);
       const figures = this.columns().map((_, at) => ({ cell: cells[at], column: "figure-" + at }));
@@ -183,25 +252,32 @@
       const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW) - 8);
       const last = Math.min(this.count, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / ROW) + 8);
       const rows = document.createDocumentFragment();
-      for (let row = first; row < last; row++) rows.appendChild(this.rowElement(row));
+      for (let place = first; place < last; place++) rows.appendChild(this.rowElement(this.order.rowAt(place), place));
       this.space.replaceChildren(rows);
       this.scroller.setAttribute("aria-activedescendant", this.count ? "code-row-" + this.cursor : "");
-      for (let block = Math.floor(first / BLOCK); block * BLOCK < last; block++) this.want(block);
+      for (let place = first; place < last; place++) this.want(Math.floor(this.order.rowAt(place) / BLOCK));
     }
 
-    /** @param {number} row */
-    rowElement(row) {
+    /**
+     * @param {number} row
+     * @param {number} place
+     */
+    rowElement(row, place) {
       const line = make("div", "code-row");
       line.id = "code-row-" + row;
       line.dataset.row = String(row);
-      line.style.top = row * ROW + "px";
+      line.style.top = place * ROW + "px";
       line.setAttribute("role", "row");
-      line.setAttribute("aria-rowindex", String(row + 2));
+      line.setAttribute("aria-rowindex", String(place + 2));
       const number = this.lineOf(row, 0);
       const selected = number && String(number) === popvision.selection().src_line;
       line.setAttribute("aria-selected", selected ? "true" : "false");
       line.classList.toggle("selected", Boolean(selected));
       line.classList.toggle("cursor", row === this.cursor);
+      if (row === this.hottest) {
+        line.classList.add("hottest");
+        line.title = "The line of this file with most cycles";
+      }
       if (this.data.compares && this.target && !number) line.classList.add("only-target");
       if (this.data.compares && this.target && !this.lineOf(row, 1)) line.classList.add("only-source");
       line.append(...this.columns().map((each) => this.figure(row, each)));
@@ -209,6 +285,21 @@
       line.append(make("div", "code-number", shown), make("div", "code-text", this.texts.get(row) || ""));
       for (const cell of line.children) cell.setAttribute("role", "gridcell");
       return line;
+    }
+
+    /**
+     * The figure of a cell; null where there is none.
+     *
+     * @param {number} row
+     * @param {{ column: number, side: number }} place
+     * @returns {number | null}
+     */
+    valueOf(row, { column, side }) {
+      const values = [0, 1].map((each) => (this.figuresOf(row, each) || [])[column]);
+      if (side < 2) return values[side] ?? null;
+      const isInBoth = this.data.compares && this.lineOf(row, 0) && this.lineOf(row, 1);
+      const isEmpty = values[0] === undefined && values[1] === undefined;
+      return isInBoth && !isEmpty ? (values[1] || 0) - (values[0] || 0) : null;
     }
 
     /**
@@ -220,10 +311,9 @@
       const values = [0, 1].map((each) => (this.figuresOf(row, each) || [])[column]);
       if (values[0] === undefined && values[1] === undefined) return cell;
       if (side === 2) {
-        const isInBoth = this.data.compares && this.lineOf(row, 0) && this.lineOf(row, 1);
-        const difference = (values[1] || 0) - (values[0] || 0);
-        cell.textContent = isInBoth ? popvision.format(difference, kind) : "\u2013";
-        if (isInBoth && difference) cell.classList.add(difference > 0 ? "diff-more" : "diff-less");
+        const difference = this.valueOf(row, { column, side });
+        cell.textContent = difference === null ? "\u2013" : popvision.format(difference, kind);
+        if (difference) cell.classList.add(difference > 0 ? "diff-more" : "diff-less");
         return cell;
       }
       const value = values[side];
@@ -270,6 +360,12 @@
         this.load();
         return;
       }
+      if ("src_sort" in patch) {
+        this.sort();
+        this.drawHead();
+        this.scroller.scrollTop = 0;
+        this.draw();
+      }
       if ("src_line" in patch) this.follow(false);
     }
 
@@ -281,13 +377,7 @@
     follow(opening) {
       const line = Number(popvision.selection().src_line || 0);
       let row = line ? this.rowOfLine(line) : -1;
-      if (row < 0 && opening && this.hot.length) {
-        row = this.hot.reduce(
-          (best, each) =>
-            ((this.figuresOf(each, 0) || [])[0] || 0) > ((this.figuresOf(best, 0) || [])[0] || 0) ? each : best,
-          this.hot[0],
-        );
-      }
+      if (row < 0 && opening && this.hot.length) row = this.hottest >= 0 ? this.hottest : this.hot[0];
       if (row >= 0 && row < this.count) this.moveTo(row, opening);
       else this.draw();
     }
@@ -298,7 +388,7 @@
      */
     moveTo(row, align) {
       this.cursor = Math.max(0, Math.min(this.count - 1, row));
-      const at = this.cursor * ROW;
+      const at = this.order.placeOf(this.cursor) * ROW;
       const room = this.scroller.clientHeight - this.head.offsetHeight - ROW;
       if (align || at < this.scroller.scrollTop || at > this.scroller.scrollTop + room) {
         this.scroller.scrollTop = align ? at - room / 3 : at < this.scroller.scrollTop ? at : at - room;
@@ -348,9 +438,10 @@
      */
     step(direction) {
       if (!this.hot.length) return;
-      const next =
-        direction > 0 ? this.hot.find((row) => row > this.cursor) : this.hot.filter((row) => row < this.cursor).pop();
-      this.moveTo(next !== undefined ? next : this.hot[direction > 0 ? 0 : this.hot.length - 1], false);
+      const places = this.hot.map((row) => this.order.placeOf(row)).sort((one, other) => one - other);
+      const now = this.order.placeOf(this.cursor);
+      const next = direction > 0 ? places.find((place) => place > now) : places.filter((place) => place < now).pop();
+      this.moveTo(this.order.rowAt(next !== undefined ? next : places[direction > 0 ? 0 : places.length - 1]), false);
     }
 
     /* Keys of the page, wherever the focus is. */
@@ -364,17 +455,20 @@
 
     key(/** @type {KeyboardEvent} */ event) {
       if (event.ctrlKey || event.metaKey || event.altKey || !this.count) return;
+      if (event.target !== this.scroller && (event.key === "Enter" || event.key === " ")) return; /* a heading's */
       const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 2);
+      const place = this.order.placeOf(this.cursor);
       /** @type {Record<string, number>} */
       const moves = {
-        ArrowDown: this.cursor + 1,
-        ArrowUp: this.cursor - 1,
-        PageDown: this.cursor + page,
-        PageUp: this.cursor - page,
+        ArrowDown: place + 1,
+        ArrowUp: place - 1,
+        PageDown: place + page,
+        PageUp: place - page,
         Home: 0,
         End: this.count - 1,
       };
-      if (event.key in moves) this.moveTo(moves[event.key], false);
+      if (event.key in moves)
+        this.moveTo(this.order.rowAt(Math.max(0, Math.min(this.count - 1, moves[event.key]))), false);
       else if (event.key === "Enter" || event.key === " ") this.choose();
       else if (event.key === "Escape") popvision.select({ src_line: null });
       else return;

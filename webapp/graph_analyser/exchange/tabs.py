@@ -20,6 +20,7 @@ from webapp.components import Column, data_table, empty_hint, long_table
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_mark, figure_text
 from webapp.components.figure_columns import figure_columns, figure_frame
+from webapp.components.row_export import exportable, row_values
 from webapp.components.section import facts
 from webapp.formats import bytes_text, cycles_text, integer_text
 from webapp.graph_analyser.exchange.compared_tabs import fan_pair, host_pair, ipu_pair
@@ -297,9 +298,14 @@ def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
             html.Td(f"{value:,} B", style={"background": shade} if value else {}, title=bytes_text(value))
             for value, shade in zip(row, shades, strict=True)
         ]
-        body.append(html.Tr([html.Th(f"IPU {ipu}", scope="row"), *cells]))
+        values = {"from_ipu": ipu} | {f"to_ipu_{other}_bytes": value for other, value in enumerate(row)}
+        body.append(html.Tr([html.Th(f"IPU {ipu}", scope="row"), *cells], **row_values(values)))
     note = f"One execution moves {int(sums.sum()):,} B, of which {int(sums.sum() - np.trace(sums)):,} B between IPUs."
-    table = html.Table([html.Thead(head), html.Tbody(body)], className="exchange-ipus")
+    table = exportable(
+        html.Table([html.Thead(head), html.Tbody(body)], className="exchange-ipus"),
+        "bytes-between-ipus",
+        "bytes between IPUs",
+    )
     return html.Div(
         html.Div([html.H2("Bytes between IPUs"), table, html.P(note, className="dim")]), className="exchange-columns"
     )

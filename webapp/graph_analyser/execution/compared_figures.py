@@ -12,6 +12,7 @@ from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.timeline import PHASES
 from popvision.analysis.execution.window import WindowFigures, window_figures
 from webapp.components.difference import difference_key, difference_mark, figure_text
+from webapp.components.row_export import exportable, row_values
 from webapp.graph_analyser.execution.state import ipus_of, target_window, window_of
 from webapp.selection import Selection
 
@@ -41,7 +42,8 @@ def difference_table(
     )
     head = html.Tr([html.Th(each) for each in ("Figure", "Source", "Target", "Difference")])
     table = html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-transfers")
-    return html.Div([html.P(about, className="trace-note"), difference_key(), table], className="trace-compared")
+    figures = exportable(table, "window-figures-source-target", "figures of both reports")
+    return html.Div([html.P(about, className="trace-note"), difference_key(), figures], className="trace-compared")
 
 
 def dict_of(figures: WindowFigures) -> dict[str, tuple[str, float | None]]:
@@ -70,5 +72,6 @@ def _row(ipu: int, name: str, kind: str, ours: float | None, theirs: float | Non
             html.Td(figure_text(ours, kind)),
             html.Td(figure_text(theirs, kind)),
             html.Td(difference_mark(ours, theirs, kind)),
-        ]
+        ],
+        **row_values({"ipu": ipu, "figure": name, "unit": kind, "source": ours, "target": theirs}),
     )

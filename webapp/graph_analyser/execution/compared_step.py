@@ -19,6 +19,7 @@ from webapp.comparison import target_keys
 from webapp.components import Column, data_table, empty_hint, figure
 from webapp.components.difference import difference_columns, difference_key, difference_mark, difference_rows
 from webapp.components.difference import figure_text as text_of
+from webapp.components.row_export import exportable, row_values
 from webapp.graph_analyser.execution.last_to_arrive import last_to_arrive
 from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.graph_analyser.execution.step_links import where_line
@@ -104,9 +105,11 @@ def _figures(ours: Side, theirs: Side) -> Component:
         if before is None and after is None:
             continue
         cells: list[Any] = [text_of(before, kind), text_of(after, kind), difference_mark(before, after, kind)]
-        rows.append(html.Tr([html.Th(name, scope="row", title=about), *(html.Td(cell) for cell in cells)]))
+        values = row_values({"figure": name, "unit": kind, "source": before, "target": after})
+        rows.append(html.Tr([html.Th(name, scope="row", title=about), *(html.Td(cell) for cell in cells)], **values))
     head = html.Tr([html.Th(each) for each in ("Figure", ours.role, theirs.role, "Difference")])
-    return html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-step-figures")
+    table = html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-step-figures")
+    return exportable(table, "step-figures-source-target", "these figures")
 
 
 #: Kind and definition of each figure.

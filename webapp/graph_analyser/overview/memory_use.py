@@ -11,6 +11,7 @@ from popvision.analysis.insights.largest_users import SIXTHS, MemoryUse, memory_
 from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
+from webapp.components.row_export import exportable, row_values
 from webapp.components.section import meter, section
 from webapp.formats import bytes_text, percent_text
 from webapp.view import ViewContext
@@ -48,10 +49,13 @@ def _tiles(key: str, use: MemoryUse) -> Component:
         link = html.A(f"tile {tile:,}", href=f"/r/{key}/memory?tiles={tile}", **attributes(data_nav="to"))
         title = f"{size:,} B of {use.capacity:,} B; highest used address {highest:,}"
         bar = html.Div(meter(share, f"{percent_text(share)} of the tile's memory"), title=title)
-        rows.append(html.Tr([html.Th(link, scope="row"), html.Td(bar), html.Td(bytes_text(size), className="number")]))
+        cells = [html.Th(link, scope="row"), html.Td(bar), html.Td(bytes_text(size), className="number")]
+        values = {"tile": tile, "used_bytes": size, "capacity_bytes": use.capacity, "highest_address": highest}
+        rows.append(html.Tr(cells, **row_values(values)))
     every = ",".join(str(tile) for tile in use.tiles.tolist())
     link = html.A("Memory of these tiles", href=f"/r/{key}/memory?tiles={every}", **attributes(data_nav="to"))
-    return html.Div([html.H3("Fullest tiles"), html.Table(html.Tbody(rows), className="use-table"), link])
+    table = html.Table(html.Tbody(rows), className="use-table")
+    return html.Div([html.H3("Fullest tiles"), exportable(table, "fullest-tiles", "the fullest tiles"), link])
 
 
 def _sixths(use: MemoryUse) -> Component:
@@ -64,10 +68,11 @@ def _sixths(use: MemoryUse) -> Component:
         low, high = (use.capacity * each // SIXTHS for each in (number, number + 1))
         name = f"{bytes_text(low)} to {bytes_text(high)}" if number < SIXTHS else f"over {bytes_text(use.capacity)}"
         bar = meter(tiles / most, f"{tiles:,} tiles")
-        rows.append(html.Tr([html.Th(name, scope="row"), html.Td(bar), html.Td(f"{tiles:,}", className="number")]))
-    return html.Div(
-        [html.H3("Tiles by the part of their memory in use"), html.Table(html.Tbody(rows), className="use-table")]
-    )
+        values = {"from_bytes": low, "to_bytes": high if number < SIXTHS else None, "tiles": tiles}
+        cells = [html.Th(name, scope="row"), html.Td(bar), html.Td(f"{tiles:,}", className="number")]
+        rows.append(html.Tr(cells, **row_values(values)))
+    table = exportable(html.Table(html.Tbody(rows), className="use-table"), "tiles-by-use", "tiles by their use")
+    return html.Div([html.H3("Tiles by the part of their memory in use"), table])
 
 
 def _users(use: MemoryUse) -> Component:

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from popvision.analysis.report.decimate import min_max_positions
 from webapp.arrays import Int64Array
 from webapp.components import figure
+from webapp.components.row_export import exportable, row_values
 from webapp.formats import integer_text
 from webapp.selection import Selection
 from webapp.theme import tokens
@@ -52,7 +53,7 @@ def tile_plot(
         "legend": {"x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
         "margin": {"l": 64, "r": 12, "t": 24, "b": 36},
     }
-    rows = [_statistics(label, values) for label, values in series]
+    rows = [_statistics(label, values, unit) for label, values in series]
     head = html.Tr(
         [html.Th(text) for text in ("Figure", "Sum", "Tiles > 0", "Smallest > 0", "Mean", "Largest", "at tile")]
     )
@@ -62,7 +63,11 @@ def tile_plot(
                 figure(name, {"data": traces, "layout": layout}, theme, image_name=name),
                 className="tile-figure",
             ),
-            html.Table([html.Thead(head), html.Tbody(rows)], className="statistics"),
+            exportable(
+                html.Table([html.Thead(head), html.Tbody(rows)], className="statistics"),
+                f"{name}-statistics",
+                "these statistics",
+            ),
         ],
         className="tile-plot",
     )
@@ -73,15 +78,18 @@ def _marker(tile: int, colour: str) -> dict[str, Any]:
     return {"type": "line", "x0": tile, "x1": tile, "yref": "paper", "y0": 0, "y1": 1, "line": line}
 
 
-def _statistics(label: str, values: Int64Array) -> Component:
+def _statistics(label: str, values: Int64Array, unit: str) -> Component:
     """A row of statistics over all tiles of all IPUs; the mean includes tiles with 0."""
     positive = values[values > 0]
-    cells = [
-        integer_text(int(values.sum())),
-        integer_text(len(positive)),
-        integer_text(int(positive.min()) if len(positive) else None),
-        f"{values.mean():,.1f}" if len(values) else "–",
-        integer_text(int(values.max(initial=0))),
-        integer_text(int(values.argmax()) if len(positive) else None),
-    ]
-    return html.Tr([html.Th(label, scope="row"), *[html.Td(cell) for cell in cells]])
+    mean = float(values.mean()) if len(values) else None
+    figures: dict[str, int | float | None] = {
+        f"sum_{unit}": int(values.sum()),
+        "tiles_above_0": len(positive),
+        f"smallest_above_0_{unit}": int(positive.min()) if len(positive) else None,
+        f"mean_{unit}": mean,
+        f"largest_{unit}": int(values.max(initial=0)),
+        "at_tile": int(values.argmax()) if len(positive) else None,
+    }
+    texts = [f"{each:,.1f}" if isinstance(each, float) else integer_text(each) for each in figures.values()]
+    cells = [html.Th(label, scope="row"), *[html.Td(text) for text in texts]]
+    return html.Tr(cells, **row_values({"figure": label, **figures}))

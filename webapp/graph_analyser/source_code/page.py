@@ -24,8 +24,9 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
+from webapp.components.download_link import table_links
 from webapp.formats import bytes_text, cycles_text, percent_text
-from webapp.graph_analyser.source_code import routes
+from webapp.graph_analyser.source_code import exports, routes
 from webapp.graph_analyser.source_code.details import line_parts
 from webapp.library import Library
 from webapp.query import whole_number
@@ -53,7 +54,7 @@ def layout(context: ViewContext) -> Component:
     if not chosen:
         return empty_hint("No debug context of this report names a source file and line.")
     code = _code(context, chosen, line_sums)
-    area = html.Div([_files(table, chosen, line_sums), code], className="source-area")
+    area = html.Div([_files(context, table, chosen, line_sums), code], className="source-area")
     details = html.Div(empty_hint(_HINT), id="source-details", className="panel")
     stores = part_stores("src", "details", _DETAILS_KEYS)
     return page_of_halves(
@@ -90,7 +91,9 @@ def _toolbar(context: ViewContext, line_sums: LineFigures) -> Component:
         formula="sum over lines + not attributed = total of the report",
     )
     notes = [html.Span(sentence, className="dim") for sentence in line_sums.missing]
-    return toolbar(*left, group(about), *notes, spacer(), _unattributed(context.source, line_sums))
+    links = table_links(f"/data/{context.key}/table/source-lines", "", "source-lines", "the figures of these lines")
+    saves = html.Span(links, className="toolbar-group source-exports")
+    return toolbar(*left, group(about), *notes, spacer(), _unattributed(context.source, line_sums), saves)
 
 
 def _unattributed(source: ReportSource, line_sums: LineFigures) -> Component:
@@ -108,7 +111,7 @@ def _unattributed(source: ReportSource, line_sums: LineFigures) -> Component:
     return html.Span(["Not attributed to a line: ", "; ".join(parts)], className="dim", title=title)
 
 
-def _files(table: Any, chosen: str, line_sums: LineFigures) -> Component:
+def _files(context: ViewContext, table: Any, chosen: str, line_sums: LineFigures) -> Component:
     total = None if line_sums.cycles is None else int(line_sums.cycles.sum())
     items: list[Component] = [html.H2("Files, by cycles")]
     for name, cycles, lines in zip(table["file"], table["cycles"], table["lines"], strict=True):
@@ -123,6 +126,10 @@ def _files(table: Any, chosen: str, line_sums: LineFigures) -> Component:
                 **attributes(data_file=name, aria_current="true" if name == chosen else "false"),
             )
         )
+    ipu = _ipu(context.source, context.selection.ipu)
+    query = "" if ipu is None else f"?ipu={ipu}"
+    links = table_links(f"/data/{context.key}/table/source-files", query, "source-files", "the figures of all files")
+    items.append(html.Div(links, className="row-export"))
     return html.Nav(items, className="source-files", **attributes(aria_label="Files"))
 
 
@@ -161,6 +168,7 @@ def _totals(line_sums: LineFigures) -> str:
 def register(app: Dash, library: Library) -> None:
     """Routes of the code, and the callback of the panel."""
     routes.register(app, library)
+    exports.register(app, library)
     register_part(app, library, "src", "details", ("source-details.children",), lambda context: [_details(context)])
 
 

@@ -17,8 +17,9 @@ from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.source_code.lines import line_table
 from popvision.analysis.source_code.rows import SourceRows, row_texts, source_rows
 from webapp.data_routes import pair_route
+from webapp.graph_analyser.source_code.exports import ipu_of
 from webapp.library import Library
-from webapp.query import number_of, optional_number_of
+from webapp.query import number_of
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -50,7 +51,6 @@ def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
     rows = source_rows(source, file, target)
     count = min(len(rows.source), MOST_LINES)
     plain = not rows.target_file and bool((rows.source[:count] == np.arange(1, count + 1)).all())
-    ipu = optional_number_of(request.args, "ipu")
     return {
         "problem": rows.problem,
         "count": count,
@@ -58,16 +58,16 @@ def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
         "source": None if plain else rows.source[:count].tolist(),
         "target": None if plain else rows.target[:count].tolist(),
         "compares": target is not None,
-        "figures": _figures(source, file, ipu),
-        "target_figures": _figures(target, rows.target_file, ipu) if target is not None and rows.target_file else {},
+        "figures": _figures(source, file, ipu_of(source, request.args)),
+        "target_figures": _figures(target, rows.target_file, ipu_of(target, request.args))
+        if target is not None and rows.target_file
+        else {},
     }
 
 
 def _figures(source: ReportSource, file: str, ipu: int | None) -> dict[str, list[int | None]]:
     """Line -> cycles, live bytes and bytes received; None where not recorded."""
-    table = viewer_frame(
-        line_table(source, file, ipu if ipu is None or ipu < source.reader.target().num_ipus else None)
-    )
+    table = viewer_frame(line_table(source, file, ipu))
     columns = [table[field].astype(object).where(table[field].notna(), None).tolist() for field in _FIELDS]
     return {str(line): list(values) for line, *values in zip(table["line"].tolist(), *columns, strict=True)}
 

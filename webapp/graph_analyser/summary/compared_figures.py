@@ -15,6 +15,7 @@ from popvision.analysis.report.tiles import target_of
 from webapp.components import difference_mark, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_key, figure_text
+from webapp.components.row_export import exportable, row_values
 from webapp.components.section import section
 from webapp.view import ViewContext
 
@@ -94,15 +95,17 @@ def _settings(context: ViewContext) -> Component:
         for each in column:
             cells = named.setdefault((each.group, each.name), [each.source, *[None] * len(columns)])
             cells[index + 1] = each.target
+    names = ["Source", *names_of(context)]
     rows = [
-        _setting_row(group, name, values)
+        _setting_row(group, name, values, names)
         for (group, name), values in named.items()
         if any(value != values[0] for value in values[1:])
     ]
     if not rows:
         return section("compare-settings", "Options and machine", empty_hint("All options and machines are the same."))
-    heads = [html.Th(text, scope="col") for text in ("Of", "Name", "Source", *names_of(context))]
-    body = scrolled(html.Tr(heads), rows, "Options and machine side by side")
+    heads = [html.Th(text, scope="col") for text in ("Of", "Name", *names)]
+    table = scrolled(html.Tr(heads), rows, "Options and machine side by side")
+    body = exportable(table, "options-that-differ", "the options that differ")
     return section(
         "compare-settings",
         "Options and machine that differ",
@@ -111,8 +114,9 @@ def _settings(context: ViewContext) -> Component:
     )
 
 
-def _setting_row(group: str, name: str, values: list[str | None]) -> Component:
+def _setting_row(group: str, name: str, values: list[str | None], columns: list[str]) -> Component:
     cells = [
         html.Td("–" if value is None else value, className="differs" if value != values[0] else "") for value in values
     ]
-    return html.Tr([html.Td(group, className="dim"), html.Td(name), *cells])
+    exported = {"of": group, "name": name} | dict(zip(columns, values, strict=True))
+    return html.Tr([html.Td(group, className="dim"), html.Td(name), *cells], **row_values(exported))

@@ -15,6 +15,7 @@ from popvision.analysis.report.report_files import FileRow, JsonFile, file_rows,
 from popvision.analysis.summary.facts import RunRow, Summary, summarise
 from popvision.analysis.summary.headline import headline
 from webapp.components import Column, data_table, empty_hint, icon
+from webapp.components.row_export import exportable, row_values
 from webapp.components.section import facts, section
 from webapp.formats import bytes_text, integer_text
 from webapp.graph_analyser.summary import changes
@@ -194,14 +195,19 @@ def _json_file(file: JsonFile) -> Component:
 
 
 def _files(files: list[FileRow], folder: str, missing: list[str]) -> Component:
-    rows = [html.Tr(_file_cells(each), className=each.state) for each in files]
-    body: list[Any] = [html.Table(html.Tbody(rows), className="file-list")]
+    rows = [html.Tr(_file_cells(each), className=each.state, **row_values(_file_values(each))) for each in files]
+    table = html.Table(html.Tbody(rows), className="file-list")
+    body: list[Any] = [exportable(table, "report-files", "the report files")]
     if any(each.state == "stale" for each in files):
         notice = "Stale files belong to another run than profile.pop and are not used."
         body.append(html.P(notice, className="note note-warn"))
     if missing:
         body.append(html.P(f"Missing in profile.pop: {', '.join(missing)}.", className="note note-warn"))
     return section("files", "Report files", body, hint=folder)
+
+
+def _file_values(file: FileRow) -> dict[str, str | float | None]:
+    return {"content": file.label, "file": file.name, "bytes": file.bytes, "state": file.state}
 
 
 def _file_cells(file: FileRow) -> list[Component]:

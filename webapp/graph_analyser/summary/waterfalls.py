@@ -9,6 +9,7 @@ from popvision.analysis.compare.what_changed import Part, Waterfall, nothing_cha
 from webapp.components import empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.difference import direction_class, figure_text, signed_text
+from webapp.components.row_export import exportable, row_values
 from webapp.components.section import section
 from webapp.graph_analyser.summary.compared_figures import versus_query
 from webapp.view import ViewContext
@@ -55,7 +56,9 @@ def _waterfall(context: ViewContext, waterfall: Waterfall) -> Component:
     rows = [_row(each, waterfall.kind, largest) for each in shown]
     label = attributes(aria_label=f"What changed: {waterfall.title}")
     note = [html.P(waterfall.note, className="waterfall-note")] if waterfall.note else []
-    return html.Div([heading, html.Table(html.Tbody(rows), className="waterfall", **label), *note])
+    table = html.Table(html.Tbody(rows), className="waterfall", **label)
+    name = f"what-changed-{waterfall.kind}-by-{waterfall.by.replace(' ', '-')}"
+    return html.Div([heading, exportable(table, name, "these bars"), *note])
 
 
 def _row(part: Part, kind: str, largest: int) -> Component:
@@ -64,11 +67,13 @@ def _row(part: Part, kind: str, largest: int) -> Component:
     style = {"width": f"{width:.2f}%", "left" if is_more else "right": "50%"}
     bar = html.Div(html.Div(className="more" if is_more else "less", style=style), className="waterfall-bar")
     both = [figure_text(value, kind) for value in (part.source, part.target)]
+    values = {f"source_{kind}": part.source, f"target_{kind}": part.target, f"difference_{kind}": part.difference}
     return html.Tr(
         [
             html.Th(html.Span(part.label, className="cut", title=part.label), scope="row"),
             html.Td(bar),
             html.Td(html.Span(signed_text(part.difference, kind), className=direction_class(part.difference))),
             html.Td(f"{both[0]} → {both[1]}", className="number dim"),
-        ]
+        ],
+        **row_values({"part": part.label, **values}),
     )
