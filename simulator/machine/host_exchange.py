@@ -7,7 +7,7 @@ The IPU Model has an ideal host: published control copies of one word take 114 a
 (poplar-model 4). So latency and bandwidth are apart: Begin and End are the host's answers, Mid the bytes. An answer
 takes time, not cycles (60 us): a faster tile clock counts more cycles. It is a documented constant, so that device time
 does not depend on the machine that simulates; `POPVISION_HOST_CLOCK=measured` puts the measured time of callbacks in
-its place.
+its place, by the same rules (`runtime/clock/measured_times.py`).
 
 The traced stream leads to the device, and its callback does not prefetch: the device asks, the host answers when it has
 called `fetch`, and again when it has called `complete`. Which copies need no answer of the host, and so begin and end

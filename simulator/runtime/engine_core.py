@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from popvision import pvti
 from popvision.formats.profile.model import RunRecord, TileBlocks
-from simulator.arrays import Int64Array
 from simulator.base.errors import (
     ErrorCode,
     ErrorInfo,
@@ -29,6 +25,7 @@ from simulator.compiler.machine import Machine
 from simulator.runtime.address_accurate.plan import AddressPlan
 from simulator.runtime.clock.device_clock import NOT_BUFFERED, Buffering, DeviceClock
 from simulator.runtime.clock.host_response import HostResponse
+from simulator.runtime.clock.measured_times import MeasuredTimes
 from simulator.runtime.clock.segments import RunTime
 from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.host_end import HostEnd
@@ -165,11 +162,10 @@ class EngineCore(HostEnd):
 
     def _modelled(self, branch: int, settings: RuntimeSettings) -> RunTime:
         machine = self.compiled.machine
-        waits: Iterator[Int64Array] | None = None
-        if self.streams.host_seconds is not None:
-            waits = _waits(self.streams.host_seconds, machine)
+        seconds = self.streams.host_seconds
+        measured = None if seconds is None else MeasuredTimes(seconds, machine)
         late = _poll_cycles(settings, machine) if machine.hardware else 0
-        return self.clock.run(branch, waits, self.choices, self._buffering, late)
+        return self.clock.run(branch, measured, self.choices, self._buffering, late)
 
     def _foreseen(self, index: int, settings: RuntimeSettings) -> RunTime | None:
         """The modelled run, if it is known before the run. Sets the deadline where the run would miss it."""
@@ -234,7 +230,7 @@ class EngineCore(HostEnd):
 
     def _begin_of_host_times(self) -> None:
         """Collect anew what the host takes, if the clock counts it, and the choices of data."""
-        self.streams.host_seconds = [] if self._settings.measured_host else None
+        self.streams.host_seconds = {} if self._settings.measured_host else None
         self.choices = []
 
     def _pass_time_of_copy(self, kind: str, handle: str, settings: RuntimeSettings | None) -> None:
@@ -287,12 +283,3 @@ def _poll_cycles(settings: RuntimeSettings, machine: Machine) -> int:
     if settings.sync_method == "hybrid":
         return 0
     return round(settings.sync_poll_us / 2 * 1e-6 * machine.clock_hz)
-
-
-def _waits(seconds: list[tuple[int, float]], machine: Machine) -> Iterator[Int64Array]:
-    """The cycles that each replica waits at each host copy. The transfers of a copy are in order of replicas; a
-    broadcast makes all replicas wait."""
-    first = [i for i, (replica, _) in enumerate(seconds) if replica == 0]
-    for begin, end in zip(first, [*first[1:], len(seconds)], strict=True):
-        cycles = [round(time_ * machine.clock_hz) for _, time_ in seconds[begin:end]]
-        yield np.resize(np.array(cycles, np.int64), machine.num_replicas)

@@ -14,6 +14,7 @@ from simulator.compiler.machine import machine_of
 from simulator.poplar import FLOAT, Graph
 from simulator.poplar.program import Copy, Repeat
 from simulator.runtime.clock.device_clock import DeviceClock
+from simulator.runtime.clock.measured_times import MeasuredTimes
 from tests.compiler.tiny_graphs import hardware, model, tutorial3
 
 TILES = 3
@@ -221,7 +222,7 @@ def test_measured_waits_replace_those_of_data_copies_only():
     clock = clock_of(executable)
     read = executable.lowered.branches[1]  # the host read: one data copy
     usual = clock.run(read).cycles
-    waited = clock.run(read, iter([5_000]))
+    waited = clock.run(read, MeasuredTimes({"": [(0, 5_000 / executable.machine.clock_hz)]}, executable.machine))
     check_laws(clock, waited, 4)
     assert waited.cycles - usual == 5_000 - 90
     assert clock.run(read).cycles == usual

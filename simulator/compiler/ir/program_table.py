@@ -82,6 +82,7 @@ class Work:
     counter_cycles: int = 0  #: of `cycles`, on each tile that takes part, for reading cycle counters
     part: Part | None = None  #: of a StreamCopyMid; None = all of its program
     host_wait: int = 0  #: cycles of a StreamCopyBegin after its barrier
+    host_called: bool = False  #: at a StreamCopyBegin without a stream: code of the host runs (a print, a function)
     stream: str = ""  #: handle of the stream of a StreamCopyBegin or End
     stream_bytes: int = 0  #: of the transfer of a StreamCopyBegin or End with a stream
     waiting: BoolArray | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all

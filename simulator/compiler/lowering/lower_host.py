@@ -184,7 +184,10 @@ class HostLowering:
         elif on_host is not None:
             size = arranged_on_tiles(pieces, plans.emap, machine)
             buffers = plans.add_buffer(f"{name}/Rearrange", "hostMessage", size, debug_id)
-        self._add_host_copy(parent, name, copy, accesses, debug_id, part, buffers, stream)
+        begin = self._add_host_copy(parent, name, copy, accesses, debug_id, part, buffers, stream)
+        begin.host_called = not (
+            stream or remote or (part is not None and part.number == 0)
+        )  # a function runs at its end
 
     def _add_host_copy(
         self,
@@ -196,7 +199,8 @@ class HostLowering:
         part: Part | None = None,
         buffers: tuple[int, ...] = (),
         stream: str = "",
-    ) -> None:
+    ) -> Work:
+        """Append the three parts; returns the work of the first."""
         moved = copy.rx if copy.rx is not None else copy.tx
         waiting = None  # control copies concern all tiles
         if accesses is not None and moved is not None and moved.any():
@@ -220,6 +224,7 @@ class HostLowering:
         if stream:
             streams = frozenset({stream}) if joined is None else joined.streams | {stream}
             self._requests[parent] = _Request(row, copy.end_cycles, copy.rx is not None, streams)
+        return begin
 
     def _joined(self, parent: int, stream: str, to_device: bool) -> _Request | None:
         """The request that a copy belongs to: that of the copy right before it, in its direction, of other streams."""

@@ -4,7 +4,7 @@ Each tile has a clock. A step adds its cycles to the clocks of the tiles that ta
 the waiting counts as the barrier's. So on every tile a step starts where the one before ended. The clocks, less the
 smallest, are a *state*. The effect of a program on a state never changes, so it is memoised by (state, program): a loop
 in steady state is recognised after one trip and costs nothing further. Of data only the choices of a run matter.
-Nothing depends on the host, unless measured waits are given.
+Nothing depends on the host, unless measured times are given.
 
 Without barriers the clocks drift apart and every step is new. Two caps bound time and memory: MAX_STEPS steps of a run,
 and MAX_ARRAYS distinct arrays. Beyond a cap steps are not recorded and the record is marked truncated; the length of
@@ -14,7 +14,7 @@ the run stays exact.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +29,9 @@ from simulator.machine.host_exchange import answer_cycles, passing_cycles
 from simulator.runtime.clock.barriers import external_barrier, internal_barrier
 from simulator.runtime.clock.block_marks import BlockMarks
 from simulator.runtime.clock.data_dependent_time import CHOOSING, DataChoices, DataDependentTime
-from simulator.runtime.clock.host_queue import NEVER, HostQueue, Ready, later
+from simulator.runtime.clock.host_queue import NEVER, HostQueue, Ready, fifo_of, later
 from simulator.runtime.clock.idle_tiles import carried, owed_by, put_back
+from simulator.runtime.clock.measured_times import MeasuredTimes
 from simulator.runtime.clock.segments import Parts, RunTime, Segment, State, finished
 
 #: Steps recorded of one run.
@@ -45,11 +46,6 @@ _MAX_STATE_BYTES = 64 << 20
 _LONGEST_WAY = 1000
 #: Trips of a loop among which a recurring state is searched.
 _LONGEST_PERIOD = 256
-
-
-def fifo_of(work: Work) -> str:
-    """The FIFO of a copy of a stream: a stream that is split has one for each part."""
-    return work.stream if work.part is None or work.part.of == 1 else f"{work.stream}/{work.part.number}"
 
 
 class Buffering(NamedTuple):
@@ -90,7 +86,7 @@ class DeviceClock:
         self._additive: dict[int, bool] = {}
         self._busy = BusyTiles(table, cycles, function_roots, machine, blocks.costly() if blocks else None)
         self._marks = BlockMarks(blocks, machine, self._parts, self._state)
-        self._waits: Iterator[Int64Array] | None = None
+        self._measured: MeasuredTimes | None = None
         self._branch = -1
         self._depths: Mapping[str, int] = {}
         self._late = 0
@@ -101,32 +97,30 @@ class DeviceClock:
     def run(
         self,
         branch: int,
-        waits: Iterator[Int64Array] | None = None,
+        measured: MeasuredTimes | None = None,
         choices: Sequence[int] = (),
         buffering: Buffering = NOT_BUFFERED,
         late: int = 0,
     ) -> RunTime:
-        """Run one branch (a row of the table). `waits` replaces the waits of host copies below the branch, in order,
-        one figure per replica; results are then not memoised. `choices`: the choices of data in this run, in order.
-        `late`: cycles by which the host notices every request later."""
-        if waits is not None:
-            buffering = NOT_BUFFERED
+        """Run one branch (a row of the table). `measured`: what the host took for the transfers below the
+        branch, in place of the modelled time of its answers; results are then not memoised. `choices`: the choices of
+        data in this run, in order. `late`: cycles by which the host notices every request later."""
         if (buffering.depths, late) != (self._depths, self._late):
             self._clear_caches()
             self._depths, self._late = dict(buffering.depths), late
         way = branch, tuple(choices), buffering.cold
-        if waits is None and way in self._runs:
+        if measured is None and way in self._runs:
             return self._runs[way]
         if len(self._arrays) >= self._max_arrays:
             self._clear_caches()
-        self._waits, self._branch = waits, branch
+        self._measured, self._branch = measured, branch
         self.chooses(branch)
         ways = self._parts, self.run_in_order, self._run_repeated
-        self._data_dependent = DataDependentTime(self._table, self._data[branch], choices, *ways, waits is None)
+        self._data_dependent = DataDependentTime(self._table, self._data[branch], choices, *ways, measured is None)
         ready = tuple((fifo, NEVER) for fifo, stream in self._fifos if stream in buffering.cold)
         segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64), None, ready), 0)
-        run = finished(segment, self.patterns, self._machine, repeatable=waits is None)
-        if waits is None and len(choices) <= _LONGEST_WAY:
+        run = finished(segment, self.patterns, self._machine, repeatable=measured is None)
+        if measured is None and len(choices) <= _LONGEST_WAY:
             self._runs[way] = run
         return run
 
@@ -159,13 +153,13 @@ class DeviceClock:
 
     def _segment(self, state: State, row: int) -> Segment:
         """Run the program in this row from a state."""
-        known = state.segments.get(row) if self._waits is None else None
+        known = state.segments.get(row) if self._measured is None else None
         if known is not None:
             return known
         by_data = self._data[self._branch].in_program(row)
         segment = self._marks.mark(state, row, lambda s: self._unmarked(s, row, by_data))
         chosen_by_host = self._table.type[row] == "OnEveryTileSwitch"
-        if self._waits is None and row != 0 and not by_data and not chosen_by_host:
+        if self._measured is None and row != 0 and not by_data and not chosen_by_host:
             state.segments[row] = segment
         return segment
 
@@ -236,7 +230,7 @@ class DeviceClock:
         trips: list[Segment] = []  # since `seen` was cleared; `done` before
         done = 0
         while done + len(trips) < count:
-            if self._waits is None and parts.state in seen:
+            if self._measured is None and parts.state in seen:
                 break
             if parts.truncated and all(self._has_no_barrier(row) for row in rows):
                 parts.skip(*self._without_recording(parts.state, trip, count - done - len(trips)))
@@ -316,24 +310,35 @@ class DeviceClock:
     def _with_host(self, state: State, row: int) -> tuple[Int64Array, Ready]:
         """(cycles of each tile in a leaf, when places in the host's memory are ready after it)."""
         work, begins = self._table.work[row], self._table.type[row] == "StreamCopyBegin"
-        if self._waits is not None or work.stream not in self._depths:
+        if work.stream not in self._depths:
             return self._duration(state.offsets, row), state.ready
-        m, link = self._machine, self._machine.host_link
-        answer, passing = answer_cycles(link) + self._late, passing_cycles(work.stream_bytes, link)
-        queue = HostQueue.of(state.ready, fifo_of(work), self._depths[work.stream], answer, passing)
+        m, link, depth = self._machine, self._machine.host_link, self._depths[work.stream]
+        answer = self._late if self._measured is not None else answer_cycles(link) + self._late
+        queue = HostQueue.of(state.ready, fifo_of(work), depth, answer)
         if begins and not queue.is_cold:
             waiting = np.ones(m.tiles, np.bool_) if work.waiting is None else work.waiting
             last = int(state.offsets[np.tile(waiting, m.num_replicas)].max(initial=0))
             wait = max(link.begin_control, queue.next_at - last)
             spent = external_barrier(state.offsets, work.waiting, m, work.sync_group, wait)
+            if self._measured is not None:
+                self._measured.take(work)
         elif begins or queue.is_cold:
             spent = self._duration(state.offsets, row)
             if not begins:
-                queue = queue.started(int((state.offsets + spent).max()))
+                passing = [self._passing(work, number + 1) for number in range(depth)]
+                queue = queue.started(int((state.offsets + spent).max()), passing)
         else:
             spent = np.where(self._duration(state.offsets, row) > 0, link.end_control, 0)
-            queue = queue.used(int((state.offsets + spent).max()))
+            to_device = self._table.work[row - 1].rx is not None  # an output leaves its own bytes in its place
+            queue = queue.used(int((state.offsets + spent).max()), self._passing(work, depth if to_device else 0))
         return spent, queue.put_in(state.ready)
+
+    def _passing(self, work: Work, ahead: int) -> int:
+        """Cycles that the host takes for a transfer once it has noticed: those of its bytes, or what was measured of
+        the transfer so many after the last."""
+        if self._measured is not None:
+            return self._measured.ahead(work, ahead)
+        return passing_cycles(work.stream_bytes, self._machine.host_link)
 
     def _duration(self, offsets: Int64Array, row: int) -> Int64Array:
         """Cycles each tile spends in a leaf that begins at these clocks."""
@@ -346,8 +351,8 @@ class DeviceClock:
         if type_ == "StreamCopyBegin":
             asked = work.host_wait > m.host_link.begin_control
             wait: int | Int64Array = work.host_wait + self._late * asked
-            if self._waits is not None and row not in self._table.children[0]:  # no control copy
-                wait = next(self._waits, wait)
+            if self._measured is not None and (work.stream or work.host_called):
+                wait = np.maximum(m.host_link.begin_control, self._measured.take(work) + self._late * asked)
             return external_barrier(offsets, work.waiting, m, work.sync_group, wait)
         cycles = self._cycles[row]
         if cycles is None:

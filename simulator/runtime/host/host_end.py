@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
@@ -18,6 +17,7 @@ from simulator.codelets.printing import CodeletPrints, Workers
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import PrintTensorFmt, Program
+from simulator.runtime.host import host_times
 from simulator.runtime.host.host_buffers import fixed_memory, memory_of
 from simulator.runtime.host.host_functions import HostFunctions
 from simulator.runtime.host.quarter_ends import QuarterEnds, checked
@@ -74,7 +74,10 @@ class HostEnd:
 
     def call_host_function(self, handle: str, replica: int, inputs: Sequence[AnyArray]) -> list[AnyArray]:
         self._sync()
-        return self.host_functions.call(handle, replica, inputs)
+        begin = host_times.now()
+        outputs = self.host_functions.call(handle, replica, inputs)
+        self._took(replica, begin)
+        return outputs
 
     def get_metadata(self, handle: str, replica: int) -> int:
         return self.metadata.get(handle, replica)
@@ -93,7 +96,7 @@ class HostEnd:
 
     def print_tensor(self, title: str, replica: int, values: AnyArray, form: PrintTensorFmt) -> None:
         self._sync()
-        begin = time.perf_counter()
+        begin = host_times.now()
         stream = self.print_stream or sys.stderr
         if self._replicas > 1:
             title = f"{title} (replica {replica})" if title else f"replica {replica}"
@@ -102,8 +105,7 @@ class HostEnd:
 
     def _took(self, replica: int, begin: float) -> None:
         """Note what the host's part of a transfer took, if the device's clock counts it."""
-        if self.streams.host_seconds is not None:
-            self.streams.host_seconds.append((replica, time.perf_counter() - begin))
+        host_times.note(self.streams.host_seconds, host_times.NO_STREAM, replica, host_times.now() - begin)
 
     def connect_stream(self, handle: str, metadata: Any, begin: Any, end: Any = None) -> None:
         """Connect memory to a stream, and to one of QUARTER its metadata."""
@@ -130,14 +132,14 @@ class HostEnd:
     def read_tensor(self, handle: str, place: Any, buffer: Any) -> None:
         """Copy a tensor into a buffer of exactly its size, replica after replica."""
         for replica, row in enumerate(self._rows("read", handle, place, buffer)):
-            begin = time.perf_counter()
+            begin = host_times.now()
             row[...] = self.memories[replica].read(place).reshape(-1)
             self._took(replica, begin)
 
     def write_tensor(self, handle: str, place: Any, buffer: Any) -> None:
         """Copy a buffer of exactly its size, replica after replica, into a tensor."""
         for replica, row in enumerate(self._rows("write", handle, place, buffer)):
-            begin = time.perf_counter()
+            begin = host_times.now()
             self.memories[replica].write(place, row)
             self._took(replica, begin)
 

@@ -1,4 +1,5 @@
-"""The host's end of one stream: a buffer of the user's, or a callback."""
+"""The host's end of one stream: a buffer of the user's, or a callback. Reads and writes return the seconds that the
+host took for the transfer."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray
 from simulator.base.quarter import QuarterMetadata
+from simulator.runtime.host import host_times
 from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.resumable_callback import (
     CallbackDroppedError,
@@ -30,11 +32,11 @@ class CircularBuffer:
         self._memory = memory
         self._position = 0
 
-    def read(self, into: AnyArray) -> None:
-        self._transfer(len(into), lambda part, at: np.copyto(into[at : at + len(part)], part))
+    def read(self, into: AnyArray) -> float:
+        return self._transfer(len(into), lambda part, at: np.copyto(into[at : at + len(part)], part))
 
-    def write(self, values: AnyArray) -> None:
-        self._transfer(len(values), lambda part, at: np.copyto(part, values[at : at + len(part)]))
+    def write(self, values: AnyArray) -> float:
+        return self._transfer(len(values), lambda part, at: np.copyto(part, values[at : at + len(part)]))
 
     def prefetches(self) -> bool:
         """The host can put the next transfer in place while the program runs."""
@@ -50,13 +52,14 @@ class CircularBuffer:
     def invalidate(self) -> None:
         """Nothing is prefetched from a buffer."""
 
-    def _transfer(self, count: int, move: Callable[[AnyArray, int], None]) -> None:
-        done = 0
+    def _transfer(self, count: int, move: Callable[[AnyArray, int], None]) -> float:
+        began, done = host_times.now(), 0
         while done < count:
             part = self._memory[self._position : self._position + count - done]
             move(part, done)
             done += len(part)
             self._position = (self._position + len(part)) % len(self._memory)
+        return host_times.now() - began
 
 
 class CallbackEnd:
@@ -78,24 +81,26 @@ class CallbackEnd:
         self._threads = threads
         self._metadata = metadata
         self._resumable = callback.callback if isinstance(callback.callback, ResumableStreamCallback) else None
-        self._ready: deque[tuple[AnyArray, QuarterMetadata | None]] = deque()  #: prefetched, oldest first
+        #: prefetched, oldest first, with the seconds that each took
+        self._ready: deque[tuple[AnyArray, QuarterMetadata | None, float]] = deque()
         self._under_way: Future[None] | None = None
         self._asked = self._refused = False
 
-    def read(self, into: AnyArray) -> None:
+    def read(self, into: AnyArray) -> float:
         self._wait()
         if self._ready:
-            into[...], metadata = self._ready.popleft()
+            into[...], metadata, seconds = self._ready.popleft()
             if self._metadata is not None and metadata is not None:
                 self._metadata.set(metadata)
-            self._call(self._callback.complete)
+            seconds += self._call(self._callback.complete)
         else:
-            self._call(lambda: self._fetched(into))
+            seconds = self._call(lambda: self._fetched(into))
         if self._depth:
             self._asked = True
             prefetch = lambda: self._prefetch(into)  # noqa: E731  # the same for both kinds of thread
             own = self._resumable
             self._under_way = self._threads.start(prefetch) if own is None else start_resumable(own, prefetch)
+        return seconds
 
     def prefetches(self) -> bool:
         """The callback has not refused to prefetch."""
@@ -105,9 +110,9 @@ class CallbackEnd:
         """The callback was asked for the next transfer."""
         return self._asked
 
-    def write(self, values: AnyArray) -> None:
+    def write(self, values: AnyArray) -> float:
         memory = values.copy()
-        self._call(lambda: self._fetched(memory))
+        return self._call(lambda: self._fetched(memory))
 
     def drop(self) -> None:
         """End a suspended callback."""
@@ -124,11 +129,14 @@ class CallbackEnd:
             self._ready.clear()
             self._call(self._callback.invalidate)
 
-    def _call(self, function: Callable[[], None]) -> None:
+    def _call(self, function: Callable[[], None]) -> float:
+        """The seconds of a function that the device waits for."""
+        began = host_times.now()
         if self._resumable is None:
             self._threads.call(function)
         else:
             _result(start_resumable(self._resumable, function))
+        return host_times.now() - began
 
     def _fetched(self, memory: AnyArray) -> None:
         self._callback.fetch(memory, self._metadata)
@@ -138,10 +146,11 @@ class CallbackEnd:
         while len(self._ready) < self._depth:
             memory = np.zeros_like(like)
             metadata = None if self._metadata is None else QuarterMetadata()
+            began = host_times.now()
             if not self._callback.prefetch(memory, metadata):
                 self._refused = True
                 return
-            self._ready.append((memory, metadata))
+            self._ready.append((memory, metadata, host_times.now() - began))
 
     def _wait(self) -> None:
         """Wait for the last prefetch; raises its exception."""

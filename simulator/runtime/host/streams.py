@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from simulator.base.quarter import QuarterMetadata
 from simulator.base.types import Type
 from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.host_buffers import fixed_memory, memory_between, memory_of
+from simulator.runtime.host.host_times import HostSeconds, note
 from simulator.runtime.host.run_series import run_series
 from simulator.runtime.host.stream_callback import StreamCallbackHandle
 from simulator.runtime.host.stream_ends import CallbackEnd, CircularBuffer
@@ -31,8 +31,8 @@ class StreamInfo:
 
 
 class Streams:
-    """The streams of an engine by handle and replica. `host_seconds` collects (replica, time) of each transfer unless
-    it is None. `prefetch` = call callbacks ahead of time; `own_buffers` = no two streams share memory of the host."""
+    """The streams of an engine by handle and replica. `host_seconds` collects what each transfer took unless it is
+    None. `prefetch` = call callbacks ahead of time; `own_buffers` = no two streams share memory of the host."""
 
     def __init__(
         self, streams: Mapping[str, StreamInfo], replicas: int = 1, prefetch: bool = False, own_buffers: bool = False
@@ -44,7 +44,7 @@ class Streams:
         self._threads = CallbackThreads()
         self._callbacks: dict[tuple[str, int], tuple[StreamCallbackHandle, QuarterMetadata | None]] = {}
         self._ends: dict[tuple[str, int], CircularBuffer | CallbackEnd] = {}
-        self.host_seconds: list[tuple[int, float]] | None = None
+        self.host_seconds: HostSeconds | None = None
 
     def use_threads(self, threads: CallbackThreads) -> None:
         """Run callbacks on these threads from now on; prefetched data is dropped."""
@@ -156,7 +156,7 @@ class Streams:
     def _all_of(self, handle: str) -> list[tuple[str, int]]:
         return [(handle, replica) for replica in range(self._replicas)]
 
-    def _timed(self, handle: str, replica: int, transfer: Callable[[CircularBuffer | CallbackEnd], None]) -> None:
+    def _timed(self, handle: str, replica: int, transfer: Callable[[CircularBuffer | CallbackEnd], float]) -> None:
         end = self._ends.get((handle, replica))
         if end is None:
             which = f" in replica {replica}" if self._replicas > 1 else ""
@@ -164,8 +164,6 @@ class Streams:
                 f"Stream '{handle}' is used by the program but not connected{which}; call connectStream or "
                 "connectStreamToCallback before run."
             )
-        begin = time.perf_counter()
         with pvti.Tracepoint(_channel, f"StreamCopy {handle}"):
-            transfer(end)
-        if self.host_seconds is not None:
-            self.host_seconds.append((replica, time.perf_counter() - begin))
+            seconds = transfer(end)
+        note(self.host_seconds, handle, replica, seconds)
