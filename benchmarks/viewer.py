@@ -53,9 +53,12 @@ def serving(folder: Path) -> Iterator[Serving]:
 
 @contextmanager
 def page_of() -> Iterator[Page]:
-    """A page of a browser that has started."""
+    """A page of a browser that has started. It shows scrollbars, as a user's does. Playwright asks to hide them, and
+    then ag-grid takes back a class without effect 0.4 s after it has drawn a table, which is no part of a page."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], ignore_default_args=["--hide-scrollbars"]
+        )
         page = browser.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
         page.goto("about:blank")
         yield page

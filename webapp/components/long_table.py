@@ -58,7 +58,8 @@ def long_table(
         columnDefs=definitions(columns),
         defaultColDef={**DEFAULT_COLUMN, "floatingFilter": True},
         dashGridOptions=grid_options(selectable)
-        | {"cacheBlockSize": 200, "maxBlocksInCache": 20, "maxConcurrentDatasourceRequests": 2},
+        | {"cacheBlockSize": 200, "maxBlocksInCache": 20, "maxConcurrentDatasourceRequests": 2}
+        | {"alwaysShowVerticalScroll": True},  # its width is known before the rows are: columns are laid out once
         className="grid",
         style={"height": "100%", "width": "100%"},
     )
@@ -84,6 +85,7 @@ def register_pair_rows(app: Dash, library: Library, name: str, frame: PairFrameO
         Input({"rows": name, "query": MATCH}, "getRowsRequest"),
         State({"rows": name, "query": MATCH}, "id"),
         State("url", "pathname"),
+        prevent_initial_call=True,
     )
     def block(wanted: dict[str, Any] | None, id: dict[str, str], pathname: str) -> Any:
         if not wanted:

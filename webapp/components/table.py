@@ -22,6 +22,8 @@ from webapp.components.icon import icon
 #: Rows of a table that is sent to the browser at once.
 MOST_ROWS = 5_000
 
+_ROW_HEIGHT = 26  #: pixels
+
 #: Kinds that are shown in the user's unit; exports have plain numbers and name the unit (assets/shared/table.js).
 UNITS = {"bytes": "bytes", "cycles": "cycles", "signed_bytes": "bytes", "signed_cycles": "cycles"}
 
@@ -72,6 +74,8 @@ def data_table(
     all_options = grid_options(selectable) | dict(options or {})
     if height is None:
         all_options["domLayout"] = "autoHeight"
+    elif isinstance(height, int) and _is_longer(rows, height):
+        all_options["alwaysShowVerticalScroll"] = True  # else columns are laid out, found too wide, and laid out again
     if filter_text:
         all_options["quickFilterText"] = filter_text
     grid = dag.AgGrid(
@@ -87,6 +91,11 @@ def data_table(
     return framed_grid(grid, name, height, box, _client_export())
 
 
+def _is_longer(rows: Sequence[Any], height: int) -> bool:
+    """Whether rows fill more than a table of this height, its bar and headings aside."""
+    return len(rows) * _ROW_HEIGHT > height
+
+
 DEFAULT_COLUMN = {"sortable": True, "resizable": True, "filter": True, "minWidth": 70}
 
 
@@ -94,7 +103,7 @@ def grid_options(selectable: bool) -> dict[str, Any]:
     chosen: dict[str, Any] = {
         "theme": {"function": "popvisionGridTheme(themeQuartz)"},
         "animateRows": False,
-        "rowHeight": 26,
+        "rowHeight": _ROW_HEIGHT,
         "headerHeight": 30,
         "suppressCellFocus": False,
         "enableCellTextSelection": True,
