@@ -23,6 +23,7 @@ from simulator.compiler.ir.transfers import Transfer
 from simulator.compiler.lowering.arrange import ComputeArrangement
 from simulator.compiler.lowering.arrange_copies import CopyArrangement, sender_offsets
 from simulator.compiler.lowering.exchange_plans import CopyPlan, ExchangePlans
+from simulator.compiler.lowering.packing import Packing
 from simulator.compiler.memory.layout import ALIGNMENT, CODE_CATEGORIES
 from simulator.machine.exchange import LAUNCH_CYCLES, MAX_WORDS_PER_SEND, WORD_BYTES
 
@@ -51,7 +52,9 @@ def verify_exchanges(store: GraphStore, plans: ExchangePlans, emap: ElementMap) 
         _check_figures(f"after compute set '{name}'", plan.arranged.after, plan.after, plans)
         after, landing = plan.arranged.after, plan.arranged.landing.rows
         _check_words(f"after compute set '{name}'", after, after.start, landing, emap, plans)
-        before = _fewest_sends(plan.arranged.before, sender_offsets(plan.arranged.before, emap), plans)
+        at, packing = sender_offsets(plan.arranged.before, emap), plan.arranged.packing
+        before = _fewest_sends(plan.arranged.before, at if packing is None else packing.sent_from(at), plans)
+        _check_packing(f"before compute set '{name}'", plan.arranged.before, packing)
         _check_limits(f"before compute set '{name}'", plan.before, before, plans)
         some = np.bincount(after.src, minlength=len(before)) > 0  # runs of output buffers are not known here
         _check_limits(f"after compute set '{name}'", plan.after, some.astype(np.int64), plans)
@@ -70,7 +73,7 @@ def _verify_copy(
     at, packing = sender_offsets(moved, emap), arranged.packing
     sends = _fewest_sends(moved, at if packing is None else packing.sent_from(at), plans)
     _check_limits(where, plan.exchange, sends, plans)
-    _check_packing(where, arranged)
+    _check_packing(where, moved, packing)
 
 
 def verify_layout(lowered: Sequence[model.LoweredTile], classes: model.EquivalenceClasses) -> None:
@@ -244,12 +247,11 @@ def _fewest_sends(rows: Transfer, at: Int64Array, plans: ExchangePlans) -> Int64
     return words
 
 
-def _check_packing(where: str, arranged: CopyArrangement) -> None:
+def _check_packing(where: str, transfer: Transfer, packing: Packing | None) -> None:
     """Check, byte by byte, that no sender puts two bytes into one place of its pack buffer, and that all fit."""
-    packing = arranged.packing
     if packing is None:
         return
-    rows, size = arranged.transfer.take(packing.rows), arranged.transfer.bytes[packing.rows]
+    rows, size = transfer.take(packing.rows), transfer.bytes[packing.rows]
     sender = np.repeat(rows.src, size)
     place = regions.elements(packing.place, size)
     within, item = regions.elements(np.zeros_like(size), size), np.repeat(rows.item_bytes, size)

@@ -195,7 +195,7 @@ def test_inputs_equal_the_twin(tiles, vertices_):
     x = edges([r for _, r in vertices_])
     none = FieldEdges(*(np.empty(0, np.int64),) * 2, np.zeros(len(vertices_) + 1, np.int64))
     block = VertexBlock(0, TYPE, 0, np.array([t for t, _ in vertices_], np.uint32), {"x": x, "y": none})
-    found = arrange_compute_set([block], map_of(tiles), ONE_IPU, refuse)
+    found, *_ = arrange_compute_set([block], map_of(tiles), ONE_IPU, refuse)
     received, message, moved, buffer, copied = slow_inputs(vertices_, tiles)
     rx = np.bincount(found.before.dst, weights=found.before.bytes, minlength=TILES)
     assert np.array_equal(rx, received)
@@ -223,7 +223,7 @@ def test_outputs_equal_the_twin(tiles, data):
     none = FieldEdges(*(np.empty(0, np.int64),) * 2, np.zeros(3, np.int64))
     y = edges([r for _, r in vertices_])
     block = VertexBlock(0, TYPE, 0, np.array([0, 1], np.uint32), {"x": none, "y": y})
-    found = arrange_compute_set([block], map_of(tiles), ONE_IPU, refuse)
+    found, *_ = arrange_compute_set([block], map_of(tiles), ONE_IPU, refuse)
     received, sent_direct, moved, buffer = [np.zeros(TILES, int) for _ in range(4)]
     source, landed = {}, set()
     for tile, regions_ in vertices_:

@@ -56,8 +56,7 @@ def short_gather(monkeypatch):
     whole = arrange.arrange_compute_set
 
     def planted(*args):
-        arranged = whole(*args)
-        return replace(arranged, before=without_last_row(arranged.before)) if len(arranged.before) else arranged
+        return [replace(a, before=without_last_row(a.before)) if len(a.before) else a for a in whole(*args)]
 
     monkeypatch.setattr(exchange_plans, "arrange_compute_set", planted)
 
@@ -66,9 +65,7 @@ def wrong_home(monkeypatch):
     whole = arrange.arrange_compute_set
 
     def planted(*args):
-        arranged = whole(*args)
-        rows = arranged.before
-        return replace(arranged, before=replace(rows, src=np.full_like(rows.src, 2)))
+        return [replace(a, before=replace(a.before, src=np.full_like(a.before.src, 2))) for a in whole(*args)]
 
     monkeypatch.setattr(exchange_plans, "arrange_compute_set", planted)
 

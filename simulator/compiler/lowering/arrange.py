@@ -14,6 +14,8 @@ both ends; others come into the message buffer and are copied from there with th
 operand that is wholly remote is spread as a whole where that costs less (`_costs_less_spread`): a broadcast vector is
 received once.
 
+Senders may pack pieces that would be spread (`simulator.compiler.lowering.packing`); these come straight too.
+
 Outputs mirror this. An output piece that does not fill words where it belongs lands in a buffer there and is unpacked
 with the scattering of the others (`simulator.compiler.lowering.landing`).
 
@@ -34,6 +36,7 @@ from simulator.compiler.ir.element_map import ElementMap, Pieces
 from simulator.compiler.ir.grouping import mixed, union_in_groups
 from simulator.compiler.ir.transfers import EMPTY_TRANSFER, Arrivals, LocalCopy, Transfer
 from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE, Landing, fills_words, land
+from simulator.compiler.lowering.packing import PackedPieces, Packing, pack_pieces
 from simulator.machine import exchange as fabric
 from simulator.machine import local_copy
 
@@ -82,6 +85,12 @@ class ComputeArrangement:
     scattered: Elements  #: elements copied back from them, or unpacked, within their tile
     inputs: Sequence[Operands]
     outputs: Sequence[Operands]
+    packing: Packing | None = None  #: rows of `before` that are packed by their senders
+
+    @property
+    def copies(self) -> list[LocalCopy]:
+        """The copies within tiles before the compute set."""
+        return [self.gather] if self.packing is None else [self.packing.copy, self.gather]
 
     @property
     def message_rows(self) -> int:
@@ -133,11 +142,20 @@ class _Side:
 
 def arrange_compute_set(
     blocks: Iterable[VertexBlock], emap: ElementMap, ipu_of_tile: Int64Array, unmapped: Unmapped
-) -> ComputeArrangement:
-    """Arrange a compute set. Raises what `unmapped` makes for an element without a tile."""
-    tiles = len(ipu_of_tile)
+) -> list[ComputeArrangement]:
+    """The arrangements of a compute set, of which the compiler takes the one that costs least: senders pack nothing,
+    and, where they may, senders pack. Raises what `unmapped` makes for an element without a tile."""
     inputs, outputs = _sides(blocks, emap, unmapped)
-    incoming, outgoing = _incoming(inputs, emap, tiles), _outgoing(outputs, emap, ipu_of_tile)
+    plain, outgoing = _incoming(inputs, emap, len(ipu_of_tile)), _outgoing(outputs, emap, ipu_of_tile)
+    arranged = [_arrangement(inputs, plain, outputs, outgoing)]
+    packed = _packed_pieces(inputs, plain, emap, ipu_of_tile)
+    if packed is not None:
+        incoming = _incoming(inputs, emap, len(ipu_of_tile), packed)
+        arranged.append(_arrangement(inputs, incoming, outputs, outgoing))
+    return arranged
+
+
+def _arrangement(inputs: _Side, incoming: _Incoming, outputs: _Side, outgoing: _Outgoing) -> ComputeArrangement:
     used = [side.local & ~gathered for side, gathered in ((inputs, incoming.gathered), (outputs, outgoing.gathered))]
     landed = outgoing.after.start[outgoing.landing.rows], outgoing.after.length[outgoing.landing.rows]
     return ComputeArrangement(
@@ -156,6 +174,7 @@ def arrange_compute_set(
         elements_of([outputs.elements(outputs.local & outgoing.gathered), landed]),
         inputs.operands(incoming.gathered, incoming.spread, incoming.own, incoming.place),
         outputs.operands(outgoing.gathered, np.zeros_like(outgoing.gathered), outgoing.gathered, outgoing.place),
+        incoming.packing,
     )
 
 
@@ -264,9 +283,10 @@ class _Incoming:
     spread: BoolArray
     own: BoolArray
     place: Int64Array
+    packing: Packing | None
 
 
-def _incoming(side: _Side, emap: ElementMap, tiles: int) -> _Incoming:
+def _incoming(side: _Side, emap: ElementMap, tiles: int, packed: PackedPieces | None = None) -> _Incoming:
     remote = ~side.local
     gathered, spread = _gathered(side, emap, tiles)
     own = gathered.copy()
@@ -274,14 +294,34 @@ def _incoming(side: _Side, emap: ElementMap, tiles: int) -> _Incoming:
     place = _stacked(side, own, tiles)
     straight = own & remote & ~spread
     straight &= fills_words(side.source, np.maximum(place, 0), side.size, side.last())
+    if packed is not None:
+        straight |= packed.pieces
     spread = own & remote & ~straight
     message = _messages(side, (remote & ~gathered) | spread, emap, tiles)
     waiting = remote & ~gathered
     place[waiting] = message.addresses(side.tile[waiting], side.pieces.start[waiting])
     copy = _gathering(side, own, spread, message, _buffer(side, own, tiles), tiles)
-    before, arriving = _rows_before(side, straight, message, emap)
+    packing = None if packed is None else packed.of_rows(np.flatnonzero(straight), len(message.rows))
+    before, arriving = _rows_before(side, straight, message, emap, packing)
     _copy_places(side, gathered, own, place)
-    return _Incoming(before, arriving, message, copy, gathered, spread, own, place)
+    return _Incoming(before, arriving, message, copy, gathered, spread, own, place, packing)
+
+
+def _packed_pieces(side: _Side, plain: _Incoming, emap: ElementMap, ipu_of_tile: Int64Array) -> PackedPieces | None:
+    """The pieces that senders may pack, of those that are spread otherwise; None for none."""
+    spread = plain.spread
+    if not spread.any():
+        return None
+    row = side.pieces.row[spread]
+    start, length = side.elements(spread)
+    rows = Transfer(emap.tile[row], side.tile[spread], start, length, emap.item_bytes[row])
+    source = side.source[spread] + emap.variable[row] * _VARIABLES_APART
+    padded = side.last() & (side.per_operand(side.size) >= fabric.WORD_BYTES)[side.operand]
+    return pack_pieces(spread, rows, (source, plain.place[spread], padded[spread]), plain.copy, ipu_of_tile)
+
+
+#: Bytes between the variables of a sender: more than a tile has, and a multiple of a word.
+_VARIABLES_APART = 1 << 32
 
 
 def _gathered(side: _Side, emap: ElementMap, tiles: int) -> tuple[BoolArray, BoolArray]:
@@ -433,7 +473,9 @@ def _gathering(
     return LocalCopy(_per_tile(side.tile[copied], side.size[copied], tiles), runs, buffer)
 
 
-def _rows_before(side: _Side, straight: BoolArray, message: _Message, emap: ElementMap) -> tuple[Transfer, Arrivals]:
+def _rows_before(
+    side: _Side, straight: BoolArray, message: _Message, emap: ElementMap, packing: Packing | None
+) -> tuple[Transfer, Arrivals]:
     """The rows into message buffers and those straight into gather buffers."""
     m = message.rows
     words = fabric.words(message.place % fabric.WORD_BYTES + m.bytes)
@@ -445,7 +487,12 @@ def _rows_before(side: _Side, straight: BoolArray, message: _Message, emap: Elem
     own = (src, side.tile[at], side.pieces.start[at], side.pieces.length[at], emap.item_bytes[row])
     both = (np.concatenate(pair) for pair in zip((m.src, m.dst, m.start, m.length, m.item_bytes), own, strict=True))
     fresh = np.append(True, (np.diff(at) != 1) | (np.diff(side.operand[at]) != 0) | (np.diff(src) != 0))
-    arriving = Arrivals(np.concatenate([words, fabric.words(side.size[at])]), np.concatenate([begins, fresh]))
+    passing = fabric.words(side.size[at])
+    if packing is not None:
+        chosen = packing.rows[len(m) :]
+        fresh[1:] |= chosen[1:] != chosen[:-1]
+        passing[chosen] = fabric.words(packing.place + side.size[at[chosen]]) - fabric.words(packing.place)
+    arriving = Arrivals(np.concatenate([words, passing]), np.concatenate([begins, fresh]))
     return Transfer(*both), arriving
 
 

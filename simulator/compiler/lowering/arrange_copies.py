@@ -67,6 +67,11 @@ class CopyArrangement:
     packing: Packing | None = None  #: rows of `sent` that are packed before it
 
     @property
+    def copies(self) -> list[LocalCopy]:
+        """The copies within tiles."""
+        return [self.local] if self.packing is None else [self.packing.copy, self.local]
+
+    @property
     def packed(self) -> Runs | None:
         """The rows of `sent` that are packed, None for none."""
         return None if self.packing is None else self.sent.take(self.packing.rows)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from simulator.compiler.lowering import copy_groups
 from simulator.compiler.lowering.arrange import ComputeArrangement, arrange_compute_set, check_mapped
 from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs, arrange_copy, pack_copy, paired_runs
 from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE
+from simulator.compiler.lowering.packing import Packing
 from simulator.compiler.machine import Machine
 from simulator.machine.local_copy import local_copy_cycles
 
@@ -54,6 +55,9 @@ class ComputePlan:
     accesses: Accesses
     packets_before: Packets
     packets_after: Packets
+    packing: int = -1  #: the compute set in which senders pack
+    packed: tuple[int, ...] = ()  #: what packing fills and the exchange before sends
+    packs: Accesses = field(default_factory=Accesses)  #: of packing
     code_counted: bool = False  #: a lowered program counts its exchange code already
     arranged: ComputeArrangement | None = None  #: for debug.verify and the address-accurate mode
 
@@ -152,8 +156,9 @@ class ExchangePlans:
     def _new_compute(self, index: int) -> ComputePlan:
         name, m = self.compute_set_names[index], self.machine
         debug_id = self.compute_set_debug_ids[index]
-        arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.ipu_of_tile, self.unmapped)
-        before = self._exchange(arranged.before, arranged.arriving)
+        every = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.ipu_of_tile, self.unmapped)
+        exchanges = [self._exchange(_sent_rows(each, self.emap), each.arriving) for each in every]
+        arranged, before = _cheapest(every, exchanges)
         after = self._exchange(arranged.after, arranged.delivered)
         label = f"cs{self.number()}_{name}" if before or after else name
         gather = self._add_if_needed(f"{name}/PreArrange-0", arranged.gather)
@@ -164,7 +169,8 @@ class ExchangePlans:
         scattering = self.add_buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer, debug_id)
         landing = self.add_buffer(f"{label}/landing", "message", arranged.landing.buffer, debug_id)
         some_gathered_remotely = len(arranged.before) > arranged.message_rows
-        return ComputePlan(
+        packing = arranged.packing
+        plan = ComputePlan(
             label,
             before,
             after,
@@ -175,7 +181,7 @@ class ExchangePlans:
             message + gathered if some_gathered_remotely else message,
             scattering,
             landing,
-            self.moves(arranged.before, arranged.before.start, None),
+            self.moves(arranged.before, arranged.before.start, None, packed=None if packing is None else packing.rows),
             self.moves(arranged.after, None, arranged.after.start, arranged.landing.rows),
             arranged.gathered,
             arranged.scattered,
@@ -184,6 +190,15 @@ class ExchangePlans:
             self.add_packets(f"{label}/GlobalPost", after, arranged.after, debug_id),
             arranged=arranged if self._keep else None,
         )
+        if packing is not None:
+            self._add_packing(plan, packing, arranged.before, debug_id)
+        return plan
+
+    def _add_packing(self, plan: ComputePlan | CopyPlan, packing: Packing, rows: Transfer, debug_id: int) -> None:
+        name, taken = f"{plan.label}/OnTileCopyPre-0", rows.take(packing.rows)
+        plan.packing = self.add_local_copy(name, packing.copy)
+        plan.packed = self.add_buffer(name, "rearrangement", packing.copy.buffer, debug_id)
+        plan.packs = Accesses(reads=elements_of([(taken.start, taken.length)]))
 
     def _new_copy(self, copies: Sequence[Any]) -> CopyPlan:
         m = self.machine
@@ -202,10 +217,7 @@ class ExchangePlans:
         arrangement = arranged if self._keep else None
         plan = CopyPlan(label, exchange, local, moves, arranged.accesses, packets, landing, arranged=arrangement)
         if packing is not None:
-            taken = arranged.transfer.take(packing.rows)
-            plan.packing = self.add_local_copy(f"{label}/OnTileCopyPre-0", packing.copy)
-            plan.packed = self.add_buffer(f"{label}/OnTileCopyPre-0", "rearrangement", packing.copy.buffer, -1)
-            plan.packs = Accesses(reads=elements_of([(taken.start, taken.length)]))
+            self._add_packing(plan, packing, arranged.transfer, -1)
         return plan
 
     def _cheaper(self, plain: CopyArrangement) -> tuple[CopyArrangement, Exchanges]:
@@ -214,8 +226,7 @@ class ExchangePlans:
         packed = pack_copy(plain, self.emap, self.machine.ipu_of_tile)
         if packed is None:
             return plain, exchange
-        other = self._exchange(packed.wire(self.emap), packed.arrivals)
-        return (packed, other) if _cost(packed, other) < _cost(plain, exchange) else (plain, exchange)
+        return _cheapest([plain, packed], [exchange, self._exchange(packed.wire(self.emap), packed.arrivals)])
 
     def _exchange(self, rows: Transfer, arrivals: Arrivals) -> Exchanges:
         m = self.machine
@@ -295,12 +306,26 @@ class ExchangePlans:
         return (len(self.buffers) - 1,)
 
 
-def _cost(copy: CopyArrangement, exchange: Exchanges) -> float:
-    """Cycles of a copy's exchange within IPUs and its copies within tiles, and its code at the weight of `landing`; of
-    the busiest tile of each."""
-    parts = [copy.local] if copy.packing is None else [copy.local, copy.packing.copy]
+def _sent_rows(arranged: ComputeArrangement, emap: ElementMap) -> Transfer:
+    """The rows before a compute set as they are sent."""
+    packing = arranged.packing
+    return arranged.before if packing is None else packing.wire(arranged.before, int(emap.end[-1]))
+
+
+Arrangement = TypeVar("Arrangement", ComputeArrangement, CopyArrangement)
+
+
+def _cheapest(arranged: Sequence[Arrangement], exchanges: Sequence[Exchanges]) -> tuple[Arrangement, Exchanges]:
+    """Of the arrangements of a compute set or copy, and their exchanges, the first of least cost."""
+    pairs = list(zip(arranged, exchanges, strict=True))
+    return pairs[0] if len(pairs) == 1 else min(pairs, key=lambda pair: _cost(*pair))
+
+
+def _cost(arranged: ComputeArrangement | CopyArrangement, exchange: Exchanges) -> float:
+    """Cycles of an exchange within IPUs and its copies within tiles, and its code at the weight of `landing`; of the
+    busiest tile of each."""
     total = 0.0
-    for part in parts:
+    for part in arranged.copies:
         filled = np.zeros_like(part.moved) if part.filled is None else part.filled
         total += float(local_copy_cycles(part.moved, part.runs, filled).max(initial=0))
     if exchange.internal is not None:

@@ -235,7 +235,9 @@ class Lowering:
         debug_id = self._steps.plans.compute_set_debug_ids[index]
         before, after = plan.before_buffers, plan.after_buffers
         first = not plan.code_counted
-        sent = Work(buffers=plan.fetched, code=first)
+        if plan.packing >= 0:
+            self._steps.add_on_tile(parent, plan.packing, Work(accesses=plan.packs, buffers=plan.packed), debug_id)
+        sent = Work(buffers=plan.fetched + plan.packed, code=first)
         self._steps.add_exchange(
             parent, f"{plan.label}/ExchangePre", plan.before, sent, plan.fetches, plan.packets_before, debug_id
         )

@@ -12,6 +12,10 @@ words, and in code of sends at the weight of `landing.CYCLES_PER_CODE_BYTE`. Fra
 receivers are packed once and sent once. The copy as a whole is then kept as it costs less, packed or not
 (`simulator.compiler.lowering.exchange_plans`).
 
+Operands of vertices are packed by the same rule, where what their senders pack goes straight into the gather buffer
+(`pack_pieces`). Pieces that a vertex uses where they arrive have no copy to save, and pieces between IPUs travel in
+packets, which are filled by copies in any case.
+
 Cost: sorts of the rows by receiver, as in `landing`.
 """
 
@@ -24,7 +28,7 @@ import numpy as np
 from simulator.arrays import BoolArray, Float64Array, Int64Array
 from simulator.compiler.ir.grouping import mixed
 from simulator.compiler.ir.transfers import LocalCopy, Transfer
-from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE, Stretches, fills_words
+from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE, Stretches, fills_words, stretches
 from simulator.machine import exchange as fabric
 from simulator.machine.local_copy import local_copy_cycles
 
@@ -56,9 +60,9 @@ class Packing:
         return Transfer(transfer.src, transfer.dst, start, length, item_bytes)
 
 
-def pack(transfer: Transfer, s: Stretches, unpacking: LocalCopy) -> Packing | None:
+def pack(transfer: Transfer, s: Stretches, unpacking: LocalCopy, *, straight_only: bool = False) -> Packing | None:
     """Choose the fragments that senders pack; None for none. `unpacking`: the copies within tiles after the exchange if
-    nothing is packed."""
+    nothing is packed. `straight_only`: those that go straight to their place then."""
     tiles = len(unpacking.moved)
     of_row = np.cumsum(s.fragment) - 1
     of_stretch = of_row[s.head]
@@ -71,6 +75,9 @@ def pack(transfer: Transfer, s: Stretches, unpacking: LocalCopy) -> Packing | No
     last_stretch = np.append(np.flatnonzero(np.diff(of_stretch)), len(of_stretch) - 1)
     size = np.bincount(of_stretch, s.length).astype(np.int64)
     straight = fills_words(np.zeros_like(size), s.to[first], size, s.last[last_stretch])
+    chosen &= straight | (not straight_only)
+    if not chosen.any():
+        return None
     words = fabric.words(s.at[s.head] % fabric.WORD_BYTES + s.length)
     words_saved = np.bincount(of_stretch, words).astype(np.int64) - fabric.words(size)
     landed = np.bincount(of_stretch, s.landing).astype(np.int64)
@@ -149,3 +156,40 @@ def _placed(
         np.bincount(src[order], v, tiles).astype(np.int64) for v in (size[order], count[order], room)
     )
     return Packing(rows, place[back][rows], LocalCopy(moved, runs, buffer))
+
+
+@dataclass(frozen=True)
+class PackedPieces:
+    """Pieces of operands that their senders pack: flags, the byte offset of each flagged one in the pack buffer of its
+    sender, and what packing moves."""
+
+    pieces: BoolArray
+    place: Int64Array
+    copy: LocalCopy
+
+    def of_rows(self, at: Int64Array, before: int) -> Packing:
+        """The packing of a transfer of `before` other rows and one for each of the pieces `at`."""
+        where = np.full(len(self.pieces), -1, np.int64)
+        where[self.pieces] = self.place
+        rows = np.append(np.zeros(before, np.bool_), self.pieces[at])
+        return Packing(rows, where[at][self.pieces[at]], self.copy)
+
+
+def pack_pieces(
+    candidates: BoolArray,
+    transfer: Transfer,
+    lies: tuple[Int64Array, Int64Array, BoolArray],
+    unpacking: LocalCopy,
+    ipu_of_tile: Int64Array,
+) -> PackedPieces | None:
+    """Choose, of the candidate pieces of operands, those that their senders pack; None for none. The transfer has a row
+    for each candidate; `lies` are their byte offsets at the sender and in the gather buffer, and flags of the last ones
+    of operands; `unpacking` is the gather copy if nothing is packed."""
+    source, place, last = lies
+    s = stretches(transfer, source, np.zeros_like(place), place, last, ipu_of_tile)
+    packing = pack(transfer, s, unpacking, straight_only=True)
+    if packing is None:
+        return None
+    pieces = np.zeros(len(candidates), np.bool_)
+    pieces[np.flatnonzero(candidates)[packing.rows]] = True
+    return PackedPieces(pieces, packing.place, packing.copy)

@@ -12,6 +12,7 @@ from simulator.codelets.printing import places_of
 from simulator.compiler.ir.accesses import Elements
 from simulator.compiler.ir.exchanges import Exchange, Exchanges
 from simulator.compiler.ir.program_table import Packets
+from simulator.compiler.lowering.arrange import ComputeArrangement
 from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs
 from simulator.compiler.lowering.exchange_plans import ComputePlan, CopyPlan
 from simulator.graph import program as host
@@ -59,11 +60,14 @@ class Leaves:
         self._made: dict[int, Action | None] = {}
         self._on_tile: dict[int, Action] = {}  #: by compute set
         self._denied: dict[int, set[int]] = {}  #: by compute set: replicas in which a compute() returned false
+        self._fill_packs: dict[int, list[Moved]] = {}  #: by compute set: what fills the pack buffers of each replica
         self._exchanges: dict[int, tuple[list[Sending], Packets, bool]] = {}  #: by id of the exchange
         for compute_set, plan in self._plans.computes.items():
             self._add_compute(compute_set, plan)
         for copy in self._plans.copies:
             self._add_copy(copy)
+        for compute_set, filled in self._fill_packs.items():
+            self._on_tile[compute_set] = self._copying(joined(filled))
 
     def action(self, row: int) -> Action | None:
         """The action of the program in this row, None for none."""
@@ -153,7 +157,8 @@ class Leaves:
         if plan.scatter >= 0:
             back = [Moved(side.near.destination, side.near.source) for side, _, _ in outputs]
             self._on_tile[plan.scatter] = self._copying(joined([*back, *(unpacked for _, _, unpacked in outputs)]))
-        self._add_exchanges(plan.before, [s for _, s in inputs], plan.packets_before, False)
+        sent = [self._from_packs(plan, s, r) for (_, s), r in zip(inputs, self._replicas, strict=True)]
+        self._add_exchanges(plan.before, sent, plan.packets_before, False)
         self._add_exchanges(plan.after, [s for _, s, _ in outputs], plan.packets_after, False)
 
     def _run(self, compute_set: int, vertices: list[Any]) -> None:
@@ -182,33 +187,27 @@ class Leaves:
             self._add_exchanges(plan.exchange, list(sendings), plan.packets, False)
             if plan.local >= 0:
                 self._on_tile[plan.local] = self._local(arranged, list(unpacked))
-            if plan.packing >= 0:
-                filled = [self._packed(plan, arranged, r) for r in self._replicas]
-                self._on_tile[plan.packing] = self._copying(joined(filled))
 
     def _landing(self, plan: CopyPlan, arranged: CopyArrangement, replica: Replica) -> tuple[Sending, Moved]:
         """(the exchange of a copy, the moves that unpack what lands)."""
         sent = self._sent(arranged.sent, replica)
         target, unpacked = through_landing(replica, plan.landing, arranged.landing, sent.rows, sent.target)
-        if arranged.packing is None:
-            return Sending(sent.rows, sent.source, target), unpacked
-        packed = np.full(len(sent.rows), NOWHERE)
-        packed[arranged.packing.rows] = self._pack_places(plan, arranged, replica)
-        return Sending(sent.rows, sent.source, target, packed), unpacked
+        return self._from_packs(plan, Sending(sent.rows, sent.source, target), replica), unpacked
 
-    def _pack_places(self, plan: CopyPlan, arranged: CopyArrangement, replica: Replica) -> Int64Array:
-        """The address in the pack buffer of its sender of each row that is packed."""
+    def _from_packs(self, plan: ComputePlan | CopyPlan, sending: Sending, replica: Replica) -> Sending:
+        """An exchange with what its senders pack coming from their pack buffers; packing becomes an action."""
+        arranged = plan.arranged
+        if plan.packing < 0 or not isinstance(arranged, ComputeArrangement | CopyArrangement):
+            return sending
         assert arranged.packing is not None
-        rows = arranged.transfer.take(arranged.packing.rows)
-        place = arranged.packing.place
-        return replica.buffer(plan.packed, "rearrangement", rows.src + replica.shift, place, rows.bytes)
-
-    def _packed(self, plan: CopyPlan, arranged: CopyArrangement, replica: Replica) -> Moved:
-        """The moves that fill the pack buffers."""
-        assert arranged.packing is not None
-        rows = arranged.transfer.take(arranged.packing.rows)
-        source = replica.slots.bytes_of(rows.src + replica.shift, rows.start, rows.length, rows.item_bytes)
-        return Moved(source, bytes_from(self._pack_places(plan, arranged, replica), rows.bytes))
+        packing, rows = arranged.packing, sending.rows.take(arranged.packing.rows)
+        tile, size = rows.src + replica.shift, rows.bytes
+        there = replica.buffer(plan.packed, "rearrangement", tile, packing.place, size)
+        source = replica.slots.bytes_of(tile, rows.start, rows.length, rows.item_bytes)
+        self._fill_packs.setdefault(plan.packing, []).append(Moved(source, bytes_from(there, size)))
+        packed = np.full(len(sending.rows), NOWHERE)
+        packed[packing.rows] = there
+        return Sending(sending.rows, sending.source, sending.target, packed)
 
     def _sent(self, runs: Runs, replica: Replica) -> Sending:
         rows = runs.transfer
