@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import popvision
+from popvision.analysis.insights.largest_users import memory_use
+from popvision.analysis.report.source import ReportSource
 from tests.browser.shell_pages import Viewer, sql
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
@@ -72,6 +74,20 @@ def test_fullest_tiles_are_saved_in_bytes(viewer: Viewer, folder: Path) -> None:
     assert rows[0]["used_bytes"] == int(used.loc[0, "excluding_gaps_bytes"])
     assert [each["used_bytes"] for each in rows] == sorted((each["used_bytes"] for each in rows), reverse=True)
     assert len(rows) == page.locator("#overview-use .use-table").first.locator("tr").count()
+
+
+def test_largest_users_are_saved_as_the_page_lists_them(viewer: Viewer, folder: Path) -> None:
+    page = viewer.open("train_mlp", "overview")
+    table = page.locator("#overview-use .users-table")
+    expect(table).to_be_visible(timeout=60_000)
+    box = "[data-exported]:has(> .users-table)"
+    rows = list(csv.DictReader(saved(page, "largest-users", "csv", box).splitlines()))
+    found = memory_use(ReportSource(folder / "train_mlp")).users
+    assert [(each["where"], each["kind"], each["name"], int(each["bytes"])) for each in rows] == [
+        (each.where, each.kind, each.name, each.bytes) for each in found
+    ]
+    shown = [row.locator("td").nth(2).inner_text() for row in table.locator("tbody tr").all()]
+    assert shown == [each.name for each in found]
 
 
 def test_files_of_the_summary_are_saved(viewer: Viewer, folder: Path) -> None:

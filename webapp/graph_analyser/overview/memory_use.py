@@ -9,19 +9,20 @@ from dash.development.base_component import Component
 
 from popvision.analysis.insights.largest_users import SIXTHS, MemoryUse, memory_use
 from popvision.analysis.report.not_recorded import NotRecordedError
-from webapp.components import Column, data_table, empty_hint
+from webapp.components import empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.row_export import exportable, row_values
 from webapp.components.section import meter, section
 from webapp.formats import bytes_text, percent_text
 from webapp.view import ViewContext
 
-_COLUMNS = (
-    Column("where", "Where", help="All tiles, the IPU with most bytes in use, and the fullest tile", width=110),
-    Column("kind", "Kind", width=180),
-    Column("name", "Largest", path=True, flex=3),
-    Column("bytes", "Bytes", "bytes", "Of the largest one of its kind, in this place", width=130),
-    Column("id", "Id", "integer", "Of the program, variable or vertex type", width=80),
+#: Headings of the largest users, and what they mean.
+_HEADS = (
+    ("Where", "All tiles, the IPU with most bytes in use, and the fullest tile"),
+    ("Kind", "What is compared: the largest one of each kind is listed"),
+    ("Largest", "Name of the program, variable or vertex type"),
+    ("Bytes", "Of the largest one of its kind, in this place"),
+    ("Id", "Of the program, variable or vertex type"),
 )
 
 
@@ -76,8 +77,22 @@ def _sixths(use: MemoryUse) -> Component:
 
 
 def _users(use: MemoryUse) -> Component:
-    rows = [
-        {"where": each.where, "kind": each.kind, "name": each.name, "bytes": each.bytes, "id": each.id}
-        for each in use.users
+    """A row for each place and kind. They are a few rows, so the page draws them: a grid costs the browser 0.1 s."""
+    heads = [
+        html.Th(text, scope="col", title=hint, className="number" if text in ("Bytes", "Id") else "")
+        for text, hint in _HEADS
     ]
-    return data_table("overview-users", rows, _COLUMNS, name="largest-users", filter_box=False)
+    rows = []
+    for each in use.users:
+        cells = [
+            html.Td(each.where),
+            html.Td(each.kind),
+            html.Td(each.name, className="name"),
+            html.Td(bytes_text(each.bytes), title=f"{each.bytes:,} B", className="number"),
+            html.Td(str(each.id) if each.id >= 0 else "", className="number"),
+        ]
+        id_ = each.id if each.id >= 0 else None
+        values = {"where": each.where, "kind": each.kind, "name": each.name, "bytes": each.bytes, "id": id_}
+        rows.append(html.Tr(cells, **row_values(values)))
+    table = html.Table([html.Thead(html.Tr(heads)), html.Tbody(rows)], className="users-table")
+    return html.Div([html.H3("Largest users"), exportable(table, "largest-users", "the largest users")])
