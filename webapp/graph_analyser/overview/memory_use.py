@@ -11,7 +11,7 @@ from popvision.analysis.insights.largest_users import SIXTHS, MemoryUse, memory_
 from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp.components import empty_hint
 from webapp.components.attributes import attributes
-from webapp.components.row_export import exportable, row_values
+from webapp.components.row_export import Value, exportable, row_values
 from webapp.components.section import meter, section
 from webapp.formats import bytes_text, percent_text
 from webapp.view import ViewContext
@@ -92,7 +92,13 @@ def _users(use: MemoryUse) -> Component:
             html.Td(str(each.id) if each.id >= 0 else "", className="number"),
         ]
         id_ = each.id if each.id >= 0 else None
-        values = {"where": each.where, "kind": each.kind, "name": each.name, "bytes": each.bytes, "id": id_}
+        values: dict[str, Value] = {
+            "where": each.where,
+            "kind": each.kind,
+            "name": each.name,
+            "bytes": each.bytes,
+            "id": id_,
+        }
         rows.append(html.Tr(cells, **row_values(values)))
     table = html.Table([html.Thead(html.Tr(heads)), html.Tbody(rows)], className="users-table")
     return html.Div([html.H3("Largest users"), exportable(table, "largest-users", "the largest users")])
