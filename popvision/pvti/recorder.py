@@ -1,8 +1,9 @@
 """The fast path: one generator per traced thread, which receives the codes of its events.
 
-Sending to a generator costs less than calling a function, its locals are the thread's state, and `range` counts the
-events of a chunk at no cost. The traced thread writes its own chunks: the interpreter lock would starve a writer thread
-under load.
+Sending to a generator costs less than calling a function, its locals are the thread's state, and a list's iterator
+counts the places of a chunk at no cost. The traced thread writes its own chunks: the interpreter lock would starve a
+writer thread under load. Whether one is late is asked by the session's timer, which exhausts the iterator: to ask at
+each event would take a tenth of the time of a span.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-LATE_NS = 100_000_000
-"""The longest time until an event is in the file, if its thread records another one."""
+LATE_NS = 75_000_000
+"""How long after its last write a thread is asked to write at its next event; the timer looks every TICK_S."""
 
 _FREE = [0] * CHUNK_EVENTS
+_PLACES = list(range(CHUNK_EVENTS))
 
 local = threading.local()
 """`local.send(code)` records an event of this thread; missing until the thread's first event."""
@@ -33,10 +35,23 @@ class ThreadBuffer:
 
     Event i has `codes[i]` and the monotonic time `times[i]`. A time of 0 marks a free place; the code is stored before
     the time, so that other threads see complete events only. `overflow` holds, as (time, code), the rare events that
-    have no place there. The first `written` places are in the file already.
+    have no place there. The first `written` places are in the file already. `places` gives the places that are left
+    until the thread writes again, as it did at `written_ns`.
     """
 
-    __slots__ = ("_last_name", "codes", "declared_name", "id", "overflow", "thread", "tid", "times", "written")
+    __slots__ = (
+        "_last_name",
+        "codes",
+        "declared_name",
+        "id",
+        "overflow",
+        "places",
+        "thread",
+        "tid",
+        "times",
+        "written",
+        "written_ns",
+    )
 
     def __init__(self, id: int) -> None:
         self.id = id
@@ -48,6 +63,19 @@ class ThreadBuffer:
         self.times = list(_FREE)
         self.written = 0
         self.overflow: list[tuple[int, int]] = []
+        self.written_ns = 0
+        self.begin_chunk()
+
+    def begin_chunk(self) -> None:
+        """Begin with the first place again."""
+        self.places = iter(_PLACES)
+        self.written_ns = perf_counter_ns()
+
+    def write_if_late(self, now: int) -> None:
+        """Make the thread write at its next event where its last write was LATE_NS ago. Any thread may call it: it
+        exhausts an iterator, in one step of the interpreter."""
+        if now - self.written_ns >= LATE_NS:
+            self.places.__setstate__(CHUNK_EVENTS)  # type: ignore[attr-defined]  # a list's iterator has it
 
     @property
     def name(self) -> str:
@@ -88,15 +116,12 @@ class ThreadBuffer:
 
 
 def recorder(buffer: ThreadBuffer, flush: Callable[[ThreadBuffer], None]) -> Generator[None, int, None]:
-    """Receive codes forever; flush after a full chunk, or when the last flush was longer ago than LATE_NS."""
+    """Receive codes forever; flush after a full chunk, or where `write_if_late` asks for it."""
     codes, times = buffer.codes, buffer.times
     clock = perf_counter_ns
-    deadline = clock() + LATE_NS
     while True:
-        for place in range(CHUNK_EVENTS):
+        buffer.begin_chunk()
+        for place in buffer.places:
             codes[place] = yield
-            times[place] = now = clock()
-            if now > deadline:
-                break
+            times[place] = clock()
         flush(buffer)
-        deadline = clock() + LATE_NS

@@ -229,6 +229,9 @@ class Session:
                     if self._process is not None:
                         self._process.sample_if_due()
                 self.flush_all(QUIET_NS)
+                now = time.perf_counter_ns()
+                for buffer in self._buffers:
+                    buffer.write_if_late(now)
                 if self._is_past_duration():
                     self._end()
 

@@ -2,7 +2,8 @@
 
 Keras asks a model for three functions that take batches from an iterator and give the step's results. Models that were
 made in the scope of an IPUStrategy get these from here; batches, callbacks, history and the reading of metrics stay
-Keras' own. `steps_per_execution` batches are one run of the device.
+Keras' own. `steps_per_execution` batches are one run of the device. In the host trace each call of `fit`, `evaluate`
+and `predict` of such a model is an event, labelled as Keras' extensions for the IPU label it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import tensorflow as tf
 from keras.src import tree
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
 
+import popvision.pvti as pvti
 from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow.traced_calls import TracedCalls, signature
 
+_channel = pvti.createTraceChannel("Keras")
 _depth = [0]
 _models: WeakSet[Any] = WeakSet()
 
@@ -91,7 +94,7 @@ def _groups(batches: Sequence[Any]) -> list[list[Any]]:
 
 @functools.cache
 def _install() -> None:
-    """Wrap the three methods of Keras' trainer that make its functions."""
+    """Wrap the methods of Keras' trainer that make its functions, and those that the host trace shows."""
     cls = TensorFlowTrainer
     first, make, predict = cls.__init__, cls._make_function, cls.make_predict_function
 
@@ -118,6 +121,20 @@ def _install() -> None:
         return self.predict_function
 
     cls.__init__, cls._make_function, cls.make_predict_function = init, make_function, predict_function
+    cls.fit, cls.evaluate, cls.predict = (_traced(method) for method in (cls.fit, cls.evaluate, cls.predict))
+
+
+def _traced(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method whose calls for models of the device are events, such as "sequential.fit()"."""
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        if self not in _models:
+            return method(self, *arguments, **named)
+        with pvti.Tracepoint(_channel, f"{self.name}.{method.__name__}()"):
+            return method(self, *arguments, **named)
+
+    return call
 
 
 def _check(model: Any) -> None:

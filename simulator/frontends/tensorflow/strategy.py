@@ -14,11 +14,13 @@ from weakref import WeakKeyDictionary
 import tensorflow as tf
 from tensorflow.python.distribute import distribute_lib
 
+import popvision.pvti as pvti
 from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow.keras_steps import model_scope
 from simulator.frontends.tensorflow.traced_calls import TracedCalls
 
 _DEVICE = "/device:IPU:0"
+_channel = pvti.createTraceChannel("TensorFlow")
 
 
 class IPUStrategy(tf.distribute.Strategy):
@@ -46,12 +48,19 @@ class IPUStrategy(tf.distribute.Strategy):
         Raises what capture raises for operators and shapes, and tf.errors as the system does."""
         if not tf.executing_eagerly():
             return fn(*args, **(kwargs or {}))
+        # The name of the class to SDK 2.x, by which the labels are known.
+        with pvti.Tracepoint(_channel, "IPUStrategyV1.run"):
+            return self._run(fn, args, kwargs)
+
+    def _run(self, fn: Callable[..., Any], args: Any, kwargs: dict[str, Any] | None) -> Any:
+        """What `run` does when it is called eagerly."""
         calls = self._calls.get(fn)
         if calls is None:
             traced = fn if hasattr(fn, "get_concrete_function") else tf.function(fn)
             calls = TracedCalls(lambda positional, named: traced(*positional, **named))
             self._calls[fn] = calls
-        return calls.run_last([(tuple(args), dict(kwargs or {}))])
+        with pvti.Tracepoint(_channel, "_call_for_each_replica"):
+            return calls.run_last([(tuple(args), dict(kwargs or {}))])
 
 
 class IPUStrategyV1(IPUStrategy):
