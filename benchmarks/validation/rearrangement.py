@@ -27,7 +27,7 @@ _ABOUT = (
     "are short by 440 to 5,800 cycles for that. Scatter-adds: PopLibs' planner cuts the lookups into groups, each adds "
     "to zeros of its own, and a reduction follows; the workers of a tile share its rows, so each applies its own "
     "lookups and skips the others (5 cycles). The published estimator of the vertex lets one worker apply all of them; "
-    "with it these rows take 15,000, 63,000 and 81,000 cycles, so hardware does not. Paths: "
+    "with it the three larger rows take 12,178, 50,511 and 81,193 cycles, so hardware does not. Paths: "
     "`benchmarks/validation/halo_copies.py`, `row_lookups.py`. "
     "Found but not expressed: exchange and copies of a Gaussian blur on hardware (L, "
     "experiments/gaussian-blur-scaling: the stored program is not the one measured), sparse products of PopSparse (no "

@@ -16,6 +16,9 @@ received once.
 
 Senders may pack pieces that would be spread (`simulator.compiler.lowering.packing`); these come straight too.
 
+Published figures say that a tile takes up to some 560 bytes of its own from the exchange where it sends them to others
+anyway, with no copy (derived in benchmarks/validation/tutorial6.py). Here they are gathered on the tile.
+
 Outputs mirror this. An output piece that does not fill words where it belongs lands in a buffer there and is unpacked
 with the scattering of the others (`simulator.compiler.lowering.landing`).
 
