@@ -5,6 +5,7 @@ const timelineLive = (() => {
   const tl = popvision.timeline;
   const EVERY = 400,
     EVERY_ENDED = 4000,
+    DRAWN = 50 /* until it looks again whether the last answer is drawn */,
     QUIET = 10000; /* ms */
 
   /* Move the window of a timeline from a trace with `before` facts to its new facts. One that reaches the end moves on
@@ -49,7 +50,8 @@ const timelineLive = (() => {
       this.grown = performance.now();
       timeline.host.dataset.live = "1";
       this.tell();
-      this.wait();
+      /* The page holds the facts of when its address was asked for, which may be a second ago: ask at once. */
+      this.timer = window.setTimeout(() => this.ask(true), 0);
     }
 
     stop() {
@@ -57,14 +59,14 @@ const timelineLive = (() => {
       window.clearTimeout(this.timer);
     }
 
-    wait() {
-      const pause = this.timeline.facts.recording ? EVERY : EVERY_ENDED;
+    wait(pause = this.timeline.facts.recording ? EVERY : EVERY_ENDED) {
       if (!this.stopped) this.timer = window.setTimeout(() => this.ask(), pause);
     }
 
-    async ask() {
-      if (this.timeline.host.dataset.state !== "complete" && performance.now() - this.grown < QUIET) {
-        this.wait(); /* what came last is still being drawn */
+    async ask(isFirst = false) {
+      const isDrawn = this.timeline.host.dataset.state === "complete";
+      if (!isFirst && !isDrawn && performance.now() - this.grown < QUIET) {
+        this.wait(DRAWN); /* what came last is still being drawn */
         return;
       }
       const address = `/data/${this.timeline.facts.key}/timeline/live?known=${encodeURIComponent(this.known)}`;
