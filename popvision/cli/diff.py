@@ -165,6 +165,6 @@ def _print_table(table: TextTable) -> None:
 
     title = Text(table.title, style="bold")
     if table.note:
-        title.append(f"  {table.note}", style="dim not bold")
+        title.append(f"  {printable(table.note)}", style="dim not bold")
     rows = make_table(table.columns, table.rows, most=_MOST_CHARACTERS, right=table.numbers, style=style)
     echo("", title, rows)

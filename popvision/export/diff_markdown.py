@@ -45,7 +45,7 @@ def escaped(name: str) -> str:
 def _table(table: TextTable) -> list[str]:
     lines = [f"### {table.title}", ""]
     if table.note:
-        lines += [table.note, ""]
+        lines += [escaped(table.note), ""]
     lines.append("| " + " | ".join(table.columns) + " |")
     lines.append("| " + " | ".join("---:" if name in table.numbers else "---" for name in table.columns) + " |")
     lines += ["| " + " | ".join(escaped(cell) for cell in row) + " |" for row in table.rows]

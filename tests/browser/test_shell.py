@@ -220,6 +220,21 @@ def test_the_palette_offers_the_controls_of_the_page(viewer: Viewer) -> None:
     expect(page.locator("#palette")).to_be_hidden()
 
 
+def test_the_keys_of_the_palette_go_round_its_list(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "memory")
+    page.keyboard.press("Control+k")
+    rows = page.locator("#palette-list [role=option]")
+    chosen = page.locator("#palette-list [aria-selected=true]")
+    expect(rows.first).to_have_attribute("aria-selected", "true")
+    last = rows.count() - 1
+    for key, at in (("ArrowDown", 1), ("ArrowUp", 0), ("ArrowUp", last), ("ArrowDown", 0)):
+        page.keyboard.press(key)
+        expect(rows.nth(at)).to_have_attribute("aria-selected", "true")
+        expect(chosen).to_have_count(1)
+    page.keyboard.press("Control+k")  # the same key closes it
+    expect(page.locator("#palette")).to_be_hidden()
+
+
 class HeldAnswers:
     """Callbacks wait until they are released."""
 

@@ -18,6 +18,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.difference import relative, signed
+from webapp.components.difference_key import MINUS
 from webapp.components.table import Column
 from webapp.formats import bytes_text, cycles_text, percent_text, seconds_text
 
@@ -34,8 +35,6 @@ SIGNED_KINDS = {
     "decimal": "signed_decimal",
     "percent": "signed_points",
 }
-
-MINUS = "\u2212"
 
 
 def difference_columns(field: str, title: str, kind: str, group: str = "", help: str = "") -> list[Column]:
@@ -128,21 +127,6 @@ def difference_mark(source: float | None, target: float | None, kind: str, clock
     if kind != "percent" and difference and math.isfinite(share):
         text += f" ({relative_text(share)})"
     return html.Span(text, className=f"diff {direction_class(difference)}".strip())
-
-
-def difference_key() -> Component:
-    """What the two colours of differences mean. They say more or less, not better or worse: less memory is better, less
-    utilisation is worse."""
-    return html.P(
-        [
-            "Difference = target \u2212 source: ",
-            html.Span("+ more", className="diff diff-more"),
-            ", ",
-            html.Span(f"{MINUS} less", className="diff diff-less"),
-            " in the target. Colours do not say which is better.",
-        ],
-        className="diff-key",
-    )
 
 
 def direction_class(difference: float) -> str:

@@ -21,7 +21,15 @@ from popvision.export.cells import safe_frame
 from webapp.comparison import targets_of
 from webapp.components.download_link import table_links
 from webapp.components.figure_columns import figure_frame
-from webapp.components.table import DEFAULT_COLUMN, UNITS, Column, definitions, framed_grid, grid_options
+from webapp.components.table import (
+    DEFAULT_COLUMN,
+    UNITS,
+    Column,
+    definitions,
+    difference_key_of,
+    framed_grid,
+    grid_options,
+)
 from webapp.data_routes import answered
 from webapp.selection import Selection
 from webapp.view import page_key
@@ -67,7 +75,7 @@ def long_table(
     href = urlencode(sorted({**query, _UNITS_KEY: units}.items())) if units else text
     what = "all rows, filtered or not,"
     links = table_links(f"/data/{key}/table/{name}", f"?{href}" if href else "", name, what)
-    return framed_grid(grid, name, height, [], links)
+    return framed_grid(grid, name, height, [], [*difference_key_of(columns), *links])
 
 
 def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> None:

@@ -17,6 +17,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from webapp.components.attributes import attributes
+from webapp.components.difference_key import short_difference_key
 from webapp.components.icon import icon
 
 #: Rows of a table that is sent to the browser at once.
@@ -88,7 +89,7 @@ def data_table(
         style={"height": None if height is None else "100%", "width": "100%"},
     )
     box = [_filter_box(name, filter_param, filter_text)] if filter_box else []
-    return framed_grid(grid, name, height, box, _client_export())
+    return framed_grid(grid, name, height, box, [*difference_key_of(columns), *_client_export()])
 
 
 def _is_longer(rows: Sequence[Any], height: int) -> bool:
@@ -166,6 +167,11 @@ def _definition(column: Column) -> dict[str, Any]:
     if column.hide:
         definition["hide"] = True
     return definition
+
+
+def difference_key_of(columns: Sequence[Column]) -> list[Component]:
+    """What the colours mean, where a column has differences."""
+    return [short_difference_key()] if any(each.kind in _SIGNED for each in columns) else []
 
 
 def framed_grid(

@@ -21,6 +21,7 @@ from popvision.export.diff_rows import difference_text, value_text
 from webapp.documents.bars import difference_bars
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Curves, Drawing, Field, Note, Table
+from webapp.formats import in_units
 from webapp.graph_analyser.liveness.state import liveness_state, where_text
 from webapp.graph_analyser.memory.state import memory_state
 from webapp.view import ViewContext
@@ -112,8 +113,8 @@ def _waterfall(waterfall: Waterfall, names: Names) -> list[Block]:
         for part in [*short.parts, short.total]
     ]
     drawing = Drawing(title, difference_bars(title, bars))
-    names_programs = any(part.programs for part in waterfall.parts)  # a confidential document names none
-    note = [Note(waterfall.note)] if waterfall.note and not (names_programs and names.confidential) else []
+    has_names = any(part.named for part in waterfall.parts)  # a confidential document has none
+    note = [Note(in_units(waterfall.note))] if waterfall.note and not (has_names and names.confidential) else []
     return [drawing, *note, _table(waterfall.with_at_most(MOST_PARTS), names)]
 
 

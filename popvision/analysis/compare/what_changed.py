@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.compare.identity import stable_name
-from popvision.analysis.compare.not_attributed import largest_programs
+from popvision.analysis.compare.not_attributed import largest_live, largest_programs
 from popvision.analysis.execution.phases import phase_totals
 from popvision.analysis.memory.usage import breakdown
 from popvision.analysis.operations.operations import operations
-from popvision.analysis.operations.owners import chosen_layer, owners
+from popvision.analysis.operations.owners import Owners, chosen_layer, owners
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.not_recorded import NotRecordedError
-from popvision.analysis.source_code.lines import LineFigures, busiest_ipu, line_figures, places
+from popvision.analysis.source_code.lines import LineFigures, Places, busiest_ipu, line_figures, places
 from popvision.analysis.source_code.rows import same_file, source_rows
 from popvision.arrays import Int64Array
 
@@ -47,7 +47,7 @@ class Part:
     label: str
     source: int
     target: int
-    programs: str = ""  #: of cycles that are not attributed: the programs that differ most, in words
+    named: str = ""  #: of what is not attributed: the programs or variables that differ most, in words
 
     @property
     def difference(self) -> int:
@@ -80,11 +80,12 @@ class Waterfall:
 
     @property
     def note(self) -> str:
-        """What the difference of a phase holds, or the programs behind what is not attributed; "" for others."""
+        """What the difference of a phase holds, or what is not attributed consists of; "" for others."""
         if self.by == "phase":
             return PHASE_NOTE if self.parts else ""
-        named = next((each for each in self.parts if each.programs), None)
-        return "" if named is None else f"{named.label} {named.difference:+,}: {named.programs}."
+        part = next((each for each in self.parts if each.named), None)
+        unit = " B" if self.kind == "bytes" else ""
+        return "" if part is None else f"{part.label} {part.difference:+,}{unit}: {part.named}."
 
 
 _Parts = tuple[dict[str, int], dict[str, int]]
@@ -121,21 +122,25 @@ def _waterfalls(source: ReportSource, target: ReportSource) -> list[Waterfall]:
         except NotRecordedError:
             continue
         if both is not None:
-            answers.append(_with_programs(_waterfall(measure, by, kind, *both), source, target))
+            answers.append(_with_names(_waterfall(measure, by, kind, *both), source, target))
     return answers
 
 
-def _with_programs(waterfall: Waterfall, source: ReportSource, target: ReportSource) -> Waterfall:
-    """The waterfall whose cycles that are not attributed name their programs."""
-    if waterfall.kind != "cycles" or all(each.label != NOT_ATTRIBUTED for each in waterfall.parts):
+def _with_names(waterfall: Waterfall, source: ReportSource, target: ReportSource) -> Waterfall:
+    """The waterfall whose cycles or bytes that are not attributed name their programs or variables."""
+    if all(each.label != NOT_ATTRIBUTED for each in waterfall.parts):
         return waterfall
+    both: tuple[Owners | Places, Owners | Places]
     if waterfall.by == "operation":
         layer = chosen_layer(source)
-        of_programs = owners(source, layer).program, owners(target, layer).program
+        both = owners(source, layer), owners(target, layer)
     else:
-        of_programs = places(source).program, places(target).program
-    named = largest_programs(source, target, of_programs)
-    parts = [replace(each, programs=named) if each.label == NOT_ATTRIBUTED else each for each in waterfall.parts]
+        both = places(source), places(target)
+    if waterfall.kind == "cycles":
+        named = largest_programs(source, target, (both[0].program, both[1].program))
+    else:
+        named = largest_live(source, target, (both[0].variable, both[1].variable))
+    parts = [replace(each, named=named) if each.label == NOT_ATTRIBUTED else each for each in waterfall.parts]
     return replace(waterfall, parts=parts)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from popvision.analysis.compare import not_attributed
 from popvision.analysis.compare.metrics import measure
 from popvision.analysis.compare.what_changed import Part, Waterfall, nothing_changed, waterfalls
 from popvision.analysis.report.source import ReportSource
@@ -87,11 +88,25 @@ def test_what_is_not_attributed_names_its_largest_programs() -> None:
     assert "tiles wait" in by["phase"].note
     for each in (by["operation"], by["source line"]):
         part = next(part for part in each.parts if part.label == "Not attributed")
-        assert part.programs in each.note
-        named = re.findall(r"(Stream\w+) \(host copy without a name\) ([+-][\d,]+)( twice)?", part.programs)
+        assert part.named in each.note
+        named = re.findall(r"(Stream\w+) \(host copy without a name\) ([+-][\d,]+)( twice)?", part.named)
         assert named[0][0] == "StreamCopyMid"
         total = sum(int(size.replace(",", "")) * (2 if twice else 1) for _, size, twice in named)
         largest = [abs(int(size.replace(",", ""))) for _, size, _ in named]
         assert largest == sorted(largest, reverse=True)
-        assert total == part.difference or "other program" in part.programs
+        assert total == part.difference or "other program" in part.named
     assert all(not each.note for each in waterfalls(*reports("matmul_chain", "matmul_chain")))
+
+
+def test_live_memory_that_is_not_attributed_names_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every item named, the items add up to the difference that is not attributed."""
+    monkeypatch.setattr(not_attributed, "MOST_NAMED", 10_000)
+    both = waterfalls(*reports("matmul_chain", "matmul_chain_hardware"))
+    live = [each for each in both if each.measure == "Live memory at the peak"]
+    assert [each.by for each in live] == ["operation", "source line"]
+    for each in live:
+        part = next(part for part in each.parts if part.label == "Not attributed")
+        sizes = [int(size.replace(",", "")) for size in re.findall(r" ([+-][\d,]+) B(?=;|$)", part.named)]
+        assert sum(sizes) == part.difference
+        assert "vertexCode +" in part.named
+        assert each.note.startswith(f"Not attributed {part.difference:+,} B: ")

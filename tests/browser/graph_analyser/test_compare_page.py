@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from popvision.analysis.compare.what_changed import PHASE_NOTE
 from tests.browser.axe_pages import violations
 from tests.browser.shell_pages import HOSTILE, Viewer, sql, write_hostile
 from tests.planted import LOOKUP, WORST_TILE, planted
@@ -195,6 +196,7 @@ def test_two_reports_open_on_what_changed(viewer: Viewer, folder: Path) -> None:
     heights = [top["y"] for top in tops if top is not None]
     assert len(heights) == 3
     assert heights == sorted(heights)
+    expect(page.locator(".waterfalls > div:first-child > div:first-child .waterfall-note")).to_have_text(PHASE_NOTE)
     cycles = sql(folder / "changed", "select sum(cycles) from runs")[0]
     expect(page.locator(".figure-card").first).to_contain_text(f"Target {cycles:,}")
 

@@ -14,6 +14,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.export.diff_rows import difference_text
 from tests.samples import SAMPLES
 from webapp.documents.export import DOCUMENTS, export_document
+from webapp.formats import in_units
 
 MODEL, HARDWARE = SAMPLES / "matmul_chain", SAMPLES / "matmul_chain_hardware"
 
@@ -61,6 +62,7 @@ def test_the_bars_are_those_of_the_view(view: str, titles: list[str], both: tupl
     for each in waterfalls(*both):
         if each.title.lower() in titles:
             assert f"<title>Total: {difference_text(each.total.difference, each.kind)}</title>" in page.decode()
+            assert in_units(each.note) in _text(page)
 
 
 def test_equal_reports_say_so(both: tuple[ReportSource, ReportSource], tmp_path: Path) -> None:

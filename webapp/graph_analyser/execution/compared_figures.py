@@ -11,7 +11,8 @@ from dash.development.base_component import Component
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.timeline import PHASES
 from popvision.analysis.execution.window import WindowFigures, window_figures
-from webapp.components.difference import difference_key, difference_mark, figure_text
+from webapp.components.difference import difference_mark, figure_text
+from webapp.components.difference_key import difference_key
 from webapp.components.row_export import exportable, row_values
 from webapp.graph_analyser.execution.state import ipus_of, target_window, window_of
 from webapp.selection import Selection

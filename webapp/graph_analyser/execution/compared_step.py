@@ -17,8 +17,9 @@ from popvision.analysis.execution.step_details import StepFacts, StepTiles, step
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from webapp.comparison import target_keys
 from webapp.components import Column, data_table, empty_hint, figure
-from webapp.components.difference import difference_columns, difference_key, difference_mark, difference_rows
+from webapp.components.difference import difference_columns, difference_mark, difference_rows
 from webapp.components.difference import figure_text as text_of
+from webapp.components.difference_key import difference_key
 from webapp.components.row_export import exportable, row_values
 from webapp.graph_analyser.execution.last_to_arrive import last_to_arrive
 from webapp.graph_analyser.execution.state import selected_ipu

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from dash import Dash, html
 from dash.development.base_component import Component
 
+from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.step_details import StepFacts, step_facts, step_tiles
 from popvision.analysis.execution.worker_lanes import (
     NO_CONTEXT,
@@ -21,20 +22,23 @@ from popvision.analysis.execution.worker_lanes import (
     worker_lanes,
 )
 from popvision.analysis.report.figure import Table, headings
+from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.report.tiles import target_of
+from webapp.comparison import target_keys
 from webapp.components import (
     Column,
     empty_hint,
     figure,
     help_text,
     long_table,
+    register_pair_rows,
     register_row_selection,
-    register_rows,
     segments,
 )
 from webapp.components.attributes import attributes
 from webapp.components.figure_columns import Layout, figure_columns
+from webapp.components.long_table import PairFrameOf
 from webapp.formats import cycles_text, integer_text, percent_text
 from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.graph_analyser.execution.worker_plot import worker_plot
@@ -47,6 +51,9 @@ if TYPE_CHECKING:
     from webapp.library import Library
 
 _NOTHING = "Select a compute step (OnTileExecute) in the trace to see the workers of one tile."
+
+#: The part of a query that names the source.
+_SOURCE: Mapping[str, str] = {}
 
 IDLE = "idle share = 1 - sum of thread cycles / (contexts x thread cycles of the fullest context)"
 _UNITS = (
@@ -90,29 +97,72 @@ def tile_columns() -> list[Column]:
 
 def register(app: Dash, library: Library) -> None:
     """Rows of both tables; a selected row of the second selects its tile."""
-    register_rows(app, library, "vertices-on-workers", vertex_rows)
-    register_rows(app, library, "workers-by-tile", tile_rows)
+    register_pair_rows(app, library, "vertices-on-workers", _of_side(vertex_rows))
+    register_pair_rows(app, library, "workers-by-tile", _of_side(tile_rows))
     register_row_selection(app, ("workers-by-tile",), lambda row, _: {"tiles": str(row["tile"])})
 
 
+def _of_side(rows: Callable[[ReportSource, Mapping[str, str]], Table]) -> PairFrameOf:
+    """The rows of the target where `of` of the query says so, else those of the source."""
+
+    def of_side(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
+        return rows(target if target is not None and query.get("of") == "target" else source, query)
+
+    return of_side
+
+
 def content(context: ViewContext) -> Component:
-    """Facts, lanes and tables of one tile. Raises NotRecordedError for what the report lacks."""
-    source, key, theme, selection = context.source, context.key, context.theme, context.selection
+    """Facts, lanes and tables of one tile, in a comparison of the step in either report. Raises NotRecordedError for
+    what the report lacks."""
+    source, selection, target = context.source, context.selection, context.target
     if selection.step is None:
         return empty_hint(_NOTHING)
-    facts = step_facts(source, selected_ipu(selection), selection.step)
+    if target is None:
+        return _one(context, source, context.key, selection.step)
+    is_target = selection.extras.get("wr") == "target"
+    switch = segments("wr", "Report", {"": "Source", "target": "Target"}, "target" if is_target else "")
+    bar = html.Div([switch, html.Span(f"{source.label} vs {target.label}", className="dim")], className="trace-sides")
+    name = f"Target {target.label}: " if is_target else f"Source {source.label}: "
+    try:
+        shown = _of_target(context, target, selection.step, name) if is_target else _of_source(context, name)
+    except (NotRecordedError, ValueError) as lacking:
+        shown = empty_hint(f"{name}{lacking}")
+    return html.Div([bar, shown], className="trace-workers-both")
+
+
+def _of_source(context: ViewContext, name: str) -> Component:
+    return _one(context, context.source, context.key, context.selection.step or 0, name)
+
+
+def _of_target(context: ViewContext, target: ReportSource, step: int, name: str) -> Component:
+    """The step of the target that matches one of the source."""
+    partner = int(match_steps(context.source, target).target_rows()[step])
+    if partner < 0:
+        return empty_hint("The target has no step that matches this one.")
+    key = target_keys(context.params)[0]
+    return _one(context, target, key, partner, name, {"of": "target", "vs": key})
+
+
+def _one(
+    context: ViewContext, source: ReportSource, key: str, step: int, whose: str = "", of: Mapping[str, str] = _SOURCE
+) -> Component:
+    """The workers of one report's step; `whose` names the report in a comparison, `of` is its part of a query."""
+    theme, selection = context.theme, context.selection
+    ipu = min(selected_ipu(selection), target_of(source).num_ipus - 1)
+    facts = step_facts(source, ipu, step)
     tile = _tile(source, facts, selection)
     lanes = worker_lanes(source, facts.compute_set, tile)
     which = selection.extras.get("wl", "")
-    query = {"cs": str(facts.compute_set)}
+    query = {"cs": str(facts.compute_set), **of}
     if which == "tiles":
-        table = long_table("workers-by-tile", key, query | {"ipu": str(facts.ipu)}, tile_columns(), selectable=True)
+        table = long_table(
+            "workers-by-tile", context.key, query | {"ipu": str(facts.ipu)}, tile_columns(), selectable=True
+        )
     else:
-        table = long_table("vertices-on-workers", key, query | {"tile": str(tile)}, vertex_columns())
+        table = long_table("vertices-on-workers", context.key, query | {"tile": str(tile)}, vertex_columns())
     drawn = worker_plot(lanes, source.reader.vertex_types().name, theme)
     plot = figure("execution-worker-plot", drawn, theme, image_name=f"step-{facts.step}-tile-{tile}-workers")
     choice = segments("wl", "Table", {"": "Vertices of the tile", "tiles": "Tiles"}, which)
-    whose = "" if context.target is None else f"Source {source.label}: "
     parts = [
         html.Div(_facts(source, key, facts, lanes, whose), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
@@ -132,7 +182,7 @@ def _tile(source: ReportSource, facts: StepFacts, selection: Selection) -> int:
 
 
 def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes, whose: str) -> list[Component]:
-    """`whose` names the report in a comparison, where the tab shows the source alone."""
+    """`whose` names the report in a comparison."""
     names, row = source.reader.vertex_types().name, lanes.critical
     if row < 0:
         return [html.H2(whose + facts.name), html.P(f"Tile {lanes.tile} has no vertices in this compute set.")]

@@ -17,6 +17,7 @@ from popvision.analysis.compare.memory import DetailsPair
 from popvision.analysis.memory.tile_details import DetailRow, TileDetails
 from webapp.components.attributes import attributes
 from webapp.components.difference import direction_class, signed_text
+from webapp.components.difference_key import short_difference_key
 from webapp.components.download_link import table_links
 from webapp.formats import bytes_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
@@ -78,7 +79,8 @@ def _tree(lines: Sequence[_Line], heads: Sequence[str], export: str, query: str)
     )
     links = table_links(export, query, "details", "these details")
     rows, _ = _nest(lines, 0, 0)
-    bar = html.Div([html.Div(className="spacer"), *links], className="table-bar")
+    key = [short_difference_key()] if "Difference" in heads else []
+    bar = html.Div([html.Div(className="spacer"), *key, *links], className="table-bar")
     tree = html.Div([header, *rows], className="mem-tree", role="group", **attributes(aria_label="Memory details"))
     return html.Div([bar, tree])
 

@@ -30,6 +30,7 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
+from webapp.components.difference_key import short_difference_key
 from webapp.graph_analyser.programs import routes
 from webapp.graph_analyser.programs.tables import COLUMNS, register_table
 from webapp.graph_analyser.programs.tabs import HINT, program_panel
@@ -119,7 +120,7 @@ def _toolbar(context: ViewContext) -> Component:
         _tree_button("down", "Next match (.)", "next"),
     ]
     count = html.Span(className="tree-related", role="status")
-    columns = [] if context.target is not None else [_columns_menu(extras)]
+    columns = [short_difference_key()] if context.target is not None else [_columns_menu(extras)]
     return toolbar(group(*left), *more, group(related, count), spacer(), group(*find), *columns, _about(source))
 
 

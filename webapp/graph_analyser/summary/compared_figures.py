@@ -14,7 +14,8 @@ from popvision.analysis.compare.settings import settings
 from popvision.analysis.report.tiles import target_of
 from webapp.components import difference_mark, empty_hint
 from webapp.components.attributes import attributes
-from webapp.components.difference import difference_key, figure_text
+from webapp.components.difference import figure_text
+from webapp.components.difference_key import difference_key
 from webapp.components.row_export import exportable, row_values
 from webapp.components.section import section
 from webapp.view import ViewContext

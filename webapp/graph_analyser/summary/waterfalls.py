@@ -11,6 +11,7 @@ from webapp.components.attributes import attributes
 from webapp.components.difference import direction_class, figure_text, signed_text
 from webapp.components.row_export import exportable, row_values
 from webapp.components.section import section
+from webapp.formats import in_units
 from webapp.graph_analyser.summary.compared_figures import versus_query
 from webapp.view import ViewContext
 
@@ -55,7 +56,7 @@ def _waterfall(context: ViewContext, waterfall: Waterfall) -> Component:
     largest = max(abs(each.difference) for each in shown)
     rows = [_row(each, waterfall.kind, largest) for each in shown]
     label = attributes(aria_label=f"What changed: {waterfall.title}")
-    note = [html.P(waterfall.note, className="waterfall-note")] if waterfall.note else []
+    note = [html.P(in_units(waterfall.note), className="waterfall-note")] if waterfall.note else []
     table = html.Table(html.Tbody(rows), className="waterfall", **label)
     name = f"what-changed-{waterfall.kind}-by-{waterfall.by.replace(' ', '-')}"
     return html.Div([heading, exportable(table, name, "these bars"), *note])
