@@ -64,8 +64,15 @@ def self_durations(
 
 
 def children(inner: Lane, first: int, last: int) -> tuple[int, int]:
-    """Positions in the lane below whose enclosers are [first, last); parents ascend along a lane."""
-    low, high = np.searchsorted(inner.parent, np.array([first, last], inner.parent.dtype)).tolist()
+    """Positions in the lane below whose enclosers are [first, last); parents ascend along a lane.
+
+    A position that the type of the parents cannot hold lies behind all of them: parents are stored as narrowly as the
+    largest allows, and the search keeps that type, as another would copy the lane."""
+    parent, most = inner.parent, np.iinfo(inner.parent.dtype).max
+    low, high = (
+        len(parent) if position > most else int(np.searchsorted(parent, parent.dtype.type(position)))
+        for position in (first, last)
+    )
     return low, high
 
 

@@ -57,6 +57,20 @@ def test_statistics_per_label(tmp_path: Path, spans: list[Span], window: tuple[i
         assert row.self_us == sum(self_time(spans, index, (begin, end)) for index in group) / 1e3
 
 
+@pytest.mark.parametrize("outer", [255, 256, 257, 65_537])
+def test_more_events_than_the_column_of_parents_can_count(tmp_path: Path, outer: int) -> None:
+    """Parents are stored as narrowly as their largest allows: here only the first ten events have one inside."""
+    spans = [(0, 10 * at, 10 * at + 8, "a/outer") for at in range(outer)]
+    spans += [(0, 10 * at + 1, 10 * at + 4, "a/inner") for at in range(10)]
+    source = make_trace(tmp_path / "t.pvti", sorted(spans))
+    for begin, outers, inners in ((0, outer, 10), (40, outer - 4, 6), (2_540, outer - 254, 0)):
+        frame = label_statistics(source, begin, 10 * outer).set_index("label")
+        assert frame.loc["outer", "count"] == outers
+        assert frame.loc["outer", "self_us"] == (8 * outers - 3 * inners) / 1e3
+        assert ("inner" in frame.index) == bool(inners)
+        assert call_tree(source, begin, 10 * outer).count == [outers, inners][: 1 + bool(inners)]
+
+
 @SMALL
 @given(spans=nested_spans(), window=WINDOW)
 def test_call_tree_of_a_window_has_the_sums_of_the_statistics(
