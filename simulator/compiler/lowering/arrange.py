@@ -27,7 +27,7 @@ Sorts of the pieces of one compute set, in columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,40 +35,20 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.ir.accesses import Accesses, Elements, elements_of
-from simulator.compiler.ir.element_map import ElementMap, Pieces
+from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.ir.grouping import mixed, union_in_groups
 from simulator.compiler.ir.transfers import EMPTY_TRANSFER, Arrivals, LocalCopy, Transfer
 from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE, Landing, fills_words, land
+from simulator.compiler.lowering.operand_pieces import Operands, Side, Unmapped, sides_of
 from simulator.compiler.lowering.packing import PackedPieces, Packing, pack_pieces
 from simulator.machine import exchange as fabric
 from simulator.machine import local_copy
 
 if TYPE_CHECKING:
-    from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock
+    from simulator.graph.vertices import VertexBlock
 
 
 _NONE = np.empty(0, np.int64)
-
-Unmapped = Callable[[int, int], Exception]
-"""(variable, element within it) -> the exception for an element without a tile."""
-
-
-@dataclass(frozen=True)
-class Operands:
-    """Pieces of one field of one block that a compute set reads (or writes), with the tile of their vertex. `gathered`:
-    in the gather buffer; `spread`: copied there from the message buffer; `own`: gathered for this vertex, not for an
-    earlier one of the tile that reads the same; `place`: byte offset in the gather, message or output buffer of the
-    tile, -1 = used in place."""
-
-    block: VertexBlock
-    field: str
-    tile: Int64Array
-    pieces: Pieces
-    operand: Int64Array  #: which operand each piece belongs to
-    gathered: BoolArray
-    spread: BoolArray
-    own: BoolArray
-    place: Int64Array
 
 
 @dataclass(frozen=True)
@@ -101,54 +81,12 @@ class ComputeArrangement:
         return len(self.message_place)
 
 
-@dataclass
-class _Side:
-    """The pieces of all inputs (or outputs) of a compute set, in columns. Pieces of an operand follow each other."""
-
-    tile: Int64Array
-    pieces: Pieces
-    operand: Int64Array
-    size: Int64Array
-    local: BoolArray
-    shareable: BoolArray
-    source: Int64Array  #: byte offset of each piece in its variable's memory where it lies
-    follows: BoolArray  #: continues the piece before in the memory of the vertex's own tile
-    fields: list[tuple[VertexBlock, str, int]]  #: with their number of pieces
-
-    def elements(self, chosen: BoolArray) -> Elements:
-        return self.pieces.start[chosen], self.pieces.length[chosen]
-
-    def per_operand(self, weights: BoolArray | Int64Array | None = None) -> Int64Array:
-        return np.bincount(self.operand, weights).astype(np.int64)
-
-    def last(self) -> BoolArray:
-        """Flags of the last piece of each operand."""
-        return np.append(self.operand[1:] != self.operand[:-1], True)[: len(self.operand)]
-
-    def continues(self, at: Int64Array, chosen: BoolArray) -> BoolArray:
-        """Flags of chosen pieces at the address where the chosen piece before, of the same operand, ends."""
-        follows = np.zeros(len(at), np.bool_)
-        follows[1:] = (self.operand[1:] == self.operand[:-1]) & chosen[1:] & chosen[:-1]
-        follows[1:] &= at[1:] == (at + self.size)[:-1]
-        return follows
-
-    def operands(self, gathered: BoolArray, spread: BoolArray, own: BoolArray, place: Int64Array) -> list[Operands]:
-        if not self.fields:
-            return []
-        cuts = np.cumsum([n for _, _, n in self.fields])[:-1].astype(np.int64)
-        columns = [np.split(column, cuts) for column in (np.arange(len(self.tile)), gathered, spread, own, place)]
-        return [
-            Operands(block, name, self.tile[at], self.pieces.take(at), self.operand[at], g, s, o, p)
-            for (block, name, _), at, g, s, o, p in zip(self.fields, *columns, strict=True)
-        ]
-
-
 def arrange_compute_set(
     blocks: Iterable[VertexBlock], emap: ElementMap, ipu_of_tile: Int64Array, unmapped: Unmapped
 ) -> list[ComputeArrangement]:
     """The arrangements of a compute set, of which the compiler takes the one that costs least: senders pack nothing,
     and, where they may, senders pack. Raises what `unmapped` makes for an element without a tile."""
-    inputs, outputs = _sides(blocks, emap, unmapped)
+    inputs, outputs = sides_of(blocks, emap, unmapped)
     plain, outgoing = _incoming(inputs, emap, len(ipu_of_tile)), _outgoing(outputs, emap, ipu_of_tile)
     arranged = [_arrangement(inputs, plain, outputs, outgoing)]
     packed = _packed_pieces(inputs, plain, emap, ipu_of_tile)
@@ -158,7 +96,7 @@ def arrange_compute_set(
     return arranged
 
 
-def _arrangement(inputs: _Side, incoming: _Incoming, outputs: _Side, outgoing: _Outgoing) -> ComputeArrangement:
+def _arrangement(inputs: Side, incoming: _Incoming, outputs: Side, outgoing: _Outgoing) -> ComputeArrangement:
     used = [side.local & ~gathered for side, gathered in ((inputs, incoming.gathered), (outputs, outgoing.gathered))]
     landed = outgoing.after.start[outgoing.landing.rows], outgoing.after.length[outgoing.landing.rows]
     return ComputeArrangement(
@@ -179,83 +117,6 @@ def _arrangement(inputs: _Side, incoming: _Incoming, outputs: _Side, outgoing: _
         outputs.operands(outgoing.gathered, np.zeros_like(outgoing.gathered), outgoing.gathered, outgoing.place),
         incoming.packing,
     )
-
-
-def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
-    """Raise for the first piece without a tile."""
-    bad = np.flatnonzero(emap.tile[pieces.row] < 0)
-    if len(bad):
-        row = int(pieces.row[bad[0]])
-        variable = int(emap.variable[row])
-        first = int(np.flatnonzero(emap.variable == variable)[0])
-        raise unmapped(variable, int(pieces.start[bad[0]] - emap.begin[first]))
-
-
-def _sides(blocks: Iterable[VertexBlock], emap: ElementMap, unmapped: Unmapped) -> tuple[_Side, _Side]:
-    """(inputs, outputs) of a compute set."""
-    inputs: list[_Field] = []
-    outputs: list[_Field] = []
-    for block in blocks:
-        vertex_tile = block.tiles.astype(np.int64)
-        for name, edges in block.edges.items():
-            spec = block.type.fields_by_name[name]
-            owner = edges.vertex_of_region(len(block))
-            pieces = emap.cut(edges.starts, edges.lengths)
-            check_mapped(pieces, emap, unmapped)
-            operand = _operands(spec, edges, owner, pieces)
-            of = _Field(block, name, vertex_tile[owner[pieces.region]], pieces, operand, spec.direction == "in")
-            if spec.direction in ("in", "inout"):
-                inputs.append(of)
-            if spec.direction in ("out", "inout"):
-                outputs.append(of)
-    return _joined(inputs, emap), _joined(outputs, emap)
-
-
-@dataclass(frozen=True)
-class _Field:
-    block: VertexBlock
-    name: str
-    tile: Int64Array
-    pieces: Pieces
-    operand: Int64Array
-    shareable: bool
-
-
-def _joined(fields: list[_Field], emap: ElementMap) -> _Side:
-    """The columns of all fields; operands are numbered over all of them."""
-    names = ("region", "start", "length", "row")
-    columns = [np.concatenate([_NONE, *(getattr(f.pieces, name) for f in fields)]) for name in names]
-    pieces = Pieces(*columns)
-    first, operand = 0, [_NONE]
-    for f in fields:
-        operand.append(f.operand + first)
-        first += int(f.operand[-1]) + 1 if len(f.operand) else 0
-    tile = np.concatenate([_NONE, *(f.tile for f in fields)])
-    sizes = [len(f.tile) for f in fields]
-    side = _Side(
-        tile,
-        pieces,
-        np.concatenate(operand),
-        pieces.length * emap.item_bytes[pieces.row],
-        emap.tile[pieces.row] == tile,
-        np.repeat(np.array([f.shareable for f in fields], np.bool_), sizes),
-        emap.offset(pieces.row, pieces.start),
-        np.zeros(len(tile), np.bool_),
-        [(f.block, f.name, size) for f, size in zip(fields, sizes, strict=True)],
-    )
-    side.follows[1:] = side.continues(side.source, side.local)[1:] & (np.diff(emap.variable[pieces.row]) == 0)
-    return side
-
-
-def _operands(spec: FieldSpec, edges: FieldEdges, owner: Int64Array, pieces: Pieces) -> Int64Array:
-    """The operand that each piece belongs to, in ascending order."""
-    if spec.kind in ("scalar", "scalars"):
-        return np.arange(len(pieces.row), dtype=np.int64)
-    if spec.kind == "vector":
-        return owner[pieces.region]
-    if edges.row_offsets is None:
-        return pieces.region
-    return np.searchsorted(edges.row_offsets, pieces.region, side="right") - 1
 
 
 # Inputs
@@ -289,7 +150,7 @@ class _Incoming:
     packing: Packing | None
 
 
-def _incoming(side: _Side, emap: ElementMap, tiles: int, packed: PackedPieces | None = None) -> _Incoming:
+def _incoming(side: Side, emap: ElementMap, tiles: int, packed: PackedPieces | None = None) -> _Incoming:
     remote = ~side.local
     gathered, spread = _gathered(side, emap, tiles)
     own = gathered.copy()
@@ -310,7 +171,7 @@ def _incoming(side: _Side, emap: ElementMap, tiles: int, packed: PackedPieces | 
     return _Incoming(before, arriving, message, copy, gathered, spread, own, place, packing)
 
 
-def _packed_pieces(side: _Side, plain: _Incoming, emap: ElementMap, ipu_of_tile: Int64Array) -> PackedPieces | None:
+def _packed_pieces(side: Side, plain: _Incoming, emap: ElementMap, ipu_of_tile: Int64Array) -> PackedPieces | None:
     """The pieces that senders may pack, of those that are spread otherwise; None for none."""
     spread = plain.spread
     if not spread.any():
@@ -327,7 +188,7 @@ def _packed_pieces(side: _Side, plain: _Incoming, emap: ElementMap, ipu_of_tile:
 _VARIABLES_APART = 1 << 32
 
 
-def _gathered(side: _Side, emap: ElementMap, tiles: int) -> tuple[BoolArray, BoolArray]:
+def _gathered(side: Side, emap: ElementMap, tiles: int) -> tuple[BoolArray, BoolArray]:
     """(pieces of operands in the gather buffer, those of them that are spread as a whole)."""
     none = np.zeros(len(side.tile), np.bool_)
     if len(side.tile) == 0 or int(side.per_operand().max()) <= 1:
@@ -346,7 +207,7 @@ def _gathered(side: _Side, emap: ElementMap, tiles: int) -> tuple[BoolArray, Boo
     return (partly | broken)[side.operand], spread[side.operand]
 
 
-def _costs_less_spread(side: _Side, broken: BoolArray) -> BoolArray:
+def _costs_less_spread(side: Side, broken: BoolArray) -> BoolArray:
     """Flag the operands for which a gather copy from the message buffer costs less than fragments straight into the
     gather buffer, by the rule of `simulator.compiler.lowering.landing`."""
     count, size = side.per_operand(), side.per_operand(side.size)
@@ -362,14 +223,14 @@ def _costs_less_spread(side: _Side, broken: BoolArray) -> BoolArray:
     return np.asarray(straight > words * distinct + copied)
 
 
-def _first_of_equal(side: _Side, chosen: BoolArray) -> BoolArray:
+def _first_of_equal(side: Side, chosen: BoolArray) -> BoolArray:
     """Flag, among the chosen pieces, those of operands that no earlier chosen operand of the tile equals. Fields that
     vertices write keep their own."""
     at = np.flatnonzero(chosen)
     return np.asarray(_earliest(side, chosen)[side.operand[at]] == side.operand[at])
 
 
-def _earliest(side: _Side, chosen: BoolArray) -> Int64Array:
+def _earliest(side: Side, chosen: BoolArray) -> Int64Array:
     """Per operand the first chosen operand of the same tile with the same pieces in the same order (itself if none is
     earlier)."""
     at = np.flatnonzero(chosen)
@@ -396,7 +257,7 @@ def _earliest(side: _Side, chosen: BoolArray) -> Int64Array:
     return earliest
 
 
-def _copy_places(side: _Side, gathered: BoolArray, own: BoolArray, place: Int64Array) -> None:
+def _copy_places(side: Side, gathered: BoolArray, own: BoolArray, place: Int64Array) -> None:
     """Give gathered operands that share a buffer the places of its owner."""
     shared = gathered & ~own
     if not shared.any():
@@ -408,7 +269,7 @@ def _copy_places(side: _Side, gathered: BoolArray, own: BoolArray, place: Int64A
     place[at] = place[first[earliest[side.operand[at]]] + at - first[side.operand[at]]]
 
 
-def _stacked(side: _Side, chosen: BoolArray, tiles: int) -> Int64Array:
+def _stacked(side: Side, chosen: BoolArray, tiles: int) -> Int64Array:
     """Byte offsets of chosen pieces in a buffer of their tile, in order; -1 for the others. An operand begins at a
     word; operands of one element stand behind the others."""
     place = np.full(len(side.tile), -1, np.int64)
@@ -431,7 +292,7 @@ def _stacked(side: _Side, chosen: BoolArray, tiles: int) -> Int64Array:
     return place
 
 
-def _buffer(side: _Side, chosen: BoolArray, tiles: int) -> Int64Array:
+def _buffer(side: Side, chosen: BoolArray, tiles: int) -> Int64Array:
     """Bytes per tile of the buffer in which `_stacked` places the chosen pieces."""
     at = np.flatnonzero(chosen)
     if not len(at):
@@ -441,13 +302,13 @@ def _buffer(side: _Side, chosen: BoolArray, tiles: int) -> Int64Array:
     return _per_tile(side.tile[at[head]], room, tiles)
 
 
-def _heads(side: _Side, at: Int64Array) -> tuple[Int64Array, Int64Array]:
+def _heads(side: Side, at: Int64Array) -> tuple[Int64Array, Int64Array]:
     """(first of the pieces `at` of each operand, bytes of these pieces)."""
     head = np.flatnonzero(np.append(True, np.diff(side.operand[at]) != 0))
     return head, np.add.reduceat(side.size[at], head)
 
 
-def _messages(side: _Side, chosen: BoolArray, emap: ElementMap, tiles: int) -> _Message:
+def _messages(side: Side, chosen: BoolArray, emap: ElementMap, tiles: int) -> _Message:
     """The message buffers of the chosen pieces."""
     if not chosen.any():
         return _Message(EMPTY_TRANSFER, _NONE, np.zeros(tiles, np.int64), 1)
@@ -465,7 +326,7 @@ def _messages(side: _Side, chosen: BoolArray, emap: ElementMap, tiles: int) -> _
 
 
 def _gathering(
-    side: _Side, own: BoolArray, spread: BoolArray, message: _Message, buffer: Int64Array, tiles: int
+    side: Side, own: BoolArray, spread: BoolArray, message: _Message, buffer: Int64Array, tiles: int
 ) -> LocalCopy:
     """The copy into gather buffers; what lies one after another at its source is one run."""
     copied = own & (side.local | spread)
@@ -477,7 +338,7 @@ def _gathering(
 
 
 def _rows_before(
-    side: _Side, straight: BoolArray, message: _Message, emap: ElementMap, packing: Packing | None
+    side: Side, straight: BoolArray, message: _Message, emap: ElementMap, packing: Packing | None
 ) -> tuple[Transfer, Arrivals]:
     """The rows into message buffers and those straight into gather buffers."""
     m = message.rows
@@ -513,7 +374,7 @@ class _Outgoing:
     place: Int64Array
 
 
-def _outgoing(side: _Side, emap: ElementMap, ipu_of_tile: Int64Array) -> _Outgoing:
+def _outgoing(side: Side, emap: ElementMap, ipu_of_tile: Int64Array) -> _Outgoing:
     tiles = len(ipu_of_tile)
     gathered = np.zeros(len(side.tile), np.bool_)
     if len(side.tile):
@@ -534,7 +395,7 @@ def _outgoing(side: _Side, emap: ElementMap, ipu_of_tile: Int64Array) -> _Outgoi
 
 
 def _rows_after(
-    side: _Side, place: Int64Array, gathered: BoolArray, emap: ElementMap
+    side: Side, place: Int64Array, gathered: BoolArray, emap: ElementMap
 ) -> tuple[Transfer, Int64Array, Int64Array]:
     """(transfer from the vertices' tiles to the elements' tiles, byte offset of each row in its buffer, row of the
     element map). Pieces that follow each other at both ends are one row."""

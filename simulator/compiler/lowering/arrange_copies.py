@@ -30,8 +30,8 @@ from simulator.base import regions
 from simulator.compiler.ir.accesses import Accesses, elements_of
 from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer
-from simulator.compiler.lowering.arrange import Unmapped, check_mapped
 from simulator.compiler.lowering.landing import Landing, fills_words, land, stretches
+from simulator.compiler.lowering.operand_pieces import Unmapped, check_mapped
 from simulator.compiler.lowering.packing import Packing, pack
 from simulator.machine import exchange as fabric
 

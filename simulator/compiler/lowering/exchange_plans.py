@@ -20,9 +20,10 @@ from simulator.compiler.ir.exchanges import Exchanges
 from simulator.compiler.ir.program_table import Buffer, Packets
 from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer
 from simulator.compiler.lowering import copy_groups
-from simulator.compiler.lowering.arrange import ComputeArrangement, arrange_compute_set, check_mapped
+from simulator.compiler.lowering.arrange import ComputeArrangement, arrange_compute_set
 from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs, arrange_copy, pack_copy, paired_runs
 from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE
+from simulator.compiler.lowering.operand_pieces import check_mapped
 from simulator.compiler.lowering.packing import Packing
 from simulator.compiler.machine import Machine
 from simulator.machine.local_copy import local_copy_cycles

@@ -15,9 +15,9 @@ from simulator.arrays import Int64Array
 from simulator.base.errors import poplar_error
 from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.ir.transfers import Transfer
-from simulator.compiler.lowering.arrange import Operands
 from simulator.compiler.lowering.exchange_plans import ComputePlan, ExchangePlans
 from simulator.compiler.lowering.landing import Landing
+from simulator.compiler.lowering.operand_pieces import Operands
 from simulator.runtime.address_accurate.claims import Claims
 from simulator.runtime.address_accurate.moves import Moved, Sending, buffer_address
 from simulator.runtime.address_accurate.slots import Slots, bytes_from
