@@ -74,7 +74,7 @@ PICTURES: dict[str, Picture] = {
     "memory-gaps-after": Picture("matmul_chain", "memory", {}, size=SMALL),
     "out-of-memory-after": Picture("out_of_memory", "execution", {}, size=SMALL),
     "timeline": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_event": "0.1.2"}, size=SMALL),
-    "timeline-heat": Picture(HOST, "timeline", {"tl_bins": "used", "tl_line": "area", "tl_fold": "p4219"}, size=SMALL),
+    "timeline-heat": Picture(HOST, "timeline", {"tl_bins": "used", "tl_line": "area", "tl_fold": "p4219"}, size=MEDIUM),
     "timeline-search": Picture(
         HOST, "timeline", {"tl_fold": "h0", "tl_tab": "matches", "tl_find": "/batch|step/ dur>380us"}, size=MEDIUM
     ),
