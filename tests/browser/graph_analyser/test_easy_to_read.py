@@ -31,7 +31,7 @@ def cut_at(page: Page, selector: str) -> str:
 
 
 def test_names_are_cut_at_their_beginning_and_whole_on_hover_and_copy(viewer: Viewer) -> None:
-    page = viewer.open("mlp", "program_tree", "program=40")
+    page = viewer.open("mlp", "program_tree", "program=39")
     label = page.locator(".tree-row.selected .tree-label")
     expect(label).to_have_text(re.compile("/ExchangePre$"))
     assert cut_at(page, ".tree-label") == "rtl"
@@ -201,7 +201,7 @@ def test_text_of_the_graph_is_readable_at_first(viewer: Viewer) -> None:
 
 
 def test_a_step_leads_to_its_operation_line_index_and_tile(viewer: Viewer) -> None:
-    page = viewer.open("mlp", "execution", "step=41&detail=details")
+    page = viewer.open("mlp", "execution", "step=40&detail=details")
     where = page.locator(".trace-facts .where")
     expect(where).to_contain_text("operation layer2/fwd")
     expect(where.get_by_role("link", name="last to end: tile")).to_have_attribute("href", re.compile("memory.tiles="))
@@ -252,7 +252,7 @@ def test_a_reading_goes_with_its_axis(viewer: Viewer) -> None:
 def test_boxes_of_a_range_hold_its_numbers(viewer: Viewer) -> None:
     page = viewer.open("mlp", "liveness", "live_graph=time")
     last = page.locator(".plot-nav-end").nth(1)
-    expect(last).to_have_value(re.compile("^2,604,"))
+    expect(last).to_have_value(re.compile("^2,855,"))
     assert last.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 

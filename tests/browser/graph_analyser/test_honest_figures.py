@@ -69,8 +69,8 @@ def test_code_that_was_not_recorded_is_no_zero(viewer: Viewer) -> None:
 def test_bytes_of_a_page_have_one_unit(viewer: Viewer) -> None:
     page = viewer.open("out_of_memory", "overview")
     found = page.locator('[data-rule="out_of_memory"]')
-    expect(found).to_contain_text("tile 0 by 2.7 MiB; most of it is Variables (1.5 MiB)")
-    expect(found.locator("strong")).to_have_attribute("title", re.compile("tile 0 by 2,795,744 B"))
+    expect(found).to_contain_text("tile 112 by 2.3 MiB; most of it is Variables (1.6 MiB)")
+    expect(found.locator("strong")).to_have_attribute("title", re.compile("tile 112 by 2,387,072 B"))
     assert re.findall(r"\d,\d{3} B\b", page.inner_text("#page")) == []
 
 
