@@ -27,6 +27,8 @@ _TERM = re.compile(
     r"(?:^|(?<=\s))(?:/(?P<pattern>[^/]+)/|channel:(?P<channel>\S+)|meta:(?P<meta>\S+)"
     r"|dur(?P<side>[<>])(?P<number>\d+(?:\.\d+)?)(?P<unit>ns|us|µs|ms|s))(?=\s|$)"
 )
+#: A duration without its number or unit, up to its next words, which would otherwise be taken for a label.
+_NO_LIMIT = re.compile(r"(?:^|(?<=\s))dur\s*[<>]=?\s*\S*(?:\s+(?:ns|us|µs|ms|s)(?=\s|$))?")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class EventFilter:
 
 
 def parse_filter(text: str) -> EventFilter:
-    """The conditions of a text. Raises ValueError with one sentence for a regular expression that RE2 does not take."""
+    """The conditions of a text. Raises ValueError with one sentence for a regular expression that RE2 does not take, or
+    a duration without a number and a unit."""
     terms: dict[str, str] = {}
     limits: dict[str, float] = {}
     for term in _TERM.finditer(text):
@@ -56,8 +59,14 @@ def parse_filter(text: str) -> EventFilter:
             limits[term["side"]] = float(term["number"]) * _NS[term["unit"]]
     if "pattern" in terms:
         _compile(terms["pattern"])
+    label = " ".join(_TERM.sub("", text).split(" ")).strip() if _TERM.search(text) else text
+    if (wrong := _NO_LIMIT.search(label)) is not None:
+        raise ValueError(
+            f"{wrong[0].strip()[:40]} is no condition: dur needs < or >, a number and a unit (ns, us, ms or s) without "
+            "blanks, as in dur>10us"
+        )
     return EventFilter(
-        " ".join(_TERM.sub("", text).split(" ")).strip() if _TERM.search(text) else text,
+        label,
         terms.get("pattern", ""),
         terms.get("channel", ""),
         terms.get("meta", ""),

@@ -21,9 +21,15 @@ def test_words_of_a_filter() -> None:
     assert parse_filter("load dur>1.5us channel:io meta:batch") == EventFilter("load", "", "io", "batch", 1500.0)
     assert parse_filter("/^a.*b$/ dur<2ms") == EventFilter("", "^a.*b$", "", "", None, 2e6)
     assert parse_filter("a/b/c") == EventFilter("a/b/c")  # slashes inside a word are part of the label
-    assert parse_filter("dur > 3") == EventFilter("dur > 3")
+    assert parse_filter("the dur of dur") == EventFilter("the dur of dur")
     assert not parse_filter("")
     assert not EventFilter(exact=True)
+
+
+@pytest.mark.parametrize("text", ["dur>foo", "dur > 3", "dur>5", "load dur<10hours", "dur>10us dur<", "dur>=3us"])
+def test_a_duration_without_number_or_unit_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no condition: dur needs < or >, a number and a unit"):
+        parse_filter(text)
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", "(?=a)", "(a{1000}){1000}", "a[", "(", "*"])

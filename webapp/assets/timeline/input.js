@@ -13,6 +13,13 @@ const timelineInput = (() => {
   const ARROWS = { ArrowLeft: "left", ArrowRight: "right" };
   const SCROLLS = { ArrowUp: -1, ArrowDown: 1 };
 
+  /* The next or previous match; without a search, event of the row. */
+  const step = (timeline, back) =>
+    timeline.matches.text ? timeline.matches.find(back) : timeline.neighbour(back ? -1 : 1);
+
+  /* Whether a key is one of letters and signs, which nothing beside the drawing takes but text fields. */
+  const isSign = (event) => event.key.length === 1 && event.key !== " ";
+
   const PRESSED = {
     f: (t) => {
       t.viewport.fit();
@@ -20,8 +27,10 @@ const timelineInput = (() => {
     },
     n: (t) => t.neighbour(1),
     p: (t) => t.neighbour(-1),
-    g: (t) => t.find(false),
-    G: (t) => t.find(true),
+    g: (t) => t.matches.find(false),
+    G: (t) => t.matches.find(true),
+    ".": (t) => step(t, false),
+    ",": (t) => step(t, true),
     c: (t) => t.foldAll(),
     m: (t) => t.toggleMark(),
     v: (t) => t.turnKind(),
@@ -44,6 +53,8 @@ const timelineInput = (() => {
       listeners.on(timeline.canvas, "dblclick", () => this.open());
       listeners.on(timeline.host, "wheel", (event) => this.wheel(event), { passive: false });
       listeners.on(document, "keydown", (event) => this.keyDown(event));
+      /* Before the box itself, which then writes what was typed. */
+      listeners.on(document, "keydown", (event) => this.stepFromBox(event), { capture: true });
     }
 
     stop() {
@@ -198,7 +209,7 @@ const timelineInput = (() => {
 
     keyDown(event) {
       const { timeline } = this;
-      if (!canvas.isMeantFor(event, timeline.host)) return;
+      if (!canvas.isMeantFor(event, isSign(event) ? document.body : timeline.host)) return;
       if (event.target.tagName === "BUTTON" && event.key === "Enter") return;
       const action = this.heldAction(event);
       if (action) {
@@ -209,6 +220,13 @@ const timelineInput = (() => {
       else return;
       event.preventDefault();
       timeline.tip.hide();
+    }
+
+    /* Enter in the search box steps through the matches; a new text is searched for instead. */
+    stepFromBox(event) {
+      const box = event.key === "Enter" ? popvision.closest(event, '[data-param="tl_find"]') : null;
+      if (!box || event.target.value !== (this.timeline.matches.text || "")) return;
+      this.timeline.matches.find(event.shiftKey);
     }
 
     enter() {

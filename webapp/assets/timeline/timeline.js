@@ -10,6 +10,8 @@ const timelineTimeline = (() => {
   /* A match is zoomed to where it is narrower than this, as if it took 1 us at the least. */
   const SEEN_PIXELS = 6,
     NARROWEST_SHOWN = 1000;
+  const OPENED_SHARE = 0.1 /* of the window: an event of a list that takes less is zoomed to */,
+    EDGE = 24; /* pixels: an instant nearer to an edge moves to the middle */
   const MOST_MARKS = 50,
     MARK_PIXELS = 6; /* a mark this near to the pointer is removed */
 
@@ -46,6 +48,7 @@ const timelineTimeline = (() => {
       /** @type {RowLayout} */
       this.place = { pinned: [], rows: [], pinnedHeight: 0, height: 0 };
       this.pointer = this.measured = this.chosen = this.section = null;
+      this.matches = new tl.Matches(this);
       this.readSelection(popvision.selection());
       this.input = new tl.Input(this);
       const { listeners } = this;
@@ -94,8 +97,7 @@ const timelineTimeline = (() => {
       this.pins = (selection.tl_pin || "").split(",").filter(Boolean);
       const section = (selection.tl_sel || "").match(/^(\d+)-(\d+)$/);
       this.section = section ? [Number(section[1]), Number(section[2])] : null;
-      this.readEvent(selection.tl_event || "");
-      if (selection.tl_find !== this.searched) this.search(selection.tl_find || "");
+      this.readEvent(selection.tl_event || "", this.matches.text === undefined);
       const from = selection.tl_from,
         to = selection.tl_to;
       if (/^\d+$/.test(from || "") && /^\d+$/.test(to || "") && Number(to) > Number(from)) {
@@ -107,6 +109,7 @@ const timelineTimeline = (() => {
       this.writtenTo = to;
       this.layout();
       tl.fillKey(this);
+      this.matches.search(selection.tl_find || "", selection.tl_event);
     }
 
     write(patch) {
@@ -245,8 +248,8 @@ const timelineTimeline = (() => {
       this.schedule();
     }
 
-    /* Fetch the event that the URL names, unless a click has just selected it. */
-    async readEvent(text) {
+    /* Fetch the event that the URL names, unless a click has just selected it; `scroll` to its row. */
+    async readEvent(text, scroll) {
       const match = text.match(/^(\d+)\.(i|\d+)\.(\d+)$/);
       if (!match) {
         this.chosen = null;
@@ -262,6 +265,7 @@ const timelineTimeline = (() => {
           start: facts.start,
           end: facts.start + facts.duration,
         };
+        if (scroll) this.scrollToEvent(this.chosen);
       } catch (_) {
         this.chosen = null;
       }
@@ -302,7 +306,14 @@ const timelineTimeline = (() => {
       }
     }
 
-    /* Select an event, bring it into sight, and scroll to its row. */
+    scrollToEvent(event) {
+      const row = this.place.rows.find((each) => each.threads && each.threads.includes(event.thread));
+      if (!row) return;
+      const y = row.top + Math.max(0, event.depth) * (row.open ? tl.LANE : 0);
+      if (y < this.scroll || y + 3 * tl.LANE > this.scroll + this.room) this.scrollTo(y - this.room / 3);
+    }
+
+    /* Select an event, bring it into sight, and scroll to its row. An instant leaves the width of the window. */
     reveal(facts) {
       const event = {
         thread: facts.thread,
@@ -312,21 +323,25 @@ const timelineTimeline = (() => {
         end: facts.start + facts.duration,
       };
       this.choose(event);
-      this.viewport.reveal(event.start, Math.max(event.end, event.start + 1));
-      const row = this.place.rows.find((each) => each.threads && each.threads.includes(event.thread));
-      if (row) {
-        const y = row.top + Math.max(0, event.depth) * (row.open ? tl.LANE : 0);
-        if (y < this.scroll || y + 3 * tl.LANE > this.scroll + this.room) this.scrollTo(y - this.room / 3);
-      }
+      const { viewport } = this;
+      const x = viewport.x(event.start);
+      if (event.depth >= 0) viewport.reveal(event.start, Math.max(event.end, event.start + 1));
+      else if (x < EDGE || x > viewport.width - EDGE) viewport.pan(x - viewport.width / 2);
+      this.scrollToEvent(event);
       this.moved();
     }
 
-    /* Select a match of the search; zoom to it where it is too narrow to be seen. */
-    revealMatch(facts) {
+    /* Select a match of the search; zoom to it where it takes less than `least` pixels. */
+    revealMatch(facts, least = SEEN_PIXELS) {
       const length = Math.max(facts.duration, NARROWEST_SHOWN);
       this.reveal(facts);
-      if (this.viewport.x(facts.start + length) - this.viewport.x(facts.start) < SEEN_PIXELS)
+      if (facts.depth >= 0 && this.viewport.x(facts.start + length) - this.viewport.x(facts.start) < least)
         this.show(facts.start, facts.start + length, 0.2);
+    }
+
+    /* Select the event of a row or point below, and zoom to it. */
+    openMatch(facts) {
+      this.revealMatch(facts, OPENED_SHARE * this.viewport.width);
     }
 
     /* Zoom so that [from, to) fills `part` of the width. */
@@ -337,41 +352,6 @@ const timelineTimeline = (() => {
     }
 
     /* ---- search ---- */
-
-    search(text) {
-      const first = this.searched === undefined;
-      this.searched = text || undefined;
-      const slot = tl.slot("matches");
-      if (!text) {
-        if (slot) slot.textContent = "";
-        this.searched = text === "" ? undefined : text;
-        return;
-      }
-      if (!first || !popvision.selection().tl_event) this.find(false, true);
-    }
-
-    /* The next or previous match; `fresh` starts at the left edge of the window. */
-    async find(back, fresh) {
-      const text = popvision.selection().tl_find;
-      if (!text) return;
-      const from =
-        this.chosen && !fresh
-          ? `time=${Math.round(this.chosen.start)}&at=${eventKey(this.chosen)}`
-          : `time=${Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0))}`;
-      const slot = tl.slot("matches");
-      try {
-        const hit = await popvision.fetchJson(
-          `/data/${this.facts.key}/timeline/find?text=${encodeURIComponent(text)}&${from}${back ? "&back=1" : ""}`,
-        );
-        if (slot)
-          slot.textContent = hit.matches
-            ? hit.rank.toLocaleString("en-US") + " of " + hit.matches.toLocaleString("en-US")
-            : "no match";
-        if (hit.matches) this.revealMatch(hit);
-      } catch (problem) {
-        complain(problem);
-      }
-    }
 
     /* Select the first event with this label from the left edge of the window on; the window stays. */
     async chooseLabel(label) {
@@ -388,8 +368,7 @@ const timelineTimeline = (() => {
           start: hit.start,
           end: hit.start + hit.duration,
         };
-        this.searched = label;
-        this.write({ tl_find: label, tl_event: eventKey(this.chosen) });
+        this.write({ tl_event: eventKey(this.chosen) });
         this.schedule();
       } catch (problem) {
         complain(problem);
@@ -473,13 +452,13 @@ const timelineTimeline = (() => {
     /* A row chosen in the list of matches. */
     matches: (chosen) => {
       const row = (chosen || []).flat().find((each) => each);
-      if (row && row.event && tl.current) tl.current.revealMatch(row.event);
+      if (row && row.event && tl.current) tl.current.openMatch(row.event);
       return window.dash_clientside.no_update;
     },
     /* A point clicked in the occurrences of a label. */
     occurrence: (clicked) => {
       const event = (clicked || []).flatMap((each) => each?.points || []).map((each) => each.customdata)[0];
-      if (event && tl.current) tl.current.revealMatch(event);
+      if (event && tl.current) tl.current.openMatch(event);
       return window.dash_clientside.no_update;
     },
   };

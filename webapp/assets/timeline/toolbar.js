@@ -26,8 +26,8 @@ const timelineToolbar = (() => {
       t.moved();
     },
     "timeline-fold": (t) => t.foldAll(),
-    "timeline-next": (t) => t.find(false),
-    "timeline-previous": (t) => t.find(true),
+    "timeline-next": (t) => t.matches.find(false),
+    "timeline-previous": (t) => t.matches.find(true),
     "timeline-save": (t) => save(t),
   };
 

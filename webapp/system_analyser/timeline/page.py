@@ -82,7 +82,8 @@ KEYS = (
     ("n / p", "Select the next or previous event of the same row"),
     ("Enter", "Select the event under the pointer, open the device's step there, or zoom to the selection"),
     ("j / Shift + j", "Follow a flow to the next event, or back to the one before"),
-    ("g / Shift + g", "Go to the next or previous match of the search"),
+    ("g / Shift + g", "Go to the next or previous match of the search; in its box, Enter and Shift + Enter"),
+    (". ,", "The same; without a search, the next or previous event of the same row"),
     ("c", "Fold or unfold all rows"),
     ("v", "Flame graph: timeline, aggregated, bottom-up"),
     ("m", "Set or remove a mark at the pointer or the selected event"),
@@ -140,6 +141,7 @@ def _toolbar(
             icon_button("up", "Previous match (Shift + g)", action="timeline-previous"),
             icon_button("down", "Next match (g)", action="timeline-next"),
             html.Span(className="tl-matches", **attributes(data_slot="matches", aria_live="polite")),
+            html.Span(className="tl-problem", role="alert", **attributes(data_slot="problem")),
         ),
         group(
             icon_button("page_left", "Move left by one screen (Page Up)", action="timeline-page-left"),

@@ -215,10 +215,16 @@ def event(source: HostTrace) -> Response:
 
 def find(source: HostTrace) -> Response:
     """The next event whose label contains `text` (with exact=1: is `text`), after (or with back=1 before) `time` and
-    event `at`; {} when none."""
+    event `at`; with here=1 from event `at` on, which may be the one; {} when none."""
     begin = source.begin + number_of(request.args, "time", 0, MOST_TIME)
     place = parse_event(request.args.get("at", "")) if request.args.get("at") else (-1, -2, -1)
-    back, exact = (request.args.get(name) == "1" for name in ("back", "exact"))
+    back, exact, here = (request.args.get(name) == "1" for name in ("back", "exact", "here"))
+    if here:
+        try:
+            begin = event_facts(source, *place).start
+        except IndexError:
+            return Response("The trace holds no such event.", status=404, mimetype="text/plain")
+        place = (*place[:2], place[2] - 1)
     hit = find_event(source, request.args.get("text", ""), (begin, *place), back, exact)
     return jsonify({} if hit is None else asdict(hit) | {"start": hit.start - source.begin})
 
