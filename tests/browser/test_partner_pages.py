@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -81,6 +82,18 @@ def test_a_wait_of_the_device_leads_to_the_transfer_of_the_host(page: Page, fold
     page.wait_for_url(f"**/execution?step={int(waits.step[1])}&from={cycle}&*")
 
 
+def test_the_bar_of_the_bytes_leads_to_the_same_transfer(page: Page, folder: Path) -> None:
+    waits = host_waits(TraceSource(folder / "train_mlp.pvti"), ReportSource(folder), 0)
+    middle = int(waits.part_step[np.flatnonzero(waits.part_row == 1)[1]])
+    open_timeline(page, folder, window_around(folder, middle)[0])
+    x, y = in_the_middle(page, "d0i0", 30)
+    page.mouse.move(x, y)
+    expect(page.locator(".tl-tip")).to_contain_text("moves the bytes of")
+    expect(page.locator(".tl-tip")).to_contain_text(f"StreamCopy {waits.stream[1]} of the host")
+    page.mouse.click(x, y)
+    page.wait_for_url(f"**tl_event={waits.thread[1]}.{waits.depth[1]}.{waits.position[1]}*")
+
+
 def test_a_run_bar_states_both_clocks_and_selects_the_engine_run(page: Page, folder: Path) -> None:
     trace, report = TraceSource(folder / "train_mlp.pvti"), ReportSource(folder)
     runs = match_engine_runs(trace, report)
@@ -106,7 +119,15 @@ def test_the_device_tab_lists_what_runs_waited_for(page: Page, folder: Path) -> 
     open_timeline(page, folder, "tl_tab=device")
     images = [row for row, stream in enumerate(waits.stream) if stream == "images"]
     row = page.locator(".ag-row", has_text="images")
-    expect(row).to_contain_text(f"{int(waits.cycles[images].sum()):,}")
+    parts = {
+        "cycles": waits.copy_cycles,
+        "begin_cycles": waits.cycles,
+        "mid_cycles": waits.mid_cycles,
+        "end_cycles": waits.end_cycles,
+    }
+    for column, cycles in parts.items():
+        expect(row.locator(f'[col-id="{column}"]')).to_have_text(f"{int(cycles[images].sum()):,}")
+    expect(page.locator('.ag-row[row-index="0"]')).to_contain_text("images")  # the bytes count, not only the begin
     longest = max(images, key=lambda each: int(waits.end[each] - waits.begin[each]))
     row.click()
     page.wait_for_url(f"**tl_event={waits.thread[longest]}.{waits.depth[longest]}.{waits.position[longest]}*")

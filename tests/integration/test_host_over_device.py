@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from popvision.analysis.execution.timeline import TYPE_NAMES, timeline
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.summary.device_strip import HostWaits, device_strip, host_waits
 from popvision.analysis.trace.source import TraceSource
@@ -72,3 +73,24 @@ def test_the_late_transfer_is_that_of_the_third_wait(replicas: int, tmp_path: Pa
     assert waits.row_of_step(int(waits.step[late])) == late
     strip = device_strip(trace, report, 0)
     assert int(strip.end[0] - strip.begin[0]) >= 50_000_000
+
+
+def test_the_three_parts_of_a_copy_are_the_steps_of_its_stream(tmp_path: Path) -> None:
+    """Begin, transfer and end are the steps with the name of the stream, and each step names its copy."""
+    waits, _, report = traced(tmp_path)
+    steps, names = timeline(report, 0), report.reader.programs().name
+    for stream in ("in", "out"):
+        own = [each == stream for each in waits.stream]
+        for type_, cycles in (
+            ("StreamCopyBegin", waits.cycles),
+            ("StreamCopyMid", waits.mid_cycles),
+            ("StreamCopyEnd", waits.end_cycles),
+        ):
+            of_type = np.flatnonzero(steps.type == TYPE_NAMES.index(type_)).tolist()
+            parts = [step for step in of_type if names[int(steps.program[step])] == stream]
+            assert len(parts) == 5
+            lengths = [int(steps.end[step] - steps.begin[step]) for step in parts]
+            assert min(lengths) > 0
+            assert cycles[own].tolist() == lengths
+            assert [waits.row_of_step(step) for step in parts] == np.flatnonzero(own).tolist()
+    assert waits.copy_cycles.tolist() == (waits.cycles + waits.mid_cycles + waits.end_cycles).tolist()

@@ -5,9 +5,10 @@ run's cycles are drawn evenly over the time of the event, from its begin to its 
 shares of the run are the device's own, and only the two ends of a run are host times. On a simulated device the event
 takes the time of the simulation.
 
-A wait for the host (StreamCopyBegin with a stream's name) is tied to the host's `StreamCopy` events of that stream by
-order: within a run, the n-th wait is for the n-th transfer. Where their numbers differ, for instance because an event
-was not recorded, no wait of that stream is tied. Cost: a pass over the steps for each IPU, a pass over the events.
+A copy of a stream begins with its StreamCopyBegin; the StreamCopyMid and StreamCopyEnd of that stream up to its next
+Begin belong to it. Copies are tied to the host's `StreamCopy` events of the stream by order: within a run, the n-th
+copy is the n-th transfer. Where their numbers differ, for instance because an event was not recorded, no copy of that
+stream is tied. Cost: a pass over the steps for each IPU, a pass over the events.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from popvision.analysis.summary.engine_runs import EngineRuns, match_engine_runs
 from popvision.analysis.trace.columns import HostTrace
 from popvision.arrays import Int64Array
 
-_WAIT = TYPE_NAMES.index("StreamCopyBegin")
+_BEGIN, _MID, _END = (TYPE_NAMES.index(f"StreamCopy{part}") for part in ("Begin", "Mid", "End"))
 _TRANSFER = "StreamCopy "
 
 
@@ -52,24 +53,36 @@ class DeviceStrip:
 
 @dataclass(frozen=True)
 class HostWaits:
-    """Row i: in step `step[i]` of run `run[i]` the device waits `cycles[i]` for stream `stream[i]`. The host's transfer
-    is event (`thread`, `depth`, `position`)[i] of the trace, which takes [begin, end)[i], ns since the epoch; thread -1
-    where the transfer is not known. Of the replicas' transfers it is the last to end."""
+    """Row i: the copy of stream `stream[i]` that begins in step `step[i]` of run `run[i]`. Its StreamCopyBegin, in
+    which the device waits until the host has answered, takes `cycles[i]`; its StreamCopyMid, in which the bytes pass,
+    `mid_cycles[i]`; its StreamCopyEnd, in which the host acknowledges, `end_cycles[i]`. The host's transfer is event
+    (`thread`, `depth`, `position`)[i] of the trace, which takes [begin, end)[i], ns since the epoch; thread -1 where
+    the transfer is not known. Of the replicas' transfers it is the last to end. Step `part_step[j]`, in order of time,
+    is a part of the copy of row `part_row[j]`."""
 
     stream: list[str]
     run: Int64Array
     step: Int64Array
     cycles: Int64Array
+    mid_cycles: Int64Array
+    end_cycles: Int64Array
+    part_step: Int64Array
+    part_row: Int64Array
     thread: Int64Array
     depth: Int64Array
     position: Int64Array
     begin: Int64Array
     end: Int64Array
 
+    @property
+    def copy_cycles(self) -> Int64Array:
+        """Cycles of the three parts together."""
+        return np.asarray(self.cycles + self.mid_cycles + self.end_cycles)
+
     def row_of_step(self, step: int) -> int | None:
-        """The row of a step, None where it is no wait for a stream."""
-        row = int(np.searchsorted(self.step, step))
-        return row if row < len(self.step) and int(self.step[row]) == step else None
+        """The row of the copy that a step is a part of; None where it is no part of a copy of a stream."""
+        at = int(np.searchsorted(self.part_step, step))
+        return int(self.part_row[at]) if at < len(self.part_step) and int(self.part_step[at]) == step else None
 
 
 def device_strip(trace: HostTrace, report: ReportSource, ipu: int) -> DeviceStrip:
@@ -79,7 +92,7 @@ def device_strip(trace: HostTrace, report: ReportSource, ipu: int) -> DeviceStri
 
 
 def host_waits(trace: HostTrace, report: ReportSource, ipu: int) -> HostWaits:
-    """The waits of one IPU for streams, in order of time; of runs that are events of the trace. Raises what
+    """The copies of streams of one IPU, in order of their begins; of runs that are events of the trace. Raises what
     `device_strip` raises."""
     return trace.kept.beside(report).once(("host waits", ipu), lambda: _waits(trace, report, ipu))
 
@@ -118,13 +131,17 @@ def _waits(trace: HostTrace, report: ReportSource, ipu: int) -> HostWaits:
     names = report.reader.programs().name
     rows: list[tuple[int, int]] = []
     tied: list[tuple[int, ...]] = []
+    parts: list[tuple[int, int]] = []  # (step, step of the Begin)
     for row in np.argsort(matches.run).tolist():
         run = int(matches.run[row])
         own = np.arange(bars.first[run], bars.last[run] + 1)
         of_stream: dict[str, list[int]] = {}
-        for step in own[steps.type[own] == _WAIT].tolist():
+        for step in own[np.isin(steps.type[own], (_BEGIN, _MID, _END))].tolist():
             if name := names[int(steps.program[step])]:
-                of_stream.setdefault(name, []).append(step)
+                if int(steps.type[step]) == _BEGIN:
+                    of_stream.setdefault(name, []).append(step)
+                if name in of_stream:
+                    parts.append((step, of_stream[name][-1]))
         for stream, waits in of_stream.items():
             events = _transfers(trace, stream, matches, row)
             each = len(events) // len(waits)
@@ -139,7 +156,21 @@ def _waits(trace: HostTrace, report: ReportSource, ipu: int) -> HostWaits:
     run_and_step = np.array([rows[at] for at in order], np.int64).reshape(-1, 2).T
     step = run_and_step[1]
     streams = [names[int(program)] for program in steps.program[step]]
-    return HostWaits(streams, run_and_step[0], step, steps.end[step] - steps.begin[step], *columns)
+    part_step, begin = np.array(sorted(parts), np.int64).reshape(-1, 2).T
+    part_row = np.searchsorted(step, begin)
+    length = np.asarray(steps.end[part_step] - steps.begin[part_step], np.int64)
+
+    def cycles(type_: int) -> Int64Array:
+        of_copy = np.zeros(len(step), np.int64)
+        of_type = steps.type[part_step] == type_
+        np.add.at(of_copy, part_row[of_type], length[of_type])
+        return of_copy
+
+    parts_of_copy = cycles(_BEGIN), cycles(_MID), cycles(_END)
+    thread, depth, position, start, end = columns
+    return HostWaits(
+        streams, run_and_step[0], step, *parts_of_copy, part_step, part_row, thread, depth, position, start, end
+    )
 
 
 def _transfers(trace: HostTrace, stream: str, matches: EngineRuns, row: int) -> Int64Array:

@@ -88,7 +88,7 @@ const timelineDevice = (() => {
       return popvision.fetchJson(`/data/${this.timeline.facts.key}/timeline/device_step?${query}`);
     }
 
-    /* Select what the host did then: the transfer that a wait is for, else the Engine::run. */
+    /* Select what the host did then: the transfer of a part of a copy, else the Engine::run. */
     async choose(bar) {
       if (bar.cell) {
         this.timeline.show(bar.begin, bar.end, 0.8);

@@ -27,6 +27,13 @@ const timelineTip = (() => {
     ];
   }
 
+  /* What the device does in a part of a copy. */
+  const PARTS = {
+    StreamCopyBegin: "waits for",
+    StreamCopyMid: "moves the bytes of",
+    StreamCopyEnd: "waits for the end of",
+  };
+
   function stepLines(facts, clock) {
     const share = ((100 * facts.cycles) / Math.max(1, facts.run_cycles)).toFixed(2);
     const lines = [
@@ -34,10 +41,11 @@ const timelineTip = (() => {
       ["of its run", share + " % = " + counted(facts.cycles) + " / " + counted(facts.run_cycles)],
       ["from cycle", counted(facts.at) + " of " + facts.run],
     ];
+    const part = PARTS[facts.type] || "copies";
     if (facts.host) {
-      lines.push(["waits for", "StreamCopy " + facts.waits_for + " of the host"]);
+      lines.push([part, "StreamCopy " + facts.stream + " of the host"]);
       lines.push(["host time", tl.length(facts.host.duration) + " at " + tl.stamp(facts.host.start, 1000, clock)]);
-    } else if (facts.waits_for) lines.push(["waits for", facts.waits_for + "; its transfer is not in the trace"]);
+    } else if (facts.stream) lines.push([part, facts.stream + "; its transfer is not in the trace"]);
     lines.push(["click", facts.host ? "the host's transfer" : "the Engine::run"], ["double click", "execution trace"]);
     return lines;
   }

@@ -135,7 +135,7 @@ def device(library: Library, source: HostTrace) -> Response:
 
 
 def device_step(library: Library, source: HostTrace) -> Response:
-    """Facts of a step: its run and cycles, and the host's transfer that a wait is for."""
+    """Facts of a step: its run and cycles, and the host's transfer of the copy that it is a part of."""
     number, part, report, ipu = _asked(library, source)
     facts = step_facts(report, ipu, number_of(request.args, "step", 0, max(0, step_count(report) - 1)))
     bars, waits = run_bars(report), host_waits(part, report, ipu)
@@ -152,7 +152,7 @@ def device_step(library: Library, source: HostTrace) -> Response:
         "at": facts.begin - int(bars.begin[facts.run]),
         "run": bars.name[facts.run],
         "run_cycles": length,
-        "waits_for": None if row is None else waits.stream[row],
+        "stream": None if row is None else waits.stream[row],
         "host": None,
         "event": None if own is None else host_event(source, number, matches, own),
         "href": f"{page}?step={facts.step}&from={facts.begin}&to={max(facts.end, facts.begin + 1)}",

@@ -1,4 +1,4 @@
-"""The tab "Device": what each recorded run waited for, stream by stream, beside the host's time for the same transfers.
+"""The tab "Device": the three parts of the copies of each stream in each recorded run, beside the host's time for them.
 
 A row has two clocks, in columns of their own: cycles of the device, microseconds of the host. Nothing adds them.
 """
@@ -26,18 +26,54 @@ COLUMNS = (
     Column("ipu", "IPU", "integer", width=70),
     Column("run", "Run", width=190),
     Column("stream", "Stream", width=150),
-    Column("waits", "Waits", "integer", "Times that the device waits for this stream in the run", width=90),
-    Column("cycles", "Waited cycles", "integer", "Sum over these waits, on the device's clock", width=140, sort="desc"),
+    Column("copies", "Copies", "integer", "Copies of this stream in the run: steps StreamCopyBegin", width=90),
     Column(
-        "share", "Of the run", "percent", "Waited cycles / cycles of the run, both on the device's clock", width=110
+        "cycles",
+        "Copy cycles",
+        "integer",
+        "Begin + transfer + end of these copies, on the device's clock",
+        width=130,
+        sort="desc",
     ),
-    Column("longest_cycles", "Longest, cycles", "integer", "The longest of these waits", width=150),
+    Column(
+        "share",
+        "Of the run",
+        "percent",
+        "Copy cycles / cycles of the run, both on the device's clock. Copies beside computing count in full",
+        width=110,
+    ),
+    Column(
+        "begin_cycles",
+        "Begin: host answers",
+        "integer",
+        "Sum of the StreamCopyBegin steps: the device waits for its tiles and until the host has answered. On the IPU "
+        "Model the host answers at once",
+        width=160,
+    ),
+    Column(
+        "mid_cycles",
+        "Transfer",
+        "integer",
+        "Sum of the StreamCopyMid steps: the bytes pass between host and tiles; no wait for code of the host",
+        width=110,
+    ),
+    Column(
+        "end_cycles",
+        "End: host acknowledges",
+        "integer",
+        "Sum of the StreamCopyEnd steps: until the host has acknowledged the transfer, and tiles have put the elements "
+        "in order. On the IPU Model the host acknowledges at once",
+        width=180,
+    ),
+    Column(
+        "longest_cycles", "Longest, cycles", "integer", "The longest of these copies: begin + transfer + end", width=150
+    ),
     Column(
         "host_us",
         "Host µs",
         "decimal",
-        "Sum of the durations of the host's StreamCopy events of these waits, on the host's clock; empty where their "
-        "number differs from the number of waits, so that none can be told apart. Of the replicas' transfers the last "
+        "Sum of the durations of the host's StreamCopy events of these copies, on the host's clock; empty where their "
+        "number differs from the number of copies, so that none can be told apart. Of the replicas' transfers the last "
         "to end counts",
     ),
     Column("longest_us", "Longest, host µs", "decimal", "The longest of these events, which a click selects"),
@@ -60,7 +96,7 @@ def device_content(context: ViewContext) -> Component:
                     rows.append(place | _figures(waits, own, length) | _event(context, number, waits, own))
     if not rows:
         return empty_hint(
-            "No run of a report of this execution waits for a stream here. A report and its trace know each other by "
+            "No run of a report of this execution copies a stream here. A report and its trace know each other by "
             "the run that wrote both: set PVTI_OPTIONS and autoReport.outputExecutionProfile for the same program."
         )
     scope = (
@@ -69,14 +105,14 @@ def device_content(context: ViewContext) -> Component:
     )
     rows.sort(key=lambda row: -row["cycles"])
     if len(rows) > MOST_ROWS:
-        scope += f". {len(rows) - MOST_ROWS:,} rows with shorter waits are not listed"
+        scope += f". {len(rows) - MOST_ROWS:,} rows with fewer cycles are not listed"
     id: dict[str, str] = {"rows": "tl-matches", "query": "device"}
     table = data_table(id, rows[:MOST_ROWS], COLUMNS, name="device_waits", height="100%", selectable=True)
     return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
 
 
 def _groups(waits: HostWaits) -> list[tuple[int, str, Int64Array]]:
-    """(run, stream, rows of the waits)."""
+    """(run, stream, rows of the copies)."""
     groups: dict[tuple[int, str], list[int]] = {}
     for row, key in enumerate(zip(waits.run.tolist(), waits.stream, strict=True)):
         groups.setdefault(key, []).append(row)
@@ -84,13 +120,16 @@ def _groups(waits: HostWaits) -> list[tuple[int, str, Int64Array]]:
 
 
 def _figures(waits: HostWaits, own: Int64Array, length: int) -> dict[str, Any]:
-    cycles = waits.cycles[own]
+    cycles = waits.copy_cycles[own]
     spent = (waits.end - waits.begin)[own]
     tied = bool((waits.thread[own] >= 0).all())
     return {
-        "waits": len(own),
+        "copies": len(own),
         "cycles": int(cycles.sum()),
         "share": int(cycles.sum()) / length if length else 0.0,
+        "begin_cycles": int(waits.cycles[own].sum()),
+        "mid_cycles": int(waits.mid_cycles[own].sum()),
+        "end_cycles": int(waits.end_cycles[own].sum()),
         "longest_cycles": int(cycles.max()),
         "host_us": int(spent.sum()) / 1e3 if tied else None,
         "longest_us": int(spent.max()) / 1e3 if tied else None,
