@@ -12,6 +12,7 @@ import time
 from popvision.pvti.declarations import Declarations
 from popvision.pvti.process_series import ProcessSeries
 from popvision.pvti.recorder import LATE_NS, ThreadBuffer, local
+from popvision.pvti.termination import at_termination, end_by_signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Session:
         self.run_id = ""
         self._limit_ns: int | None = None
         self._writer: TraceWriter | None = None
-        self._flushing = False
+        self._flushing = self._closing = self._terminated = False
         self._written_ns = 0
         self._buffers: list[ThreadBuffer] = []
         self._meta: dict[str, object] = {}
@@ -92,6 +93,8 @@ class Session:
             with self.lock:
                 if self.recording:
                     self._write([])
+        if self.recording:
+            at_termination(self._terminate)
 
     def new_buffer(self) -> ThreadBuffer:
         """The buffer of the calling thread."""
@@ -142,6 +145,7 @@ class Session:
             self._end()
         finally:
             self._flushing = False
+            self._end_if_terminated()
         self._written_ns = time.perf_counter_ns()
         if self._is_past_duration():
             self._end()
@@ -188,6 +192,30 @@ class Session:
 
     def close(self) -> None:
         """Write the rest, end the trace and finalise its file; idempotent."""
+        self._closing = True
+        try:
+            self._finish()
+        finally:
+            with self.lock:
+                self._closing = False
+            self._end_if_terminated()
+
+    def _terminate(self) -> bool:
+        """Close before a signal ends the process. False where the signal has interrupted a write, a fork or `close`:
+        then the signal is sent again after it."""
+        with self.lock:
+            if self._flushing or self._closing:
+                self._terminated = True
+                return False
+        self.close()
+        return True
+
+    def _end_if_terminated(self) -> None:
+        if self._terminated:
+            self._terminated = False
+            end_by_signal()
+
+    def _finish(self) -> None:
         with self.lock:
             if self.recording and self._process is not None:
                 self._process.end()
@@ -240,19 +268,22 @@ class Session:
     def _before_fork(self) -> None:
         self.lock.acquire()
         self.flush_all()
+        self._flushing = True  # no signal handler writes between
         if self._writer is not None:
             self._writer.release()
 
     def _after_fork(self) -> None:
         if self._writer is not None:
             self._writer.reopen()
+        self._flushing = False
         self.lock.release()
+        self._end_if_terminated()
 
     def _in_child(self) -> None:
         """Start a file for the child, with the same clock anchor; only the forking thread lives on."""
         self.declarations.start_new_file()
         self._writer = self._timer_stop = self._process = None
-        self._flushing = False
+        self._flushing = self._closing = self._terminated = False
         self._buffers = []
         if not self.recording:
             return
