@@ -202,7 +202,7 @@ const timelineCharts = (() => {
     }
 
     draw(draw, row, top) {
-      const { viewport, palette } = this.timeline;
+      const { viewport } = this.timeline;
       const data = this.source.data;
       const height = row.height - 6;
       if (data) {
@@ -230,26 +230,21 @@ const timelineCharts = (() => {
           }
         }
       }
-      if (row.open) this.drawEdges(draw, top + 3, height, palette);
     }
 
-    /* Bin edges beside the picture; of all bins the highest is the overflow, the lowest the underflow. */
-    drawEdges(draw, top, height, palette) {
+    /* Bin edges, for the column of names: pixels below the row's top, and text. Of all bins the highest is the
+       overflow, the lowest the underflow. Edges beside the title are left out. */
+    edgeMarks(row) {
       const { edges } = this.map;
       const [lowest, drawn] = this.drawnBins();
+      const height = row.height - 6;
       const every = Math.max(1, Math.ceil((drawn * 14) / height));
-      draw.font = "10px " + palette.font;
-      draw.textBaseline = "middle";
+      const marks = [];
       for (let index = Math.max(0, lowest - 1); index < Math.min(edges.length, lowest + drawn); index += every) {
-        const y = top + (height * (lowest + drawn - 1 - index)) / drawn;
-        const text = this.edgeText(edges[index]);
-        draw.fillStyle = palette.plain.surface;
-        draw.globalAlpha = 0.75;
-        draw.fillRect(2, y - 6, draw.measureText(text).width + 4, 12);
-        draw.globalAlpha = 1;
-        draw.fillStyle = palette.plain.muted;
-        draw.fillText(text, 4, y);
+        const y = 3 + (height * (lowest + drawn - 1 - index)) / drawn;
+        if (y >= tl.HEAD + 6 && y <= row.height - 6) marks.push({ y, text: this.edgeText(edges[index]) });
       }
+      return marks;
     }
 
     edgeText(edge) {

@@ -13,7 +13,8 @@ const timelineFlames = (() => {
   const LABEL_INK = "#10131a";
 
   /* The label of a narrow event: whole, or without the names that qualify it ("compileGraph" of
-     "poplar::compileGraph"), or the beginning of that, which says more than both its ends; nothing below 3 letters. */
+     "poplar::compileGraph"), or the beginning of that, which says more than both its ends; nothing below 3 letters.
+     A number at the end, which tells epochs and loaders apart, stays: "Ep…12". */
   function labelFor(draw, text, room) {
     if (execution.widthOf(draw, text) <= room) return text;
     const own = text.split(/::|\./).pop() || text;
@@ -22,6 +23,9 @@ const timelineFlames = (() => {
     const width = execution.widthOf(draw, core);
     if (width <= room) return core;
     const letters = Math.floor((core.length * (room - 8)) / width);
+    const [number] = core.match(/\d{1,6}$/) || [""];
+    if (number && letters > number.length) return core.slice(0, letters - number.length) + "…" + number;
+    if (number && execution.widthOf(draw, "…" + number) <= room) return "…" + number;
     return letters < LEAST_LETTERS ? "" : core.slice(0, letters) + "…";
   }
 

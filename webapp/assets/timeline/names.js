@@ -105,7 +105,7 @@ const timelineNames = (() => {
       }
       node.append(head);
       if (row.open && row.kind === "graph") node.append(this.seriesLegend(row));
-      if (row.open && row.kind === "heatmap") node.append(this.heatLegend(row));
+      if (row.open && row.kind === "heatmap") node.append(this.heatLegend(row), ...this.heatEdges(row));
       return node;
     }
 
@@ -120,6 +120,18 @@ const timelineNames = (() => {
         box.append(line);
       });
       return box;
+    }
+
+    /* Edges of the bins, at the side of the picture. */
+    heatEdges(row) {
+      return this.timeline
+        .chartOf(row)
+        .edgeMarks(row)
+        .map(({ y, text }) => {
+          const mark = element("span", "tl-heat-edge", text);
+          mark.style.top = y + "px";
+          return mark;
+        });
     }
 
     heatLegend(row) {

@@ -103,6 +103,12 @@ const timelineToolbar = (() => {
       if (top + 11 > timeline.top - 4)
         draw.fillText(row.title, 10 + 12 * row.depth, top + 11, tl.NAMES - 20 - 12 * row.depth);
     }
+    draw.font = "10px " + palette.font;
+    draw.textAlign = "right";
+    for (const { row, top } of timeline.inSight()) {
+      const marks = row.open && row.kind === "heatmap" ? timeline.chartOf(row).edgeMarks(row) : [];
+      for (const { y, text } of marks) if (top + y > timeline.top + 6) draw.fillText(text, tl.NAMES - 6, top + y);
+    }
     const link = document.createElement("a");
     link.download = timeline.facts.file.replace(/\.pvti$/, "") + ".png";
     link.href = copy.toDataURL("image/png");

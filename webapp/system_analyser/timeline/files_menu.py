@@ -88,13 +88,14 @@ def _others(library: Library, key: str, keys: list[str]) -> list[Entry]:
 
 def _offer(library: Library, entry: Entry, key: str, keys: list[str]) -> Component:
     links: list[Component] = []
+    label = library.card(entry).label
     if len(keys) < MOST_FILES:
         added = joint_key([*keys, entry.key], alignment_of(key))
-        links.append(_link("Add", _address(added), f"Add {entry.path.name} to this timeline"))
+        links.append(_link("Add", _address(added), f"Add {label} to this timeline"))
     compare = f"{_address(key)}?vs={entry.key}&tl_tab=difference"
-    links.append(_link("Compare", compare, f"Compare with {entry.path.name} by call path"))
+    links.append(_link("Compare", compare, f"Compare with {label} by call path"))
     name = html.Span(
-        [entry.path.name, html.Span(f" in {entry.path.parent.name}", className="dim")],
+        [label, html.Span(f" in {entry.path.parent.name}", className="dim")],
         className="tl-files-name",
         title=str(entry.path),
     )

@@ -156,13 +156,30 @@ def _drawing(source: HostTrace, found: Occurrences, theme: str) -> dict[str, Any
         "hovermode": "closest",
         "shapes": lines,
         "annotations": named,
-        "xaxis": {"title": {"text": "Begin, s since the first event (host time)"}},
-        "yaxis": {"title": {"text": "Duration, µs"}, "type": "log", "range": [_log(least) - 0.1, _log(most) + 0.15]},
+        "xaxis": {"title": {"text": "Begin, s since the first event (host time)"}, "nticks": 7, "tickangle": 0},
+        "yaxis": {
+            "title": {"text": "Duration, µs"},
+            "type": "log",
+            "range": [_log(least) - 0.1, _log(most) + 0.15],
+            **_ticks(_log(least) - 0.1, _log(most) + 0.15),
+        },
     }
     return {"data": [points], "layout": layout}
 
 
 _LINE = {"width": 1, "dash": "dot"}
+
+
+def _ticks(low: float, high: float) -> dict[str, Any]:
+    """Ticks of an axis from 10^low to 10^high: at 1, 2 and 5 of each decade, or over many decades fewer."""
+    steps = (1, 2, 5) if high - low <= 2 else (1, 3) if high - low <= 3 else (1,)
+    every = math.ceil((high - low) / _MOST_TICKS)
+    decades = [each for each in range(math.floor(low), math.ceil(high) + 1) if each % every == 0]
+    values = [step * 10.0**each for each in decades for step in steps if low <= math.log10(step) + each <= high]
+    return {"tickvals": values, "ticktext": [f"{value:,.9f}".rstrip("0").rstrip(".") for value in values]}
+
+
+_MOST_TICKS = 6
 
 
 def _log(duration: int) -> float:

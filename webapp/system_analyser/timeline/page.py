@@ -19,6 +19,7 @@ Several files in one timeline are one key in the address (webapp/joint_key.py).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content, tab_depen
 from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
-    from popvision.analysis.trace.columns import HostTrace, TraceFile
+    from popvision.analysis.trace.columns import HostTrace, TraceFile, TraceThread
     from webapp.arrays import AnyArray
     from webapp.library import Library
 
@@ -137,7 +138,7 @@ def _toolbar(
         first_hint("timeline", HINT),
         spacer(),
         group(
-            search_box("tl_find", "Find: text or /regex/", extras.get("tl_find", ""), width=210),
+            search_box("tl_find", "Find: text or /regex/", extras.get("tl_find", ""), width=190),
             icon_button("up", "Previous match (Shift + g)", action="timeline-previous"),
             icon_button("down", "Next match (g)", action="timeline-next"),
             html.Span(className="tl-matches", **attributes(data_slot="matches", aria_live="polite")),
@@ -295,11 +296,19 @@ def _processes(source: HostTrace, file: TraceFile) -> list[dict[str, Any]]:
                 "events": thread.events,
                 "instants": len(thread.instant_time),
             }
-            for index, thread in threads_of_file
+            for index, thread in sorted(threads_of_file, key=lambda each: _place_of(each[1]))
             if thread.row.pid == pid
         ]
         rows.append({"pid": pid, "name": name, "threads": threads})
     return rows
+
+
+def _place_of(thread: TraceThread) -> tuple[bool, list[tuple[int, str]], int]:
+    """The main thread first, the others by name, numbers in names by value."""
+    row = thread.row
+    is_main = row.tid == row.pid or row.name == "MainThread"
+    name = [(int(digits or 0), text) for digits, text in re.findall(r"(\d{1,18})|(\D+)", row.name)]
+    return not is_main, name, row.tid
 
 
 def _graphs(source: HostTrace, file: TraceFile) -> list[dict[str, Any]]:

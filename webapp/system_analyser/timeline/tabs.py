@@ -36,32 +36,37 @@ if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace, TraceFile
 
 STATISTICS = (
-    Column("label", "Event", width=300),
-    Column("channel", "Channel", width=180),
-    Column("count", "Count", "integer", "Events that overlap the window", width=100),
+    Column("label", "Event", flex=1),
+    Column("channel", "Channel", width=110),
+    Column("count", "Count", "integer", "Events that overlap the window", width=75),
     Column(
         "total_us",
         "Total µs",
         "decimal",
         "Sum of durations; of an event that crosses an edge of the window, the part inside",
         sort="desc",
+        width=118,
     ),
-    Column("self_us", "Self µs", "decimal", "Total minus the time of events directly inside"),
+    Column("self_us", "Self µs", "decimal", "Total minus the time of events directly inside", width=100),
     Column(
         "spread",
         "Spread",
         "text",
         "Numbers of events in 12 logarithmic steps from the shortest to the longest duration",
-        width=140,
+        width=112,
     ),
     Column(
-        "mean_us", "Mean µs", "decimal", "Mean of entire durations, beyond the window too, like the columns after it"
+        "mean_us",
+        "Mean µs",
+        "decimal",
+        "Mean of entire durations, beyond the window too, like the columns after it",
+        width=100,
     ),
-    Column("min_us", "Min µs", "decimal"),
-    Column("p50_us", "50 % µs", "decimal", "Median duration: at least half of the events take no longer"),
-    Column("p95_us", "95 % µs", "decimal", "At least 95 % of the events take no longer"),
-    Column("p99_us", "99 % µs", "decimal", "At least 99 % of the events take no longer"),
-    Column("max_us", "Max µs", "decimal"),
+    Column("min_us", "Min µs", "decimal", width=85),
+    Column("p50_us", "50 % µs", "decimal", "Median duration: at least half of the events take no longer", width=90),
+    Column("p95_us", "95 % µs", "decimal", "At least 95 % of the events take no longer", width=90),
+    Column("p99_us", "99 % µs", "decimal", "At least 99 % of the events take no longer", width=90),
+    Column("max_us", "Max µs", "decimal", width=92),
 )
 
 CALLS = (
