@@ -78,7 +78,10 @@ def test_export_writes_the_file_or_stdout(trace: Path, format_: str) -> None:
         (("stats", "t.pvti", "--by", "label"), "there is no column 'label' to sort by"),
         (("stats", "t.pvti", "--begin", "5", "--end", "5"), "is empty"),
         (("info", "nothing.pvti"), "nothing.pvti"),
-        (("stats", "two"), "two holds 2 host traces (a.pvti, b.pvti); name one .pvti."),
+        (
+            ("stats", "two"),
+            "two holds 2 host traces (a.pvti, b.pvti); name one .pvti; `popvision view FILE FILE` shows several",
+        ),
         (("export", "t.pvti", "--format", "csv", "-o", "no/folder/x.csv"), "cannot write no/folder/x.csv"),
     ],
 )

@@ -119,6 +119,14 @@ def test_routes_answer_for_all_files(library: Library, client: FlaskClient) -> N
     assert client.get(f"/data/{a}+{b}/state").json is not None
 
 
+def test_a_difference_leads_to_both_traces_in_one_timeline(library: Library) -> None:
+    a, b = keys(library)
+    content = text_of(tab_content(open_context(library, "trace", a, {"vs": b}, "light"), "difference"))
+    assert f'"/t/{a}+{b}@first/timeline"' in content
+    within = text_of(tab_content(open_context(library, "trace", f"{a}+{b}", {"vs": b}, "light"), "difference"))
+    assert "Both in one timeline" not in within
+
+
 def test_the_menu_offers_files_to_add_and_to_compare_with(library: Library) -> None:
     a, b = keys(library)
     page = text_of(show(library, {"pathname": f"/t/{a}/timeline", "search": ""}, "light"))

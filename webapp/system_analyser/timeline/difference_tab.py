@@ -12,6 +12,7 @@ from webapp.comparison import compared_trace, target_keys
 from webapp.components.difference import add_difference, difference_columns
 from webapp.components.message import empty_hint
 from webapp.components.table import Column, data_table
+from webapp.system_analyser.timeline.files_menu import both_link
 from webapp.view import ViewContext
 
 #: Paths that are listed, with what encloses them.
@@ -52,4 +53,6 @@ def difference_content(context: ViewContext) -> Component:
         scope += ". Further targets of the address are not compared"
     records: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
     table = data_table("tl-difference-table", records, COLUMNS, name="difference", height="100%")
-    return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
+    both = both_link(context, target_keys(context.params)[0])
+    line = html.Div([scope + ". ", both], className="tl-scope")
+    return html.Div([line, table], className="tl-table")

@@ -102,6 +102,15 @@ def _offer(library: Library, entry: Entry, key: str, keys: list[str]) -> Compone
     return html.Div([name, *links], className="tl-files-row")
 
 
+def both_link(context: ViewContext, target: str) -> Component | None:
+    """A link to the timeline that draws the files of the page and those of `target`, from their first events; None
+    where it would hold none more or too many."""
+    keys = list(dict.fromkeys([*trace_keys(context.key), *trace_keys(target)]))
+    if not len(trace_keys(context.key)) < len(keys) <= MOST_FILES:
+        return None
+    return _link("Both in one timeline", _address(joint_key(keys, "first")))
+
+
 def _address(key: str) -> str:
     return f"/t/{key}/timeline"
 
