@@ -212,8 +212,9 @@ def _open(path: Path) -> OpenedTrace:
         traces = sorted(path.rglob("*.pvti"))
         if len(traces) != 1:
             held = ", ".join(str(each.relative_to(path)) for each in traces[:5]) or "none"
-            shown = f"; `popvision view FILE FILE` shows several in one timeline" if traces else ""
-            raise FormatError(f"{path} holds {len(traces)} host traces ({held}); name one .pvti{shown}.")
+            shown = "; `popvision view FILE FILE` shows several in one timeline" if traces else ""
+            count = f"{len(traces)} host traces ({held})"
+            raise FormatError(f"{path} holds {count}; name one .pvti{shown}.")
         path = traces[0]
     trace = OpenedTrace(path)
     echo_lost(trace.path, trace.lost, "popvision trace info")

@@ -11,6 +11,9 @@ import pytest
 
 from popvision.analysis.summary.headline import headline
 from popvision.analysis.summary.report_list import ReportPath, describe, open_report
+from popvision.formats.pvti.finalise import finalise
+from popvision.formats.pvti.writer import TraceWriter
+from tests.analysis.trace.trace_case import make_trace
 from tests.reports import write_tiny
 from tests.samples import SAMPLES
 from webapp.library import Library
@@ -46,3 +49,14 @@ def test_the_newest_report_stands_first(tmp_path: Path) -> None:
     page = str(picker.layout(Library([tmp_path])))
     places = [page.index(f"'{name}'") for name in ("first", "second", "third")]
     assert places == sorted(places)
+
+
+def test_a_trace_that_is_not_ended_is_not_called_complete(tmp_path: Path) -> None:
+    path = tmp_path / "t.pvti"
+    writer = TraceWriter(path, {}, clock_offset_ns=0)
+    assert describe(ReportPath("trace", path)).state == "recording or killed"
+    writer.close()
+    finalise(path)
+    assert describe(ReportPath("trace", path)).state == "no events"
+    make_trace(path, [(0, 10, 20, "a/x")])
+    assert describe(ReportPath("trace", path)).state == "complete"

@@ -32,6 +32,8 @@ _STATES = {
     "damaged": "badge-bad",
     "does not fit": "badge-bad",
     "another tool's": "",
+    "recording or killed": "badge-warn",
+    "no events": "",
 }
 
 #: Host traces in the row of their report that are listed without folding.
@@ -43,6 +45,8 @@ _STATE_HELP = {
     "truncated": "The limit of recorded steps was reached; later steps are missing",
     "does not fit": "A tile is over its memory, so nothing ran; the Overview says by how much",
     "another tool's": "Opening imports this trace; nothing of it was read yet",
+    "recording or killed": "The program still records this trace, or was killed; what it has written is shown",
+    "no events": "The program ended this trace without an event",
 }
 
 

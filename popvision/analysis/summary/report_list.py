@@ -51,6 +51,7 @@ class Card:
     `state` is "complete"; "running" (a run was committed within the last minute and the file is still being written);
     "not closed" (its writer ended without closing it); "truncated" (the cap on recorded steps was reached); "does not
     fit" (a tile is over its memory); "another tool's" (a trace that opening will import; nothing of it was read yet);
+    "recording or killed" (a trace that its program has not ended); "no events" (a trace that was ended without one);
     or "damaged", for which `problem` is the sentence. Cycles are device cycles over all recorded runs, bytes are device
     memory."""
 
@@ -214,7 +215,10 @@ def _describe_trace(path: Path) -> Card:
         return Card(path.name, "another tool's", size_bytes=size, modified=modified)
     source = open_trace(path)
     label = getattr(source, "label", "") or path.name
-    return Card(label=label, state="complete", size_bytes=size, modified=modified)
+    state = "recording or killed" if source.files[0].state == "recording" else "complete"
+    if state == "complete" and not (source.begin or source.end):
+        state = "no events"
+    return Card(label=label, state=state, size_bytes=size, modified=modified)
 
 
 def _journal_state(folder: Path) -> str:
