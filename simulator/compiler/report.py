@@ -118,7 +118,8 @@ def _vertex_types(r: PassResults) -> model.VertexTypes:
     first: dict[str, VertexBlock] = {}
     for block in r.store.blocks:
         first.setdefault(block.type.name, block)
-    code = [overhead_memory.code_bytes(b) if r.machine.counts_code else b.type.code_bytes for b in first.values()]
+    counted = r.machine.counts_code
+    code = [overhead_memory.code_of(b.type).bytes if counted else b.type.code_bytes for b in first.values()]
     return model.VertexTypes(
         list(first),
         [b.type.kind for b in first.values()],

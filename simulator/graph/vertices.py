@@ -17,6 +17,7 @@ from simulator.arrays import Int64Array, UInt32Array
 from simulator.base.errors import graph_connection_error
 from simulator.base.types import QUARTER, QUARTER_METADATA
 from simulator.base.vertex_layouts import LARGEST_COUNT
+from simulator.machine.vertex_code import VertexCode
 
 VertexKind = Literal["worker", "supervisor", "multi"]
 
@@ -154,6 +155,8 @@ class VertexType:
     compute_batch: Callable[[Any], None] | None = None
     code_bytes: int = -1  #: bytes of code on a tile that holds the type, -1 = not known
     provenance_of_code: str = "unknown"
+    #: bytes of code where they follow from a compiled source; called when a program is compiled for hardware
+    code: Callable[[], VertexCode] | None = None
     doc: str = ""
     #: pairs of fields whose elements must lie in different memory elements, so that one cycle can serve both
     apart: tuple[tuple[str, str], ...] = ()

@@ -68,6 +68,22 @@ FLOPS: dict[str, int] = {
 }
 
 
+#: Instructions of the operations that are not one: a half is stored by a load, a put into the word and a store. Tiles
+#: have an instruction for division, roots, exponential, logarithm and tanh, and call a function for the others of
+#: `CALLS`, whose own code is not known.
+INSTRUCTIONS: dict[str, int] = {"store half": 3}
+CALLS = (
+    "integer division",
+    "integer remainder",
+    "sine",
+    "tangent",
+    "arc sine",
+    "arc tangent of two",
+    "power",
+    "remainder",
+)
+
+
 class OperationCounts:
     """Counts of the operations of the table, for all code that is counted instead of estimated.
 
@@ -92,6 +108,10 @@ class OperationCounts:
     def slots(self) -> float:
         """Issue slots of one worker."""
         return math.fsum(SLOTS[operation] * times for operation, times in self.counts.items())
+
+    def instructions(self) -> int:
+        """Instructions, each counted operation once; two for a bundle of two."""
+        return sum(INSTRUCTIONS.get(operation, 1) * times for operation, times in self.counts.items())
 
     def flops(self) -> int:
         """Floating point operations."""

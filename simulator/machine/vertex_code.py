@@ -101,7 +101,12 @@ def vertex_code(name: str) -> VertexCode:
     if found:
         source = "guess: the constants of its published estimator, an instruction each (published-numbers 7)"
         return VertexCode(ESTIMATED[found] * INSTRUCTION_BYTES, source)
-    return VertexCode(VERTEX_CODE_GUESS, "guess: a type of no known code (published-numbers 6.2: 140 to 292 B)")
+    return unknown_code("a type of no known code")
+
+
+def unknown_code(reason: str) -> VertexCode:
+    """The figure of a vertex type whose code nothing tells."""
+    return VertexCode(VERTEX_CODE_GUESS, f"guess: {reason} (published-numbers 6.2: 140 to 292 B)")
 
 
 def _elementwise(arguments: str) -> VertexCode:

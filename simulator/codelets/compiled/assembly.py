@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 
 from simulator.machine.instructions import BESIDE_BRANCH, IN_BUNDLE, OperationCounts
 
+_FUNCTION = re.compile(r"\s*\.type\s+([^,\s]+),\s*[@%]function")
+_SYMBOL = re.compile(r"(?<![%\w.])[A-Za-z_][\w.$]*")
 _LABEL = re.compile(r"\s*([.\w$@]+):")
 _DIRECTIVE = re.compile(r"\s*\.(\w+)(.*)")
 _INSTRUCTION = re.compile(r"\s+(?:(?:rep[nez]*|lock|notrack)\s+)?([a-z]\w*)\s*(.*)")
@@ -44,7 +46,8 @@ popvision_counts_{key}:
 \t.zero\t{size}
 """
 
-_CALLED = {
+#: Functions of libraries that are an operation of the instruction table.
+TABLE_FUNCTIONS = {
     **dict.fromkeys(("expf", "exp", "exp2f", "exp2", "expm1f", "expm1"), "exponential"),
     **dict.fromkeys(("logf", "log", "log2f", "log2", "log10f", "log10", "log1pf", "log1p"), "logarithm"),
     **dict.fromkeys(("tanhf", "tanh", "erff", "erf"), "hyperbolic tangent"),
@@ -91,6 +94,15 @@ class Block:
     instructions: list[tuple[str, list[str]]] = field(default_factory=list)
     back: bool = False
     whole: bool = False  #: it is all of its loop
+
+
+@dataclass(frozen=True)
+class FunctionCode:
+    """A function's code. `operations`: those of all its blocks, each once, by the names of the instruction table.
+    `uses`: functions that it calls, jumps to or takes the address of."""
+
+    operations: dict[str, int]
+    uses: tuple[str, ...]
 
 
 def instrumented(assembly: str, key: str) -> tuple[str, list[Block]]:
@@ -152,6 +164,35 @@ def operations(block: Block) -> dict[str, int]:
     return counts.counts
 
 
+def functions(assembly: str) -> dict[str, FunctionCode]:
+    """The functions of an assembly text by their symbols."""
+    names = {found[1] for line in assembly.splitlines() if (found := _FUNCTION.match(line))}
+    texts: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in assembly.splitlines():
+        label = _LABEL.match(line)
+        if label and label[1] in names:
+            lines = texts.setdefault(label[1], [])
+        lines.append(line)
+    return {name: _function(name, "\n".join(text), names) for name, text in texts.items()}
+
+
+def _function(name: str, text: str, names: set[str]) -> FunctionCode:
+    counts: Counter[str] = Counter()
+    used: set[str] = set()
+    called: set[str] = set()
+    for block in instrumented(text, "")[1]:
+        counts.update(operations(block))
+        kept = _kept_operands(block) if block.back and block.whole else set()
+        counts["load"] += len(kept)  # they are loaded before the loop
+        for mnemonic, operands in block.instructions:
+            symbols = {symbol for operand in operands for symbol in _SYMBOL.findall(operand)}
+            used |= symbols & names - {name}
+            if mnemonic.startswith("call") or _JUMP.fullmatch(mnemonic):
+                called |= {operand.split("@")[0] for operand in operands if _SYMBOL.match(operand)}
+    return FunctionCode(dict(+counts), tuple(sorted(used | called - {name})))
+
+
 def _loop_counters(block: Block) -> set[str]:
     """Registers that the block changes only by one step of a constant."""
     changed: Counter[str] = Counter()
@@ -199,7 +240,7 @@ def _operations_of(name: str, operands: list[str], back: bool, counters: set[str
     if name.startswith("call"):
         called = operands[0].split("@")[0] if operands else ""
         if not called.startswith(("__extendhf", "__truncsf", "__truncdf")):
-            yield _CALLED.get(called, "branch")
+            yield TABLE_FUNCTIONS.get(called, "branch")
         return
     if name.startswith("push"):
         yield "store"

@@ -25,6 +25,7 @@ from simulator.codelets.compiled.assembly import instrumented, operations
 from simulator.codelets.compiled.host_compiler import cached, compiler
 from simulator.codelets.compiled.linking import Program, linked
 from simulator.codelets.compiled.session import Session
+from simulator.codelets.compiled.source import Preprocessed
 from simulator.codelets.compiled.unit import Unit, called_symbol, compile_text
 from simulator.codelets.count_run import ENTRY, Figures
 from simulator.codelets.counted_costs import costs_by_counting
@@ -165,7 +166,7 @@ def _counted_program(program: Program) -> _CountedProgram:
 
 def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:
     """The object file of a unit with counters, and the operations of each block."""
-    name = f"{unit.key}.{'half.' if _converts_halves() else ''}counted{RULES}"
+    name = counted_name(unit, "counted")
     described = cached(f"{name}.json", lambda path: _describe(unit, path))
     try:
         description = json.loads(described.read_text())
@@ -185,11 +186,21 @@ def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:
 
 
 def _describe(unit: Unit, path: Path) -> None:
-    made = path.with_suffix(".s")
-    after = (*_AFTER, "-mf16c") if _converts_halves() else _AFTER
-    compile_text(unit.source, unit.text(), made, _BEFORE[unit.source.language], after)
-    text, blocks = instrumented(made.read_text(), unit.key)
+    text, blocks = instrumented(plain_assembly(unit.source, unit.text(), path), unit.key)
     path.write_text(json.dumps({"assembly": text, "blocks": [operations(block) for block in blocks]}))
+
+
+def plain_assembly(source: Preprocessed, text: str, beside: Path) -> str:
+    """The assembly of a text of this source, an instruction for an operation. `beside`: a file in a scratch folder."""
+    made = beside.with_suffix(".s")
+    after = (*_AFTER, "-mf16c") if _converts_halves() else _AFTER
+    compile_text(source, text, made, _BEFORE[source.language], after)
+    return made.read_text()
+
+
+def counted_name(unit: Unit, what: str) -> str:
+    """The name in the cache of something counted in a unit's assembly on this processor."""
+    return f"{unit.key}.{'half.' if _converts_halves() else ''}{what}{RULES}"
 
 
 @functools.cache

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from simulator.base.errors import graph_object_load_error, graph_program_compilation_error
 from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.constraints import constrained
+from simulator.codelets.compiled.counted_code import counted_code
 from simulator.codelets.compiled.counted_costs import counted_costs
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.objects import read_object
@@ -116,6 +118,7 @@ class CodeletLibrary:
             kind=layout.kind,
             fields=with_metadata_fields(fields),
             costs=counted_costs(self.program, class_),
+            code=partial(counted_code, self.program, class_),
             apart=apart,
             constrained=bool(apart),
             compiled=class_,

@@ -33,6 +33,25 @@ __attribute__((section("popvision_entries"), used)) poplar::host::NamedEntry pop
 }}
 """
 _RUN = "poplar::host::run_candidate<{typed}>(state, first, last, first_worker, last_worker, at);"
+#: Functions that hold a class's code alone, without the loops over rows and workers of the host.
+_CODE_OF_CLASS = """
+namespace popvision_code {
+template <class C>
+decltype(auto) compute([[maybe_unused]] C &vertex, [[maybe_unused]] unsigned worker) {
+  if constexpr (__is_base_of(poplar::Vertex, C)) {
+    if constexpr (poplar::host::has_compute<C>(nullptr)) {
+      if constexpr (__is_base_of(poplar::MultiVertex, C)) return vertex.compute(worker);
+      else return vertex.compute();
+    }
+  }
+}
+}
+"""
+_CODE = """
+namespace {space} {{ using popvision_type_{k} = {type}; }}
+extern "C" __attribute__((used, visibility("hidden"))) decltype(auto) popvision_code_{key}_{k}({typed} &vertex,
+    unsigned worker) {{ return popvision_code::compute(vertex, worker); }}
+"""
 _RUN_EXTERNAL = """if constexpr ({typed}::isExternalCodelet)
     poplar::host::run_external<{typed}>(state, first, last, first_worker, last_worker, at,
                                         popvision_external_{key}_{k});
@@ -58,6 +77,17 @@ class Unit:
     def text(self) -> str:
         """The user's text and the entry functions."""
         return _text(self.source, self.key)
+
+    def code_text(self) -> str:
+        """The user's text and a function `code_symbol` for each class, which does what one vertex does."""
+        parts = [self.source.text]
+        if self.source.language == "c++":
+            candidates = _candidates(declared_in(self.source.text), self.source.text)
+            parts += [_CODE_OF_CLASS] if candidates else []
+            for k, (_, type_, space) in enumerate(candidates):
+                own = space or "popvision_types"
+                parts.append(_CODE.format(space=own, type=type_, typed=f"{own}::popvision_type_{k}", key=self.key, k=k))
+        return "\n".join(parts)
 
 
 def unit_of(source: Preprocessed) -> Unit:
@@ -104,6 +134,11 @@ def _classes(declared: Declared, source: Preprocessed, key: str, object_: Path) 
 def called_symbol(class_: CompiledClass) -> str:
     """The function that the entry of an external vertex calls, to be defined as `class_.symbol` when linking."""
     return f"popvision_external_{class_.entry}"
+
+
+def code_symbol(class_: CompiledClass) -> str:
+    """The function that is the code of a vertex: of `Unit.code_text`, or that of another source."""
+    return class_.symbol or f"popvision_code_{class_.entry}"
 
 
 def external_symbol(name: str) -> str:

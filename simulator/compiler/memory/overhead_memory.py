@@ -20,11 +20,11 @@ from simulator.compiler.memory.vertex_memory import vertex_memory
 from simulator.machine import footprint, host_exchange, links
 from simulator.machine.block_records import BUFFER_SOURCE
 from simulator.machine.footprint import SOURCE
-from simulator.machine.vertex_code import vertex_code
+from simulator.machine.vertex_code import VertexCode, vertex_code
 
 if TYPE_CHECKING:
     from simulator.compiler.memory.overlays import Overlays
-    from simulator.graph.vertices import VertexBlock
+    from simulator.graph.vertices import VertexBlock, VertexType
 
 
 #: Types of lowered programs that make loops and choices.
@@ -127,18 +127,15 @@ def add_vertices(
             inventory.add_overhead(category, name, size, SOURCE[category])
         if machine.counts_code:
             present = _sum(np.bincount(b.tiles.astype(np.int64), minlength=machine.tiles) for b in mine) > 0
-            type_ = mine[0].type
-            source = (
-                f"{type_.provenance_of_code}: given by the vertex type"
-                if type_.code_bytes >= 0
-                else vertex_code(name).source
-            )
-            inventory.add_overhead("vertexCode", name, present * code_bytes(mine[0]), source)
+            code = code_of(mine[0].type)
+            inventory.add_overhead("vertexCode", name, present * code.bytes, code.source)
 
 
-def code_bytes(block: VertexBlock) -> int:
-    """Bytes of code of a block's type: the type's figure, else that of its name."""
-    return block.type.code_bytes if block.type.code_bytes >= 0 else vertex_code(block.type.name).bytes
+def code_of(type_: VertexType) -> VertexCode:
+    """The code of a vertex type: its own figure, that of its compiled source, else that of its name."""
+    if type_.code_bytes >= 0:
+        return VertexCode(type_.code_bytes, f"{type_.provenance_of_code}: given by the vertex type")
+    return vertex_code(type_.name) if type_.code is None else type_.code()
 
 
 def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine: Machine) -> None:

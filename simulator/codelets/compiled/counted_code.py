@@ -1,0 +1,89 @@
+"""Code bytes of compiled codelets: the instructions of all blocks of a vertex's functions, four bytes each.
+
+The code that is counted for cycles (`simulator.codelets.compiled.counted_costs`), without the loops of the host over
+rows and workers: every block of `compute` and of the functions of any source that it reaches counts once, by the same
+table, with the same instructions of entry and exit. Functions of the mathematical library and integer division are a
+call: what they link is not known. Functions that types share on a tile count for each, as for vertices of libraries.
+
+A guess: the code is what the compiler of this machine makes of the source, translated.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import platform
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from simulator.codelets.compiled.assembly import TABLE_FUNCTIONS, FunctionCode, functions
+from simulator.codelets.compiled.counted_costs import counted_name, plain_assembly
+from simulator.codelets.compiled.host_compiler import cached
+from simulator.codelets.compiled.linking import Program
+from simulator.codelets.compiled.source import CompilationFailed
+from simulator.codelets.compiled.unit import Unit, code_symbol
+from simulator.codelets.count_run import ENTRY
+from simulator.graph.vertices import CompiledClass
+from simulator.machine.code_bytes import INSTRUCTION_BYTES
+from simulator.machine.instructions import CALLS, OperationCounts
+from simulator.machine.vertex_code import VertexCode, unknown_code
+
+
+def counted_code(program: Callable[[Mapping[str, str]], Program], class_: CompiledClass) -> VertexCode:
+    """The code of a vertex class. `program`: `CodeletLibrary.program`."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return unknown_code(f"a codelet compiled for {platform.machine()}, whose instructions have no table")
+    try:
+        code = [_functions(unit) for unit in program({}).units]
+    except CompilationFailed:
+        return unknown_code("a codelet that does not compile without vectorisation")
+    own = [table for table in code if code_symbol(class_) in table]
+    if not own:
+        return unknown_code("a codelet whose code is in no source")
+    return _of_functions(_reached(code_symbol(class_), own[0], code))
+
+
+def _reached(symbol: str, own: Mapping[str, FunctionCode], all_: list[dict[str, FunctionCode]]) -> list[FunctionCode]:
+    """The function and those that it reaches; a name means the function of the same source, else of any other."""
+    found: list[FunctionCode] = []
+    seen: set[tuple[int, str]] = set()
+    left = [(symbol, own)]
+    while left:
+        name, here = left.pop()
+        table = next((table for table in (here, *all_) if name in table), None)
+        if table is None or (id(table), name) in seen:
+            continue
+        seen.add((id(table), name))
+        found.append(table[name])
+        left += [(used, table) for used in table[name].uses if used not in TABLE_FUNCTIONS]
+    return found
+
+
+def _of_functions(reached: list[FunctionCode]) -> VertexCode:
+    counts = OperationCounts()
+    counts.add("integer", ENTRY)
+    for function in reached:
+        counts.add_block(function.operations, 1)
+    number = counts.instructions()
+    source = f"guess: {number} instructions in what the compiler here makes of the codelet, 4 B each ({counts.text()})"
+    calls = [name for name in CALLS if name in counts.counts]
+    if calls:
+        source += f"; without the functions of {', '.join(calls)}"
+    return VertexCode(number * INSTRUCTION_BYTES, source)
+
+
+@functools.lru_cache(maxsize=64)
+def _functions(unit: Unit) -> dict[str, FunctionCode]:
+    """The functions of a unit. Raises CompilationFailed."""
+    described = cached(f"{counted_name(unit, 'code')}.json", lambda path: _describe(unit, path))
+    try:
+        table = json.loads(described.read_text())
+        return {name: FunctionCode(dict(one["operations"]), tuple(one["uses"])) for name, one in table.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        described.unlink(missing_ok=True)
+        return _functions(unit)
+
+
+def _describe(unit: Unit, path: Path) -> None:
+    found = functions(plain_assembly(unit.source, unit.code_text(), path))
+    path.write_text(json.dumps({name: {"operations": one.operations, "uses": one.uses} for name, one in found.items()}))
