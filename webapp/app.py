@@ -11,6 +11,7 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, set_props
 from dash.development.base_component import Component
 from flask import Response
+from werkzeug.exceptions import InternalServerError
 
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from webapp import pages, preferences, shell_routes
@@ -144,6 +145,7 @@ def _register_routes(app: Dash, library: Library) -> None:
     server.register_error_handler(UnknownKeyError, lambda _problem: _sentence("This viewer has no such report.", 404))
     for kind in (FormatError, NotRecordedError):
         server.register_error_handler(kind, lambda problem: _sentence(str(problem), 422))
+    server.register_error_handler(InternalServerError, lambda failure: _sentence(_failure(failure), 500))
 
     shell_routes.register(server, library)
     thumbnails.register(server, library)
@@ -154,6 +156,12 @@ def _register_routes(app: Dash, library: Library) -> None:
 
 def _sentence(text: str, status: int) -> Response:
     return Response(text, status=status, mimetype="text/plain")
+
+
+def _failure(failure: InternalServerError) -> str:
+    """One line in place of a page of HTML, since scripts show what a route answers."""
+    problem = failure.original_exception
+    return f"The viewer failed: {type(problem).__name__}: {problem}" if problem else "The viewer failed."
 
 
 def _show_problem(problem: Exception) -> None:

@@ -36,7 +36,7 @@ class Alignment:
     """Where traces lie on the common clock: time of trace i + `shifts[i]`, from `begin` to `end`.
 
     `fallback` holds the numbers of traces that the mode could not place; they begin where the common clock's first
-    trace begins. `notes` are sentences for the user.
+    trace begins. A trace without events has the shift 0. `notes` are sentences for the user.
     """
 
     mode: str
@@ -45,6 +45,11 @@ class Alignment:
     end: int
     notes: tuple[str, ...]
     fallback: frozenset[int]
+
+    @classmethod
+    def of_nothing(cls, mode: str) -> Alignment:
+        """No trace has an event: an extent of nothing."""
+        return cls(mode, (), 0, 0, (), frozenset())
 
 
 def align_traces(sources: Sequence[HostTrace], mode: str = "absolute", marker: Marker | None = None) -> Alignment:
@@ -56,6 +61,27 @@ def align_traces(sources: Sequence[HostTrace], mode: str = "absolute", marker: M
         raise ValueError(f"traces cannot be aligned by {mode!r}; use one of {', '.join(MODES)}.")
     if mode == "event" and marker is None:
         raise ValueError("traces are aligned by an event only when one is named.")
+    placed = [number for number, source in enumerate(sources) if not is_empty(source)]
+    found = _align([sources[number] for number in placed], mode, marker) if placed else Alignment.of_nothing(mode)
+    shifts = dict(zip(placed, found.shifts, strict=True))
+    silent = [f"{source.label} has no events." for number, source in enumerate(sources) if number not in shifts]
+    return Alignment(
+        mode,
+        tuple(shifts.get(number, 0) for number in range(len(sources))),
+        found.begin,
+        found.end,
+        (*found.notes, *silent),
+        frozenset(placed[number] for number in found.fallback),
+    )
+
+
+def is_empty(source: HostTrace) -> bool:
+    """Whether a trace holds no event and no sample; its extent is (0, 0) then, which says nothing of its clock."""
+    return source.begin == source.end == 0
+
+
+def _align(sources: Sequence[HostTrace], mode: str, marker: Marker | None) -> Alignment:
+    """`align_traces` of traces that all have events."""
     if mode == "event" and marker is not None:
         anchors, notes = _marked(sources, marker)
     elif mode == "absolute":

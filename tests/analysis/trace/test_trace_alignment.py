@@ -25,6 +25,17 @@ def test_absolute_time_leaves_the_files_of_a_run_where_they_are(tmp_path: Path) 
     assert (alignment.notes, alignment.fallback) == ((), frozenset())
 
 
+@pytest.mark.parametrize("mode", ["absolute", "first", "event"])
+def test_a_trace_without_events_moves_nothing_and_says_so(tmp_path: Path, mode: str) -> None:
+    empty = make_trace(tmp_path / "empty.pvti", [])
+    full = make_trace(tmp_path / "full.pvti", [(0, DAY + 50, DAY + 900, "a/x")])
+    alignment = align_traces([empty, full, empty], mode, Marker("x"))
+    assert (alignment.shifts, alignment.begin, alignment.end) == ((0, 0, 0), DAY + 50, DAY + 900)
+    assert alignment.notes == (f"{empty.label} has no events.",) * 2
+    assert alignment.fallback == frozenset()
+    assert align_traces([empty], mode, Marker("x")).notes == (f"{empty.label} has no events.",)
+
+
 def test_first_events_coincide(tmp_path: Path) -> None:
     first = make_trace(tmp_path / "a.pvti", [(0, DAY + 100, DAY + 400, "a/x")])
     second = make_trace(tmp_path / "b.pvti", [(0, 7, 900, "a/x")], [(1, 3, "a/y")])
