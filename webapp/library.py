@@ -19,6 +19,7 @@ from typing import Any
 from popvision.analysis.ranks.rank_set import RankFacts, RankSet, above_ranks, facts_of, group_ranks
 from popvision.analysis.summary import report_list
 from popvision.analysis.summary.report_list import Card, ReportPath
+from popvision.analysis.trace.growing_joint import GrowingJoin
 from popvision.analysis.trace.joint import join_traces, marker_at
 from popvision.kept import BoundedCache
 from webapp.joint_key import JointKey, parse_joint_key
@@ -247,6 +248,8 @@ class Library:
             marker = None if joint.event is None else marker_at(parts, *joint.event)
         except IndexError:
             raise UnknownKeyError(key) from None
+        if self.follows:
+            return self._followed.get(key, GrowingJoin).join(parts, joint.mode, marker)
         return join_traces(parts, joint.mode, marker)
 
     def stamp(self, key: str) -> str:
@@ -278,7 +281,9 @@ class Library:
         source = opener()
         if not self.follows or kind != "trace":
             return _Opened(stamp, source)
-        rest = max(_SHORTEST_REST, _REST_PER_OPENING * (time.thread_time() - begin))
+        spent = time.thread_time() - begin
+        # A reading of a trace that grows costs what is new: what the first one took says nothing of the next.
+        rest = _SHORTEST_REST if source.is_growing else max(_SHORTEST_REST, _REST_PER_OPENING * spent)
         return _Opened(stamp, source, time.monotonic() + rest)
 
 

@@ -104,14 +104,10 @@ def marker_time(source: HostTrace, marker: Marker) -> int | None:
         wanted &= np.array([names.channel_name[channel] == marker.channel for channel in names.channel], np.bool_)
     if marker.occurrence < 0 or not wanted.any():
         return None
-    begins = [
-        times[wanted[name]]
-        for thread in source.threads
-        for times, name in [
-            (thread.instant_time, thread.instant_name),
-            *((lane.start, lane.name) for lane in thread.lanes),
-        ]
-    ]
+    begins = [thread.instant_time[wanted[thread.instant_name]] for thread in source.threads]
+    for number, depth, positions in source.positions_of(marker.label):
+        lane = source.threads[number].lanes[depth]
+        begins.append(lane.start[positions[wanted[lane.name[positions]]]])
     times = np.concatenate(begins) if begins else np.zeros(0, np.int64)
     if marker.occurrence >= len(times):
         return None

@@ -103,7 +103,8 @@ Heatmaps = list[tuple[HeatmapRow, Int64Array, UInt32Array]]
 
 
 class GrownTrace(TraceSource):
-    """What a reading hands out. Its columns are views of the growing ones."""
+    """What a reading hands out. Its columns are views of the growing ones; `recording` is the same object for all
+    readings of one recording."""
 
     is_growing = True
 
@@ -119,13 +120,14 @@ class GrownTrace(TraceSource):
         heatmaps: Heatmaps,
         counts: Int64Array,
         lanes: list[list[GrowingLane]],
+        recording: object,
     ) -> None:
         self.path, self.reader, self.label, self.lost = path, reader, path.name, []
         self.names, self.threads, self._processes = names, threads, tuple(processes)
         self.series, self.heatmaps = series, heatmaps
         self.begin, self.end = self._extent()
         self.kept = self._make_kept()
-        self._counts, self._lanes = counts, lanes
+        self._counts, self._lanes, self.recording = counts, lanes, recording
 
     def _count_names(self) -> Int64Array:
         return self._counts
@@ -194,6 +196,7 @@ class _Growing:
             heatmaps=heatmaps,
             counts=counts,
             lanes=[self._threads[row.id].lanes for row in rows],
+            recording=self,
         )
 
     def _count(self, nested: Nested, of_site: Int64Array, counts: Int64Array | None = None) -> None:

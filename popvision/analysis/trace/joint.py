@@ -23,18 +23,24 @@ from popvision.kept import MOST_BYTES, Kept
 
 
 class JointTrace(HostTrace):
-    """The traces `parts`, placed by `alignment`, which has a shift for each."""
+    """The traces `parts`, placed by `alignment`, which has a shift for each.
 
-    def __init__(self, parts: Sequence[TraceSource], alignment: Alignment) -> None:
-        self.parts, self.alignment = tuple(parts), alignment
+    `numbers` holds, of each part, the numbers of its names in `names`; `threads` are those of all parts in turn, with
+    these numbers and on the common clock."""
+
+    def __init__(
+        self,
+        parts: Sequence[TraceSource],
+        alignment: Alignment,
+        names: Names,
+        numbers: Sequence[Int64Array],
+        threads: list[TraceThread],
+    ) -> None:
+        self.parts, self.alignment, self._numbers = tuple(parts), alignment, numbers
+        self.is_growing = any(part.is_growing for part in parts)
         self.label = " + ".join(part.label for part in parts)
         self.lost = [f"{part.label}: {sentence}" for part in parts for sentence in part.lost]
-        self.names, numbers = _merge_names([part.names for part in parts])
-        self.threads = [
-            _moved(thread, shift, number)
-            for part, shift, number in zip(parts, alignment.shifts, numbers, strict=True)
-            for thread in part.threads
-        ]
+        self.names, self.threads = names, threads
         self.begin, self.end = alignment.begin, alignment.end
         lanes = sum(lane.nbytes for thread in self.threads for lane in thread.lanes)
         self.kept = Kept(max(MOST_BYTES, 2 * lanes))
@@ -59,7 +65,7 @@ class JointTrace(HostTrace):
     def series(self) -> list[tuple[SeriesRow, Int64Array, Float64Array]]:
         """Each line of a line graph; graphs of different files stay apart."""
         return [
-            (replace(row, graph_id=number << 32 | row.graph_id), times + shift, values)
+            (replace(row, graph_id=number << 32 | row.graph_id), times + shift if shift else times, values)
             for number, (part, shift) in enumerate(zip(self.parts, self.alignment.shifts, strict=True))
             for row, times, values in part.series
         ]
@@ -68,7 +74,7 @@ class JointTrace(HostTrace):
     def heatmaps(self) -> list[tuple[HeatmapRow, Int64Array, UInt32Array]]:
         """Each heat map with the times of its columns and their quantities (column, bin)."""
         return [
-            (row, times + shift, quantities)
+            (row, times + shift if shift else times, quantities)
             for part, shift in zip(self.parts, self.alignment.shifts, strict=True)
             for row, times, quantities in part.heatmaps
         ]
@@ -108,6 +114,20 @@ class JointTrace(HostTrace):
             names |= {own[flow]: name for flow, name in part.flow_names(list(own)).items() if own[flow] not in names}
         return names
 
+    def _count_names(self) -> Int64Array:
+        """The sum of what the parts count, each once."""
+        counts = np.zeros(len(self.names), np.int64)
+        for part, numbers in zip(self.parts, self._numbers, strict=True):
+            np.add.at(counts, numbers, part.events_of_names())
+        return counts
+
+    def _find_positions(self, label: str) -> list[tuple[int, int, Int64Array]]:
+        return [
+            (file.threads.start + thread, depth, positions)
+            for part, file in zip(self.parts, self.files, strict=True)
+            for thread, depth, positions in part.positions_of(label)
+        ]
+
     def place_of(self, thread: int) -> tuple[int, int]:
         """Number of the file with a thread, and the number of the thread in it."""
         for number, file in enumerate(self.files):
@@ -137,41 +157,64 @@ def marker_at(parts: Sequence[TraceSource], thread: int, depth: int, position: i
 
 def join_traces(parts: Sequence[TraceSource], mode: str = "absolute", marker: Marker | None = None) -> JointTrace:
     """Several traces as one, aligned as `align_traces` does. Raises ValueError for an unknown mode."""
-    return JointTrace(parts, align_traces(parts, mode, marker))
+    alignment, names = align_traces(parts, mode, marker), JointNames(len(parts))
+    numbers = names.add([part.names for part in parts])
+    threads = [
+        moved_thread(thread, shift, own)
+        for part, shift, own in zip(parts, alignment.shifts, numbers, strict=True)
+        for thread in part.threads
+    ]
+    return JointTrace(parts, alignment, names.names(), numbers, threads)
 
 
 def _earlier(part: TraceSource, name: int, begin: int) -> int:
     """Events of a name that begin before `begin`."""
     count = 0
     for thread in part.threads:
-        columns = [(thread.instant_time, thread.instant_name), *((lane.start, lane.name) for lane in thread.lanes)]
-        for times, names in columns:
-            last = int(np.searchsorted(times, np.int64(begin), "left"))
-            count += int(np.count_nonzero(names[:last] == name))
+        last = int(np.searchsorted(thread.instant_time, np.int64(begin), "left"))
+        count += int(np.count_nonzero(thread.instant_name[:last] == name))
+    for number, depth, positions in part.positions_of(part.names.label[name]):
+        lane = part.threads[number].lanes[depth]
+        earlier = positions[: int(np.searchsorted(positions, np.searchsorted(lane.start, np.int64(begin), "left")))]
+        count += int(np.count_nonzero(lane.name[earlier] == name))
     return count
 
 
-def _merge_names(parts: Sequence[Names]) -> tuple[Names, list[Int64Array]]:
-    """The names of all files, each once, and for each file the new numbers of its names."""
-    channels: dict[str, int] = {}
-    numbers: dict[tuple[str, str], int] = {}
-    of_part = []
-    for part in parts:
-        for channel in part.channel_name:
-            channels.setdefault(channel, len(channels))
-        pairs = [
-            (part.channel_name[channel], label)
-            for channel, label in zip(part.channel.tolist(), part.label, strict=True)
-        ]
-        of_part.append(np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], np.int64))
-    channel_of = np.array([channels[channel] for channel, _ in numbers], np.int32)
-    names = Names(np.zeros(0, np.int64), channel_of, [label for _, label in numbers], list(channels))
-    return names, of_part
+class JointNames:
+    """Names of several files, each once; those that are known keep their numbers when others come."""
+
+    def __init__(self, parts: int) -> None:
+        self._channels: dict[str, int] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._of_part = [np.zeros(0, np.int64) for _ in range(parts)]
+
+    def add(self, parts: Sequence[Names]) -> list[Int64Array]:
+        """For each file the numbers of its names; those given before are its first names still."""
+        for at, part in enumerate(parts):
+            known = self._of_part[at]
+            for channel in part.channel_name:
+                self._channels.setdefault(channel, len(self._channels))
+            new = [
+                self._numbers.setdefault((part.channel_name[channel], label), len(self._numbers))
+                for channel, label in zip(part.channel[len(known) :].tolist(), part.label[len(known) :], strict=True)
+            ]
+            self._of_part[at] = np.concatenate([known, np.array(new, np.int64)])
+        return list(self._of_part)
+
+    def names(self) -> Names:
+        """All of them."""
+        channel_of = np.array([self._channels[channel] for channel, _ in self._numbers], np.int32)
+        return Names(np.zeros(0, np.int64), channel_of, [label for _, label in self._numbers], list(self._channels))
 
 
-def _moved(thread: TraceThread, shift: int, numbers: Int64Array) -> TraceThread:
+def is_renamed(numbers: Int64Array) -> bool:
+    """Whether some name of a file has another number in the joint trace."""
+    return not np.array_equal(numbers, np.arange(len(numbers)))
+
+
+def moved_thread(thread: TraceThread, shift: int, numbers: Int64Array) -> TraceThread:
     """The thread on the common clock, its names renumbered."""
-    renamed = not np.array_equal(numbers, np.arange(len(numbers)))
+    renamed = is_renamed(numbers)
     if not shift and not renamed:
         return thread
     width = np.min_scalar_type(int(numbers.max()) if len(numbers) else 0)

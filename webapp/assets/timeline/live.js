@@ -5,6 +5,8 @@ const timelineLive = (() => {
   const tl = popvision.timeline;
   const EVERY = 400,
     EVERY_ENDED = 4000,
+    SOON = 100 /* the first answers without anything new: the server may only have rested */,
+    MOST_SOON = 3 /* of them */,
     DRAWN = 50 /* until it looks again whether the last answer is drawn */,
     QUIET = 10000; /* ms */
 
@@ -47,6 +49,7 @@ const timelineLive = (() => {
       this.identity = timeline.facts.live.identity;
       this.wasReplaced = false;
       this.stopped = false;
+      this.empty = 0; /* answers without anything new, one after another */
       this.grown = performance.now();
       timeline.host.dataset.live = "1";
       this.tell();
@@ -59,7 +62,12 @@ const timelineLive = (() => {
       window.clearTimeout(this.timer);
     }
 
-    wait(pause = this.timeline.facts.recording ? EVERY : EVERY_ENDED) {
+    pause() {
+      if (!this.timeline.facts.recording) return EVERY_ENDED;
+      return this.empty > 0 && this.empty <= MOST_SOON ? SOON : EVERY;
+    }
+
+    wait(pause = this.pause()) {
       if (!this.stopped) this.timer = window.setTimeout(() => this.ask(), pause);
     }
 
@@ -73,6 +81,7 @@ const timelineLive = (() => {
       try {
         const answer = document.visibilityState === "visible" ? await popvision.fetchJson(address) : null;
         if (this.stopped) return;
+        this.empty = answer && answer.facts ? 0 : this.empty + 1;
         if (answer && answer.facts) this.take(answer);
         this.tell();
       } catch (problem) {
