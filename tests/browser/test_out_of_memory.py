@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import shutil
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
 
+from popvision.analysis.memory.capacity import DOES_NOT_FIT
 from popvision.formats.profile.writer import ProfileWriter
+from popvision.package_data import package_folder
 from tests.browser.shell_pages import Viewer
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 
@@ -21,7 +25,7 @@ PAGES = ("overview", "summary", "memory", "liveness", "program_tree", "source", 
 @pytest.fixture(scope="module")
 def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     """fits: the tiny report. over: the same program on tiles of 1,000 B, of which two need 1,001 B and 1,500 B.
-    model: as over, and the model ran it."""
+    model: as over, and the model ran it. sample: the packaged one, whose operations and lines are known."""
     folder = tmp_path_factory.mktemp("reports")
     write_tiny(folder / "fits")
     compilation = tiny_compilation()
@@ -34,6 +38,7 @@ def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with ProfileWriter(folder / "model" / "profile.pop") as writer:
         writer.write_compilation(dataclasses.replace(compilation, tile_memory=full))
         writer.append_run(tiny_run())
+    shutil.copytree(package_folder("sample_reports") / "out_of_memory", folder / "sample")
     found = Viewer(chromium, folder)
     yield found
     found.page.close()
@@ -80,3 +85,51 @@ def test_what_a_model_ran_is_not_said_to_be_impossible(viewer: Viewer) -> None:
     page = viewer.open("model", "execution")
     expect(page.locator(".unfit")).to_contain_text("This program does not fit: only a model can run it. 2 of 4 tiles")
     expect(page.locator(".trace canvas").first).to_be_visible()
+
+
+@pytest.mark.parametrize("view", ["overview", "summary", "source", "operations", "execution"])
+def test_every_page_gives_the_same_reason_for_no_run(viewer: Viewer, view: str) -> None:
+    page = viewer.open("sample", view)
+    expect(page.locator("#page")).to_contain_text(DOES_NOT_FIT)
+    assert not re.search("(need|with) autoReport", page.inner_text("#page"))
+
+
+def test_figures_with_gaps_and_with_overlapped_bytes_say_so(viewer: Viewer) -> None:
+    page = viewer.open("sample", "overview")
+    expect(page.locator(".unfit")).to_contain_text(
+        re.compile(r"largest category: Variables, [\d.]+ MiB, overlapped bytes")
+    )
+    expect(page.locator("#page")).to_contain_text(re.compile(r"tile [\d,]+ by [\d.]+ MiB, gaps included\."))
+    expect(page.get_by_role("heading", name="Fullest tiles, furthest over their memory first")).to_be_visible()
+    expect(page.locator("#overview-findings")).not_to_contain_text("Looking for causes")
+    assert "Interleaved memory is full" not in page.inner_text("#overview-findings")
+
+
+def test_lines_and_files_are_ranked_by_live_bytes_before_any_run(viewer: Viewer) -> None:
+    page = viewer.open("sample", "source")
+    expect(page.locator(".source-files h2")).to_have_text("Files, by bytes live at the peak")
+    expect(page.locator(".source-files .share").first).to_contain_text("%")
+    marked = page.locator(".code-row.hottest")
+    expect(marked).to_have_attribute("title", "The line of this file with most bytes live at the peak")
+    number = marked.get_attribute("id")
+    page.locator(".code-head").get_by_role("button", name="Live at peak").click()
+    expect(page.locator(".code-row").first).to_have_id(str(number))
+    expect(page.locator("#source-details")).to_contain_text("The mark shows the line with most cycles")
+
+
+def test_exchanges_are_ranked_by_received_bytes_before_any_run(viewer: Viewer) -> None:
+    page = viewer.open("sample", "exchange")
+    expect(page.locator(".ag-header-cell[aria-sort=descending]")).to_have_attribute("col-id", "received")
+    first = page.locator(".ag-center-cols-container .ag-row[row-index='0']")
+    id_ = first.locator("[col-id=program]").inner_text()
+    expect(page.locator("#xch-headline")).to_contain_text(f"Id {id_}")
+
+
+@pytest.mark.parametrize("width", [1440, 1000])
+def test_an_estimate_is_called_one_at_every_width(viewer: Viewer, width: int) -> None:
+    page = viewer.open("sample", "exchange")
+    page.set_viewport_size({"width": width, "height": 700})
+    expect(page.locator("#xch-headline").get_by_text("estimate: no run recorded")).to_be_visible()
+    page = viewer.open("sample", "memory")
+    expect(page.locator("#mem-headline").get_by_text(re.compile("[0-9]+ % of"))).to_be_visible()
+    page.set_viewport_size({"width": 1440, "height": 900})

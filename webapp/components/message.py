@@ -64,7 +64,9 @@ def excess_banner(
         f"{bytes_text(excess.needed)}, {bytes_text(excess.excess)} too much.",
     ]
     if excess.largest is not None:
-        head.append(f" Its largest category: {excess.largest[0]}, {bytes_text(excess.largest[1])}.")
+        head.append(
+            f" Its largest category: {excess.largest[0]}, {bytes_text(excess.largest[1])}, overlapped bytes included."
+        )
     for text, query in (("Memory of this tile", "details"), ("What is live at its peak", "peak")):
         href = f"/r/{key}/memory?tiles={excess.tile}&mem_tab={query}"
         head += [" ", html.A(text, href=href, **attributes(data_nav="to"))]

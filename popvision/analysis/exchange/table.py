@@ -21,13 +21,14 @@ MOST_PAIRS = 2_000
 
 
 def exchange_programs_table(source: ReportSource) -> Table:
-    """One row per exchange program, most bytes over the recorded runs first. What the report does not say is NaN,
+    """One row per exchange program, most bytes over the recorded runs first, before any run most received by one
+    execution. What the report does not say is NaN,
     totals without a run too."""
     m, f, r, b = moved_bytes(source), fans(source), recorded_totals(source), bandwidth(source)
     with np.errstate(divide="ignore", invalid="ignore"):
         multicast = np.where((m.sent > 0) & (m.received > 0), m.received / m.sent, np.nan)
     through = r.received + np.where([kind == "StreamCopyMid" for kind in m.type], r.sent, 0)
-    order = np.lexsort((m.program, -m.received - m.sent, -through))
+    order = np.lexsort((m.program, -m.sent, -m.received, -through))
     has_runs = bool(len(source.reader.runs().name))
 
     def of_runs(values: AnyArray) -> AnyArray:

@@ -49,7 +49,7 @@ class ExchangeTiles:
 def exchange_of(source: ReportSource, program: int | None, step: int | None) -> tuple[int | None, int | None]:
     """(exchange program, step) that a selection means: the step's program when that moves data, else `program`, where
     Begin and End of a host copy stand for its Mid; without either the program that moved most bytes over the recorded
-    runs. (None, None) where the report has no such program."""
+    runs, before any run the one that receives most. (None, None) where the report has no such program."""
     programs = programs_of(source)
     steps = np.asarray(source.reader.steps().program)
     if step is not None and 0 <= step < len(steps):
@@ -65,9 +65,9 @@ def exchange_of(source: ReportSource, program: int | None, step: int | None) -> 
         return None, None
     total = r.received + r.sent
     most = np.flatnonzero(total == total.max())
-    if len(most) > 1:  # before the first run all of them: what one execution moves decides
+    if len(most) > 1:  # before the first run all of them: what one execution receives decides, then what it sends
         m = moved_bytes(source)
-        most = most[np.argsort(-(m.received + m.sent)[most], kind="stable")]
+        most = most[np.lexsort((-m.sent[most], -m.received[most]))]
     return rows[int(most[0])], None
 
 

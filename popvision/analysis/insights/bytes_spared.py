@@ -56,7 +56,7 @@ def gaps(source: ReportSource) -> Iterator[Finding]:
 
 
 def interleaved(source: ReportSource) -> Iterator[Finding]:
-    """A full interleaved region beside room elsewhere."""
+    """A full interleaved region beside room elsewhere, where that room could take what is over the tile's memory."""
     target = source.reader.target()
     size = target.bytes_per_tile - target.region_split
     if target.region_split <= 0 or size <= 0:
@@ -67,7 +67,9 @@ def interleaved(source: ReportSource) -> Iterator[Finding]:
             used[region] = used[region] + values
     full = used["interleaved"] >= _FULL * size
     room = used["nonInterleaved"] <= (1 - _ROOM) * target.region_split
-    tiles = np.flatnonzero(full & room)
+    memory = memory_by_tile(source, None)
+    excess = np.maximum(memory.including_gaps - memory.capacity, 0)
+    tiles = np.flatnonzero(full & room & (excess <= target.region_split - used["nonInterleaved"]))
     if not len(tiles):
         return
     tile = int(tiles[0])

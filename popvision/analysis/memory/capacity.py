@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 
+#: Why nothing ran where the program does not fit; no option would record it.
+DOES_NOT_FIT = "No run was recorded: the program does not fit into the memory of the tiles, so it cannot run."
+#: Where it fits, the option that records its run.
+NO_RUN = "No run was recorded: cycles and bytes need autoReport.outputExecutionProfile=true."
+
+
 @dataclass(frozen=True)
 class MemoryExcess:
     """The tiles of all replicas that are over their memory. Bytes are of `tile`, the one that is furthest over."""
@@ -25,12 +31,18 @@ class MemoryExcess:
     capacity: int  #: bytes of a tile's memory
     tile: int
     needed: int  #: its highest used address, gaps included
-    largest: tuple[str, int] | None  #: label and bytes of its largest category, None where categories are unknown
+    #: label and bytes of its largest category, overlapped bytes included; None where categories are unknown
+    largest: tuple[str, int] | None
 
     @property
     def excess(self) -> int:
         """Bytes of the tile beyond its memory."""
         return self.needed - self.capacity
+
+
+def why_no_run(source: ReportSource, otherwise: str = NO_RUN) -> str:
+    """The reason why a report without runs has none: that the program does not fit, else the sentence `otherwise`."""
+    return otherwise if memory_excess(source) is None else DOES_NOT_FIT
 
 
 def memory_excess(source: ReportSource) -> MemoryExcess | None:

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import curve, live_classes, peak
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.operations.code import OperationCode, operation_code, vertex_sharing
 from popvision.analysis.operations.owners import NO_OPERATION, Owners, owners
 from popvision.analysis.report.columns import liveness, programs_of, variables
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RUNS = "No run was recorded: cycles and bytes need autoReport.outputExecutionProfile=true."
 FLOPS = "No FLOPs were recorded: they need profiler.includeFlopEstimates=true."
 
 
@@ -181,7 +181,7 @@ def _indices(source: ReportSource, ownership: Owners) -> tuple[Int64Array, Int64
 def _cycles(source: ReportSource, ownership: Owners, ipu: int | None) -> OperationCycles:
     reader = source.reader
     if not len(reader.runs().name):
-        raise NotRecordedError(RUNS)
+        raise NotRecordedError(why_no_run(source))
     owner = ownership.program[np.asarray(reader.steps().program, np.int64)]
     n = len(ownership.context)
     by_ipu = [reader.steps_on_ipu(each) for each in range(target_of(source).num_ipus)]

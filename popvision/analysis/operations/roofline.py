@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.operations.derived import quotient
-from popvision.analysis.operations.operations import FLOPS, RUNS
+from popvision.analysis.operations.operations import FLOPS
 from popvision.analysis.operations.table import OperationGroups
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -48,7 +49,7 @@ def roofline(source: ReportSource, groups: OperationGroups) -> Roofline:
     """Raises NotRecordedError without FLOPs or without a recorded run."""
     columns, target = groups.columns, target_of(source)
     if "cycles" not in columns:
-        raise NotRecordedError(RUNS)
+        raise NotRecordedError(why_no_run(source))
     if "flops" not in columns:
         raise NotRecordedError(FLOPS)
     flops, cycles, received = (columns[name] for name in ("flops", "cycles", "received"))

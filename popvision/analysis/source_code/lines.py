@@ -19,6 +19,7 @@ import numpy as np
 
 from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.report.columns import programs_of, stored_variables
 from popvision.analysis.report.figure import Table, Unit, table_of
@@ -86,8 +87,8 @@ def line_figures(source: ReportSource, ipu: int | None = None) -> LineFigures:
 
 
 def file_table(source: ReportSource, ipu: int | None = None) -> Table:
-    """A row per file, most cycles first: file, lines (with programs or variables), cycles, received, live; the last
-    row, whose file is "", is not attributed. Missing figures are NA."""
+    """A row per file, most cycles first, before any run most live bytes: file, lines (with programs or variables),
+    cycles, received, live; the last row, whose file is "", is not attributed. Missing figures are NA."""
     import pandas as pd
 
     sums = line_figures(source, ipu)
@@ -96,7 +97,9 @@ def file_table(source: ReportSource, ipu: int | None = None) -> Table:
     frame = frame.groupby("file", as_index=False, sort=False).sum(min_count=1)
     is_file = frame["file"] != ""
     frame = frame.assign(is_file=is_file).sort_values(
-        ["is_file", "cycles", "file"], ascending=[False, False, True], ignore_index=True
+        ["is_file", "live" if sums.cycles is None else "cycles", "file"],
+        ascending=[False, False, True],
+        ignore_index=True,
     )
     return table_of("source_files", _FILE_FIGURES, frame)
 
@@ -195,7 +198,7 @@ def _line_figures(source: ReportSource, ipu: int | None) -> LineFigures:
         received = _sum_by_place(lines.program, figures(source).bytes_received, n)
         executions = _sum_by_place(lines.program, sums.executions, n)
     else:
-        missing.append("No run was recorded: cycles and bytes need autoReport.outputExecutionProfile=true.")
+        missing.append(why_no_run(source))
     live, index = None, -1
     try:
         index = peak(curve(source)).index

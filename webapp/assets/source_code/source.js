@@ -44,7 +44,8 @@
       this.largest = [];
       /** @type {number[]} rows with figures */
       this.hot = [];
-      this.hottest = -1; /* the row with most cycles */
+      this.hottest = -1; /* the row with most cycles, before any run with most live bytes */
+      this.hottestBy = 0; /* the column that this is of */
       this.count = 0;
       this.order = new popvision.LineOrder();
       /** @type {Map<number, string>} lines by row */
@@ -183,11 +184,16 @@
       ];
     }
 
-    /** The row with most cycles of the source, -1 without any. */
+    /** The row of the source with most cycles, where none has cycles with most live bytes; -1 without any. */
     hottestRow() {
-      const cycles = (/** @type {number} */ row) => (this.figuresOf(row, 0) || [])[0] || 0;
-      const best = this.hot.reduce((most, row) => (cycles(row) > cycles(most) ? row : most), this.hot[0] ?? -1);
-      return best >= 0 && cycles(best) > 0 ? best : -1;
+      for (const column of [0, 1]) {
+        const figure = (/** @type {number} */ row) => (this.figuresOf(row, 0) || [])[column] || 0;
+        const best = this.hot.reduce((most, row) => (figure(row) > figure(most) ? row : most), this.hot[0] ?? -1);
+        if (best < 0 || figure(best) <= 0) continue;
+        this.hottestBy = column;
+        return best;
+      }
+      return -1;
     }
 
     /** The column that sorts and its direction; null in the order of the file. */
@@ -276,7 +282,7 @@
       line.classList.toggle("cursor", row === this.cursor);
       if (row === this.hottest) {
         line.classList.add("hottest");
-        line.title = "The line of this file with most cycles";
+        line.title = "The line of this file with most " + (this.hottestBy ? "bytes live at the peak" : "cycles");
       }
       if (this.data.compares && this.target && !number) line.classList.add("only-target");
       if (this.data.compares && this.target && !this.lineOf(row, 1)) line.classList.add("only-source");

@@ -76,6 +76,14 @@ HOST_COPIES: Layout = {
 }
 
 
+def programs_layout(source: ReportSource) -> Layout:
+    """The table of programs: sorted by total bytes, before any run by those that one execution receives."""
+    if len(source.reader.runs().name):
+        return PROGRAMS
+    moved: Layout = {"total": {"width": 150}, "received": {"width": 110, "sort": "desc"}}
+    return {**PROGRAMS, **moved}
+
+
 def program_rows(source: ReportSource, _query: Mapping[str, str]) -> Table:
     """Exchange programs, whatever the query."""
     return exchange_programs_table(source)

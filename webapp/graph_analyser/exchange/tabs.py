@@ -24,7 +24,7 @@ from webapp.components.row_export import exportable, row_values
 from webapp.components.section import facts
 from webapp.formats import bytes_text, cycles_text, integer_text
 from webapp.graph_analyser.exchange.compared_tabs import fan_pair, host_pair, ipu_pair
-from webapp.graph_analyser.exchange.tables import COMPARED_PROGRAMS, HOST_COPIES, PAIRS, PROGRAMS
+from webapp.graph_analyser.exchange.tables import COMPARED_PROGRAMS, HOST_COPIES, PAIRS, programs_layout
 from webapp.graph_analyser.plots.category_colours import mix
 from webapp.theme import tokens
 from webapp.view import ViewContext
@@ -81,7 +81,7 @@ def tab_content(context: ViewContext, tab: str) -> Component:
 
 def _programs(source: ReportSource, key: str, target: ReportSource | None) -> Component:
     if target is None:
-        columns = figure_columns(exchange_programs_table(source), PROGRAMS)
+        columns = figure_columns(exchange_programs_table(source), programs_layout(source))
         return long_table("exchange-programs", key, {}, columns, selectable=True)
     table = compared_exchanges(source, target)
     frame, columns = figure_frame(table), figure_columns(table, COMPARED_PROGRAMS)

@@ -21,7 +21,7 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.timeline import TYPE_NAMES, run_bars, step_count
-from popvision.analysis.memory.capacity import memory_excess
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from webapp import preferences
 from webapp.comparison import target_keys
@@ -75,8 +75,6 @@ KEYS = (
 HINT = "The wheel zooms, a drag moves, Shift and a drag measures a window of cycles; ? lists all keys."
 
 NOT_RECORDED = "This report has no execution profile: run the program with autoReport.outputExecutionProfile=true."
-
-DOES_NOT_FIT = "No run was recorded: the program does not fit into the memory of the tiles, so it cannot run."
 
 
 def layout(context: ViewContext) -> Component:
@@ -221,7 +219,7 @@ def missing(context: ViewContext) -> str:
     """The reason why there is nothing to show, "" when there is something."""
     if run_bars(context.source).total:
         return ""
-    return NOT_RECORDED if memory_excess(context.source) is None else DOES_NOT_FIT
+    return why_no_run(context.source, NOT_RECORDED)
 
 
 def register(app: Dash, library: Library) -> None:

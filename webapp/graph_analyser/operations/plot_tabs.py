@@ -8,8 +8,9 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.operations.code import operation_code
-from popvision.analysis.operations.operations import FLOPS, RUNS
+from popvision.analysis.operations.operations import FLOPS
 from popvision.analysis.operations.parts import (
     compute_set_rows,
     cycles_by_type,
@@ -102,7 +103,7 @@ def cycles_tab(
         parts.append(_bars("ops-cycles", bars, theme, "Cycles", lambda value: cycles_text(value, clock)))
     else:
         ran = state.groups(source).sums.cycles is not None
-        parts.append(empty_hint("No recorded step belongs to this operation." if ran else RUNS))
+        parts.append(empty_hint("No recorded step belongs to this operation." if ran else why_no_run(source)))
     if 0 not in chosen.rows:
         estimates = tile_parts(source, owners, chosen.rows).cycles
         series = [("Estimate, each program once", estimates)]

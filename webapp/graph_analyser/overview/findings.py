@@ -58,7 +58,7 @@ def causes(found: Insights) -> list[Component]:
     """The causes that cost most cycles, in a line each."""
     costly = [each for each in found.findings if each.unit == "cycles" and each.saves][:_CAUSES]
     if not costly:
-        return [html.P("No cause stands out.", className="dim")]
+        return [html.P("No cause of lost time stands out.", className="dim")]
     rows = [
         html.Li([html.Span(_cause(each, costly), title=in_units(each.sentence)), ", ", *_bound(each)])
         for each in costly

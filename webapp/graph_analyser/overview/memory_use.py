@@ -56,7 +56,9 @@ def _tiles(key: str, use: MemoryUse) -> Component:
     every = ",".join(str(tile) for tile in use.tiles.tolist())
     link = html.A("Memory of these tiles", href=f"/r/{key}/memory?tiles={every}", **attributes(data_nav="to"))
     table = html.Table(html.Tbody(rows), className="use-table")
-    return html.Div([html.H3("Fullest tiles"), exportable(table, "fullest-tiles", "the fullest tiles"), link])
+    is_over = bool((use.including_gaps > use.capacity).any())
+    title = "Fullest tiles, furthest over their memory first" if is_over else "Fullest tiles"
+    return html.Div([html.H3(title), exportable(table, "fullest-tiles", "the fullest tiles"), link])
 
 
 def _sixths(use: MemoryUse) -> Component:

@@ -21,7 +21,7 @@ from popvision.analysis.insights.largest_users import memory_use as memory_use_o
 from popvision.analysis.insights.late import costs_of_waiting
 from popvision.analysis.insights.rules import insights
 from popvision.analysis.insights.unusual import unusual
-from popvision.analysis.memory.capacity import memory_excess
+from popvision.analysis.memory.capacity import memory_excess, why_no_run
 from popvision.analysis.memory.usage import breakdown
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
 from popvision.analysis.source_code.lines import busiest_ipu
@@ -53,7 +53,7 @@ def layout(context: ViewContext) -> Component:
     cards = CardContext(context.key, 0.0 if target is None else target.clock_hz, ",".join(context.targets))
     return html.Div(
         [
-            html.Div([_time(figures, cards), _memory(context, figures, cards)], className="section-columns"),
+            html.Div([_time(context, figures, cards), _memory(context, figures, cards)], className="section-columns"),
             html.P(id="overview-unusual", className="note", role="status"),
             *(what_changed(context) if context.targets else []),
             findings.place(),
@@ -112,10 +112,10 @@ def _pins(context: ViewContext) -> Component:
     return section("pins", "Pinned questions", body, hint="pinned on the SQL page, kept in this browser")
 
 
-def _time(figures: Headline, cards: CardContext) -> Component:
+def _time(context: ViewContext, figures: Headline, cards: CardContext) -> Component:
     """Total cycles, the bar of phases, and the place of the three causes that cost most."""
     if figures.total_cycles is None:
-        lost = empty_hint(figures.lost.get("cycles") or "No run was recorded.")
+        lost = empty_hint(figures.lost.get("cycles") or why_no_run(context.source))
         return section("overview-time", "Time", [lost, html.Div(id="overview-causes", hidden=True)])
     runs = f"{figures.runs:,} recorded run{'' if figures.runs == 1 else 's'}"
     head: list[Any] = [
@@ -146,7 +146,7 @@ def _memory(context: ViewContext, figures: Headline, cards: CardContext) -> Comp
             html.Strong("Does not fit: ", className="bad"),
             f"{excess.tiles_over:,} of {excess.tiles:,} tiles are over their memory, ",
             cards.link(f"tile {excess.tile:,}", "memory", tiles=excess.tile),
-            f" by {bytes_text(excess.excess)}.",
+            f" by {bytes_text(excess.excess)}, gaps included.",
         ]
     else:
         tile, size = figures.fullest or (figures.worst_tile or 0, figures.tile_bytes)
@@ -172,7 +172,7 @@ def _memory(context: ViewContext, figures: Headline, cards: CardContext) -> Comp
         ]
         shared = "Bytes that several variables share count once here, so one variable can be larger than its category."
         body += [html.Ol(rows, className="overview-top"), html.P(shared, className="dim")]
-    return section("overview-memory", "Memory", body, hint="gaps excluded")
+    return section("overview-memory", "Memory", body, hint="bytes in use: gaps excluded")
 
 
 def _part(size: int, figures: Headline) -> Component:

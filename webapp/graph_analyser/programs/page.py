@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dash import Dash, dcc, html
 from dash.development.base_component import Component
 
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import PROGRAM_TYPES, Root, root_of, roots
 from popvision.analysis.programs.related_programs import BY_VERTEX, layers
@@ -169,9 +170,7 @@ def _about(source: ReportSource) -> Component:
     problem = figures(source).calls_unknown
     notes = [f"Totals of programs that call functions are unknown: {problem}"] if problem else []
     if not len(source.reader.runs().name):
-        notes.append(
-            "No run was recorded: run the program with autoReport.outputExecutionProfile=true to record cycles."
-        )
+        notes.append(why_no_run(source))
     return help_text(
         "Columns of the tree",
         "Self: device cycles of the program's own steps over all recorded runs. Total: self cycles plus those of all "

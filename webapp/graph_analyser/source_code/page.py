@@ -44,7 +44,10 @@ _KEYS = (
 #: Keys of the selection that the panel shows.
 _DETAILS_KEYS = ("src_file", "src_line", "vs")
 
-_HINT = "Select a line to see the programs and variables that it creates."
+_HINT = (
+    "The mark shows the line with most cycles, before any run the one with most live bytes. Select a line to see the "
+    "programs and variables that it creates."
+)
 
 
 def layout(context: ViewContext) -> Component:
@@ -63,7 +66,7 @@ def layout(context: ViewContext) -> Component:
 
 
 def chosen_file(source: ReportSource, wanted: str) -> str:
-    """The file that the URL names, else the one with most cycles; "" without any. Raises NotRecordedError."""
+    """The file that the URL names, else the first of `file_table`; "" without any. Raises NotRecordedError."""
     names = [name for name in file_table(source)["file"] if name]
     return wanted if wanted in names else next(iter(names), "")
 
@@ -112,12 +115,14 @@ def _unattributed(source: ReportSource, line_sums: LineFigures) -> Component:
 
 
 def _files(context: ViewContext, table: Any, chosen: str, line_sums: LineFigures) -> Component:
-    total = None if line_sums.cycles is None else int(line_sums.cycles.sum())
-    items: list[Component] = [html.H2("Files, by cycles")]
-    for name, cycles, lines in zip(table["file"], table["cycles"], table["lines"], strict=True):
+    measure, sums = ("cycles", line_sums.cycles) if line_sums.cycles is not None else ("live", line_sums.live)
+    total = None if sums is None else int(sums.sum())
+    title = "Files, by cycles" if measure == "cycles" else "Files, by bytes live at the peak"
+    items: list[Component] = [html.H2(title)]
+    for name, figure, lines in zip(table["file"], table[measure], table["lines"], strict=True):
         if not name:
             continue
-        share = percent_text(int(cycles) / total) if total else "–"
+        share = percent_text(int(figure) / total) if total else "–"
         items.append(
             html.Button(
                 [html.Span(PurePath(name).name, className="cut"), html.Span(share, className="share")],

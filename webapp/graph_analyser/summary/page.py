@@ -10,6 +10,7 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.metrics import measure
+from popvision.analysis.memory.capacity import DOES_NOT_FIT
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.report_files import FileRow, JsonFile, file_rows, json_files
 from popvision.analysis.summary.facts import RunRow, Summary, summarise
@@ -127,7 +128,7 @@ def _runs(runs: list[RunRow], out_of_memory: bool, lost: str = "") -> Component:
         if lost:
             sentence = lost
         elif out_of_memory:
-            sentence = "No run was recorded: the program does not fit into the memory of the tiles."
+            sentence = DOES_NOT_FIT
         else:
             sentence = "No run was recorded: run the program with autoReport.outputExecutionProfile or autoReport.all."
         return section("runs", "Runs", empty_hint(sentence))

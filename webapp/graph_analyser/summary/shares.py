@@ -5,6 +5,7 @@ from __future__ import annotations
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.memory.capacity import DOES_NOT_FIT
 from popvision.analysis.summary.headline import Headline
 from webapp.components import empty_hint, help_text
 from webapp.components.section import section
@@ -29,11 +30,11 @@ def time_shares(named: list[tuple[str, Headline]], cards: CardContext) -> Compon
         formula="sum over tiles of cycles in the phase / (tiles x total cycles)",
     )
     if all(headline.shares is None for _, headline in named):
-        damage = named[0][1].lost.get("shares", "")
+        damage, over = named[0][1].lost.get("shares", ""), named[0][1].tiles_out_of_memory
         return section(
             "shares",
             "Where the time goes",
-            empty_hint(damage or "No run was recorded, so there are no shares of time."),
+            empty_hint(damage or (DOES_NOT_FIT if over else "No run was recorded, so there are no shares of time.")),
         )
     body: list[Component] = []
     for name, each in named:
