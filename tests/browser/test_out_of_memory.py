@@ -133,3 +133,8 @@ def test_an_estimate_is_called_one_at_every_width(viewer: Viewer, width: int) ->
     page = viewer.open("sample", "memory")
     expect(page.locator("#mem-headline").get_by_text(re.compile("[0-9]+ % of"))).to_be_visible()
     page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def test_the_choice_of_a_figure_says_which_is_not_recorded(viewer: Viewer) -> None:
+    page = viewer.open("sample", "operations")
+    expect(page.get_by_label("Figure").locator("option:checked")).to_have_text("Cycles (not recorded)")

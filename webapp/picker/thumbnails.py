@@ -67,7 +67,7 @@ THUMBNAILS = (
     Thumbnail(
         "difference",
         "What changed",
-        "Device cycles by phase, a run on the model against one on hardware; opens the comparison",
+        "Device cycles by phase, the model against a run on simulated hardware with fewer tiles; opens the comparison",
         "matmul_chain",
         "summary",
         "tiles=0",

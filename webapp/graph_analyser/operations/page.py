@@ -96,7 +96,11 @@ def _toolbar(context: ViewContext, state: OperationState) -> Component:
     names = {"" if each == chosen_layer(source) else each: each for each in layers(source)}
     grouped = levels(source, state.layer)
     ipu = "" if state.ipu is None else str(state.ipu)
-    by = {"" if field == "cycles" else field: figure[0] for field, figure in FIGURES.items()}
+    recorded = operations(source, state.layer, state.ipu).columns() if context.target is None else FIGURES
+    by = {
+        "" if field == "cycles" else field: figure[0] if field in recorded else f"{figure[0]} (not recorded)"
+        for field, figure in FIGURES.items()
+    }
     per_ipu = {"": "All"} | {str(each): f"IPU {each}" for each in range(ipus)}
     return toolbar(
         segments("ops_view", "Show", VIEWS, view if view in VIEWS else ""),
