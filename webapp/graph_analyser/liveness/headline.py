@@ -25,23 +25,24 @@ def liveness_headline(
     top = peak(line)
     place = where_text(line.where, target_of(source).num_replicas)
     step = program_label(source, top.program)
+    side = "" if target is None else "Source: "
     figures = [
         Figure(
-            f"Peak of {place}",
+            f"{side}peak of {place}" if side else f"Peak of {place}",
             bytes_text(top.total),
             f"index {top.index:,}: {step}",
             f"{both_units(top.total)} = {both_units(top.always_live)} always live + {both_units(top.not_always_live)}",
             _link(key, line.where, top.index),
         ),
         Figure(
-            "Always live",
+            "Source: always live" if side else "Always live",
             bytes_text(line.always_live),
             percent_text(line.always_live / top.total if top.total else None) + " of the peak",
             both_units(line.always_live),
         ),
     ]
     if target is not None:
-        figures.append(_of_target(top.total, peak(target)))
+        figures += [_of_target(top.total, peak(target)), _always_of_target(line, target)]
     elif line.where.kind != "tile":
         figures += _fullest(source, key, line)
     for index in state.indices[:1]:
@@ -49,7 +50,7 @@ def liveness_headline(
         total = int(line.not_always_live[index]) + line.always_live
         figures.append(
             Figure(
-                f"Selected: index {index:,}",
+                f"{side}index {index:,}" if side else f"Selected: index {index:,}",
                 bytes_text(total),
                 program_label(source, program),
                 f"{both_units(total)}; program {program}",
@@ -74,6 +75,16 @@ def _of_target(before: int, top: Peak) -> Figure:
         f"index {top.index:,}, {signed_text(change, 'bytes')}" + (f" ({share})" if share else ""),
         f"{both_units(top.total)}; difference {change:+,} B",
         state="",
+    )
+
+
+def _always_of_target(line: Curve, target: Curve) -> Figure:
+    change = target.always_live - line.always_live
+    return Figure(
+        "Target: always live",
+        bytes_text(target.always_live),
+        signed_text(change, "bytes"),
+        f"{both_units(target.always_live)}; difference {change:+,} B",
     )
 
 

@@ -10,20 +10,38 @@ from dash.development.base_component import Component
 from popvision.analysis.liveness.curve import curve, fullest_tile, peak
 from popvision.analysis.liveness.steps import program_label
 from popvision.analysis.memory.usage import memory_by_tile
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
 from webapp.components import help_text
 from webapp.formats import bytes_text, percent_text
-from webapp.graph_analyser.memory.state import MemoryState
+from webapp.graph_analyser.memory.state import MemoryState, memory_state
 from webapp.graph_analyser.plots.bytes_axis import both_units
-from webapp.graph_analyser.plots.headline import Figure, headline
+from webapp.graph_analyser.plots.headline import Figure, headline, paired
+from webapp.view import ViewContext
 
 
-def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str = "") -> list[Component]:
-    """Use and peaks of a replica of the source, each with a link that keeps the comparison `vs`.
+def memory_headline(context: ViewContext, state: MemoryState) -> list[Component]:
+    """Use and peaks of a replica, each with a link; in a comparison of both reports, and links keep the comparison.
 
     Raises NotRecordedError without a graph profile."""
+    figures = _figures(context.source, context.key, state)
+    target, vs = context.target, context.params.get("vs", "")
+    if target is not None:
+        theirs = if_recorded(lambda: _figures(target, context.key, memory_state(target, context.params)))
+        figures = paired(figures, theirs or [])
+    if vs:
+        figures = [replace(each, href=f"{each.href}&vs={quote(vs, safe=',')}" if each.href else "") for each in figures]
+    help_ = help_text(
+        "Peaks",
+        "The peak of the device is the liveness index at which all its tiles together hold most bytes. A single tile "
+        "may peak at another index, and its peak decides whether the program fits.",
+        formula="total = always live + not always live at the index",
+    )
+    return [headline(figures), help_]
+
+
+def _figures(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
     memory = memory_by_tile(source, state.replica)
     capacity = memory.capacity * len(memory.tiles)
     used = int(memory.excluding_gaps.sum())
@@ -36,6 +54,7 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str 
             bytes_text(used),
             f"{percent_text(used / capacity)} of {bytes_text(capacity)}",
             f"{both_units(used)}: memory excluding gaps of {len(memory.tiles):,} tiles",
+            number=used,
         ),
         Figure(
             "Fullest tile, with gaps" if len(over) else "Fullest tile",
@@ -44,6 +63,7 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str 
             both_units(most) if len(over) else f"{both_units(most)}: excluding gaps",
             f"/r/{key}/memory?tiles={largest}",
             "bad" if most > memory.capacity else "",
+            most,
         ),
     ]
     figures += _peaks(source, key, state)
@@ -55,17 +75,11 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str 
             "Tiles whose highest used address is beyond their memory",
             "",
             "bad" if len(over) else "",
+            len(over),
+            "integer",
         )
     )
-    if vs:
-        figures = [replace(each, href=f"{each.href}&vs={quote(vs, safe=',')}" if each.href else "") for each in figures]
-    help_ = help_text(
-        "Peaks",
-        "The peak of the device is the liveness index at which all its tiles together hold most bytes. A single tile "
-        "may peak at another index, and its peak decides whether the program fits.",
-        formula="total = always live + not always live at the index",
-    )
-    return [headline(figures), help_]
+    return figures
 
 
 def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
@@ -83,6 +97,7 @@ def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
             f"index {device_peak.index:,}",
             f"{both_units(device_peak.total)} of one replica while {program_label(source, device_peak.program)} runs",
             f"/r/{key}/liveness?liveness={device_peak.index}",
+            number=device_peak.total,
         ),
         Figure(
             "Live at the fullest tile's peak",
@@ -90,5 +105,6 @@ def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
             f"tile {tile:,}, index {mine.index:,}",
             f"{both_units(mine.total)} while {program_label(source, mine.program)} runs",
             f"/r/{key}/liveness?live_source=tile&liveness={mine.index}&tiles={tile}",
+            number=mine.total,
         ),
     ]

@@ -177,7 +177,7 @@ def _plot_part(context: ViewContext) -> tuple[Any, ...]:
     state = memory_state(source, context.params)
     hidden = (state.graph != "total", state.graph != "map", state.graph != "total", state.by_ipu, not state.by_ipu)
     drawn = plot_parts(source, state, context.theme, context.target)
-    return *drawn, memory_headline(source, context.key, state, context.params.get("vs", "")), *hidden
+    return *drawn, memory_headline(context, state), *hidden
 
 
 VIEW = View(

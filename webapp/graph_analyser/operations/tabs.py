@@ -23,6 +23,7 @@ from webapp.components.debug_chain import debug_chain_list
 from webapp.components.difference import difference_mark
 from webapp.components.figure_columns import Layout, figure_columns
 from webapp.components.section import facts
+from webapp.components.sides import side_mark
 from webapp.components.table import MOST_ROWS
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.graph_analyser.operations.plot_tabs import code_tab, cycles_tab, flops_tab
@@ -76,9 +77,10 @@ def panel_title(context: ViewContext) -> Any:
         chosen = chosen_operations(context.source, state, context.params)
     except NotRecordedError:
         return ""
+    side = [side_mark("Source", context.source.label)] if context.targets else []
     if chosen is None:
-        return [html.Strong("Entire layer"), html.Span(state.layer, className="panel-name")]
-    return _title(context.source, state, chosen)
+        return [html.Strong("Entire layer"), html.Span(state.layer, className="panel-name"), *side]
+    return [_title(context.source, state, chosen), *side]
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:

@@ -30,6 +30,7 @@ from webapp.components import empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.page_parts import PartContent, part_stores, register_part
 from webapp.components.section import section
+from webapp.components.sides import pair_text
 from webapp.formats import bytes_text, cycles_phrase, in_units, percent_text, seconds_text
 from webapp.graph_analyser.overview import findings, memory_use, waits
 from webapp.graph_analyser.summary.headline import CardContext
@@ -48,12 +49,15 @@ _LONGEST_WAIT = 0.3  #: seconds that the first lines wait for the rest
 
 
 def layout(context: ViewContext) -> Component:
-    figures = headline(context.source)
+    figures, target_figures = headline(context.source), _target_headline(context)
     target = if_recorded(context.source.reader.target)
     cards = CardContext(context.key, 0.0 if target is None else target.clock_hz, ",".join(context.targets))
     return html.Div(
         [
-            html.Div([_time(context, figures, cards), _memory(context, figures, cards)], className="section-columns"),
+            html.Div(
+                [_time(context, figures, cards, target_figures), _memory(context, figures, cards, target_figures)],
+                className="section-columns",
+            ),
             html.P(id="overview-unusual", className="note", role="status"),
             *(what_changed(context) if context.targets else []),
             findings.place(),
@@ -112,10 +116,25 @@ def _pins(context: ViewContext) -> Component:
     return section("pins", "Pinned questions", body, hint="pinned on the SQL page, kept in this browser")
 
 
-def _time(context: ViewContext, figures: Headline, cards: CardContext) -> Component:
+def _target_headline(context: ViewContext) -> Headline | None:
+    target = context.target
+    return None if target is None else if_recorded(lambda: headline(target))
+
+
+def _both(title: str, before: float | None, after: float | None, kind: str) -> Component:
+    """The figure of both reports, above the sentences, which are about the source."""
+    return html.P([html.Strong(f"{title}: {pair_text(before, after, kind)}"), ", source \u2192 target. Below: source."])
+
+
+def _time(context: ViewContext, figures: Headline, cards: CardContext, theirs: Headline | None) -> Component:
     """Total cycles, the bar of phases, and the place of the three causes that cost most."""
+    compared = (
+        [_both("Total cycles", figures.total_cycles, theirs.total_cycles, "cycles")] if theirs is not None else []
+    )
     if figures.total_cycles is None:
-        lost = empty_hint(figures.lost.get("cycles") or why_no_run(context.source))
+        lost: Component = empty_hint(figures.lost.get("cycles") or why_no_run(context.source))
+        if compared:
+            lost = html.Div([*compared, lost])
         return section("overview-time", "Time", [lost, html.Div(id="overview-causes", hidden=True)])
     runs = f"{figures.runs:,} recorded run{'' if figures.runs == 1 else 's'}"
     head: list[Any] = [
@@ -123,7 +142,7 @@ def _time(context: ViewContext, figures: Headline, cards: CardContext) -> Compon
         f" ({seconds_text(figures.device_seconds)} of device time) in ",
         cards.link(runs, "execution"),
     ]
-    body: list[Component] = [html.P(head, className="overview-line")]
+    body: list[Component] = [*compared, html.P(head, className="overview-line")]
     if figures.shares is not None:
         body += [share_bar(figures, labels=False), html.Div(share_rows(figures), className="share-legend")]
     if figures.not_recorded:
@@ -134,7 +153,7 @@ def _time(context: ViewContext, figures: Headline, cards: CardContext) -> Compon
     )
 
 
-def _memory(context: ViewContext, figures: Headline, cards: CardContext) -> Component:
+def _memory(context: ViewContext, figures: Headline, cards: CardContext, theirs: Headline | None) -> Component:
     """Whether the program fits and by how much, and the three categories that take most."""
     if figures.tile_bytes is None or figures.used_bytes is None:
         return section(
@@ -160,7 +179,12 @@ def _memory(context: ViewContext, figures: Headline, cards: CardContext) -> Comp
     used = f"{bytes_text(figures.used_bytes)} in use on all tiles"
     if figures.total_capacity:
         used += f", {percent_text(figures.used_share)} of their memory"
-    body: list[Component] = [html.P(fits, className="overview-line"), html.P(f"{used}; most of it:", className="dim")]
+    compared = [] if theirs is None else [_both_tiles(figures, theirs)]
+    body: list[Component] = [
+        *compared,
+        html.P(fits, className="overview-line"),
+        html.P(f"{used}; most of it:", className="dim"),
+    ]
     parts = if_recorded(partial(breakdown, context.source, "category", None))
     if parts is not None:
         sums = sorted(
@@ -173,6 +197,13 @@ def _memory(context: ViewContext, figures: Headline, cards: CardContext) -> Comp
         shared = "Bytes that several variables share count once here, so one variable can be larger than its category."
         body += [html.Ol(rows, className="overview-top"), html.P(shared, className="dim")]
     return section("overview-memory", "Memory", body, hint="bytes in use: gaps excluded")
+
+
+def _both_tiles(ours: Headline, theirs: Headline) -> Component:
+    """The fullest tiles, both without gaps, or both with them where one program does not fit."""
+    if ours.tiles_out_of_memory or theirs.tiles_out_of_memory or ours.fullest is None or theirs.fullest is None:
+        return _both("Fullest tile, with gaps", ours.tile_bytes, theirs.tile_bytes, "bytes")
+    return _both("Fullest tile", ours.fullest[1], theirs.fullest[1], "bytes")
 
 
 def _part(size: int, figures: Headline) -> Component:

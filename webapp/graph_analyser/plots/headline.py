@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dash import html
@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.report.range_statistics import Statistics
 from webapp.components.attributes import attributes
+from webapp.components.sides import ARROW, pair_text
 from webapp.formats import bytes_text, integer_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
 
@@ -25,10 +26,31 @@ class Figure:
     exact: str = ""
     href: str = ""
     state: str = ""  #: "" or "bad"
+    number: int | None = None  #: the value as a number of `kind`, for the difference of two reports
+    kind: str = "bytes"
+
+
+def paired(source: Sequence[Figure], target: Sequence[Figure]) -> list[Figure]:
+    """The figures of two reports, matched by label: source → target with the difference; the small print names the
+    sides. A figure of one side only has a dash on the other."""
+    sides = [{each.label: each for each in figures} for figures in (source, target)]
+    pairs = []
+    for label, one in (sides[1] | sides[0]).items():
+        ours, theirs = (side.get(label) for side in sides)
+        before, after = (None if each is None else each.number for each in (ours, theirs))
+        notes = [
+            f"{side}: {each.detail}" for side, each in (("source", ours), ("target", theirs)) if each and each.detail
+        ]
+        exact = [f"{side}: {each.exact}" for side, each in (("Source", ours), ("Target", theirs)) if each is not None]
+        state = next((each.state for each in (ours, theirs) if each is not None and each.state), "")
+        value = pair_text(before, after, one.kind)
+        pairs.append(replace(one, value=value, detail="; ".join(notes), exact="\n".join(exact), state=state))
+    return pairs
 
 
 def headline(figures: Sequence[Figure]) -> Component:
-    return html.Div([_figure(each) for each in figures], className="headline")
+    has_pairs = any(ARROW in each.value for each in figures)
+    return html.Div([_figure(each) for each in figures], className="headline paired" if has_pairs else "headline")
 
 
 def _figure(figure: Figure) -> Component:

@@ -9,8 +9,9 @@ import numpy as np
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.source_code.lines import NOWHERE, LineFigures, busiest_ipu, file_table, line_figures
+from popvision.analysis.source_code.rows import same_file
 from webapp.components import (
     empty_hint,
     group,
@@ -24,8 +25,10 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
+from webapp.components.difference import figure_text
 from webapp.components.download_link import table_links
-from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.components.sides import ARROW, pair_text
+from webapp.formats import percent_text
 from webapp.graph_analyser.source_code import exports, routes
 from webapp.graph_analyser.source_code.details import line_parts
 from webapp.library import Library
@@ -96,22 +99,24 @@ def _toolbar(context: ViewContext, line_sums: LineFigures) -> Component:
     notes = [html.Span(sentence, className="dim") for sentence in line_sums.missing]
     links = table_links(f"/data/{context.key}/table/source-lines", "", "source-lines", "the figures of these lines")
     saves = html.Span(links, className="toolbar-group source-exports")
-    return toolbar(*left, group(about), *notes, spacer(), _unattributed(context.source, line_sums), saves)
+    return toolbar(*left, group(about), *notes, spacer(), _unattributed(context, line_sums), saves)
 
 
-def _unattributed(source: ReportSource, line_sums: LineFigures) -> Component:
-    clock = source.reader.target().clock_hz
+def _unattributed(context: ViewContext, line_sums: LineFigures) -> Component:
+    """What belongs to no line; in a comparison that of both reports."""
+    theirs, clock = _target_sums(context), context.source.reader.target().clock_hz
     parts = []
-    for name, values, text in (
-        ("cycles", line_sums.cycles, lambda value: cycles_text(value, clock)),
-        ("live", line_sums.live, bytes_text),
-        ("received", line_sums.received, bytes_text),
-    ):
-        if values is not None:
+    for name, kind in (("cycles", "cycles"), ("live", "bytes"), ("received", "bytes")):
+        values = getattr(line_sums, name)
+        if context.target is not None:
+            others = None if theirs is None else getattr(theirs, name)
+            ours, other = (None if each is None else int(each[NOWHERE]) for each in (values, others))
+            parts += [] if ours is None and other is None else [f"{name} {pair_text(ours, other, kind)}"]
+        elif values is not None:
             share = int(values[NOWHERE]) / int(values.sum()) if values.sum() else None
-            parts.append(f"{name} {text(int(values[NOWHERE]))} ({percent_text(share)})")
+            parts.append(f"{name} {figure_text(int(values[NOWHERE]), kind, clock)} ({percent_text(share)})")
     title = "Created by the compiler: the control program, stacks, code, and the tail of each run"
-    return html.Span(["Not attributed to a line: ", "; ".join(parts)], className="dim", title=title)
+    return html.Span(["Not attributed to a line: ", "; ".join(parts)], className="dim unattributed", title=title)
 
 
 def _files(context: ViewContext, table: Any, chosen: str, line_sums: LineFigures) -> Component:
@@ -119,10 +124,14 @@ def _files(context: ViewContext, table: Any, chosen: str, line_sums: LineFigures
     total = None if sums is None else int(sums.sum())
     title = "Files, by cycles" if measure == "cycles" else "Files, by bytes live at the peak"
     items: list[Component] = [html.H2(title)]
+    if context.target is not None and measure == "cycles":
+        items.append(html.P("Share of cycles: source \u2192 target", className="dim"))
     for name, figure, lines in zip(table["file"], table[measure], table["lines"], strict=True):
         if not name:
             continue
         share = percent_text(int(figure) / total) if total else "–"
+        if context.target is not None and measure == "cycles":
+            share = f"{share} {ARROW} {_target_share(context, name)}"
         items.append(
             html.Button(
                 [html.Span(PurePath(name).name, className="cut"), html.Span(share, className="share")],
@@ -136,6 +145,25 @@ def _files(context: ViewContext, table: Any, chosen: str, line_sums: LineFigures
     links = table_links(f"/data/{context.key}/table/source-files", query, "source-files", "the figures of all files")
     items.append(html.Div(links, className="row-export"))
     return html.Nav(items, className="source-files", **attributes(aria_label="Files"))
+
+
+def _target_sums(context: ViewContext) -> LineFigures | None:
+    """The figures of the target's lines; None without a target, or where it recorded none."""
+    target = context.target
+    if target is None:
+        return None
+    return if_recorded(lambda: line_figures(target, _ipu(target, context.selection.ipu)))
+
+
+def _target_share(context: ViewContext, file: str) -> str:
+    """The file's share of the target's cycles; a dash where the target has no such file or no cycles."""
+    theirs = _target_sums(context)
+    if context.target is None or theirs is None or theirs.cycles is None:
+        return "–"
+    other, total = same_file(context.target, file), int(theirs.cycles.sum())
+    if not other or not total:
+        return "–"
+    return percent_text(int(theirs.cycles[np.asarray(theirs.places.file) == other].sum()) / total)
 
 
 def _code(context: ViewContext, file: str, line_sums: LineFigures) -> Component:

@@ -11,6 +11,7 @@ from popvision.query import VIEWS, View
 from popvision.query.questions import QUESTIONS
 from webapp.components import group, help_text, spacer, toolbar, view_shortcuts
 from webapp.components.attributes import attributes
+from webapp.components.sides import side_mark
 from webapp.graph_analyser.sql import routes
 from webapp.library import Library
 from webapp.view import View as PageView
@@ -49,6 +50,7 @@ def layout(context: ViewContext) -> Component:
             _button("sql-pin", "Pin", "Show the first rows of this statement on the Overview of every report"),
         ),
         group(about),
+        side_mark("Queried: source", context.source.label) if context.targets else None,
         html.Span(id="sql-status", className="dim", role="status"),
         spacer(),
         html.Div([_button("sql-csv", "CSV", _SAVE), _button("sql-json", "JSON", _SAVE)], className="toolbar-group"),

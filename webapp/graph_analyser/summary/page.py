@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -21,7 +23,7 @@ from webapp.components.section import facts, section
 from webapp.formats import bytes_text, integer_text
 from webapp.graph_analyser.summary import changes
 from webapp.graph_analyser.summary.changes import changes_place
-from webapp.graph_analyser.summary.compared_figures import comparison, names_of
+from webapp.graph_analyser.summary.compared_figures import comparison, names_of, scrolled
 from webapp.graph_analyser.summary.headline import CardContext, headline_cards
 from webapp.graph_analyser.summary.json_tree import json_tree
 from webapp.graph_analyser.summary.shares import time_shares
@@ -32,10 +34,14 @@ from webapp.view import View, ViewContext
 #: Selection key of the filter over the engine options.
 _FILTER = "su_options"
 
+#: Labels and values of a card.
+Rows = list[tuple[str, Any]]
+
 
 def layout(context: ViewContext) -> Component:
     summary = summarise(context.source)
     compared = list(context.targets.values())
+    others = _Others(names_of(context), [summarise(each) for each in compared])
     cards = CardContext(
         context.key,
         0.0 if summary.target is None else summary.target.clock_hz,
@@ -56,7 +62,10 @@ def layout(context: ViewContext) -> Component:
             time_shares(named, cards),
             *([*comparison(context), changes_place(context)] if compared else []),
             html.Div(
-                [_target(summary), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
+                [
+                    _device(summary, others),
+                    html.Div([_graph(summary, others), _provenance(summary, others)], className="section-stack"),
+                ],
                 className="section-columns",
             ),
             _runs(summary.runs, bool(summary.headline.tiles_out_of_memory), summary.lost.get("runs", "")),
@@ -72,12 +81,40 @@ def register(app: Dash, library: Library) -> None:
     changes.register(app, library)
 
 
-def _target(summary: Summary) -> Component:
+@dataclass(frozen=True)
+class _Others:
+    """Headings and facts of the reports that the page compares with; empty without a comparison."""
+
+    names: list[str]
+    summaries: list[Summary]
+
+    def facts(self, title: str, rows_of: Callable[[Summary], Rows], summary: Summary) -> Component:
+        """The rows of the report; in a comparison a column for each report, a row for every label of any."""
+        if not self.names:
+            return facts(rows_of(summary))
+        columns = [dict(rows_of(each)) for each in (summary, *self.summaries)]
+        labels = dict.fromkeys(label for column in columns for label in column)
+        heads = [html.Th(text, scope="col") for text in ("Fact", "Source", *self.names)]
+        rows: list[Component] = []
+        for label in labels:
+            values = [column.get(label, "–") for column in columns]
+            cells = [html.Td(each, className="" if str(each) == str(values[0]) else "differs") for each in values]
+            rows.append(html.Tr([html.Td(label, className="dim"), *cells]))
+        return scrolled(html.Tr(heads), rows, f"{title}, side by side")
+
+
+def _device(summary: Summary, others: _Others) -> Component:
+    if summary.target is None and not any(each.target for each in others.summaries):
+        sentence = summary.lost.get("target", "This report does not describe the device.")
+        return section("device", "Device", empty_hint(sentence))
+    return section("device", "Device", others.facts("Device", _device_rows, summary))
+
+
+def _device_rows(summary: Summary) -> Rows:
     target = summary.target
     if target is None:
-        sentence = summary.lost.get("target", "This report does not describe the device.")
-        return section("target", "Target", empty_hint(sentence))
-    rows: list[tuple[Any, Any]] = [
+        return []
+    rows: Rows = [
         ("Type", target.type),
         ("Architecture", target.architecture),
         ("Clock", f"{target.clock_hz / 1e6:,.1f} MHz" if target.clock_hz > 0 else "unknown"),
@@ -101,26 +138,29 @@ def _target(summary: Summary) -> Component:
         ("Compute set instrumentation", target.compute_instrumentation or "–"),
         ("External exchange instrumentation", target.external_exchange_instrumentation or "–"),
     ]
-    return section("target", "Target", facts(rows))
+    return rows
 
 
 def _exact_bytes(size: int) -> Component:
     return html.Span(bytes_text(size), title=f"{size:,} B")
 
 
-def _graph(summary: Summary) -> Component:
+def _graph(summary: Summary, others: _Others) -> Component:
+    return section("graph", "Graph", others.facts("Graph", _graph_rows, summary))
+
+
+def _graph_rows(summary: Summary) -> Rows:
     labels = {
         "num_compute_sets": "Compute sets",
         "num_vertices": "Vertices",
         "num_edges": "Edges",
         "num_variables": "Variables",
     }
-    rows = [(label, integer_text(summary.graph.get(name))) for name, label in labels.items()]
-    return section("graph", "Graph", facts(rows))
+    return [(label, integer_text(summary.graph.get(name))) for name, label in labels.items()]
 
 
-def _provenance(summary: Summary) -> Component:
-    return section("provenance", "Provenance", facts(summary.provenance))
+def _provenance(summary: Summary, others: _Others) -> Component:
+    return section("provenance", "Provenance", others.facts("Provenance", lambda each: list(each.provenance), summary))
 
 
 def _runs(runs: list[RunRow], out_of_memory: bool, lost: str = "") -> Component:
