@@ -106,7 +106,17 @@ def _level_bar(level: Level, row: int, text: str, depth: int, window: tuple[int,
     fill = _fill(kind)
     cycles = int(level.end[row] - level.begin[row])
     title = f"{text}, {cycles:,} cycles from {int(level.begin[row]):,}"
-    return _bar((left - begin) * scale, depth * _ROW, width, _ROW - 1, fill, title, _cut(text, width - 6))
+    return _bar((left - begin) * scale, depth * _ROW, width, _ROW - 1, fill, title, _ending(text, width - 8))
+
+
+def _ending(text: str, room: float) -> str:
+    """The name, or as many of its last parts as fit in a room of pixels; "" where not even the last one does."""
+    letters = int(room / _LETTER)
+    if len(text) <= letters:
+        return text
+    parts = text.split("/")
+    endings = (f"…/{'/'.join(parts[at:])}" for at in range(1, len(parts)))
+    return next((each for each in endings if len(each) <= letters), "")
 
 
 def _fill(kind: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from html import escape
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from popvision.analysis.report.decimate import min_max_positions
 from webapp.arrays import AnyArray
-from webapp.documents.document import Curves
+from webapp.documents.document import Curves, Picture
 from webapp.formats import bytes_text, integer_text
 
 Place = Callable[[float], float]
@@ -72,6 +73,34 @@ def _ticks(top: float, *, binary: bool) -> list[float]:
     else:
         step = next(float(size * 10**power) for power in range(19) for size in (1, 2, 5) if top <= 5 * size * 10**power)
     return [step * index for index in range(int(np.ceil(top / step)) + 1)]
+
+
+def picture_svg(picture: Picture) -> str:
+    """The picture in a frame, with ticks at round numbers along the axes it has."""
+    left, high = (_LEFT if picture.down else 0), 360
+    wide, below = WIDTH - left, 38 if picture.across else 0
+    data = base64.b64encode(picture.png).decode("ascii")
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {high + below}" role="img" aria-label="{escape(picture.alt, True)}">'
+        f'<image class="picture" x="{left}" width="{wide}" height="{high}" preserveAspectRatio="none"'
+        f' href="data:image/png;base64,{data}"/>'
+        f'<rect class="picture-frame" x="{left + 0.5}" y="0.5" width="{wide - 1}" height="{high - 1}"/>'
+    ]
+    if picture.down:
+        count = max(1, picture.down.count)
+        for at in round_positions(picture.down.first, picture.down.count):
+            y = min(max(high * at / count + 4, 11), high)
+            parts.append(f'<text class="tick end" x="{left - 6}" y="{y:.1f}">{picture.down.first + at:,}</text>')
+        place = f'x="12" y="{high / 2}" transform="rotate(-90 12 {high / 2})"'
+        parts.append(f'<text class="axis mid" {place}>{escape(picture.down.title)}</text>')
+    if picture.across:
+        count = max(1, picture.across.count)
+        for at in round_positions(picture.across.first, picture.across.count):
+            x = min(max(left + wide * at / count, left + 20), WIDTH - 20)
+            parts.append(f'<text class="tick mid" x="{x:.1f}" y="{high + 15}">{picture.across.first + at:,}</text>')
+        title = escape(picture.across.title)
+        parts.append(f'<text class="axis mid" x="{left + wide / 2}" y="{high + 33}">{title}</text>')
+    return "".join([*parts, "</svg>"])
 
 
 def round_positions(first: int, count: int) -> list[int]:

@@ -64,14 +64,25 @@ class Curves:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """An axis of a picture: `count` positions from the number `first`."""
+
+    title: str
+    first: int
+    count: int
+
+
+@dataclass(frozen=True)
 class Picture:
-    """A PNG image with its legend as (colour class, text)."""
+    """A PNG image with its legend as (colour class, text); `across` and `down` are the axes below and beside it."""
 
     title: str
     png: bytes
     alt: str
     legend: Sequence[tuple[str, str]] = ()
     note: str = ""
+    across: Axis | None = None
+    down: Axis | None = None
 
 
 @dataclass(frozen=True)

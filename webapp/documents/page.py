@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from popvision.analysis.execution.raster import CLASSES
-from webapp.documents.charts import curves_svg
+from webapp.documents.charts import curves_svg, picture_svg
 from webapp.documents.confidential import Names
 from webapp.documents.document import NAME_KINDS, Curves, Document, Drawing, Facts, Note, Picture, Table
 from webapp.formats import bytes_text, percent_text
@@ -181,10 +181,8 @@ def _key(names: Sequence[str], series: Sequence[int] = ()) -> str:
 
 def _picture(picture: Picture) -> str:
     key = "".join(f'<span><i class="key step-{name}"></i>{_text(text)}</span>' for name, text in picture.legend)
-    data = base64.b64encode(picture.png).decode("ascii")
     note = f'<p class="note">{_text(picture.note)}</p>' if picture.note else ""
-    image = f'<img class="picture" alt="{_text(picture.alt)}" src="data:image/png;base64,{data}">'
-    return f'<section><h2>{_text(picture.title)}</h2><p class="legend">{key}</p>{image}{note}</section>'
+    return f'<section><h2>{_text(picture.title)}</h2><p class="legend">{key}</p>{picture_svg(picture)}{note}</section>'
 
 
 _SHOWN: dict[str, Callable[[Any], str]] = {

@@ -16,7 +16,7 @@ from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp.documents.bars import flame_svg
 from webapp.documents.confidential import Names
-from webapp.documents.document import Block, Drawing, Facts, Field, Note, Picture, Table
+from webapp.documents.document import Axis, Block, Drawing, Facts, Field, Note, Picture, Table
 from webapp.documents.memory_views import MOST_ROWS, frame_table
 from webapp.documents.pictures import bsp_png, matrix_png
 from webapp.formats import bytes_text, cycles_text, integer_text, seconds_text
@@ -108,7 +108,11 @@ def execution_blocks(context: ViewContext, names: Names) -> list[Block]:
         alt = f"Tiles of IPU {ipu} over device cycles {window.begin:,} to {window.end:,}, coloured by class of step"
         note = f"Tiles downwards, device cycles {window.begin:,} to {window.end:,} to the right."
         picture = bsp_png(source, ipu, window.begin, window.end)
-        blocks.append(Picture(f"Tiles of IPU {ipu} over time", picture, alt, legend, note))
+        blocks.append(
+            Picture(
+                f"Tiles of IPU {ipu} over time", picture, alt, legend, note, Axis("Device cycles", window.begin, length)
+            )
+        )
     if len(ipus) > MOST_PICTURES:
         blocks.append(Note(f"Pictures of the first {MOST_PICTURES} of {len(ipus)} IPUs."))
     return [*blocks, _steps(context, ipus[0], window.begin, window.end)]
@@ -180,4 +184,5 @@ def _matrix(context: ViewContext, program: int) -> Block:
         f"Source tiles 0 to {matrix.tiles - 1:,} downwards, destination tiles to the right ({order} order). {cell}"
         f"The scale is logarithmic, from 1 B to {bytes_text(largest)} (darkest)."
     )
-    return Picture(f"Bytes between tiles, program {program}", png, alt, note=note)
+    across, down = Axis(f"Destination tile ({order} order)", 0, matrix.tiles), Axis("Source tile", 0, matrix.tiles)
+    return Picture(f"Bytes between tiles, program {program}", png, alt, note=note, across=across, down=down)
