@@ -40,6 +40,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof executionOverview &
     typeof executionPalette &
     typeof executionSearch &
+    typeof executionStepRows &
     typeof executionSvg &
     typeof executionToolbar &
     typeof executionTooltip &

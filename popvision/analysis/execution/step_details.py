@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.execution.flame import name_path
+from popvision.analysis.execution.last_tiles import ends_last, last_tiles, tied_text
 from popvision.analysis.execution.timeline import Timeline, program_labels, timeline
 from popvision.analysis.report.figure import Table, Unit, table_of
+from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
@@ -28,7 +30,9 @@ STEP_FIGURES: dict[str, Unit] = {
     "cycles": "cycles",
     "active_tiles": "count",
     "mean_cycles": "mean_cycles",
+    "active_mean_cycles": "mean_cycles",
     "max_cycles": "cycles",
+    "last_tile": "text",
     "tile_balance": "share",
     "data_in": "bytes",
     "data_out": "bytes",
@@ -92,8 +96,7 @@ class StepTiles:
     @property
     def last(self) -> Int64Array:
         """The tiles that end last, likewise."""
-        ends = np.where(self.cycles > 0, self.end, -1)
-        return np.flatnonzero((self.cycles > 0) & (ends == ends.max(initial=-1)))
+        return ends_last(self.begin, self.cycles)
 
 
 def step_facts(source: ReportSource, ipu: int, step: int) -> StepFacts:
@@ -181,12 +184,15 @@ def find_steps(source: ReportSource, ipu: int, text: str) -> Int64Array:
 def steps_in_window(source: ReportSource, ipu: int, begin: int, end: int) -> Table:
     """Every step with a tile busy in [begin, end), or whose flat bar overlaps it, one row each, in time order.
 
-    Cycles are full lengths, not cut to the window."""
+    Cycles are full lengths, not cut to the window. `last_tile` is "" where no tile takes part or single tiles are not
+    known; means are missing where they divide by no tile."""
     steps = timeline(source, ipu)
     spans, figures = steps.spans, steps.figures
     busy = (spans.busy_begin < end) & (spans.busy_end > begin) & (figures.active_tiles > 0)
     rows = np.flatnonzero(busy | ((steps.begin < end) & (steps.end > begin)))
     labels = program_labels(source)
+    active = np.asarray(figures.active_tiles[rows], np.float64)
+    total = np.asarray(figures.tile_cycles[rows], np.float64)
     return table_of(
         "window_steps",
         STEP_FIGURES,
@@ -200,13 +206,25 @@ def steps_in_window(source: ReportSource, ipu: int, begin: int, end: int) -> Tab
             "end": steps.end[rows],
             "cycles": figures.cycles[rows],
             "active_tiles": figures.active_tiles[rows],
-            "mean_cycles": figures.tile_cycles[rows] / steps.tiles,
+            "mean_cycles": total / steps.tiles,
+            "active_mean_cycles": np.divide(total, active, out=np.full(len(rows), np.nan), where=active > 0),
             "max_cycles": figures.max_cycles[rows],
+            "last_tile": _last_tile(source, steps, ipu, rows),
             "tile_balance": figures.tile_balance[rows],
             "data_in": figures.data_in[rows],
             "data_out": figures.data_out[rows],
         },
     )
+
+
+def _last_tile(source: ReportSource, steps: Timeline, ipu: int, rows: Int64Array) -> list[str]:
+    """The tiles that end last in each step, as text; "" where that is not known."""
+    if tiles_unknown(source):
+        return [""] * len(rows)
+    first, count = last_tiles(steps, source.reader, rows)
+    return [
+        tied_text(ipu * steps.tiles + tile, tied) for tile, tied in zip(first.tolist(), count.tolist(), strict=True)
+    ]
 
 
 def check_step(steps: Timeline, step: int) -> None:

@@ -515,8 +515,18 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
             "Cycles", "Length of the flat bar; the lengths of all steps add up to the total", "to - from"
         ),
         "active_tiles": FigureTitle("Active tiles", "Tiles with cycles > 0"),
-        "mean_cycles": FigureTitle("Mean cycles", "Mean of cycles over all tiles of the IPU"),
-        "max_cycles": FigureTitle("Max cycles", "Maximum of cycles over all tiles of the IPU"),
+        "mean_cycles": FigureTitle(
+            "Mean of all tiles", "Mean of cycles over all tiles of the IPU", "sum of tile cycles / tiles of the IPU"
+        ),
+        "active_mean_cycles": FigureTitle(
+            "Mean of active tiles", "Mean of cycles over tiles with cycles > 0", "sum of tile cycles / active tiles"
+        ),
+        "max_cycles": FigureTitle(
+            "Max cycles",
+            "Maximum of cycles over all tiles. It and the means may exceed Cycles: tiles may enter a step early, while"
+            " its bar begins when the last tile enters",
+        ),
+        "last_tile": FigureTitle("Last tile", "The tile that ends last; of tiles that tie the first, and their number"),
         "tile_balance": FigureTitle(
             "Tile balance", formula="mean(tile cycles) / max(tile cycles) over all tiles of the IPU"
         ),

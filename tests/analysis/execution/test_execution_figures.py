@@ -157,6 +157,12 @@ def test_steps_of_a_window_as_a_table(tiny: ReportSource) -> None:
     assert rows["cycles"].tolist() == [3, 4, 16]
     assert rows["name"].tolist() == ["Sync (Internal)", "cs0_layer/ExchangePre", "layer/matmul"]
     assert rows["data_in"].tolist() == [0, 16, 0]
+    tiles = [step_tiles(tiny, 0, step).active for step in (1, 2, 3)]
+    assert rows["active_mean_cycles"].tolist() == [float(each.mean()) for each in tiles]
+    ends = [step_tiles(tiny, 0, step).end * (step_tiles(tiny, 0, step).cycles > 0) for step in (1, 2, 3)]
+    assert [int(end.argmax()) for end in ends] == [int(text.split()[1]) for text in rows["last_tile"]]
+    ties = [int((end == end.max()).sum()) - 1 for end in ends]
+    assert [int(text.split()[3]) if "and" in text else 0 for text in rows["last_tile"]] == ties
 
 
 def test_what_is_not_there_is_named(tiny: ReportSource) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from popvision.analysis.execution.last_tiles import tied_text
 from popvision.analysis.execution.step_details import StepTiles
 
 
@@ -18,3 +19,10 @@ def test_ties_are_all_named_and_idle_tiles_left_out() -> None:
 def test_a_step_without_an_active_tile_has_no_last_one() -> None:
     tiles = StepTiles(np.array([7, 7]), np.zeros(2, np.int64))
     assert (tiles.last.tolist(), tiles.longest.tolist(), tiles.waiting) == ([], [], 0)
+
+
+def test_ties_are_told_by_their_number() -> None:
+    assert tied_text(3, 0) == ""
+    assert tied_text(3, 1) == "tile 3"
+    assert tied_text(1_284, 8) == "tile 1,284 and 7 more"
+    assert tied_text(0, 1_400) == "1,400 tiles, first tile 0"

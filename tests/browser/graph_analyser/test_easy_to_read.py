@@ -204,8 +204,11 @@ def test_a_step_leads_to_its_operation_line_index_and_tile(viewer: Viewer) -> No
     page = viewer.open("mlp", "execution", "step=40&detail=details")
     where = page.locator(".trace-facts .where")
     expect(where).to_contain_text("operation layer2/fwd")
-    expect(where.get_by_role("link", name="last to end: tile")).to_have_attribute("href", re.compile("memory.tiles="))
-    expect(where.get_by_role("link", name="longest: ")).to_have_attribute("href", re.compile("memory.tiles="))
+    expect(where.get_by_role("link", name="last to end: tile")).to_have_attribute("href", re.compile("among=last"))
+    expect(where.get_by_role("link", name="longest: ")).to_have_attribute("href", re.compile("among=longest"))
+    memory = where.get_by_role("link", name="memory", exact=True)
+    expect(memory).to_have_count(2)
+    expect(memory.first).to_have_attribute("href", re.compile(r"memory.tiles=\d+$"))
     targets = {str(link.get_attribute("href")).split("?")[0].split("/")[-1] for link in where.locator("a").all()}
     assert {"program_tree", "operations", "source", "liveness", "memory", "exchange"} <= targets
     where.get_by_role("link", name=re.compile(r"train_mlp\.py:\d+")).click()

@@ -285,6 +285,74 @@ def test_steps_of_the_window_and_their_export(viewer: Opened) -> None:
     assert [int(row.split(",")[0]) for row in rows[1:]] == expected
 
 
+def test_a_row_of_the_steps_selects_its_step(viewer: Opened) -> None:
+    viewer.go("ipu=0&from=20000&to=30000&detail=steps")
+    rows = viewer.page.locator(".trace-steps .ag-center-cols-container .ag-row")
+    rows.nth(2).wait_for()
+    hint = viewer.page.get_by_role("button", name="Got it")
+    if hint.is_visible():
+        hint.click()  # the hint of the first visit takes a line of the table
+        hint.wait_for(state="hidden")
+    count = rows.count()
+    assert count > 2
+    first, second = (int(rows.nth(place).locator(".ag-cell").first.inner_text()) for place in (1, 2))
+    rows.nth(1).locator(".ag-cell").first.click()
+    viewer.page.wait_for_function("step => (popvision.execution.current.selected || {}).step === step", arg=first)
+    assert viewer.params() | {"step": str(first), "from": "20000", "to": "30000"} == viewer.params()
+    viewer.page.keyboard.press("ArrowDown")
+    viewer.page.keyboard.press("Enter")
+    viewer.page.wait_for_function("step => popvision.execution.current.selected.step === step", arg=second)
+    assert viewer.params()["step"] == str(second)
+    focused = "() => document.activeElement.closest('.trace-steps .ag-row').getAttribute('row-index')"
+    assert viewer.page.evaluate(focused) == "2"
+    assert rows.count() == count  # the rows of the window stay
+    viewer.page.get_by_role("tab", name="Details").click()
+    viewer.page.locator(".trace-facts .where", has_text=f"step {second} ").wait_for()
+
+
+def test_the_tiles_that_end_last_are_listed(viewer: Opened) -> None:
+    step, base, start, cycles = viewer.sql(
+        "SELECT step_id, cycles_base, start_array, cycles_array FROM steps_by_ipu b JOIN steps s ON s.id = b.step_id"
+        " WHERE ipu = 0 AND active_tiles > 1 AND s.type = 'OnTileExecute' ORDER BY step_id"
+    )[0]
+    ends = [
+        begin + spent if spent else -1 for begin, spent in zip(viewer.array(start), viewer.array(cycles), strict=True)
+    ]
+    last = [tile for tile, end in enumerate(ends) if end == max(ends)]
+    viewer.go(f"ipu=0&step={step}&detail=details&from=0&to=90000")
+    viewer.page.locator(".trace-facts .where").get_by_role("link", name="last to end: tile").click()
+    viewer.page.locator(".trace-tiles .row-count", has_text=re.compile(rf"^{len(last)} rows?$")).wait_for()
+    assert viewer.params() | {"among": "last", "step": str(step), "to": "90000"} == viewer.params()
+    rows = viewer.page.locator(".trace-tiles .ag-center-cols-container .ag-row")
+    assert [int(rows.nth(place).locator(".ag-cell").first.inner_text()) for place in range(len(last))] == last
+    assert rows.first.locator('[col-id="end"]').inner_text() == f"{base + max(ends):,}"
+    viewer.page.get_by_role("radio", name="All 24 tiles").click()
+    viewer.page.locator(".trace-tiles .row-count", has_text="24 rows").wait_for()
+
+
+def test_steps_and_details_name_both_means(viewer: Opened) -> None:
+    step, total, active = viewer.sql(
+        "SELECT step_id, tile_cycles, active_tiles FROM steps_by_ipu WHERE ipu = 0 AND active_tiles > 0"
+        " AND step_id > 10 ORDER BY step_id"
+    )[0]
+    viewer.go(f"ipu=0&step={step}&detail=details")
+    facts = viewer.page.locator(".trace-facts dl")
+    facts.wait_for()
+    shown = dict(zip(facts.locator("dt").all_inner_texts(), facts.locator("dd").all_inner_texts(), strict=True))
+    expected = {"Mean of all tiles": f"{total / 24:,.2f}", "Mean of active tiles": f"{total / active:,.2f}"}
+    assert shown | expected == shown
+    viewer.page.get_by_role("tab", name="Steps").click()
+    row = viewer.page.locator(
+        ".trace-steps .ag-center-cols-container .ag-row",
+        has=viewer.page.locator('[col-id="step"]', has_text=re.compile(rf"^{step}$")),
+    )
+    row.first.wait_for()
+    cells = [row.locator(f'[col-id="{field}"]').inner_text() for field in ("mean_cycles", "active_mean_cycles")]
+    assert cells == list(expected.values())
+    viewer.page.locator(".trace-steps-head .help summary").click()
+    viewer.page.locator(".trace-steps-head .popover-box", has_text="Max and the means may exceed Cycles").wait_for()
+
+
 def test_views_of_bars_and_tiles(viewer: Opened) -> None:
     viewer.go("ipu=0&from=40000&to=44000")
     flame = viewer.view()["bands"][0]["bars"]
@@ -336,7 +404,7 @@ def test_a_coarser_picture_says_so(viewer: Opened, monkeypatch: pytest.MonkeyPat
 
 def test_tabs_of_a_selected_step_say_so_and_count_everything_on_demand(viewer: Opened) -> None:
     total = viewer.sql("SELECT sum(cycles) FROM runs")[0]
-    for detail in ("summary", "aggregate", "steps"):
+    for detail in ("summary", "aggregate"):
         viewer.go(f"ipu=0&step=40&detail={detail}")
         note = viewer.page.locator(".trace-filter-line", has_text="Only the window of step 40")
         note.wait_for()

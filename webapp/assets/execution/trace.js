@@ -195,6 +195,14 @@ const executionTrace = (() => {
       popvision.select({ step, tstep: null, on: this.ipu === null && ipu ? ipu : null, sel: null });
     }
 
+    /* Select the step of a table's row. The rows of the table stay, so the selected cycles do too; a step out of view
+       is brought into it where the rows do not depend on what is visible. */
+    selectRow(step, ipu) {
+      this.linkNext = true;
+      this.revealNext = this.chosen !== null;
+      popvision.select({ step, tstep: null, on: this.ipu === null && ipu ? ipu : null });
+    }
+
     choose(from, to) {
       const begin = Math.max(0, Math.floor(from)),
         end = Math.min(this.facts.total, Math.ceil(to));

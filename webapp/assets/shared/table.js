@@ -253,6 +253,6 @@ const sharedTable = (() => {
     popvision.download(new Blob([text], { type }), box.dataset.table + "." + kind);
   });
 
-  return { format, toCsv };
+  return { format, toCsv, gridOf: apiOf };
 })();
 Object.assign(popvision, sharedTable);

@@ -93,7 +93,7 @@ def _named(side: Side) -> Iterator[Component]:
     if side.facts is None:
         yield html.P(f"The {side.role.lower()} has no step that matches this one.", className="where")
     else:
-        yield html.P(where_line(side.source, side.key, side.facts, []), className="where")
+        yield html.P(where_line(side.source, side.key, side.facts, [], lists_tiles=False), className="where")
         yield from last_to_arrive(side.source, side.key, side.facts, f"execution-last-{side.role.lower()}")
 
 
@@ -122,7 +122,8 @@ _KINDS = {
     "Active balance": ("percent", "mean / max of tile cycles over active tiles"),
     "Active tiles": ("integer", "tiles with cycles > 0"),
     "Min": ("cycles", "minimum of cycles over active tiles"),
-    "Mean": ("decimal", "mean of cycles over active tiles"),
+    "Mean of all tiles": ("decimal", "sum of tile cycles / tiles of the IPU"),
+    "Mean of active tiles": ("decimal", "sum of tile cycles / active tiles"),
     "Max": ("cycles", "maximum of cycles over active tiles"),
     "First begin": ("cycles", "over active tiles"),
     "Last end": ("cycles", "over active tiles"),
@@ -149,7 +150,8 @@ def _figures_of(side: Side) -> Iterator[tuple[str, float]]:
     if len(active):
         yield from {
             "Min": int(active.min()),
-            "Mean": float(active.mean()),
+            "Mean of all tiles": float(active.sum() / facts.tiles),
+            "Mean of active tiles": float(active.mean()),
             "Max": int(active.max()),
             "First begin": facts.busy_begin,
             "Last end": facts.busy_end,

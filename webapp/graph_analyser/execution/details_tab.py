@@ -8,16 +8,17 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.execution.last_tiles import tied_text
 from popvision.analysis.execution.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from webapp.arrays import Int64Array
-from webapp.components import Column, data_table, empty_hint, figure, help_text
+from webapp.components import Column, data_table, empty_hint, figure, help_text, segments
 from webapp.components.partner_links import host_run_links
 from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.execution.compared_step import compared_step
 from webapp.graph_analyser.execution.last_to_arrive import last_to_arrive
 from webapp.graph_analyser.execution.state import selected_ipu
-from webapp.graph_analyser.execution.step_links import tied_text, where_line
+from webapp.graph_analyser.execution.step_links import where_line
 from webapp.theme import step_style, tokens
 from webapp.view import ViewContext
 
@@ -49,9 +50,12 @@ def content(context: ViewContext) -> Component:
         parts = [html.Div(_facts(facts, None, clock, where), className="trace-facts"), empty_hint(unknown)]
         return html.Div(parts, className="trace-details")
     estimate = step_estimate(source, ipu, step)
-    table = data_table(
-        "execution-tiles", _rows(facts, tiles, estimate), _COLUMNS, name=f"step-{step}-tiles", height="100%"
-    )
+    rows, among = _rows(facts, tiles, estimate), context.selection.extras.get("among", "")
+    chosen = {"last": tiles.last, "longest": tiles.longest}.get(among)
+    name = f"step-{step}-tiles"
+    if chosen is not None:
+        rows, name = [rows[place] for place in chosen.tolist()], f"{name}-{among}"
+    table = data_table("execution-tiles", rows, _COLUMNS, name=name, height="100%")
     plot = figure(
         "execution-tile-plot", _plot(facts, tiles, estimate, theme), theme, image_name=f"step-{step}-cycles-by-tile"
     )
@@ -61,9 +65,19 @@ def content(context: ViewContext) -> Component:
             className="trace-facts",
         ),
         html.Div(plot, className="trace-plot"),
-        html.Div(table, className="trace-tiles"),
+        html.Div([_among(facts, tiles, "" if chosen is None else among), table], className="trace-tiles"),
     ]
     return html.Div(parts, className="trace-details")
+
+
+def _among(facts: StepFacts, tiles: StepTiles, among: str) -> Component:
+    """The choice of the tiles that the table lists."""
+    choices = {
+        "": f"All {facts.tiles:,} tiles",
+        "last": f"Last to end ({len(tiles.last):,})",
+        "longest": f"Longest ({len(tiles.longest):,})",
+    }
+    return html.Div(segments("among", "Tiles of the table", choices, among), className="trace-tiles-choice")
 
 
 def _facts(facts: StepFacts, tiles: StepTiles | None, clock: float, where: list[Any]) -> list[Component]:
@@ -96,7 +110,11 @@ def _of_tiles(facts: StepFacts, tiles: StepTiles, clock: float) -> list[tuple[st
         ("Active balance", percent_text(facts.active_tile_balance), "mean / max of tile cycles over active tiles"),
         ("Active tiles", f"{facts.active_tiles:,} of {facts.tiles:,}", "tiles with cycles > 0"),
         *_statistics(facts, tiles, clock),
-        ("First begin", cycles_text(facts.busy_begin, clock), "over active tiles"),
+        (
+            "First begin",
+            cycles_text(facts.busy_begin, clock),
+            "over active tiles; the outline in the trace begins here",
+        ),
         ("Last end", cycles_text(facts.busy_end, clock), "over active tiles"),
         (
             "Waiting",
@@ -111,13 +129,17 @@ def _statistics(facts: StepFacts, tiles: StepTiles, clock: float) -> list[tuple[
     if not len(active):
         return []
     text = "over active tiles"
+    longest = tied_text(facts.ipu * facts.tiles + int(tiles.longest[0]), len(tiles.longest))
+    early = f"; more than Cycles, as tiles enter before From ({facts.begin:,}), when the last tile enters"
+    early = early if active.max() > facts.end - facts.begin else ""
     return [
         ("Min", cycles_text(int(active.min()), clock), f"minimum of cycles {text}"),
-        ("Mean", f"{active.mean():,.1f}", f"mean of cycles {text}"),
+        ("Mean of all tiles", f"{active.sum() / facts.tiles:,.2f}", "sum of tile cycles / tiles of the IPU"),
+        ("Mean of active tiles", f"{active.mean():,.2f}", "sum of tile cycles / active tiles"),
         (
             "Max",
             cycles_text(int(active.max()), clock),
-            f"maximum of cycles {text}: {tied_text(tiles.longest, facts.ipu * facts.tiles)}",
+            f"maximum of cycles {text}: {longest}{early}",
         ),
         ("Std", f"{active.std():,.1f}", f"standard deviation of cycles {text} (population)"),
     ]

@@ -7,7 +7,7 @@ every table then says which types it excludes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dash import html
@@ -39,6 +39,10 @@ CLASS_TEXT = {
 }
 
 
+#: Keys of the selected step.
+_STEP = ("step", "tstep")
+
+
 @dataclass(frozen=True)
 class Window:
     """The cycles [begin, end) that the tabs describe. `origin` is "visible", "selected" or "step", `text` names it."""
@@ -54,6 +58,11 @@ def selected_ipu(selection: Selection) -> int:
     if selection.ipu is not None:
         return selection.ipu
     return whole_number(selection.extras.get("on", "")) or 0
+
+
+def without_step(context: ViewContext) -> ViewContext:
+    """The page without its selected step: for tables whose rows select steps, so that a choice keeps the rows."""
+    return replace(context, params={key: value for key, value in context.params.items() if key not in _STEP})
 
 
 def window_of(source: ReportSource, selection: Selection) -> Window:

@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 
 from dash import html
 
+from popvision.analysis.execution.last_tiles import tied_text
 from popvision.analysis.execution.step_details import StepFacts, step_tiles
 from popvision.analysis.operations.owners import NO_OPERATION, owners
 from popvision.analysis.operations.parts import first_indices
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.source_code.lines import NOWHERE, places
-from webapp.arrays import Int64Array
 from webapp.components.attributes import attributes
 
 if TYPE_CHECKING:
@@ -27,19 +27,27 @@ if TYPE_CHECKING:
 #: (text, view, state of the view).
 _Link = tuple[str, str, dict[str, Any]]
 
-#: From so many further tiles on, a tie is told by its number first.
-_MANY = 16
 
-
-def where_line(source: ReportSource, key: str, facts: StepFacts, hosts: list[Component]) -> list[Any]:
+def where_line(
+    source: ReportSource, key: str, facts: StepFacts, hosts: list[Component], *, lists_tiles: bool = True
+) -> list[Any]:
     """The line under the name of a step: its number, run and IPU, and links. `hosts` lead to the host's side of the
-    run."""
+    run. With `lists_tiles` the tiles that end last or take longest lead to their rows in the table beside it."""
     tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
     where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
     for link in hosts:
         where += [" · ", link]
     for text, href in step_links(source, key, facts):
         where += [" · ", html.A(text, href=href, **attributes(data_nav="to"))]
+    for among, text, tiles in limiting_tiles(source, facts):
+        memory = f"/r/{key}/memory?tiles={tiles[0]}"
+        if lists_tiles:
+            query = urlencode({"step": facts.step, "ipu": facts.ipu, "detail": "details", "among": among})
+            rows = html.A(text, href=f"/r/{key}/execution?{query}", **attributes(data_among=among))
+            about = f"Memory of tile {tiles[0]:,}"
+            where += [" · ", rows, " (", html.A("memory", href=memory, title=about, **attributes(data_nav="to")), ")"]
+        else:
+            where += [" · ", html.A(text, href=memory, **attributes(data_nav="to"))]
     if facts.data_in or facts.data_out:
         traffic = html.A("traffic", href=f"/r/{key}/exchange?step={facts.step}", **attributes(data_nav="to"))
         where += [" · ", traffic]
@@ -48,7 +56,7 @@ def where_line(source: ReportSource, key: str, facts: StepFacts, hosts: list[Com
 
 def step_links(source: ReportSource, key: str, facts: StepFacts) -> list[tuple[str, str]]:
     """(text, address) of each page that the report can fill."""
-    pages = [*_operation(source, facts), *_line(source, facts), *_index(source, facts), *_tiles(source, facts)]
+    pages = [*_operation(source, facts), *_line(source, facts), *_index(source, facts)]
     return [(text, f"/r/{key}/{view}?{urlencode(query)}") for text, view, query in pages]
 
 
@@ -74,18 +82,11 @@ def _index(source: ReportSource, facts: StepFacts) -> Iterator[_Link]:
         yield f"liveness index {index:,}", "liveness", {"liveness": index}
 
 
-def _tiles(source: ReportSource, facts: StepFacts) -> Iterator[_Link]:
-    """The tiles that end last and those that take the most cycles. All of a tie are counted, the first is named."""
+def limiting_tiles(source: ReportSource, facts: StepFacts) -> Iterator[tuple[str, str, list[int]]]:
+    """(value of `among`, text, tiles) of those that end last and those that take the most cycles. All of a tie are
+    counted, the first is named."""
     if not facts.active_tiles or tiles_unknown(source):
         return
     tiles, base = step_tiles(source, facts.ipu, facts.step), facts.ipu * facts.tiles
-    for text, tied in (("last to end", tiles.last), ("longest", tiles.longest)):
-        yield f"{text}: {tied_text(tied, base)}", "memory", {"tiles": base + int(tied[0])}
-
-
-def tied_text(tied: Int64Array, base: int) -> str:
-    """ "tile 3", "tile 1,284 and 7 more", "1,400 tiles, first tile 0"."""
-    first, more = f"tile {base + int(tied[0]):,}", len(tied) - 1
-    if more >= _MANY:
-        return f"{len(tied):,} tiles, first {first}"
-    return f"{first} and {more} more" if more else first
+    for among, text, tied in (("last", "last to end", tiles.last), ("longest", "longest", tiles.longest)):
+        yield among, f"{text}: {tied_text(base + int(tied[0]), len(tied))}", (base + tied).tolist()

@@ -1,4 +1,8 @@
-"""The Steps tab of the execution trace: every step of the window. The server sorts, filters and exports them."""
+"""The Steps tab of the execution trace: every step of the window. The server sorts, filters and exports them.
+
+The window is the selected cycles, else the visible ones: a row selects its step (assets/execution/step_rows.js) and the
+rows stay.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ from dash.development.base_component import Component
 from popvision.analysis.compare.steps import compared_headings, steps_of_both
 from popvision.analysis.execution.step_details import STEP_FIGURES, steps_in_window
 from popvision.analysis.report.figure import Table, headings
-from webapp.components import long_table, register_pair_rows, register_rows
+from webapp.components import help_text, long_table, register_pair_rows, register_rows
 from webapp.components.figure_columns import Layout, figure_columns
-from webapp.graph_analyser.execution.state import scope_line, selected_ipu, window_in, window_query
+from webapp.graph_analyser.execution.state import scope_line, selected_ipu, window_in, window_query, without_step
 from webapp.query import number_of
 from webapp.view import ViewContext
 
@@ -32,8 +36,10 @@ _STEPS: Layout = {
     "end": {"width": 120},
     "cycles": {"width": 100},
     "active_tiles": {"width": 100},
-    "mean_cycles": {"width": 110},
+    "mean_cycles": {"width": 130},
+    "active_mean_cycles": {"width": 150},
     "max_cycles": {"width": 110},
+    "last_tile": {"width": 190},
     "tile_balance": {"width": 110},
     "data_in": {"width": 100},
     "data_out": {"width": 100},
@@ -47,6 +53,16 @@ _BOTH: Layout = {
 }
 
 
+_LISTED = (
+    "A step is listed when a tile is busy in it within the window or its bar overlaps it. Figures are those of whole"
+    " steps, not cut to the window. Click a row, or press Enter on it, to select its step."
+)
+_EARLY = (
+    "The bar of a step begins when its last tile enters and ends when its last tile ends. Tiles that enter before that"
+    " spend more cycles in the step than its bar is long: Max and the means may exceed Cycles."
+)
+
+
 def register(app: Dash, library: Library) -> None:
     """Rows of both tables."""
     register_rows(app, library, "steps-in-window", rows)
@@ -55,18 +71,21 @@ def register(app: Dash, library: Library) -> None:
 
 def table_query(context: ViewContext) -> dict[str, str]:
     """The table's query: IPU and window."""
-    return {"ipu": str(selected_ipu(context.selection)), **window_query(context)}
+    return {"ipu": str(selected_ipu(context.selection)), **window_query(without_step(context))}
 
 
 def content(context: ViewContext) -> Component:
     """The table of the window."""
     key, query = context.key, table_query(context)
     if "vs" in query:
-        table = long_table("steps-of-both", key, query, figure_columns(compared_headings(), _BOTH))
+        columns = figure_columns(compared_headings(), _BOTH)
+        table = long_table("steps-of-both", key, query, columns, selectable=True)
     else:
         columns = figure_columns(headings("window_steps", STEP_FIGURES), _STEPS)
-        table = long_table("steps-in-window", key, query, columns)
-    return html.Div([scope_line(context), html.Div(table)], className="trace-steps")
+        table = long_table("steps-in-window", key, query, columns, selectable=True)
+    head = html.Div(["Steps of the window", help_text("Steps", _LISTED, _EARLY)], className="trace-steps-head")
+    parts = [scope_line(without_step(context)), None if "vs" in query else head, html.Div(table)]
+    return html.Div(parts, className="trace-steps")
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> Table:

@@ -34,7 +34,7 @@ TABS = {
 
 #: Keys of the selection that set the window, and all keys that the tabs show.
 _WINDOW_KEYS = ("from", "to", "sel", "step", "ipu", "on", "vs", "link", "tfrom", "tto", "tstep")
-TAB_KEYS = (*_WINDOW_KEYS, "hide", "filtered", "agg", "wl", "wr", "tiles")
+TAB_KEYS = (*_WINDOW_KEYS, "hide", "filtered", "agg", "among", "wl", "wr", "tiles")
 
 #: Content of each tab. Raises NotRecordedError or ValueError for what a report lacks.
 _CONTENT: dict[str, Callable[[ViewContext], Component]] = {
@@ -56,7 +56,7 @@ _QUERIES: dict[str, Callable[[ViewContext], dict[str, str]]] = {
 #: Keys of the selection that each other tab shows.
 _KEYS = {
     "summary": (*_WINDOW_KEYS, "hide", "filtered", "tiles"),
-    "details": ("step", "ipu", "on", "vs", "tstep"),
+    "details": ("step", "ipu", "on", "vs", "tstep", "among"),
     "workers": ("step", "ipu", "on", "tiles", "wl", "wr", "vs"),
 }
 

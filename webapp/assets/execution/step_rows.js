@@ -1,0 +1,46 @@
+// @ts-check
+/* Rows of the Steps table: a click or Enter selects the step of the row; the focus stays in the table. Links to the
+   tiles that limit a step list them in the table of the Details tab. */
+const executionStepRows = (() => {
+  "use strict";
+  const { execution } = popvision;
+
+  /** @param {Event} event */
+  function selectRow(event) {
+    const row = popvision.closest(event, ".trace-steps .ag-center-cols-container .ag-row");
+    const trace = execution.current;
+    if (!row || !trace) return;
+    const api = popvision.gridOf(/** @type {HTMLElement} */ (row.closest(".table")));
+    const node = api && api.getDisplayedRowAtIndex(Number(row.getAttribute("row-index")));
+    if (!node || !node.data) return; /* still loading */
+    if (event instanceof KeyboardEvent) {
+      event.preventDefault();
+      event.stopPropagation();
+      node.setSelected(true, true);
+    }
+    /** @type {{ step?: number, step_source?: number, step_target?: number }} */
+    const { step, step_source: ours, step_target: theirs } = node.data;
+    const own = step === undefined ? ours : step;
+    if (typeof own === "number") trace.selectRow(own, trace.on);
+    else if (typeof theirs === "number") popvision.select({ step: null, tstep: theirs });
+  }
+
+  document.addEventListener("click", selectRow);
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key === "Enter") selectRow(event);
+    },
+    true,
+  );
+
+  document.addEventListener("click", (event) => {
+    const link = popvision.closest(event, "a[data-among]");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    popvision.select({ among: link.dataset.among || null, detail: "details" });
+  });
+
+  return {};
+})();
+Object.assign(popvision.execution, executionStepRows);
