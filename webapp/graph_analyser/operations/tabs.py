@@ -80,7 +80,7 @@ def panel_title(context: ViewContext) -> Any:
     side = [side_mark("Source", context.source.label)] if context.targets else []
     if chosen is None:
         return [html.Strong("Entire layer"), html.Span(state.layer, className="panel-name"), *side]
-    return [_title(context.source, state, chosen), *side]
+    return [*_title(context.source, state, chosen), *side]
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
