@@ -89,6 +89,7 @@ def test_points_and_figures_open_and_compare_reports(page: Page) -> None:
     expect(page.locator("#notice")).to_contain_text("Source: points/ipu1-262144.")
     page.locator("#what-if-table tbody tr").nth(2).locator("a").first.click(modifiers=["Shift"])
     page.wait_for_url("**/summary?vs=ipu1-638976-*")
+    expect(page.locator("#view-summary")).to_be_visible()
     page.go_back()
     expect(page.locator("#catalogue-state")).to_have_text("5 points")
     page.locator("#what-if-table tbody tr").nth(0).locator("a").first.press("Enter")
