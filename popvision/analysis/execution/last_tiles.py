@@ -22,18 +22,18 @@ def last_tiles(steps: Timeline, reader: ArrayReader, rows: Int64Array) -> tuple[
     spans = steps.spans
     ids = np.stack([spans.start_array[rows], spans.cycles_array[rows]], axis=1).astype(np.int64)
     pairs, row = np.unique(ids, axis=0, return_inverse=True)
-    found = np.tile(np.array([-1, 0], np.int64), (len(pairs), 1))
+    last = np.tile(np.array([-1, 0], np.int64), (len(pairs), 1))
     known = np.flatnonzero((pairs >= 0).all(axis=1))
     at_once = max(1, _CHUNK // (2 * max(steps.tiles, 1)))
     for first in range(0, len(known), at_once):
         chunk = known[first : first + at_once]
         arrays = iter(reader.arrays(pairs[chunk].reshape(-1).tolist()))
         for number, (start, cycles) in zip(chunk.tolist(), zip(arrays, arrays, strict=True), strict=True):
-            last = ends_last(start.astype(np.int64), cycles.astype(np.int64))
-            if len(last):
-                found[number] = last[0], len(last)
-    found = found[row.reshape(-1)]
-    return found[:, 0], found[:, 1]
+            tiles = ends_last(start.astype(np.int64), cycles.astype(np.int64))
+            if len(tiles):
+                last[number] = tiles[0], len(tiles)
+    first_tile, tied = last[row.reshape(-1)].T
+    return first_tile, tied
 
 
 def ends_last(begin: Int64Array, cycles: Int64Array) -> Int64Array:

@@ -62,16 +62,16 @@ def align_traces(sources: Sequence[HostTrace], mode: str = "absolute", marker: M
     if mode == "event" and marker is None:
         raise ValueError("traces are aligned by an event only when one is named.")
     placed = [number for number, source in enumerate(sources) if not is_empty(source)]
-    found = _align([sources[number] for number in placed], mode, marker) if placed else Alignment.of_nothing(mode)
-    shifts = dict(zip(placed, found.shifts, strict=True))
+    aligned = _align([sources[number] for number in placed], mode, marker) if placed else Alignment.of_nothing(mode)
+    shifts = dict(zip(placed, aligned.shifts, strict=True))
     silent = [f"{source.label} has no events." for number, source in enumerate(sources) if number not in shifts]
     return Alignment(
         mode,
         tuple(shifts.get(number, 0) for number in range(len(sources))),
-        found.begin,
-        found.end,
-        (*found.notes, *silent),
-        frozenset(placed[number] for number in found.fallback),
+        aligned.begin,
+        aligned.end,
+        (*aligned.notes, *silent),
+        frozenset(placed[number] for number in aligned.fallback),
     )
 
 

@@ -45,7 +45,7 @@ def counted_code(program: Callable[[Mapping[str, str]], Program], class_: Compil
 
 def _reached(symbol: str, own: Mapping[str, FunctionCode], all_: list[dict[str, FunctionCode]]) -> list[FunctionCode]:
     """The function and those that it reaches; a name means the function of the same source, else of any other."""
-    found: list[FunctionCode] = []
+    reached: list[FunctionCode] = []
     seen: set[tuple[int, str]] = set()
     left = [(symbol, own)]
     while left:
@@ -54,9 +54,9 @@ def _reached(symbol: str, own: Mapping[str, FunctionCode], all_: list[dict[str, 
         if table is None or (id(table), name) in seen:
             continue
         seen.add((id(table), name))
-        found.append(table[name])
+        reached.append(table[name])
         left += [(used, table) for used in table[name].uses if used not in TABLE_FUNCTIONS]
-    return found
+    return reached
 
 
 def _of_functions(reached: list[FunctionCode]) -> VertexCode:
