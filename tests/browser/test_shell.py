@@ -192,7 +192,7 @@ def test_the_palette_goes_jumps_opens_and_compares(viewer: Viewer) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.keyboard.press("t")
     page.keyboard.press("Control+k")
-    page.wait_for_function("document.querySelector('#palette-list').textContent.includes('Open ')")
+    page.wait_for_function("() => document.querySelector('#palette-list').textContent.includes('Open ')")
     page.keyboard.type("compare script")
     expect(page.locator("#palette-list")).to_contain_text(f"Compare with {HOSTILE}")
     page.keyboard.press("Enter")
@@ -201,7 +201,9 @@ def test_the_palette_goes_jumps_opens_and_compares(viewer: Viewer) -> None:
     page.wait_for_url(f"{viewer.base}/r/{tiny}/liveness?tiles=2&program=1&liveness=1")
     page.keyboard.press(":")
     page.keyboard.type("open </script>")
-    page.wait_for_function("document.querySelector('#palette-list [aria-selected=true]').textContent.includes('Open ')")
+    page.wait_for_function(
+        "() => document.querySelector('#palette-list [aria-selected=true]').textContent.includes('Open ')"
+    )
     page.keyboard.press("Enter")
     page.wait_for_url(f"{viewer.base}/r/{hostile}/liveness*")
     assert page.evaluate("window.bad") is None
