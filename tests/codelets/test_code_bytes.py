@@ -11,6 +11,7 @@ from graphs import Bench
 
 from simulator.codelets.compiled import counted_code
 from simulator.codelets.compiled.assembly import FunctionCode, functions
+from simulator.codelets.compiled.host_compiler import DamagedCacheError, cached_description
 from simulator.codelets.count_run import ENTRY
 from simulator.codelets.vertex import InOut, Vertex
 from simulator.machine.footprint import VERTEX_CODE_GUESS
@@ -200,6 +201,45 @@ def test_the_figure_is_called_a_guess() -> None:
     assert sources["Wave"][0].endswith("without the functions of sine")
     assert sources["Plain"][0].startswith("guess: a type of no known code")
     assert sources["Wave"][0].startswith("guess: ")
+
+
+def test_a_damaged_description_is_made_again_once(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    written = ["{", '{"a": 1}', "[]", "[]"]
+    made = []
+
+    def make(path) -> None:
+        made.append(path.name)
+        path.write_text(written.pop(0))
+
+    assert cached_description("one.json", make, lambda found: found["a"]) == 1
+    assert made == ["one.json"] * 2
+    with pytest.raises(DamagedCacheError, match=r"gives back a damaged 'two\.json', though .*XDG_CACHE_HOME"):
+        cached_description("two.json", make, lambda found: found["a"])
+    assert made == ["one.json"] * 2 + ["two.json"] * 2
+    assert not list(tmp_path.rglob("two.json"))
+
+
+@on_x86
+def test_code_that_the_cache_always_damages_is_unknown(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    described = []
+
+    def damaged(unit, path) -> None:
+        described.append(unit.key)
+        path.write_text('{"popvision')
+
+    monkeypatch.setattr(counted_code, "_describe", damaged)
+    counted_code._functions.cache_clear()
+    made = bench()
+    made.graph.addCodelets(io.StringIO(SOURCE), type=CodeletFileType.CppSource)
+    made.vertex("Small", {"x": made.tensor("s", FLOAT, 1, 0)}, 0)
+    with made.engine(None, {"debug.retainDebugInformation": "true"}) as engine:
+        terms = [term for term in engine.executable.compiled.compilation.cost_terms if "vertexCode" in term.object]
+    assert [t.source.partition(" (")[0] for t in terms if "Small" in t.term] == [
+        "guess: a codelet whose counted code comes back damaged from the cache of compiled codelets"
+    ]
+    assert len(set(described)) == 1
 
 
 def test_a_model_without_code_has_none() -> None:

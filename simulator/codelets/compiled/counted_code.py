@@ -15,10 +15,11 @@ import json
 import platform
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from simulator.codelets.compiled.assembly import TABLE_FUNCTIONS, FunctionCode, functions
 from simulator.codelets.compiled.counted_costs import counted_name, plain_assembly
-from simulator.codelets.compiled.host_compiler import cached
+from simulator.codelets.compiled.host_compiler import DamagedCacheError, cached_description
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.source import CompilationFailed
 from simulator.codelets.compiled.unit import Unit, code_symbol
@@ -37,6 +38,8 @@ def counted_code(program: Callable[[Mapping[str, str]], Program], class_: Compil
         code = [_functions(unit) for unit in program({}).units]
     except CompilationFailed:
         return unknown_code("a codelet that does not compile without vectorisation")
+    except DamagedCacheError:
+        return unknown_code("a codelet whose counted code comes back damaged from the cache of compiled codelets")
     own = [table for table in code if code_symbol(class_) in table]
     if not own:
         return unknown_code("a codelet whose code is in no source")
@@ -74,14 +77,12 @@ def _of_functions(reached: list[FunctionCode]) -> VertexCode:
 
 @functools.lru_cache(maxsize=64)
 def _functions(unit: Unit) -> dict[str, FunctionCode]:
-    """The functions of a unit. Raises CompilationFailed."""
-    described = cached(f"{counted_name(unit, 'code')}.json", lambda path: _describe(unit, path))
-    try:
-        table = json.loads(described.read_text())
-        return {name: FunctionCode(dict(one["operations"]), tuple(one["uses"])) for name, one in table.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        described.unlink(missing_ok=True)
-        return _functions(unit)
+    """The functions of a unit. Raises CompilationFailed and DamagedCacheError."""
+    return cached_description(f"{counted_name(unit, 'code')}.json", lambda path: _describe(unit, path), _read)
+
+
+def _read(table: Any) -> dict[str, FunctionCode]:
+    return {name: FunctionCode(dict(one["operations"]), tuple(one["uses"])) for name, one in table.items()}
 
 
 def _describe(unit: Unit, path: Path) -> None:

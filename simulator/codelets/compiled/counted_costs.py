@@ -22,7 +22,7 @@ from simulator.base.errors import application_runtime_error
 from simulator.base.quarter import QuarterMetadata
 from simulator.base.types import QUARTER, numpy_type
 from simulator.codelets.compiled.assembly import instrumented, operations
-from simulator.codelets.compiled.host_compiler import cached, compiler
+from simulator.codelets.compiled.host_compiler import DamagedCacheError, cached, cached_description, compiler
 from simulator.codelets.compiled.linking import Program, linked
 from simulator.codelets.compiled.session import Session
 from simulator.codelets.compiled.source import Preprocessed
@@ -167,13 +167,10 @@ def _counted_program(program: Program) -> _CountedProgram:
 def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:
     """The object file of a unit with counters, and the operations of each block."""
     name = counted_name(unit, "counted")
-    described = cached(f"{name}.json", lambda path: _describe(unit, path))
     try:
-        description = json.loads(described.read_text())
-        assembly, blocks = description["assembly"], description["blocks"]
-    except (ValueError, KeyError, TypeError):
-        described.unlink(missing_ok=True)
-        return _counted_object(unit)
+        assembly, blocks = cached_description(f"{name}.json", lambda path: _describe(unit, path), _read)
+    except DamagedCacheError as error:
+        raise NotCountableError("has a count that comes back damaged from the cache of compiled codelets") from error
 
     def make(path: Path) -> None:
         given = path.with_suffix(".s")
@@ -183,6 +180,13 @@ def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:
             raise NotCountableError(f"cannot be assembled with counters ({messages.strip()[:200]})")
 
     return cached(f"{name}.o", make), blocks
+
+
+def _read(description: Any) -> tuple[str, list[dict[str, int]]]:
+    assembly, blocks = description["assembly"], description["blocks"]
+    if not isinstance(assembly, str):
+        raise TypeError
+    return assembly, [dict(block) for block in blocks]
 
 
 def _describe(unit: Unit, path: Path) -> None:

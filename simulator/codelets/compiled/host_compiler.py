@@ -1,13 +1,14 @@
 """The compiler of the host, called without a shell, and the cache of its results.
 
 Results are cached by content: preprocessed text, flags, compiler. Entries appear by a rename, so that two processes
-may fill one cache; an entry that is gone or broken is made again.
+may fill one cache; an entry that is gone or broken is made again, once.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from simulator.base.errors import graph_program_compilation_error
 
@@ -137,3 +139,29 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
             make(made)
             made.replace(path)
     return path
+
+
+class DamagedCacheError(graph_program_compilation_error):
+    """An entry of the cache cannot be read, though it was made just now."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The cache of compiled codelets gives back a damaged '{name}', though it was written just now; free space "
+            f"on the disk of {cache_folder()}, or set XDG_CACHE_HOME to another folder."
+        )
+
+
+Description = TypeVar("Description")
+
+
+def cached_description(name: str, make: Callable[[Path], None], read: Callable[[Any], Description]) -> Description:
+    """What `read` makes of the JSON file `name` of the cache; a file that it cannot read is made again, once.
+
+    Raises DamagedCacheError where that one cannot be read either."""
+    for _ in range(2):
+        path = cached(name, make)
+        try:
+            return read(json.loads(path.read_text()))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            path.unlink(missing_ok=True)
+    raise DamagedCacheError(name)

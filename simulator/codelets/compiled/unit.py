@@ -16,7 +16,7 @@ from typing import Any
 
 from simulator.base.types import CodeletFileType, type_named
 from simulator.codelets.compiled.declarations import ClassHead, Declared, declared_in
-from simulator.codelets.compiled.host_compiler import cached, compiler, key_of
+from simulator.codelets.compiled.host_compiler import cached, cached_description, compiler, key_of
 from simulator.codelets.compiled.source import DEFAULTS, LANGUAGES, CompilationFailed, Preprocessed
 from simulator.graph.vertices import ClassLayout, CompiledClass, FieldSpec, HostField
 
@@ -91,17 +91,14 @@ class Unit:
 
 
 def unit_of(source: Preprocessed) -> Unit:
-    """Compile a source, or find it in the cache. Raises CompilationFailed, and graph_object_load_error for classes that
-    cannot be vertices."""
+    """Compile a source, or find it in the cache. Raises CompilationFailed, DamagedCacheError, and
+    graph_object_load_error for classes that cannot be vertices."""
     key = key_of(compiler().version, source.language, source.name, "\0".join(source.flags), source.text)
-    path = cached(f"{key}.json", lambda path: _describe(source, key, path))
-    try:
-        described = json.loads(path.read_text())
-        classes = tuple(_class_of(one) for one in described["classes"])
-    except (ValueError, KeyError, TypeError):
-        path.unlink(missing_ok=True)
-        return unit_of(source)
-    return Unit(key, source, classes, described["messages"])
+
+    def read(described: Any) -> Unit:
+        return Unit(key, source, tuple(_class_of(one) for one in described["classes"]), described["messages"])
+
+    return cached_description(f"{key}.json", lambda path: _describe(source, key, path), read)
 
 
 def _describe(source: Preprocessed, key: str, path: Path) -> None:
