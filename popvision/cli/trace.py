@@ -1,28 +1,31 @@
-"""`popvision trace`: contents, statistics and export of a host trace."""
+"""`popvision trace`: contents, statistics and export of host traces."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from popvision.cli.console import echo, make_table, progress
-from popvision.cli.paging import echo_lost, page_options, show
+from popvision.cli.paging import page_options, show
+from popvision.cli.trace_files import PATHS, clock_options, open_trace, open_traces
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.table import Table
 
+    from popvision.analysis.trace.columns import HostTrace
+    from popvision.answers.several_traces import Clock
     from popvision.opened.trace import OpenedTrace
-
-_PATH = click.argument("path", type=click.Path(path_type=Path))
 
 #: Key of a row -> title of its column.
 _COLUMNS = {
+    "file": "file",
     "label": "label",
     "channel": "channel",
     "count": "count",
@@ -39,64 +42,73 @@ _COLUMNS = {
 
 @click.group(name="trace")
 def command() -> None:
-    """Inspect and export a host trace, a .pvti or a folder that holds one. Times are microseconds of the host clock."""
+    """Inspect and export host traces: a .pvti, several of one run, or the folder of a run. Times are microseconds of
+    the host clock."""
 
 
 @command.command()
-@_PATH
+@PATHS
+@clock_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def info(path: Path, as_json: bool) -> None:
-    """List what the trace holds: its facts, threads, channels, line graphs and heat maps."""
-    from popvision.answers.page import records
+def info(paths: tuple[Path, ...], clock: Clock, as_json: bool) -> None:
+    """List what a trace holds: its facts, threads, channels, line graphs and heat maps; of several files also what they
+    hold together, and where each lies on one clock."""
+    from popvision.answers.several_traces import files_info_answer
 
-    trace = _open(path)
-    tables = {
-        "threads": trace.threads(),
-        "channels": trace.channels(),
-        "line graphs": trace.series()
-        .groupby(["graph", "series", "unit"], sort=False)
-        .size()
-        .reset_index(name="samples"),
-        "heat maps": trace.heatmaps(),
-    }
-    facts = {"begin_ns": trace.begin_ns, "duration_us": trace.duration_us, **trace.facts}
+    traces = open_traces(paths)
+    tables = [_tables(trace) for trace in traces]
+    infos = [_info(trace, each) for trace, each in zip(traces, tables, strict=True)]
+    answer = infos[0] if len(traces) == 1 else files_info_answer(traces, infos, clock)
     if as_json:
-        rows: dict[str, object] = {name.replace(" ", "_"): records(table) for name, table in tables.items()}
-        rows["lost"] = trace.lost
-        click.echo(json.dumps({"path": str(trace.path), **facts, **rows}, indent=1))
-        return
-    echo(str(trace.path), make_table(("fact", "value"), list(facts.items()), header=False))
-    for sentence in trace.lost:
-        echo(f"Lost: {sentence}")
-    for name, table in tables.items():
-        if len(table):
-            echo("", name.capitalize(), make_table(list(table.columns), [list(row.values()) for row in records(table)]))
+        click.echo(json.dumps(answer, indent=1))
+    elif len(traces) == 1:
+        _echo_info(traces[0], tables[0])
+    else:
+        _echo_infos(traces, tables, answer)
 
 
 @command.command()
-@_PATH
+@PATHS
 @click.option("--by", default="self_us", show_default=True, help="Column to sort by.")
 @click.option("--name", default="", help="Show only rows whose label or channel contains this text (any case).")
 @click.option("--begin", type=float, help="Begin of the window, microseconds since the first event.")
 @click.option("--end", type=float, help="End of the window, microseconds since the first event.")
+@clock_options
 @page_options()
+@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def stats(
-    path: Path, by: str, name: str, begin: float | None, end: float | None, limit: int, offset: int, as_json: bool
+    paths: tuple[Path, ...],
+    by: str,
+    name: str,
+    begin: float | None,
+    end: float | None,
+    clock: Clock,
+    limit: int,
+    offset: int,
+    as_csv: bool,
+    as_json: bool,
 ) -> None:
-    """Count, total, self time and percentiles of each label. Totals and self times count the parts of events inside the
-    window; mean and percentiles (by nearest rank) are those of entire durations."""
+    """Count, total, self time and percentiles of each label, of each file and of all together. Totals and self times
+    count the parts of events inside the window; mean and percentiles (by nearest rank) are those of entire
+    durations."""
     from popvision.answers.page import Page
-    from popvision.answers.trace import trace_statistics_answer
+    from popvision.answers.several_traces import files_statistics_answer
 
-    trace = _open(path)
-    with progress(f"Reading {trace.path}"):
-        answer = trace_statistics_answer(trace, Page(offset, limit), name=name, by=by, begin_us=begin, end_us=end)
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json exclude each other.")
+    traces = open_traces(paths)
+    page = Page(offset, limit)
+    with progress(f"Reading {traces[0].path}"):
+        answer = files_statistics_answer(traces, page, clock, name=name, by=by, begin_us=begin, end_us=end)
+    if as_csv:
+        _write_statistics(answer)
+        return
     show(answer, as_json, _items)
 
 
 @command.command()
-@_PATH
+@PATHS
 @click.option(
     "--format",
     "format_",
@@ -104,14 +116,19 @@ def stats(
     required=True,
     help="csv and json: a row per event; chrome: for Perfetto and chrome://tracing; speedscope: its evented profiles.",
 )
+@clock_options
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; stdout by default.")
-def export(path: Path, format_: str, output: Path | None) -> None:
-    """Write the events in another format."""
+def export(paths: tuple[Path, ...], format_: str, clock: Clock, output: Path | None) -> None:
+    """Write the events in another format; of several files on the clock of the first, in one file."""
+    from popvision.answers.several_traces import joined, notes_of
     from popvision.export.writing import write_file
 
-    trace = _open(path)
-    write = _writer(trace, format_)
-    with progress(f"Writing {trace.path}"):
+    traces = open_traces(paths)
+    source = joined(traces, clock)
+    for note in notes_of(source):
+        click.echo(f"popvision: {note}", err=True)
+    write = _writer(source, "; ".join(dict.fromkeys(trace.provenance for trace in traces)), format_)
+    with progress(f"Writing {source.label}"):
         if output is None:
             write(sys.stdout)
         else:
@@ -141,7 +158,7 @@ def diff(source: Path, target: Path, by: str, name: str, limit: int, offset: int
 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other.")
-    before, after = _open(source), _open(target)
+    before, after = open_trace(source), open_trace(target)
     with progress(f"Comparing {before.path} and {after.path}"):
         answer = trace_difference_answer(before, after, Page(offset, limit), name=name, by=by)
     if as_csv:
@@ -151,7 +168,7 @@ def diff(source: Path, target: Path, by: str, name: str, limit: int, offset: int
 
 
 @command.command()
-@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
+@PATHS
 @click.option("--by", type=click.Choice(["absolute", "first", "event"]), default="absolute", show_default=True)
 @click.option("--label", default="", help="Label of the event that coincides, for --by event.")
 @click.option("--channel", default="", help="Its channel; any by default.")
@@ -159,10 +176,9 @@ def diff(source: Path, target: Path, by: str, name: str, limit: int, offset: int
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def align(paths: tuple[Path, ...], by: str, label: str, channel: str, occurrence: int, as_json: bool) -> None:
     """Show where traces lie on one clock: by absolute time, by their first events, or by a chosen event."""
-    from popvision.answers.trace import trace_alignment_answer
+    from popvision.answers.several_traces import Clock, trace_alignment_answer
 
-    traces = [_open(path) for path in paths]
-    answer = trace_alignment_answer(traces, mode=by, label=label, channel=channel, occurrence=occurrence)
+    answer = trace_alignment_answer(open_traces(paths), Clock(by, label, channel, occurrence))
     if as_json:
         click.echo(json.dumps(answer, indent=1))
         return
@@ -189,14 +205,13 @@ def import_(source: Path, output: Path | None) -> None:
         click.echo(f"Left out: {what}: {number:,}", err=True)
 
 
-def _writer(trace: OpenedTrace, format_: str) -> Callable[[IO[str]], None]:
-    """The function that writes the trace to a stream."""
+def _writer(source: HostTrace, provenance: str, format_: str) -> Callable[[IO[str]], None]:
+    """The function that writes a trace to a stream."""
     from popvision.export.traces.chrome import write_chrome
     from popvision.export.traces.events import event_columns
     from popvision.export.traces.speedscope import write_speedscope
     from popvision.export.writing import WRITERS
 
-    source, provenance = trace.source, trace.provenance
     if format_ == "chrome":
         return lambda stream: write_chrome(source, provenance, stream)
     if format_ == "speedscope":
@@ -204,21 +219,74 @@ def _writer(trace: OpenedTrace, format_: str) -> Callable[[IO[str]], None]:
     return lambda stream: WRITERS[format_](event_columns(source), provenance, stream)
 
 
-def _open(path: Path) -> OpenedTrace:
-    """The trace at a path; of a folder its only one."""
-    from popvision.opened.trace import OpenedTrace
+def _tables(trace: OpenedTrace) -> dict[str, DataFrame]:
+    """What a trace holds, kind by kind."""
+    series = trace.series().groupby(["graph", "series", "unit"], sort=False).size()
+    return {
+        "threads": trace.threads(),
+        "channels": trace.channels(),
+        "line graphs": series.reset_index(name="samples"),
+        "heat maps": trace.heatmaps(),
+    }
 
-    if path.is_dir():
-        traces = sorted(path.rglob("*.pvti"))
-        if len(traces) != 1:
-            held = ", ".join(str(each.relative_to(path)) for each in traces[:5]) or "none"
-            shown = "; `popvision view FILE FILE` shows several in one timeline" if traces else ""
-            count = f"{len(traces)} host traces ({held})"
-            raise FormatError(f"{path} holds {count}; name one .pvti{shown}.")
-        path = traces[0]
-    trace = OpenedTrace(path)
-    echo_lost(trace.path, trace.lost, "popvision trace info")
-    return trace
+
+def _facts(trace: OpenedTrace) -> dict[str, object]:
+    return {"begin_ns": trace.begin_ns, "duration_us": trace.duration_us, **trace.facts}
+
+
+def _info(trace: OpenedTrace, tables: Mapping[str, DataFrame]) -> dict[str, object]:
+    """What `info` prints of one trace as JSON."""
+    from popvision.answers.page import records
+
+    rows: dict[str, object] = {name.replace(" ", "_"): records(table) for name, table in tables.items()}
+    return {"path": str(trace.path), **_facts(trace), **rows, "lost": trace.lost}
+
+
+def _echo_info(trace: OpenedTrace, tables: Mapping[str, DataFrame]) -> None:
+    from popvision.answers.page import records
+
+    echo(str(trace.path), make_table(("fact", "value"), list(_facts(trace).items()), header=False))
+    for sentence in trace.lost:
+        echo(f"Lost: {sentence}")
+    for name, table in tables.items():
+        if len(table):
+            echo("", name.capitalize(), make_table(list(table.columns), [list(row.values()) for row in records(table)]))
+
+
+def _echo_infos(
+    traces: Sequence[OpenedTrace], tables: Sequence[Mapping[str, DataFrame]], answer: dict[str, Any]
+) -> None:
+    """What several traces hold together, then each on its own."""
+    together = {key: answer[key] for key in ("duration_us", "processes", "threads", "events", "instants", "channels")}
+    columns = {"path": "file", "begin_us": "begin us", "duration_us": "duration us", "shift_ns": "shift ns"}
+    rows = [
+        [*(each[key] for key in columns), len(each["threads"]), trace.source.events]
+        for each, trace in zip(answer["files"], traces, strict=True)
+    ]
+    echo(
+        f"{len(traces)} files, aligned by {answer['align']}",
+        make_table(("fact", "value"), list(together.items()), header=False),
+        "",
+        make_table([*columns.values(), "threads", "events"], rows),
+        *answer["notes"],
+    )
+    for trace, each in zip(traces, tables, strict=True):
+        echo("")
+        _echo_info(trace, each)
+
+
+def _write_statistics(answer: dict[str, Any]) -> None:
+    """The rows of statistics as CSV on stdout."""
+    import numpy as np
+
+    from popvision.export.writing import write_csv
+
+    texts = ("file", "label", "channel")
+    columns: dict[str, Any] = {
+        key: [row[key] for row in answer["rows"]] if key in texts else np.array([row[key] for row in answer["rows"]])
+        for key in _COLUMNS
+    }
+    write_csv(columns, f"{answer['provenance']}; total and self time in the window", sys.stdout)
 
 
 def _write_differences(answer: dict[str, Any]) -> None:
@@ -255,9 +323,12 @@ def _difference_items(answer: dict[str, Any]) -> Sequence[str | Table]:
 
 
 def _items(answer: dict[str, Any]) -> Sequence[str | Table]:
-    rows = [[each[key] for key in _COLUMNS] for each in answer["rows"]]
+    columns = {key: title for key, title in _COLUMNS.items() if key != "file" or "files" in answer}
+    rows = [[each[key] for key in columns] for each in answer["rows"]]
+    files = f"{len(answer['files'])} files, aligned by {answer['align']}, " if "files" in answer else "Trace "
     return [
-        f"Trace of {answer['duration_us']:,.1f} us, by {answer['by']}",
+        f"{files}of {answer['duration_us']:,.1f} us, by {answer['by']}",
+        *answer.get("notes", ()),
         "",
-        make_table(list(_COLUMNS.values()), rows),
+        make_table(list(columns.values()), rows),
     ]

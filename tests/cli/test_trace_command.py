@@ -80,13 +80,22 @@ def test_export_writes_the_file_or_stdout(trace: Path, format_: str) -> None:
         (("info", "nothing.pvti"), "nothing.pvti"),
         (
             ("stats", "two"),
+            "two holds 2 host traces (a.pvti, b.pvti), which do not say that one run wrote them; name the files",
+        ),
+        (
+            ("diff", "two", "two"),
             "two holds 2 host traces (a.pvti, b.pvti); name one .pvti; `popvision view FILE FILE` shows several",
         ),
+        (("info", "nobody"), "nobody holds no host trace; name a .pvti"),
+        (("stats", "t.pvti", "two/../t.pvti"), "t.pvti is named twice; name each trace once"),
+        (("stats", "t.pvti", "two/a.pvti", "--align", "event"), "only when its label is given"),
+        (("export", "t.pvti", "nothing.pvti", "--format", "csv"), "nothing.pvti"),
         (("export", "t.pvti", "--format", "csv", "-o", "no/folder/x.csv"), "cannot write no/folder/x.csv"),
     ],
 )
 def test_bad_input_is_one_sentence(trace: Path, arguments: tuple[str, ...], sentence: str) -> None:
     (trace.parent / "two").mkdir()
+    (trace.parent / "nobody").mkdir()
     for name in ("a.pvti", "b.pvti"):
         (trace.parent / "two" / name).write_bytes(trace.read_bytes())
     done = popvision("trace", *arguments, cwd=trace.parent)

@@ -4,33 +4,32 @@ Format: "Trace Event Format" (Google, 2016). `ts` and `dur` are microseconds sin
 three decimals; `otherData.begin_ns` is that event's time since the epoch. Flows are "s", "t" and "f". Nested events are
 complete events ("X"). A viewer drops complete events that overlap without nesting, so these and what lies inside them
 are asynchronous ("b", "e"), one id per outermost. Samples are counters ("C"). Histograms have no form there;
-`otherData` counts them."""
+`otherData` counts them. Processes of several files have numbers of their own and the name of their file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
 import numpy as np
 
 from popvision.analysis.trace.call_order import nested_events
-from popvision.analysis.trace.columns import Lane, TraceThread
+from popvision.analysis.trace.columns import HostTrace, Lane, TraceFile, TraceThread
 from popvision.analysis.trace.flows import trace_flows
-from popvision.analysis.trace.source import TraceSource
 from popvision.arrays import BoolArray, Int64Array
 from popvision.export.traces.texts import channel_texts, label_texts, thread_name
 
 _CHUNK = 1 << 16
 
 
-def write_chrome(source: TraceSource, provenance: str, stream: IO[str]) -> None:
+def write_chrome(source: HostTrace, provenance: str, stream: IO[str]) -> None:
     """Write the whole trace as one JSON object with `traceEvents` and `otherData`."""
     other = {
         "producer": provenance,
         "begin_ns": str(source.begin),
         "heatmaps_left_out": len(source.heatmaps),
-        **{key: value for key, value in source.meta.items() if key in ("run_id", "command")},
+        **_facts(source.files),
     }
     stream.write(f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(other)}, "traceEvents": [')
     separator = "\n"
@@ -43,23 +42,38 @@ def write_chrome(source: TraceSource, provenance: str, stream: IO[str]) -> None:
 class _Events:
     """The events of a trace as JSON texts, some 65,536 in a text."""
 
-    def __init__(self, source: TraceSource) -> None:
+    def __init__(self, source: HostTrace) -> None:
         self.source = source
         self.labels, self.channels = label_texts(source), channel_texts(source)
-        self.arguments: dict[int, str] = {}
+        self.pids = process_numbers(source)
+        self.pid_of_thread = [
+            pids[source.threads[number].row.pid]
+            for file, pids in zip(source.files, self.pids, strict=True)
+            for number in file.threads
+        ]
+        self.arguments: dict[int, str] = {}  # of the sites of the file that is written
         self.next_id = 1
 
     def all(self) -> Iterator[str]:
         """Metadata, then the events thread by thread and lane by lane, then counters."""
-        for pid, _, name in self.source.reader.processes():
-            yield json.dumps({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name or f"{pid}"}})
-        for number, thread in enumerate(self.source.threads):
-            place = {"pid": thread.row.pid, "tid": thread.row.tid}
-            yield json.dumps({"ph": "M", **place, "name": "thread_name", "args": {"name": thread_name(thread)}})
-            yield json.dumps({"ph": "M", **place, "name": "thread_sort_index", "args": {"sort_index": number}})
-            yield from self._thread(thread)
+        for file, pids in zip(self.source.files, self.pids, strict=True):
+            yield from self._file(file, pids)
         yield from self._flows()
         yield from self._counters()
+
+    def _file(self, file: TraceFile, pids: Mapping[int, int]) -> Iterator[str]:
+        self.arguments = {}
+        several = len(self.source.files) > 1
+        for pid, _, name in file.processes:
+            title = f"{file.path}: {name or pid}" if several else name or f"{pid}"
+            process = {"ph": "M", "pid": pids[pid], "name": "process_name"}
+            yield json.dumps(process | {"args": {"name": title}})
+        for number in file.threads:
+            thread = self.source.threads[number]
+            place = {"pid": self.pid_of_thread[number], "tid": thread.row.tid}
+            yield json.dumps({"ph": "M", **place, "name": "thread_name", "args": {"name": thread_name(thread)}})
+            yield json.dumps({"ph": "M", **place, "name": "thread_sort_index", "args": {"sort_index": number}})
+            yield from self._thread(number, thread)
 
     def _flows(self) -> Iterator[str]:
         flows = trace_flows(self.source)
@@ -67,16 +81,18 @@ class _Events:
         last = np.append(first[1:], len(flows) > 0)
         names: dict[int, str] = {}
         for row in np.flatnonzero(~(first & last)).tolist():  # one event alone leads nowhere
-            flow, thread = int(flows.flow[row]), self.source.threads[flows.thread[row]].row
+            flow, number = int(flows.flow[row]), int(flows.thread[row])
+            thread = f'"pid": {self.pid_of_thread[number]}, "tid": {self.source.threads[number].row.tid}'
             if first[row]:
                 names = self.source.flow_names([flow])
             what = json.dumps(names.get(flow) or "flow")
             phase = '"s"' if first[row] else '"f", "bp": "e"' if last[row] else '"t"'
-            place = f'"ts": {self._us(int(flows.time[row]))}, "pid": {thread.pid}, "tid": {thread.tid}'
+            place = f'"ts": {self._us(int(flows.time[row]))}, {thread}'
             yield f'{{"ph": {phase}, "id": {flow}, "cat": "flow", "name": {what}, {place}}}'
 
-    def _thread(self, thread: TraceThread) -> Iterator[str]:
-        place = f'"pid": {thread.row.pid}, "tid": {thread.row.tid}'
+    def _thread(self, number: int, thread: TraceThread) -> Iterator[str]:
+        self.number = number
+        place = f'"pid": {self.pid_of_thread[number]}, "tid": {thread.row.tid}'
         ids = np.zeros(0, np.int64)
         for depth, (lane, nested) in enumerate(zip(thread.lanes, nested_events(thread), strict=True)):
             ids = self._asynchronous_ids(thread, depth, nested, ids)
@@ -117,8 +133,12 @@ class _Events:
             yield f'{{"ph": "e", "ts": {self._us(start + duration)}, {what}'
 
     def _counters(self) -> Iterator[str]:
-        pid = next((pid for pid, *_ in self.source.reader.processes()), 0)
-        for row, times, values in self.source.series:
+        pids = [
+            next(iter(pids.values()), 0)
+            for file, pids in zip(self.source.files, self.pids, strict=True)
+            for _ in file.series
+        ]
+        for pid, (row, times, values) in zip(pids, self.source.series, strict=True):
             name = json.dumps(f"{row.graph} ({row.unit})" if row.unit else row.graph)
             series = json.dumps(row.name)
             for time, value in zip(times.tolist(), values.tolist(), strict=True):
@@ -137,9 +157,28 @@ class _Events:
     def _arguments(self, site: int) -> str:
         text = self.arguments.get(site)
         if text is None:
-            metadata = self.source.reader.metadata(site)
+            metadata = self.source.metadata(self.number, site)
             text = self.arguments[site] = "" if metadata is None else f', "args": {_as_object(metadata)}'
         return text
+
+
+def process_numbers(source: HostTrace) -> list[dict[int, int]]:
+    """Process id -> number in the export, for each file: two files never share one, as processes of two hosts may."""
+    taken: set[int] = set()
+    numbers: list[dict[int, int]] = []
+    for file in source.files:
+        pids = [pid for pid, *_ in file.processes] + [source.threads[number].row.pid for number in file.threads]
+        own = dict.fromkeys(pids)
+        numbers.append({pid: pid if pid not in taken else max(taken | set(own)) + 1 + at for at, pid in enumerate(own)})
+        taken |= set(numbers[-1].values())
+    return numbers
+
+
+def _facts(files: Sequence[TraceFile]) -> dict[str, object]:
+    """The run and command of one file; of several their paths and what their times were moved by."""
+    if len(files) == 1:
+        return {key: value for key, value in files[0].meta.items() if key in ("run_id", "command")}
+    return {"files": [{"path": str(file.path), "shift_ns": str(file.shift)} for file in files]}
 
 
 def _as_object(metadata: str) -> str:

@@ -12,16 +12,15 @@ from typing import IO
 import numpy as np
 
 from popvision.analysis.trace.call_order import Tour, euler_tour, nested_events
-from popvision.analysis.trace.columns import TraceThread
-from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.columns import HostTrace, TraceThread
 from popvision.arrays import UnsignedArray
-from popvision.export.traces.texts import thread_name
+from popvision.export.traces.texts import thread_names
 
 _CHUNK = 1 << 16
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
-def write_speedscope(source: TraceSource, provenance: str, stream: IO[str]) -> None:
+def write_speedscope(source: HostTrace, provenance: str, stream: IO[str]) -> None:
     """Write the events with a duration as one JSON object; a trace without any has no profiles."""
     frames = [
         {"name": label, "file": source.names.channel_name[channel]}
@@ -30,17 +29,16 @@ def write_speedscope(source: TraceSource, provenance: str, stream: IO[str]) -> N
     head = {"$schema": _SCHEMA, "exporter": provenance, "name": source.label, "shared": {"frames": frames}}
     stream.write(json.dumps(head)[:-1] + ', "profiles": [')
     separator = "\n"
-    for thread in source.threads:
-        for name, tour in _profiles(thread):
+    for thread, title in zip(source.threads, thread_names(source), strict=True):
+        for name, tour in _profiles(thread, title):
             stream.write(separator)
             _write_profile(source, thread, name, tour, stream)
             separator = ",\n"
     stream.write("\n]}\n")
 
 
-def _profiles(thread: TraceThread) -> Iterator[tuple[str, Tour]]:
+def _profiles(thread: TraceThread, name: str) -> Iterator[tuple[str, Tour]]:
     """The tour of the nested events, then one per lane with others."""
-    name = thread_name(thread)
     if thread.events:
         yield name, euler_tour(thread)
     for depth, nested in enumerate(nested_events(thread)):
@@ -53,7 +51,7 @@ def _profiles(thread: TraceThread) -> Iterator[tuple[str, Tour]]:
             yield f"{name}, overlapping, lane {depth}", Tour(np.full_like(both, depth), both, times.ravel(), enters)
 
 
-def _write_profile(source: TraceSource, thread: TraceThread, name: str, tour: Tour, stream: IO[str]) -> None:
+def _write_profile(source: HostTrace, thread: TraceThread, name: str, tour: Tour, stream: IO[str]) -> None:
     begin = source.begin
     head = {
         "type": "evented",

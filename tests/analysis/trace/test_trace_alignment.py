@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.alignment import Marker, align_traces, marker_time
-from popvision.answers.trace import trace_alignment_answer
+from popvision.answers.several_traces import Clock, trace_alignment_answer
 from popvision.formats.errors import FormatError
 from popvision.opened.trace import OpenedTrace
 from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
@@ -103,13 +103,13 @@ def test_the_answer_counts_from_the_earliest_begin(tmp_path: Path) -> None:
     make_trace(tmp_path / "a.pvti", [(0, DAY + 3000, DAY + 9000, "a/x")])
     make_trace(tmp_path / "b.pvti", [(0, DAY, DAY + 1000, "a/y")])
     traces = [OpenedTrace(tmp_path / name) for name in ("a.pvti", "b.pvti")]
-    answer = trace_alignment_answer(traces)
+    answer = trace_alignment_answer(traces, Clock())
     assert [(row["begin_us"], row["duration_us"], row["aligned"]) for row in answer["traces"]] == [
         (3.0, 6.0, True),
         (0.0, 1.0, True),
     ]
     assert answer["begin_ns"] == DAY
-    by_event = trace_alignment_answer(traces, mode="event", label="y")
+    by_event = trace_alignment_answer(traces, Clock("event", "y"))
     assert [row["aligned"] for row in by_event["traces"]] == [False, True]
 
 
@@ -123,5 +123,5 @@ def test_the_answer_counts_from_the_earliest_begin(tmp_path: Path) -> None:
 def test_a_wrong_question_is_one_sentence(tmp_path: Path, arguments: dict[str, str], sentence: str) -> None:
     make_trace(tmp_path / "a.pvti", [(0, 0, 1, "a/x")])
     with pytest.raises(FormatError) as caught:
-        trace_alignment_answer([OpenedTrace(tmp_path / "a.pvti")], **arguments)  # type: ignore[arg-type]
+        trace_alignment_answer([OpenedTrace(tmp_path / "a.pvti")], Clock(**arguments))
     assert str(caught.value) == sentence

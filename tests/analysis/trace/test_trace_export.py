@@ -103,12 +103,14 @@ def test_speedscope_profiles_replay_to_the_events_of_the_trace(tmp_path: Path, r
 
 def test_columns_hold_instants_and_metadata(tmp_path: Path) -> None:
     source = journal_trace(tmp_path / "j.pvti", [(0, 1, 0, "x"), (0, 2, 2, "y"), (0, 3, 1, "x")])
-    columns = event_columns(source)
+    columns, file = event_columns(source), str(tmp_path / "j.pvti")
     rows = list(zip(*columns.values(), strict=True))
     assert [dict(zip(columns, row, strict=True)) for row in rows] == [
-        {"pid": 7, "tid": 100, "thread": "Thread 100", "depth": 0, "kind": "span", "begin_ns": 6, "duration_ns": 5,
+        {"file": file, "pid": 7, "tid": 100, "thread": "Thread 100", "depth": 0, "kind": "span", "begin_ns": 6,
+         "duration_ns": 5,
          "channel": "work", "label": "x", "metadata": '{"batch": 3}'},
-        {"pid": 7, "tid": 100, "thread": "Thread 100", "depth": -1, "kind": "instant", "begin_ns": 8, "duration_ns": 0,
+        {"file": file, "pid": 7, "tid": 100, "thread": "Thread 100", "depth": -1, "kind": "instant", "begin_ns": 8,
+         "duration_ns": 0,
          "channel": "work", "label": "y", "metadata": ""},
     ]  # fmt: skip
 
