@@ -38,8 +38,8 @@ HOST, MLP, LIVE = "host_trace.pvti", "train_mlp.pvti", "live.pvti"
 @dataclass(frozen=True)
 class Picture:
     """`report` is a folder of sample_reports, a key of TUTORIAL, a rank of the run of RANKS, or the host traces of a
-    timeline, such as "a.pvti+b.pvti@first"; "" is the page `view` of the site; `against` is what it is compared with;
-    `click` names the selectors to press, in order."""
+    timeline, such as "a.pvti+b.pvti@first"; "" is the page `view` of the site, and both "" the first page;
+    `against` is what it is compared with; `click` names the selectors to press, in order."""
 
     report: str
     view: str
@@ -120,6 +120,9 @@ PICTURES: dict[str, Picture] = {
     "roofline-after": Picture(
         "train_mlp", "operations", {"ops_view": "roofline", "ops_name": "layer1/fwd"}, size=SMALL
     ),
+    "first-page-after": Picture("", "", {}, size=MEDIUM),
+    "shortcuts-after": Picture(MLP, "timeline", {}, click=("[data-action=nav-shortcuts]",)),
+    "operations-shares-after": Picture("train_mlp", "operations", {}, size=SMALL),
     "operations-text-after": Picture("train_mlp", "operations", {"ops_view": "graph"}, size=SMALL),
     "step-links-after": Picture("train_mlp", "execution", {"detail": "details", "step": "41"}, size=SMALL),
     "ranks": Picture("rank_2", "ranks", {}, size=MEDIUM),
@@ -235,7 +238,7 @@ def take(page: Page, base: str, keys: dict[str, str], picture: Picture, path: Pa
     place = "t/" if names.endswith(".pvti") else "r/"
     key = "+".join(keys[name] for name in names.split("+")) + at + alignment if names else ""
     page.goto(f"{base}/{f'{place}{key}/' if key else ''}{picture.view}?{urlencode(state)}")
-    if not names:
+    if picture.view in ("catalogue", "what-if"):
         page.wait_for_selector('.catalogue[data-state="complete"]', timeout=60_000)
     # A page that follows its trace asks again and again.
     page.wait_for_load_state("load" if picture.report == LIVE else "networkidle")
