@@ -69,7 +69,11 @@ def _figure_table(diff: ReportDiff, everything: bool) -> TextTable:
     rows = [_figure_row(each) for each in shown]
     same = sum(1 for each in diff.figures if each.difference == 0)
     unknown = sum(1 for each in diff.figures if not _is_known(each))
-    note = f"{same} other figures are equal, {unknown} are in neither report"
+    parts = [f"{same} other figures are equal, {unknown} are in neither report"]
+    for side in ("source", "target"):
+        lacking = [each.metric.title for each in shown if getattr(each, side) is None and _is_known(each)]
+        parts += [f"not recorded in the {side}: {', '.join(lacking)}"] if lacking else []
+    note = "; ".join(parts)
     return TextTable("Figures", note, ("Figure", *_NUMBERS), rows, _NUMBERS, tuple(_tone(e.difference) for e in shown))
 
 
@@ -152,13 +156,17 @@ def _renamed_table(changes: Changes, most: int) -> TextTable:
 
 def _unmatched_table(changes: Changes, most: int) -> TextTable:
     rows: list[tuple[str, ...]] = []
-    sides = (("only source", changes.only_source, "value_source"), ("only target", changes.only_target, "value_target"))
-    for where, frame, column in sides:
+    tones: list[int] = []
+    sides = (("only source", changes.only_source), ("only target", changes.only_target))
+    for where, frame in sides:
         for row in (frame if most == 0 else frame.head(most)).to_dict("records"):
-            rows.append((where, _label(row), value_text(row[column], changes.kind)))
-    total = sum(len(frame) for _, frame, _ in sides)
+            values = [value_text(row[column], changes.kind) for column in ("value_source", "value_target")]
+            rows.append((where, _label(row), *values, difference_text(row["difference"], changes.kind)))
+            tones.append(_tone(row["difference"]))
+    total = sum(len(frame) for _, frame in sides)
     note = _count_note(changes, len(rows), total)
-    return TextTable(f"Unmatched {changes.what}", note, ("Where", "Name", "Value"), rows, ("Value",))
+    columns = ("Where", "Name", *_NUMBERS[:3])
+    return TextTable(f"Unmatched {changes.what}", note, columns, rows, _NUMBERS[:3], tuple(tones))
 
 
 def _count_note(changes: Changes, shown: int, total: int) -> str:

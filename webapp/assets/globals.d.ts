@@ -168,7 +168,7 @@ interface ProgramLine extends ProgramFigures {
   note: string;
   /** Whether codelets without an estimate are part of its cycles. */
   guess?: boolean;
-  in_source?: boolean;
+  source?: Record<string, number | null>;
   target?: ProgramFigures | null;
 }
 

@@ -3,9 +3,10 @@
     frame["bytes_source"], frame["bytes_target"] = ...
     data_table("variables", add_difference(frame, "bytes"), difference_columns("bytes", "Size", "bytes"))
 
-A row of one report only (NaN or None on the other side) has no difference, shown as a dash. The sign carries the
-meaning; the colour repeats it, grows with the ratio and is full where one side is twice the other (table.js and
-difference.css in assets/shared).
+A row that one report lacks comes with 0 there, so that it counts in full; a figure that a report did not record comes
+as NaN or None and has no difference: a dash, whose tooltip says why. popvision.analysis.report.one_sided tells the two
+apart, long before a page does. The sign carries the meaning; the colour repeats it, grows with the ratio and is full
+where one side is twice the other (table.js and difference.css in assets/shared).
 """
 
 from __future__ import annotations
@@ -37,28 +38,53 @@ SIGNED_KINDS = {
 }
 
 
-def difference_columns(field: str, title: str, kind: str, group: str = "", help: str = "") -> list[Column]:
-    """Four columns under one heading: `<field>_source`, `_target`, `_diff` and `_rel`. Raises KeyError for a kind that
-    has no differences (text)."""
+#: What a report did that has no figure where the other has one.
+NOT_RECORDED = "did not record it"
+
+
+def difference_columns(
+    field: str, title: str, kind: str, group: str = "", help: str = "", missing: str = NOT_RECORDED
+) -> list[Column]:
+    """Four columns under one heading: `<field>_source`, `_target`, `_diff` and `_rel`. `missing` completes the sentence
+    "The source ..." of a dash. Raises KeyError for a kind that has no differences (text)."""
     heading = group or title
     note = f"{help} " if help else ""
+    sides = [
+        Column(
+            f"{field}_{side}",
+            side.capitalize(),
+            kind,
+            help=f"{note}{title} in the {side}; – = the {side} {missing}",
+            group=heading,
+            missing=f"The {side} {missing}",
+        )
+        for side in ("source", "target")
+    ]
     return [
-        Column(f"{field}_source", "Source", kind, help=f"{note}{title} in the source; – = missing", group=heading),
-        Column(f"{field}_target", "Target", kind, help=f"{note}{title} in the target; – = missing", group=heading),
-        Column(f"{field}_diff", "Difference", SIGNED_KINDS[kind], help="target - source", group=heading),
+        *sides,
+        Column(
+            f"{field}_diff",
+            "Difference",
+            SIGNED_KINDS[kind],
+            help="target - source; what one report lacks counts 0 there",
+            group=heading,
+            missing=f"No difference: one of the reports {missing}",
+        ),
         Column(
             f"{field}_rel",
             "Change",
             "signed_percent",
             group=heading,
             width=100,
-            help="(target - source) / source; – = the source is 0 or a side is missing",
+            help="(target - source) / source; – = the source is 0, or there is no difference",
+            missing="No relative change: the source is 0, or there is no difference",
         ),
     ]
 
 
 def add_difference(frame: DataFrame, *fields: str) -> DataFrame:
-    """The frame with `<field>_diff` and `<field>_rel` added from `<field>_source` and `<field>_target`."""
+    """The frame with `<field>_diff` and `<field>_rel` added from `<field>_source` and `<field>_target`; missing where
+    one of these is."""
     import numpy as np
 
     added: dict[str, Any] = {}
@@ -75,7 +101,7 @@ def add_difference(frame: DataFrame, *fields: str) -> DataFrame:
 
 
 def difference_rows(rows: Iterable[dict[str, Any]], *fields: str) -> list[dict[str, Any]]:
-    """The same for rows as dicts; None where a side is missing."""
+    """The same for rows as dicts; None where a side is None."""
     table_rows = []
     for row in rows:
         row = dict(row)
@@ -118,9 +144,11 @@ def relative_text(share: float | None) -> str:
 
 
 def difference_mark(source: float | None, target: float | None, kind: str, clock_hz: float | None = None) -> Component:
-    """The difference of two figures as coloured text, "+1.0 KiB (+2.00 %)"; a dash when one is unknown."""
+    """The difference of two figures as coloured text, "+1.0 KiB (+2.00 %)"; a dash, and which side it is, when one was
+    not recorded."""
     if source is None or target is None:
-        return html.Span("–", className="diff", title="unknown in one of the reports")
+        lacking = [side for side, value in (("source", source), ("target", target)) if value is None]
+        return html.Span("–", className="diff", title=f"Not recorded in the {' and the '.join(lacking)}")
     difference = signed(source, target).item()
     share = relative(source, target).item()
     text = signed_text(difference, kind, clock_hz)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from popvision.analysis.report.figure import Figure, Table, Unit
 from popvision.analysis.report.figure_titles import field_of, figure_title, placed, viewer_frame
-from webapp.components.difference import SIGNED_KINDS, add_difference, difference_columns
+from popvision.analysis.report.one_sided import ADDS_UP
+from webapp.components.difference import NOT_RECORDED, SIGNED_KINDS, add_difference, difference_columns
 from webapp.components.table import Column
 
 if TYPE_CHECKING:
@@ -44,6 +45,17 @@ _PATHS = ("name", "variable_name", "compute_set", "program_name")
 
 #: Tables whose names are vertex types, which begin with what tells them apart.
 _OF_TYPES = ("vertices_on_tiles", "live_vertices", "lowered_variables")
+
+#: Tables whose rows are places, or points of an order, that a report may not have: what it does then.
+_NO_SUCH_ROW = {
+    "tile_ranking": f"has no such tile, or {NOT_RECORDED}",
+    "program_tiles": f"has no such tile or program, or {NOT_RECORDED}",
+    "liveness_curve": f"has no such index, or {NOT_RECORDED}",
+    "cycle_estimates": f"has no such index, or {NOT_RECORDED}",
+    "live_variables": f"has no such index, or {NOT_RECORDED}",
+    "live_vertices": f"has no such index, or {NOT_RECORDED}",
+    "flop_estimates": f"has no such index, or {NOT_RECORDED}",
+}
 
 #: What a page says of the column of a figure: `width`, `flex`, `sort`, `hide`.
 Layout = Mapping[str, Mapping[str, Any]]
@@ -127,4 +139,7 @@ def _compared(table: Table, figure: Figure, place: str) -> list[Column]:
     help = _help(table, figure)
     help = f"{help}." if help else ""
     name = entry.title.replace(" {place}", "")
-    return difference_columns(field, name, KINDS[figure.unit], group=title, help=help)
+    missing = _NO_SUCH_ROW.get(table.id, NOT_RECORDED)
+    if figure.unit not in ADDS_UP and table.id not in _NO_SUCH_ROW:
+        missing = f"has no such row, or {NOT_RECORDED}"
+    return difference_columns(field, name, KINDS[figure.unit], group=title, help=help, missing=missing)

@@ -8,6 +8,7 @@ blocks of rows as the user scrolls.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +52,7 @@ class Column:
     hide: bool = False
     path: bool = False  #: a text whose end tells it apart: cut at its beginning where it is too long
     group: str = ""  #: adjacent columns with the same group share a heading
+    missing: str = ""  #: of a number: why a cell is a dash, as its tooltip
 
 
 def data_table(
@@ -148,8 +150,9 @@ def _definition(column: Column) -> dict[str, Any]:
             "width": column.width or 120,
             "context": {"kind": column.kind},
         }
-        if column.kind in UNITS:
-            definition["tooltipValueGetter"] = {"function": f'popvisionExact(params.value, "{column.kind}")'}
+        if column.kind in UNITS or column.missing:
+            call = f"popvisionExact(params.value, {json.dumps(column.kind)}, {json.dumps(column.missing)})"
+            definition["tooltipValueGetter"] = {"function": call}
         if column.kind in _SIGNED:
             definition["cellClassRules"] = {"diff-more": "params.value > 0", "diff-less": "params.value < 0"}
             definition["cellStyle"] = {"function": "popvisionDifferenceStyle(params)"}

@@ -17,6 +17,7 @@ from popvision.analysis.liveness.curve import curve
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
+from popvision.arrays import Float64Array, Int64Array
 from popvision.export.diff_rows import difference_text, value_text
 from webapp.documents.bars import difference_bars
 from webapp.documents.confidential import Names
@@ -172,10 +173,11 @@ def _changed_variables(context: ViewContext, other: ViewContext, names: Names) -
 def _changes(changes: Changes, kind: str) -> Block:
     """Rows whose values differ; what one report alone has counts in full."""
     frame = changes.frame
-    values = [frame[f"value_{side}"].fillna(0).to_numpy() for side in ("source", "target")]
+    values = [frame[f"value_{side}"].to_numpy() for side in ("source", "target")]
     difference = values[1] - values[0]
-    order = np.argsort(-np.abs(difference), kind="stable")
-    order = order[difference[order] != 0]
+    if len(difference) and np.isnan(difference).all():
+        return Note(_not_recorded(changes.about, values))
+    order = _differing(difference)
     if not len(order):
         return Note(f"Nothing changed: {changes.what} are equal ({changes.about}).")
     rows = [
@@ -191,14 +193,24 @@ def _changes(changes: Changes, kind: str) -> Block:
     return Table(f"Changed {changes.what}: {changes.about}", _change_fields(kind), rows, len(order))
 
 
+def _differing(difference: Float64Array) -> Int64Array:
+    """Rows that differ, the largest difference first; those that one report did not record are left out."""
+    order = np.argsort(-np.nan_to_num(np.abs(difference)), kind="stable")
+    return np.asarray(order[np.nan_to_num(difference[order]) != 0], np.int64)
+
+
+def _not_recorded(about: str, values: Sequence[Float64Array]) -> str:
+    lacking = [side for side, each in zip(("source", "target"), values, strict=True) if np.isnan(each).all()]
+    return f"Not compared: {about}: not recorded in the {' and the '.join(lacking)}."
+
+
 def _changed_exchanges(context: ViewContext, other: ViewContext, names: Names) -> Block:
     table = compared_exchanges(context.source, other.source)
-    values = [
-        np.nan_to_num(np.asarray(table.column("total", side=side).values, float)) for side in ("source", "target")
-    ]
+    values = [np.asarray(table.column("total", side=side).values, float) for side in ("source", "target")]
     difference = values[1] - values[0]
-    order = np.argsort(-np.abs(difference), kind="stable")
-    order = order[difference[order] != 0]
+    if len(difference) and np.isnan(difference).all():
+        return Note(_not_recorded("bytes over all runs", values))
+    order = _differing(difference)
     if not len(order):
         return Note("Nothing changed: every exchange program moves as many bytes in both reports.")
     rows = [

@@ -1,4 +1,4 @@
-"""The aggregation of two reports side by side: groups of the same name in one row, unmatched ones with a missing side.
+"""The aggregation of two reports side by side: groups of the same name in one row, 0 in the report that lacks one.
 
 Programs of the target are called as their partners in the source (`match_programs`), so that a program that was only
 renamed or renumbered stays in its row.
@@ -13,6 +13,7 @@ from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.execution.aggregation import GROUP_FIGURES, Names, aggregate, own_names
 from popvision.analysis.report.figure import Figure, Side, Table
 from popvision.analysis.report.figure_titles import viewer_frame
+from popvision.analysis.report.one_sided import both_in_full
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -36,13 +37,18 @@ def aggregate_both(
     windows: tuple[tuple[int, int], tuple[int, int]],
     by: str,
 ) -> Table:
-    """One row per group of either report: `name`, and each of COMPARED of both (NaN where a side has no such group);
+    """One row per group of either report: `name`, and each of COMPARED of both, 0 in the report that lacks the group;
     largest change of total cycles first. Raises what `aggregate` raises."""
     source, target = reports
     shared_ipus = [ipu for ipu in ipus if ipu < target.reader.target().num_ipus]
     rows = viewer_frame(aggregate(source, ipus, *windows[0], by))
     others = viewer_frame(aggregate(target, shared_ipus, *windows[1], by, _partners_names(source, target)))
-    frame = rows.merge(others, on="name", how="outer", suffixes=("_source", "_target"))
+    frame = rows.merge(others, on="name", how="outer", suffixes=("_source", "_target"), indicator="in")
+    absent = ((frame["in"] == "right_only").to_numpy(), (frame["in"] == "left_only").to_numpy())
+    ran = bool(source.reader.runs().name), bool(target.reader.runs().name)
+    for id in COMPARED:
+        counted = both_in_full(frame[f"{id}_source"], frame[f"{id}_target"], absent, GROUP_FIGURES[id], ran)
+        frame[f"{id}_source"], frame[f"{id}_target"] = counted
     change = frame["total_cycles_target"].fillna(0) - frame["total_cycles_source"].fillna(0)
     order = change.abs().sort_values(ascending=False, kind="stable").index
     frame = frame.loc[order].reset_index(drop=True)

@@ -1,6 +1,7 @@
 """Differences of matched rows: programs by cycles, variables and tiles by bytes, vertex types by vertices.
 
-A row that only one report has stays in the table: its other side is missing (NaN), and so is its difference.
+A row that only one report has counts in full: its value in the other is 0. Values that a report did not record are
+missing (NaN), and so are those of tiles that its machine does not have.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from popvision.analysis.compare.matching import (
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.programs.own_cycles import own_cycles
 from popvision.analysis.report.columns import programs_of, stored_variables
+from popvision.analysis.report.figure import Unit
+from popvision.analysis.report.one_sided import both_in_full
 from popvision.arrays import Float64Array, Int64Array
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ class Changes:
     type                 program type, "" elsewhere
     name_source, name_target
     how                  one of matching.HOW, "only source" or "only target"
-    value_source, value_target, difference    in the unit `kind`; NaN = not there
+    value_source, value_target, difference    in the unit `kind`; 0 = not there, NaN = not recorded
     """
 
     what: str  #: "programs", "variables", "tiles", "vertex types" or "compute sets"
@@ -49,8 +52,8 @@ class Changes:
     @property
     def changed(self) -> DataFrame:
         """Matched rows whose values differ, the largest difference first."""
-        rows = self.frame[(self.frame["difference"].fillna(0) != 0)]
-        return rows.iloc[np.argsort(-rows["difference"].abs().to_numpy(), kind="stable")]
+        matched = (self.frame["source"] >= 0) & (self.frame["target"] >= 0)
+        return _largest_first(self.frame[matched & (self.frame["difference"].fillna(0) != 0)])
 
     @property
     def renamed(self) -> DataFrame:
@@ -59,21 +62,28 @@ class Changes:
 
     @property
     def only_source(self) -> DataFrame:
-        """Rows of the source that the target does not have."""
-        return self.frame[self.frame["target"] < 0]
+        """Rows of the source that the target does not have, the largest first."""
+        return _largest_first(self.frame[self.frame["target"] < 0])
 
     @property
     def only_target(self) -> DataFrame:
-        """Rows of the target that the source does not have."""
-        return self.frame[self.frame["source"] < 0]
+        """Rows of the target that the source does not have, the largest first."""
+        return _largest_first(self.frame[self.frame["source"] < 0])
+
+
+def _largest_first(rows: DataFrame) -> DataFrame:
+    """By the size of the difference, tiles that one machine lacks by their value; unknown ones last."""
+    size = rows["difference"].fillna(rows["value_target"]).fillna(rows["value_source"]).abs()
+    return rows.iloc[np.argsort(-size.fillna(-1).to_numpy(), kind="stable")]
+
+
+_UNITS: dict[str, Unit] = {"cycles": "cycles", "bytes": "bytes", "integer": "count"}
 
 
 def program_changes(source: ReportSource, target: ReportSource) -> Changes:
     """Own cycles of each program over all recorded runs, on the IPU where it took most."""
     columns = [programs_of(report) for report in (source, target)]
-    cycles = [
-        own_cycles(report).upto(len(each.type)).cycles for report, each in zip((source, target), columns, strict=True)
-    ]
+    cycles = [_own_cycles(report, len(each.type)) for report, each in zip((source, target), columns, strict=True)]
     return _changes(
         "programs",
         "cycles",
@@ -83,6 +93,13 @@ def program_changes(source: ReportSource, target: ReportSource) -> Changes:
         cycles,
         [each.type for each in columns],
     )
+
+
+def _own_cycles(report: ReportSource, programs: int) -> Float64Array | Int64Array:
+    """NaN for every program where no run was recorded."""
+    if not len(report.reader.runs().name):
+        return np.full(programs, np.nan)
+    return own_cycles(report).upto(programs).cycles
 
 
 def variable_changes(source: ReportSource, target: ReportSource) -> Changes:
@@ -154,6 +171,8 @@ def _changes(
     rows = np.concatenate([matching.source, matching.only_source, np.full(new, -1, np.int64)])
     others = np.concatenate([matching.target, np.full(gone, -1, np.int64), matching.only_target])
     before, after = _values_at(values[0], rows), _values_at(values[1], others)
+    if what != "tiles":  # a tile is a place, and no part of a sum
+        before, after = both_in_full(before, after, (rows < 0, others < 0), _UNITS[kind])
     how = [HOW[each] for each in matching.how.tolist()] + ["only source"] * gone + ["only target"] * new
     kinds = [""] * len(rows)
     if types is not None:

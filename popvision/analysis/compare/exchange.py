@@ -20,6 +20,7 @@ from popvision.analysis.exchange.table import MOST_PAIRS, ends_of, exchange_prog
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Side, Table
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.one_sided import both_in_full, numbers_of
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Float64Array, Int64Array
 
@@ -72,8 +73,8 @@ def difference_messages(source: ReportSource, target: ReportSource, program: int
 
 def compared_exchanges(source: ReportSource, target: ReportSource) -> Table:
     """Exchange programs of both reports: program, target_program, type, name, how (the rule that matched them, else
-    "only source" or "only target"), and COMPARED of either side, missing (NaN) where one report alone has the program.
-    Most changed bytes first."""
+    "only source" or "only target"), and COMPARED of either side, 0 in the report that lacks the program, missing (NaN)
+    where a figure was not recorded. Most changed bytes first."""
     tables = exchange_programs_table(source), exchange_programs_table(target)
     return _compare_tables(source, target, tables, ["type", "name"], COMPARED, by="total")
 
@@ -93,15 +94,19 @@ def _compare_tables(
     ids: Sequence[str],
     by: str,
 ) -> Table:
-    """Rows of both tables, matched by their figure `program`; largest change of the figure `by` first, rows of one
-    report before all others."""
+    """Rows of both tables, matched by their figure `program`; largest change of the figure `by` first, rows where it
+    is not known last."""
     pairs = _pair_rows(source, target, tables)
     rows = [np.asarray([pair[side] for pair in pairs], np.int64) for side in (0, 1)]
     columns = [
         {id: _numbers_at(table[id], at) for id in ("program", *ids)} for table, at in zip(tables, rows, strict=True)
     ]
+    absent = rows[0] < 0, rows[1] < 0
+    for id in ids:
+        counted = both_in_full(columns[0][id], columns[1][id], absent, tables[0].column(id).unit)
+        columns[0][id], columns[1][id] = counted
     change = np.abs(columns[1][by] - columns[0][by])
-    order = np.argsort(-np.where(np.isnan(change), np.inf, change), kind="stable")
+    order = np.argsort(-np.nan_to_num(change, nan=-1.0), kind="stable")
     places = [(0, one) if one >= 0 else (1, other) for one, other, _ in pairs]
     figures = [
         Figure("program", "id", columns[0]["program"][order]),
@@ -132,8 +137,7 @@ def _pair_rows(source: ReportSource, target: ReportSource, tables: tuple[Table, 
 
 def _numbers_at(values: Any, rows: Int64Array) -> Float64Array:
     """Values at rows as numbers, NaN where a row is -1."""
-    numbers = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "to_numpy") else np.asarray(values, float)
-    return np.append(numbers, np.nan)[rows]
+    return np.append(numbers_of(values), np.nan)[rows]
 
 
 def compared_pairs(source: ReportSource, target: ReportSource, program: int) -> Table:

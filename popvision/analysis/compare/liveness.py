@@ -1,7 +1,8 @@
 """Liveness of two reports side by side: matched indices, and variables live at both.
 
-Every table has a row per thing that stands in either report; the source's or target's figure is missing (NaN) where it
-stands in one report only. Variables match by `match_variables`, allocations without a variable by name.
+Every table has a row per thing that stands in either report. What stands in one report only counts 0 in the other; a
+figure is missing (NaN) where it was not recorded, and on the side where an index has no partner. Variables match by
+`match_variables`, allocations without a variable by name.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from popvision.analysis.liveness.steps import cycles_table, flops_table, program
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.report.columns import liveness
 from popvision.analysis.report.figure import Figure, Table
+from popvision.analysis.report.one_sided import both_in_full
 from popvision.analysis.report.tiles import Where
 from popvision.arrays import Float64Array, Int64Array
 
@@ -108,10 +110,11 @@ def _or_missing(values: Int64Array, rows: Int64Array) -> Float64Array:
 
 def always_live_pair(source: ReportSource, target: ReportSource, where: Where) -> Table:
     """name, variable, target_variable, and size_bytes of either side: always-live variables of either report, largest
-    first."""
+    first; 0 where that report has no such variable or it is not always live there."""
     tables = [always_live_table(report, where) for report in (source, target)]
     frames = [_frame(name=each["name"], variable=each["variable"], bytes=each["size_bytes"]) for each in tables]
     both = _variables(source, target, (frames[0], frames[1]), ["bytes"])
+    both = both.fillna({"bytes_source": 0, "bytes_target": 0})
     return Table("always_live_variables", [*_who(both), *_both_sides(both, "bytes")])
 
 
@@ -120,7 +123,7 @@ def live_pair(
 ) -> Table:
     """Variables live at any of the source's `indices`, or at the target's partners of these: name, variable,
     target_variable, then of either side size_bytes at each index "i". Where an index has no partner the target's column
-    is missing; a variable not live at an index of a report that has it counts 0 there."""
+    is missing; a variable that a report lacks, or that is not live at its index, counts 0 there."""
     paired = match_indices(source, target, by)
     count = len(paired)
     source_indices = [index if index < count else -1 for index in indices]
@@ -133,9 +136,11 @@ def live_pair(
             frame[str(index)] = table.column("size_bytes", str(own_index)).values if own_index >= 0 else np.nan
         frames.append(frame)
     both = _variables(source, target, (frames[0], frames[1]), [str(index) for index in indices])
-    _not_live_is_zero(
-        source, target, both, [(str(i), i < count, p >= 0) for i, p in zip(indices, partners, strict=True)]
-    )
+    _fill_partners(source, target, both)
+    for index, place, partner in zip(indices, source_indices, partners, strict=True):
+        for side, there in (("source", place >= 0), ("target", partner >= 0)):
+            if there:
+                both[f"{index}_{side}"] = both[f"{index}_{side}"].fillna(0)
     sides = [figure for index in indices for figure in _both_sides(both, str(index), str(index))]
     return Table("live_variables", [*_who(both), *sides])
 
@@ -161,22 +166,17 @@ def _both_sides(both: pd.DataFrame, column: str, place: str = "") -> list[Figure
     ]
 
 
-def _not_live_is_zero(
-    source: ReportSource, target: ReportSource, both: pd.DataFrame, figures: Sequence[tuple[str, bool, bool]]
-) -> None:
-    """A variable that both reports have but that is live in one of them only has 0 bytes in the other: not missing."""
+def _fill_partners(source: ReportSource, target: ReportSource, both: pd.DataFrame) -> None:
+    """Gives rows of variables that are live in one report only the id of the partner that the other report has."""
     matching = match_variables(source, target)
-    for own, other, partner, side in (
-        ("variable", "target_variable", matching.target_rows(), 2),
-        ("target_variable", "variable", matching.source_rows(), 1),
+    for own, other, partner in (
+        ("variable", "target_variable", matching.target_rows()),
+        ("target_variable", "variable", matching.source_rows()),
     ):
         ids = both[own].fillna(-1).to_numpy(dtype=np.int64)
         partners = np.append(partner, -1)[ids]
-        absent = both[other].isna().to_numpy() & (partners >= 0)
-        both.loc[absent, other] = partners[absent]
-        for name, in_source, in_target in figures:
-            if (in_source, in_target)[side - 1]:
-                both.loc[absent, f"{name}_{('source', 'target')[side - 1]}"] = 0
+        not_live = both[other].isna().to_numpy() & (partners >= 0)
+        both.loc[not_live, other] = partners[not_live]
 
 
 def _variables(
@@ -211,7 +211,7 @@ def vertices_pair(
     source: ReportSource, target: ReportSource, index: int, tiles: tuple[range, range], by: str = "index"
 ) -> Table:
     """Vertices at an index and at its partner, types matched by name: name, kind, and instances and state_bytes of
-    either side."""
+    either side, 0 of a type that does not run there, missing where the index has no partner."""
     partner = int(match_indices(source, target, by)[index])
     frames = []
     for report, own, where in ((source, index, tiles[0]), (target, partner, tiles[1])):
@@ -219,6 +219,8 @@ def vertices_pair(
         sizes = {id: table[id] if own >= 0 else np.empty(0, np.int64) for id in ("instances", "state_bytes")}
         frames.append(_frame(name=table["name"], kind=table["kind"], **sizes))
     both = frames[0].merge(frames[1], on=["name", "kind"], how="outer", suffixes=("_source", "_target"))
+    sides = ["source", "target"] if partner >= 0 else ["source"]
+    both = both.fillna({f"{id}_{side}": 0 for id in ("instances", "state_bytes") for side in sides})
     return Table(
         "live_vertices",
         [
@@ -257,14 +259,19 @@ def cycles_pair(
 
 
 def flops_pair(source: ReportSource, target: ReportSource, index: int, by: str = "index") -> Table:
-    """Floating point operations at an index and its partner: name ("Total" first), flops of either side."""
+    """Floating point operations at an index and its partner: name ("Total" first), flops of either side,
+    0 of a type that does not run there."""
     partner = int(match_indices(source, target, by)[index])
     frames = []
     for report, own in ((source, index), (target, partner)):
         table = flops_table(report, [own] if own >= 0 else [])
         flops = table["flops"].to_numpy(float, na_value=np.nan) if own >= 0 else np.full(len(table), np.nan)
         frames.append(_frame(name=table["name"], flops=flops))
-    both = frames[0].merge(frames[1], on="name", how="outer", suffixes=("_source", "_target"))
+    both = frames[0].merge(frames[1], on="name", how="outer", suffixes=("_source", "_target"), indicator="in")
+    if partner >= 0:
+        absent = ((both["in"] == "right_only").to_numpy(), (both["in"] == "left_only").to_numpy())
+        counted = both_in_full(both["flops_source"], both["flops_target"], absent, "flops")
+        both["flops_source"], both["flops_target"] = counted
     both = both.iloc[np.argsort((both["name"] != "Total").to_numpy(), kind="stable")].reset_index(drop=True)
     return Table(
         "flop_estimates",

@@ -16,6 +16,7 @@ from popvision.analysis.compare.matching import Matching, match_vertex_types
 from popvision.analysis.memory.tile_details import DetailRow, TileDetails, tile_details
 from popvision.analysis.memory.usage import breakdown, breakdown_keys
 from popvision.analysis.report.figure import Figure, Side, Table
+from popvision.analysis.report.one_sided import both_in_full, numbers_of
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
 from popvision.arrays import Int64Array
@@ -28,10 +29,9 @@ def join_tables(source: Table, target: Table, matching: Matching, key: str, comp
     """Rows of either table, the source's first in their order, then what the target alone has.
 
     The figure `key` holds rows of what `matching` matches; rows with id -1 are matched by their first text. Each of
-    `compared` comes for both sides; where that report lacks the row, bytes and counts are 0, so that what only one
-    report has counts in full, and other figures are missing (NaN), as all are at a place that the target lacks. Other
-    figures are the source's where it has the row, else the target's, but ids are the source's alone, else -1.
-    "in_report" says "both", "source" or "target"."""
+    `compared` comes for both sides; where that report lacks the row, what adds up is 0 (`one_sided`), so that it counts
+    in full; figures at a place that the target lacks are missing (NaN). Other figures are the source's where it has the
+    row, else the target's, but ids are the source's alone, else -1. "in_report" says "both", "source" or "target"."""
     import pandas as pd
 
     places = {(each.id, each.place): at for at, each in enumerate(source)}
@@ -44,16 +44,16 @@ def join_tables(source: Table, target: Table, matching: Matching, key: str, comp
     both = left.merge(right, on="key", how="outer", suffixes=("_source", "_target"), indicator="in", sort=False)
     first = {row: at for at, row in enumerate([*left["key"].tolist(), *right["key"].tolist()][::-1])}
     both = both.iloc[np.argsort([-first[row] for row in both["key"].tolist()], kind="stable")].reset_index(drop=True)
+    absent = ((both["in"] == "right_only").to_numpy(), (both["in"] == "left_only").to_numpy())
     figures: list[Figure] = []
     for at, figure in enumerate(source):
         of_source, other = both[f"{at}_source"], both[f"{at}_target"]
         if figure.id in compared:
-            of_source, other = of_source.astype(float), other.astype(float)
-            if figure.unit in ("bytes", "count") and at in in_target:
-                of_source = of_source.mask(both["in"] == "right_only", 0.0)
-                other = other.mask(both["in"] == "left_only", 0.0)
-            figures.append(replace(figure, values=of_source, side="source"))
-            figures.append(replace(figure, values=other, side="target"))
+            values = numbers_of(of_source), numbers_of(other)
+            if at in in_target:
+                values = both_in_full(*values, absent, figure.unit)
+            figures.append(replace(figure, values=values[0], side="source"))
+            figures.append(replace(figure, values=values[1], side="target"))
         elif figure.unit == "id":
             figures.append(replace(figure, values=of_source.fillna(-1).astype(np.int64)))
         else:

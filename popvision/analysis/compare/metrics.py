@@ -5,6 +5,7 @@ A metric that the report does not hold is None, never 0. docs/compare.md lists t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -140,6 +141,19 @@ def measure(source: ReportSource) -> Values:
         return values
 
     return source.kept.recent(("metrics", source.generation), read)
+
+
+def measure_together(reports: Sequence[ReportSource]) -> list[Values]:
+    """Every metric of reports that stand side by side, as `measure`; but bytes of code that one of them has are 0 in
+    another whose memory is recorded by category and holds none (the IPU Model compiles none)."""
+    values = [measure(each) for each in reports]
+    for at, report in enumerate(reports):
+        if values[at]["memory_used"] is None or not if_recorded(partial(category_arrays, report)):
+            continue
+        lacking = [name for name in ("code", *_CODE) if values[at][name] is None]
+        added = {name: 0 for name in lacking if any(each[name] is not None for each in values)}
+        values[at] = values[at] | added
+    return values
 
 
 def _counts(source: ReportSource) -> Values:

@@ -16,8 +16,9 @@ from popvision.analysis.programs.table import (
     tile_numbers,
 )
 from popvision.analysis.report.columns import programs_of
-from popvision.analysis.report.figure import Figure, Side, Table
-from popvision.arrays import AnyArray, Int64Array
+from popvision.analysis.report.figure import Figure, Side, Table, Values
+from popvision.analysis.report.one_sided import both_in_full
+from popvision.arrays import AnyArray, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -26,16 +27,20 @@ if TYPE_CHECKING:
 def compared_programs(source: ReportSource, target: ReportSource, field: str, ipu: int | None = None) -> Table:
     """A row per pair of matched programs and per program that only one report has: id, target_id, type, name, matched
     ("debug identity", "name", "order", "only source", "only target") and the field of either side; largest absolute
-    difference first, a missing side counting as 0 there. Raises KeyError for a field that is not one of FIELDS."""
+    difference first. A program that a report lacks counts 0 there; a figure that it did not record is missing. Raises
+    KeyError for a field that is not one of FIELDS."""
     matching = match_programs(source, target)
     lone, other = len(matching.only_source), len(matching.only_target)
     source_rows = np.concatenate([matching.source, matching.only_source, np.full(other, -1)])
     target_rows = np.concatenate([matching.target, np.full(lone, -1), matching.only_target])
     how = [HOW[each] for each in matching.how.tolist()] + ["only source"] * lone + ["only target"] * other
     source_programs, target_programs = programs_of(source), programs_of(target)
-    before = _values_at(program_columns(source, ipu)[field], source_rows)
-    after = _values_at(program_columns(target, ipu)[field], target_rows)
-    order = np.argsort(-np.abs(np.maximum(after, 0) - np.maximum(before, 0)), kind="stable")
+    absent = source_rows < 0, target_rows < 0
+    sides = ((source, source_rows), (target, target_rows))
+    stored = [_values_at(program_columns(report, ipu)[field], rows) for report, rows in sides]
+    known = [np.where(values < 0, np.nan, values) for values in stored]
+    before, after = both_in_full(known[0], known[1], absent, FIELDS[field])
+    order = np.argsort(-np.abs(np.nan_to_num(after) - np.nan_to_num(before)), kind="stable")
     source_rows, target_rows = source_rows[order], target_rows[order]
     which = list(zip(source_rows.tolist(), target_rows.tolist(), strict=True))
     return Table(
@@ -46,10 +51,14 @@ def compared_programs(source: ReportSource, target: ReportSource, field: str, ip
             Figure("type", "text", [source_programs.type[a] if a >= 0 else target_programs.type[b] for a, b in which]),
             Figure("name", "text", [source_programs.name[a] if a >= 0 else target_programs.name[b] for a, b in which]),
             Figure("matched", "text", [how[row] for row in order.tolist()]),
-            Figure(field, FIELDS[field], known_integers(before[order]), side="source"),
-            Figure(field, FIELDS[field], known_integers(after[order]), side="target"),
+            Figure(field, FIELDS[field], _whole(before[order]), side="source"),
+            Figure(field, FIELDS[field], _whole(after[order]), side="target"),
         ],
     )
+
+
+def _whole(values: Float64Array) -> Values:
+    return known_integers(np.nan_to_num(values, nan=-1.0).astype(np.int64))
 
 
 def _values_at(values: Int64Array, rows: Int64Array) -> Int64Array:

@@ -20,7 +20,7 @@ from popvision.analysis.compare.changes import (
 )
 from popvision.analysis.compare.difference import relative, signed
 from popvision.analysis.compare.matching import match_steps
-from popvision.analysis.compare.metrics import METRICS, Metric, measure
+from popvision.analysis.compare.metrics import METRICS, Metric, measure_together
 from popvision.analysis.compare.settings import Setting, settings
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.target import type_name
@@ -86,7 +86,7 @@ class ReportDiff:
 
 def figures_of(source: ReportSource, target: ReportSource) -> list[Figure]:
     """Every metric of both, in the order of METRICS. Raises FormatError when a report is damaged."""
-    before, after = measure(source), measure(target)
+    before, after = measure_together((source, target))
     return [Figure(metric, before[metric.name], after[metric.name]) for metric in METRICS]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -119,10 +120,9 @@ def test_what_a_report_lacks_is_unknown(tmp_path: Path) -> None:
     diff = compare_reports(ReportSource(tmp_path / "tiny"), opened(tmp_path / "other", planted()))
     assert diff.notes == ["The machines differ: 4 and 8 tiles."]
     code = next(each for each in diff.figures if each.metric.name == "code")
-    assert code.source is None
-    assert code.target == 8 * 1_024
-    assert code.difference is None
-    assert code.relative is None
+    assert (code.source, code.target) == (0, 8 * 1_024), "its memory by category is recorded and holds no code"
+    assert code.difference == 8 * 1_024
+    assert code.relative == math.inf
 
 
 def outcomes(diff: ReportDiff, text: str) -> list[bool]:

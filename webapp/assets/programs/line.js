@@ -89,7 +89,7 @@ const programsLine = (() => {
     };
     if (!text) return ["source", "target", "difference", "change"].map((name) => cell(name, ""));
     const format = popvision.format;
-    const before = text.in_source ? text[field] : null;
+    const before = text.source ? text.source[field] : null;
     const after = text.target ? text.target[field] : null;
     const both = known(before) && known(after);
     const difference = both ? after - before : null;
@@ -101,6 +101,8 @@ const programsLine = (() => {
       cell("change", format(change, "signed_percent")),
     ];
     cells[2].title = "target - source";
+    if (!known(before)) cells[0].title = "not recorded in the source";
+    if (!known(after)) cells[1].title = "not recorded in the target";
     cells[3].title = "(target - source) / source";
     for (const element of cells.slice(2)) {
       if (difference !== null && difference !== 0) element.classList.add(difference > 0 ? "diff-more" : "diff-less");

@@ -58,13 +58,15 @@ const sharedTable = (() => {
   }
 
   /**
-   * Tooltip of a number that is shown rounded or as time: its exact value.
+   * Tooltip of a number that is shown rounded or as time: its exact value; of a dash the reason for it.
    *
    * @param {any} value
    * @param {string} kind
+   * @param {string} missing
    */
-  function exact(value, kind) {
-    if (typeof value !== "number") return null;
+  function exact(value, kind, missing) {
+    if (typeof value !== "number") return missing || null;
+    if (!UNITS[kind]) return null;
     const text = grouped.format(value) + (UNITS[kind] === "bytes" ? " B" : " cycles");
     return text === format(value, kind) ? null : text;
   }

@@ -294,18 +294,22 @@
     }
 
     /**
-     * The figure of a cell; null where there is none.
+     * The figure of a cell; null where it is not recorded, or where neither report has something of the line. What a
+     * report lacks of a line that the other has is 0 there.
      *
      * @param {number} row
      * @param {{ column: number, side: number }} place
      * @returns {number | null}
      */
     valueOf(row, { column, side }) {
-      const values = [0, 1].map((each) => (this.figuresOf(row, each) || [])[column]);
-      if (side < 2) return values[side] ?? null;
-      const isInBoth = this.data.compares && this.lineOf(row, 0) && this.lineOf(row, 1);
-      const isEmpty = values[0] === undefined && values[1] === undefined;
-      return isInBoth && !isEmpty ? (values[1] || 0) - (values[0] || 0) : null;
+      const found = [0, 1].map((each) => this.figuresOf(row, each));
+      if (!found[0] && !found[1]) return null;
+      const values = found.map((figures, each) => {
+        if (figures) return figures[column];
+        return this.data.compares && this.data.recorded[each][column] ? 0 : null;
+      });
+      if (side < 2) return values[side];
+      return values[0] === null || values[1] === null ? null : values[1] - values[0];
     }
 
     /**
@@ -314,17 +318,17 @@
      */
     figure(row, { kind, column, side }) {
       const cell = make("div", "code-figure");
-      const values = [0, 1].map((each) => (this.figuresOf(row, each) || [])[column]);
-      if (values[0] === undefined && values[1] === undefined) return cell;
+      if (!this.figuresOf(row, 0) && !this.figuresOf(row, 1)) return cell;
       if (side === 2) {
         const difference = this.valueOf(row, { column, side });
         cell.textContent = difference === null ? "\u2013" : popvision.format(difference, kind);
         if (difference) cell.classList.add(difference > 0 ? "diff-more" : "diff-less");
         return cell;
       }
-      const value = values[side];
-      if (value === undefined) return cell;
+      const value = this.valueOf(row, { column, side });
       cell.textContent = popvision.format(value, kind);
+      const where = this.data.compares ? " in the " + (side ? "target" : "source") : "";
+      if (value === null) cell.title = "not recorded" + where;
       if (value === 0) cell.classList.add("zero");
       if (value === null) return cell;
       const totals = this.box.dataset[side ? "targetTotals" : "totals"] || "";

@@ -85,8 +85,9 @@ def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
     if most < 2:
         return empty_hint("Both reports have one IPU, so no data moves between IPUs.")
 
-    def figure(of: Any, one: int, other: int) -> int | None:
-        return int(of[one, other]) if max(one, other) < len(of) else None
+    def figure(of: Any, one: int, other: int) -> int:
+        """Between IPUs that a report does not have nothing moves."""
+        return int(of[one, other]) if max(one, other) < len(of) else 0
 
     rows = [
         {

@@ -1,5 +1,5 @@
 """The Details tab of a comparison: the selected step of the source beside its match in the target, figure by figure and
-tile by tile. A step without a match stands alone, with a dash on the other side."""
+tile by tile. A step without a match stands alone: the other report spends 0 cycles and moves 0 bytes in it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _figures(ours: Side, theirs: Side) -> Component:
     rows = []
     for name, (kind, about) in _KINDS.items():
         before, after = left.get(name), right.get(name)
-        if before is None and after is None:
+        if (before is None and after is None) or name not in (left if ours.facts is not None else right):
             continue
         cells: list[Any] = [text_of(before, kind), text_of(after, kind), difference_mark(before, after, kind)]
         values = row_values({"figure": name, "unit": kind, "source": before, "target": after})
@@ -133,9 +133,14 @@ _KINDS = {
 }
 
 
+#: Figures that are 0 for a step that a report does not have; its places in time and shares are not there.
+_OF_NO_STEP = ("Cycles", "Active tiles", "Waiting, tile cycles", "Data in", "Data out")
+
+
 def _figures_of(side: Side) -> Iterator[tuple[str, float]]:
     facts = side.facts
     if facts is None:
+        yield from dict.fromkeys(_OF_NO_STEP, 0).items()
         return
     yield from {"Cycles": facts.end - facts.begin, "From": facts.begin, "To": facts.end}.items()
     yield from {"Data in": facts.data_in, "Data out": facts.data_out}.items()
@@ -185,6 +190,8 @@ def _rows(ours: Side, theirs: Side) -> list[dict[str, Any]]:
 
 def _tiles(side: Side) -> list[tuple[int | None, int | None]]:
     """(cycles, end) of each tile, without an end where it takes no part."""
+    if side.facts is None:
+        return [(0, None)] * side.source.reader.target().tiles_per_ipu
     if side.tiles is None:
         return []
     cycles, end = side.tiles.cycles.tolist(), side.tiles.end.tolist()

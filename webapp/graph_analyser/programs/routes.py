@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,9 +114,10 @@ def _rows(source: ReportSource, target: ReportSource | None) -> Response:
         there = None if theirs is None else theirs.row(other)
         shown = row or there
         if shown is not None:
-            rows.append(
-                {"key": f"{_text(mine)}-{_text(other)}", **shown, "in_source": row is not None, "target": there}
-            )
+            row_of_both = {"key": f"{_text(mine)}-{_text(other)}", **shown}
+            if theirs is not None:
+                row_of_both |= {"source": row or ours.without(shown), "target": there or theirs.without(shown)}
+            rows.append(row_of_both)
     return Response(orjson.dumps({"rows": rows, "totals": ours.totals}), mimetype="application/json")
 
 
@@ -144,6 +146,12 @@ class _Side:
         self._columns = program_columns(source, ipu)
         self._guessed = analysis.guessed_programs(source)
         self.totals = column_totals(source, ipu)
+
+    def without(self, there: Mapping[str, Any]) -> dict[str, int | None]:
+        """The figures of a program that only the other report has, `there`: 0 where this report records the figure and
+        the other knows it, so that the difference counts in full."""
+        recorded = {field: bool((self._columns[field] >= 0).any()) for field in FIELDS}
+        return {field: 0 if recorded[field] and there[field] is not None else None for field in FIELDS}
 
     def row(self, program: int) -> dict[str, Any] | None:
         if not 0 <= program < len(self._programs.type):

@@ -13,7 +13,7 @@ from dash import Dash
 
 from popvision.analysis.report.figure import Table
 from popvision.analysis.report.figure_titles import viewer_frame
-from popvision.analysis.source_code.lines import file_table, line_table
+from popvision.analysis.source_code.lines import file_table, line_figures, line_table
 from popvision.analysis.source_code.rows import row_texts, source_rows
 from webapp.components import add_difference, register_export
 from webapp.library import Library
@@ -41,7 +41,8 @@ def files(source: ReportSource, _target: ReportSource | None, query: Mapping[str
 
 
 def lines(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> DataFrame:
-    """The figures of each line and its text; of a pair both sides, with target - source where both have the line."""
+    """The figures of each line and its text; of a pair both sides, with target - source; a report that has nothing
+    of a line counts 0 there."""
     import pandas as pd
 
     file = query.get("file", "")
@@ -62,13 +63,27 @@ def lines(source: ReportSource, target: ReportSource | None, query: Mapping[str,
         pairs = pairs.merge(table.add_suffix(f"_{side}"), on=f"line_{side}", how="left")
     fields = [*_NAMES.values(), *_COUNTS]
     has_figures = pairs[[f"{each}_{side}" for each in fields for side in ("source", "target")]].notna().any(axis=1)
-    compared = add_difference(pairs[has_figures], *fields)
+    compared = add_difference(_in_full(pairs[has_figures], source, target), *fields)
     numbers = [
         "line_source",
         "line_target",
         *(f"{each}_{part}" for each in fields for part in ("source", "target", "diff")),
     ]
     return compared[[*numbers, "text"]].astype(dict.fromkeys(numbers, "Int64"))
+
+
+def _in_full(pairs: DataFrame, source: ReportSource, target: ReportSource) -> DataFrame:
+    """The pairs with 0 where a report that recorded the figure has nothing of the line."""
+    columns = {}
+    for side, report in (("source", source), ("target", target)):
+        absent = pairs[f"programs_{side}"].isna()
+        known = line_figures(report)
+        for field in _COUNTS:
+            columns[f"{field}_{side}"] = pairs[f"{field}_{side}"].mask(absent, 0)
+        for figure, field in _NAMES.items():
+            if getattr(known, figure) is not None:
+                columns[f"{field}_{side}"] = pairs[f"{field}_{side}"].mask(absent, 0)
+    return pairs.assign(**columns)
 
 
 def ipu_of(source: ReportSource, query: Mapping[str, str]) -> int | None:

@@ -14,7 +14,7 @@ from dash import Dash
 from flask import Response, request
 
 from popvision.analysis.report.figure_titles import viewer_frame
-from popvision.analysis.source_code.lines import line_table
+from popvision.analysis.source_code.lines import line_figures, line_table
 from popvision.analysis.source_code.rows import SourceRows, row_texts, source_rows
 from webapp.data_routes import pair_route
 from webapp.graph_analyser.source_code.exports import ipu_of
@@ -58,11 +58,18 @@ def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
         "source": None if plain else rows.source[:count].tolist(),
         "target": None if plain else rows.target[:count].tolist(),
         "compares": target is not None,
+        "recorded": [_recorded(each) for each in (source, target) if each is not None],
         "figures": _figures(source, file, ipu_of(source, request.args)),
         "target_figures": _figures(target, rows.target_file, ipu_of(target, request.args))
         if target is not None and rows.target_file
         else {},
     }
+
+
+def _recorded(source: ReportSource) -> list[bool]:
+    """Which of the figures the report records: a line that it lacks has 0 of those."""
+    figures = line_figures(source)
+    return [getattr(figures, field) is not None for field in _FIELDS]
 
 
 def _figures(source: ReportSource, file: str, ipu: int | None) -> dict[str, list[int | None]]:

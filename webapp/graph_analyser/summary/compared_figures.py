@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.compare.metrics import METRICS, Metric, measure
+from popvision.analysis.compare.metrics import METRICS, Metric, measure_together
 from popvision.analysis.compare.report_diff import notes
 from popvision.analysis.compare.settings import settings
 from popvision.analysis.report.tiles import target_of
@@ -45,7 +45,7 @@ def names_of(context: ViewContext) -> list[str]:
 
 
 def _figures(context: ViewContext) -> Component:
-    values = [measure(report) for report in (context.source, *context.targets.values())]
+    values = measure_together((context.source, *context.targets.values()))
     clock = target_of(context.source).clock_hz
     shown = [metric for metric in METRICS if any(each[metric.name] is not None for each in values)]
     heads: list[Component] = [html.Th("Figure", scope="col"), html.Th("Source", scope="col", className="number")]
