@@ -203,11 +203,12 @@ def test_details_of_a_comparison_have_both_reports(pages: Pages) -> None:
     assert cells == {"cycles_source": "1", "cycles_target": "2"}
 
 
-def test_a_step_without_a_match_has_dashes_on_the_other_side(pages: Pages) -> None:
+def test_a_step_without_a_match_counts_in_full(pages: Pages) -> None:
     pages.use("two").go(f"vs={pages.keys['eight']}&tstep=1&detail=details")
     text = pages.tab("Difference", "#execution-tab-details .trace-facts")
     assert "The source has no step that matches this one." in text
-    assert re.search(r"Cycles\t–\t\d+\t–", text)
+    assert re.search(r"Cycles\t0\t(\d+)\t\+\1\n", text)
+    assert re.search(r"From\t–\t\d+\t–", text)
 
 
 def test_a_window_is_marked_in_source_and_target(pages: Pages) -> None:
