@@ -17,8 +17,8 @@ from popvision.analysis.liveness.curve import curve
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
-from popvision.arrays import Float64Array, Int64Array
 from popvision.export.diff_rows import difference_text, value_text
+from webapp.arrays import Float64Array, Int64Array
 from webapp.documents.bars import difference_bars
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Curves, Drawing, Field, Note, Table
