@@ -3,14 +3,15 @@
 The slow obvious way: for every step and tile, cut the interval [begin, end) at the column edges and add each piece, in
 the step's class, to the pixel of that column and of the tile's row; divide by the pixel's width times its number of
 tiles. The fast way is equal because most steps of a wide window lie within one column: such a step adds its cycles and
-needs no start times; only steps that cross an edge are cut, all tiles at once.
+needs no start times. A step that crosses edges adds its cycles to its last column; then what it takes before an edge
+moves to the column before that edge, all tiles at once.
 
 Positions are integer multiples of 1/1024 cycle, so every sum is an exact integer and so is the rounding to 31 levels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,7 +28,7 @@ CLASSES = ("compute", "exchange", "global", "host", "wait", "sync")
 #: Levels of a share: 0 = nothing at all, 1 = something, 31 = the entire pixel.
 LEVELS = 31
 
-_BATCH = 256  #: steps whose arrays are in memory at once
+_BATCH = 512  #: steps whose arrays are in memory at once
 
 
 class ArrayReader(Protocol):
@@ -88,16 +89,22 @@ def raster(spans: StepSpans, reader: ArrayReader, tiles: int, grid: Grid) -> Int
     """
     if grid.rows > tiles:
         raise ValueError(f"{grid.rows} rows are more than the {tiles} tiles of an IPU")
-    total = np.zeros((len(CLASSES), grid.columns, tiles), np.int64)
     first, last = _columns_touched(spans, grid)
     drawn = (spans.pixel_class < len(CLASSES)) & (first < grid.columns) & (last >= 0)
     drawn &= (spans.busy_end > spans.busy_begin) & (spans.cycles_array >= 0)
-    inside = (first == last) & drawn
-    _add_whole(total, spans, reader, np.flatnonzero(inside), first)
-    total *= GRAIN
-    _add_cut(total, spans, reader, np.flatnonzero(drawn & ~inside), first, last, grid)
-    rows: Int64Array = np.add.reduceat(total, grid.row_tiles(tiles)[:-1], axis=2)
-    return rows
+    picture = _Picture(tiles, grid, np.unique(spans.pixel_class[drawn]))
+    steps = np.flatnonzero(drawn)
+    for at in range(0, len(steps), _BATCH):
+        batch = steps[at : at + _BATCH]
+        cycles = reader.arrays(spans.cycles_array[batch].tolist(), narrow=True)
+        picture.add(spans.pixel_class[batch], last[batch], cycles)
+        cut = np.flatnonzero((first[batch] < last[batch]) | (first[batch] < 0))
+        starts = reader.arrays(spans.start_array[batch[cut]].tolist(), narrow=True)
+        for row, start in zip(cut.tolist(), starts, strict=True):
+            step = batch[row]
+            columns = int(first[step]), int(last[step])
+            picture.cut(int(spans.pixel_class[step]), columns, int(spans.base[step]), start, cycles[row])
+    return picture.time()
 
 
 def packed(time: Int64Array, tiles: int, grid: Grid) -> UInt32Array:
@@ -126,46 +133,49 @@ def _columns_touched(spans: StepSpans, grid: Grid) -> tuple[Int64Array, Int64Arr
     return first, last
 
 
-def _add_whole(total: Int64Array, spans: StepSpans, reader: ArrayReader, steps: Int64Array, column: Int64Array) -> None:
-    """Add steps that lie within one column; `total` still counts cycles."""
-    for batch in _batches(steps):
-        ids = spans.cycles_array[batch]
-        cells = zip(spans.pixel_class[batch].tolist(), column[batch].tolist(), _read(reader, ids), strict=True)
-        for kind, where, cycles in cells:
-            pixels = total[kind, where]
-            np.add(pixels, cycles, out=pixels, casting="unsafe")
+class _Picture:
+    """The sums of a raster while steps are added."""
 
+    def __init__(self, tiles: int, grid: Grid, kinds: UInt8Array) -> None:
+        """`kinds`: the classes that will be added."""
+        self._grid = grid
+        self._edges = grid.edges
+        self._rows = grid.row_tiles(tiles)[:-1]
+        self._kinds = kinds
+        self._place = np.zeros(len(CLASSES), np.int64)
+        self._place[kinds] = np.arange(len(kinds))
+        self._whole = np.zeros((len(kinds), grid.columns, tiles), np.int64)
+        # Of time that crosses an edge, summed over rows; one column more at each side takes what lies outside.
+        self._moved = np.zeros((len(kinds), grid.columns + 2, grid.rows), np.int64)
 
-def _add_cut(
-    total: Int64Array,
-    spans: StepSpans,
-    reader: ArrayReader,
-    steps: Int64Array,
-    first: Int64Array,
-    last: Int64Array,
-    grid: Grid,
-) -> None:
-    """Add steps that cross column edges, each tile's interval cut at the edges."""
-    edges = grid.edges
-    for batch in _batches(steps):
-        cycles = _read(reader, spans.cycles_array[batch])
-        start = _read(reader, spans.start_array[batch])
-        for row, step in enumerate(batch.tolist()):
-            left, right = max(int(first[step]), 0), min(int(last[step]), grid.columns - 1)
-            duration = cycles[row].astype(np.int64) * GRAIN
-            begin = (start[row].astype(np.int64) + spans.base[step]) * GRAIN
-            passed = edges[left : right + 2, None] - begin
-            np.clip(passed, 0, duration, out=passed)
-            total[spans.pixel_class[step], left : right + 1] += np.diff(passed, axis=0)
+    def add(self, kinds: UInt8Array, columns: Int64Array, cycles: list[IntegerArray]) -> None:
+        """Add each step's cycles, in full, to a column; those of a column beyond the grid are dropped."""
+        inside = columns < self._grid.columns
+        places = self._place[kinds]
+        for place, column, is_inside, values in zip(
+            places.tolist(), columns.tolist(), inside.tolist(), cycles, strict=True
+        ):
+            if is_inside:
+                pixels = self._whole[place, column]
+                np.add(pixels, values, out=pixels, casting="unsafe")
 
+    def cut(self, kind: int, columns: tuple[int, int], base: int, start: IntegerArray, cycles: IntegerArray) -> None:
+        """Move what a step takes before each column edge that it crosses to the column before that edge; `add` put
+        all of it into the last of its first and last `columns`."""
+        low, high = max(columns[0] + 1, 0), min(columns[1], self._grid.columns)
+        passed = (self._edges[low : high + 1] - base * GRAIN)[:, None] - np.multiply(start, GRAIN, dtype=np.int64)
+        np.maximum(passed, 0, out=passed)
+        np.minimum(passed, np.multiply(cycles, GRAIN, dtype=np.int64), out=passed)
+        rows = np.add.reduceat(passed, self._rows, axis=1)
+        moved = self._moved[self._place[kind]]
+        moved[low : high + 1] += rows
+        moved[low + 1 : high + 2] -= rows
 
-def _batches(steps: Int64Array) -> Iterator[Int64Array]:
-    for at in range(0, len(steps), _BATCH):
-        yield steps[at : at + _BATCH]
-
-
-def _read(reader: ArrayReader, ids: Int64Array) -> list[IntegerArray]:
-    """Arrays by id; an id that repeats (a loop in steady state) is read once."""
-    unique, inverse = np.unique(ids, return_inverse=True)
-    arrays = reader.arrays(unique.tolist(), narrow=True)
-    return [arrays[each] for each in inverse.tolist()]
+    def time(self) -> Int64Array:
+        """Shape (6, columns, rows), in 1/1024 cycle."""
+        total = np.zeros((len(CLASSES), self._grid.columns, self._grid.rows), np.int64)
+        if len(self._kinds):
+            total[self._kinds] = np.add.reduceat(self._whole, self._rows, axis=2)
+        total *= GRAIN
+        total[self._kinds] += self._moved[:, 1:-1]
+        return total

@@ -41,8 +41,14 @@ const executionBars = (() => {
       this.cells = popvision.canvas.makeCanvas(1, 1);
     }
 
+    /* Whether the number of levels is known: from an answer, or from the page. */
+    get isSized() {
+      const { levels } = this.facts;
+      return this.data !== null || (!!levels && levels.ipu === this.ipu && levels.mode === this.mode);
+    }
     get levels() {
-      return this.data ? this.data.header.levels : 2;
+      if (this.data) return this.data.header.levels;
+      return this.isSized ? this.facts.levels.count : 2;
     }
     get height() {
       return this.levels * ROW;

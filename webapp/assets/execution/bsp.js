@@ -8,7 +8,8 @@ const executionBsp = (() => {
   "use strict";
   const execution = popvision.execution;
   const UNIT = 4; /* columns; blocks begin and end at multiples of it */
-  const STEPS_RESTING = 1500; /* steps behind a block: below 100 ms of the server's time */
+  const STEPS_OPENING = 4000; /* steps behind a block: below 100 ms of the server's time */
+  const STEPS_RESTING = 1500;
   const STEPS_MOVING = 80;
   const MOST_COLUMNS = 128;
   const MOST_MOVING = 32;
@@ -44,7 +45,7 @@ const executionBsp = (() => {
     /* Units that one answer may hold. */
     unitsAtOnce(pitch, rows) {
       const density = (this.facts.steps * pitch) / popvision.canvas.GRAIN / this.facts.total;
-      const steps = this.moving && this.opened ? STEPS_MOVING : STEPS_RESTING;
+      const steps = !this.opened ? STEPS_OPENING : this.moving ? STEPS_MOVING : STEPS_RESTING;
       const columns = Math.min(this.moving ? MOST_MOVING : MOST_COLUMNS, MOST_PIXELS / rows, steps / density);
       return Math.max(1, Math.floor(columns / UNIT));
     }

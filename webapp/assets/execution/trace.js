@@ -291,7 +291,7 @@ const executionTrace = (() => {
       for (const band of this.bands.visible()) {
         const covered = this.barsOf(band.ipu).update(this.viewport, moving);
         complete = covered && complete;
-        if (!band.tilesHeight || !this.barsOf(band.ipu).data) continue;
+        if (!band.tilesHeight || !this.barsOf(band.ipu).isSized) continue;
         complete = this.bspOf(band.ipu).update(this.viewport, band.rows, moving) && complete;
       }
       return complete;

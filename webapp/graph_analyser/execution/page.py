@@ -44,7 +44,7 @@ from webapp.components import (
 from webapp.components.attributes import attributes
 from webapp.components.hint import first_hint
 from webapp.graph_analyser.execution import tabs
-from webapp.graph_analyser.execution.routes import read_steps, register_routes
+from webapp.graph_analyser.execution.routes import level_count, read_steps, register_routes
 from webapp.graph_analyser.execution.state import CLASS_TEXT, hidden_classes
 from webapp.graph_analyser.execution.tabs import TAB_SET
 from webapp.theme import STEP_FAMILY
@@ -167,7 +167,8 @@ def _options(context: ViewContext) -> list[Component]:
 def _traces(context: ViewContext) -> Component:
     """The drawing of the report; in a comparison that of the source above that of the target."""
     if context.target is None:
-        return _trace(trace_facts(context.source, context.key), "Execution trace")
+        facts = trace_facts(context.source, context.key) | _levels(context)
+        return _trace(facts, "Execution trace")
     keys = [context.key, target_keys(context.params)[0]]
     both = max(run_bars(context.source).total, run_bars(context.target).total)
     drawn = []
@@ -213,6 +214,17 @@ def trace_facts(source: ReportSource, key: str) -> dict[str, Any]:
         "types": list(TYPE_NAMES),
         "families": [STEP_FAMILY.get(name, "other") for name in TYPE_NAMES],
     }
+
+
+def _levels(context: ViewContext) -> dict[str, Any]:
+    """Rows of bars where one IPU is drawn, so that the drawing has its final layout before the bars arrive."""
+    source, selection = context.source, context.selection
+    ipus = source.reader.target().num_ipus
+    ipu = 0 if selection.ipu is None and ipus == 1 else selection.ipu
+    if ipu is None or not 0 <= ipu < ipus or not run_bars(source).total:
+        return {}
+    mode = "flat" if selection.extras.get("mode") == "flat" else "flame"
+    return {"levels": {"ipu": ipu, "mode": mode, "count": level_count(source, ipu, mode)}}
 
 
 def missing(context: ViewContext) -> str:

@@ -16,7 +16,8 @@ from flask import Response, jsonify, request
 
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.bars import strip
-from popvision.analysis.execution.flame import Level, flame, flat, run_level
+from popvision.analysis.execution.flame import Flame, Level, flame, flat, run_level
+from popvision.analysis.execution.kept_arrays import kept_arrays, read_cycles
 from popvision.analysis.execution.overlap import bar_of, bars_of, lanes
 from popvision.analysis.execution.raster import packed, raster
 from popvision.analysis.execution.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
@@ -49,17 +50,27 @@ def register_routes(app: Dash, library: Library) -> None:
 
 
 def read_steps(source: ReportSource) -> None:
-    """Read the steps of IPU 0 ahead of the first request."""
+    """Read the steps of IPU 0 ahead of the first request, and what a picture of the whole run needs most."""
     flame(source, 0)
+    if not tiles_unknown(source):
+        read_cycles(source, 0)
 
 
 def bars(source: ReportSource) -> Response:
     """Bars and merged cells of every level (level 0: the runs)."""
-    ipu = number_of(request.args, "ipu")
-    rows = flat(source, ipu) if request.args.get("view") == "flat" else flame(source, ipu)
+    rows = _rows(source, number_of(request.args, "ipu"), request.args.get("view"))
     runs = run_bars(source)
     texts = [runs.name, *[rows.names] * len(rows.levels)]
     return bars_answer([run_level(runs), *rows.levels], texts, window(), [1 + level for level in rows.lanes])
+
+
+def level_count(source: ReportSource, ipu: int, view: str) -> int:
+    """Levels of an answer of `bars`."""
+    return 1 + len(_rows(source, ipu, view).levels)
+
+
+def _rows(source: ReportSource, ipu: int, view: str | None) -> Flame:
+    return flat(source, ipu) if view == "flat" else flame(source, ipu)
 
 
 def overview(source: ReportSource) -> Response:
@@ -78,7 +89,8 @@ def bsp(source: ReportSource) -> Response:
     grid = window(rows=number_of(request.args, "rows", 1, steps.tiles))
     if grid.columns * grid.rows > MOST_PIXELS:
         raise ValueError(f"{grid.columns} x {grid.rows} pixels are more than {MOST_PIXELS}: ask for fewer columns")
-    pixels = packed(raster(steps.spans, source.reader, steps.tiles, grid), steps.tiles, grid)
+    with source.reader.together():
+        pixels = packed(raster(steps.spans, kept_arrays(source), steps.tiles, grid), steps.tiles, grid)
     return packed_response({"rows": grid.rows, "columns": grid.columns}, {"pixels": pixels.ravel()})
 
 
