@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from hypothesis import HealthCheck, given, settings
 
-from popvision.analysis.trace.calls import CallTree, call_tree
+from popvision.analysis.trace.calls import call_tree
 from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
 from webapp.system_analyser.timeline.flame_tab import NARROWEST, flame_blocks
+
+
+class Block(NamedTuple):
+    row: int
+    depth: int
+    left: float
+    width: float
 
 
 def test_places_by_hand(tmp_path: Path) -> None:
     spans = [(0, 0, 600, "a/step"), (0, 0, 300, "a/x"), (0, 300, 400, "a/y"), (1, 0, 400, "b/io")]
     source = make_trace(tmp_path / "a.pvti", spans)
     tree = call_tree(source, source.begin, source.end + 1)
-    blocks, narrow = flame_blocks(tree)
-    places = {source.names.label[tree.name[each.row]]: (each.depth, each.left, each.width) for each in blocks}
+    blocks = flame_blocks(tree)
+    places = {
+        source.names.label[tree.name[row]]: (tree.depth[row], left, width)
+        for row, left, width in zip(blocks.row, blocks.left, blocks.width, strict=True)
+    }
     assert places == {"step": (0, 0.0, 0.6), "x": (1, 0.0, 0.3), "y": (1, 0.3, 0.1), "io": (0, 0.6, 0.4)}
-    assert narrow == 0
+    assert blocks.narrow == 0
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -27,8 +38,10 @@ def test_places_by_hand(tmp_path: Path) -> None:
 def test_blocks_nest_and_do_not_overlap(tmp_path: Path, spans: list[Span]) -> None:
     source = make_trace(tmp_path / "a.pvti", spans)
     tree = call_tree(source, source.begin, source.end + 1)
-    blocks, narrow = flame_blocks(tree)
-    assert len(blocks) + narrow == len(tree.depth)
+    drawn = flame_blocks(tree)
+    assert len(drawn) + drawn.narrow == len(tree)
+    depths = tree.depth[drawn.row]
+    blocks = [Block(*each) for each in zip(drawn.row, depths, drawn.left, drawn.width, strict=True)]
     whole = len({(thread, time) for thread, begin, end, _ in spans for time in range(begin, end)})
     for block in blocks:
         assert abs(block.width - tree.total[block.row] / whole) < 1e-9
@@ -42,7 +55,7 @@ def test_blocks_nest_and_do_not_overlap(tmp_path: Path, spans: list[Span]) -> No
 
 
 def test_a_narrow_path_is_counted(tmp_path: Path) -> None:
-    tree = CallTree([0, 0], [0, 0], [1, 1], [1_000_000, 1], [1_000_000, 1])
-    blocks, narrow = flame_blocks(tree)
-    assert (len(blocks), narrow) == (1, 1)
+    source = make_trace(tmp_path / "a.pvti", [(0, 0, 1_000_000, "a/x"), (1, 0, 1, "a/y")])
+    blocks = flame_blocks(call_tree(source, source.begin, source.end + 1))
+    assert (blocks.row.tolist(), blocks.narrow) == ([0], 1)
     assert NARROWEST > 1 / 1_000_001

@@ -1,9 +1,9 @@
 """Difference of two host traces by call path: per path of names the events of both, their total and their self times.
 
-Both sides are merged one depth at a time: each event knows the path of what encloses it, and one sort of (path, name)
-of a lane gives its paths, so that neither side has an object per event or path. Threads are merged; a path is what
-surrounds an event, not where it ran. A path that one side lacks counts zero there, so its difference is all of the
-other side. Over all paths the differences of self times add up to the difference of the time of the outermost events.
+Each side becomes columns of paths (call_paths.py). Those of both are matched one depth at a time, by a sort of (path
+above, name); neither side has an object per event or path. Threads are merged; a path is what surrounds an event, not
+where it ran. A path that one side lacks counts zero there, so its difference is all of the other side. Over all paths
+the differences of self times add up to the difference of the time of the outermost events.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.trace.columns import HostTrace, TraceThread
-from popvision.analysis.trace.statistics import self_durations, sums
-from popvision.arrays import AnyArray, Int64Array
+from popvision.analysis.trace.call_paths import window_paths
+from popvision.analysis.trace.columns import HostTrace
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -78,69 +78,39 @@ def trace_difference(source: HostTrace, target: HostTrace) -> TraceDifference:
 
 def _compare(source: HostTrace, target: HostTrace) -> TraceDifference:
     numbers: dict[tuple[str, str], int] = {}
-    sides = [_Side(each, _number_names(each, numbers)) for each in (source, target)]
+    sides = [_Side(each, numbers) for each in (source, target)]
     columns: list[list[Int64Array]] = []
-    first = depth = 0
-    while any(side.has(depth) for side in sides):
-        lanes = [lane for side in sides for lane in side.lanes(depth)]
-        keys = np.unique(np.concatenate([lane.keys for lane in lanes]))
-        count, total, own = (np.zeros((len(keys), 2), np.int64) for _ in range(3))
-        for lane in lanes:
-            rows = np.searchsorted(keys, lane.keys)
-            side = sides.index(lane.side)
-            count[rows, side] += lane.count
-            total[rows, side] += lane.total
-            own[rows, side] += lane.own
-            lane.side.path[lane.thread] = (first + rows)[lane.inverse]
-        columns.append([keys & 0xFFFFFFFF, (keys >> 32) - 1, np.full(len(keys), depth), count, total, own])
-        first, depth = first + len(keys), depth + 1
+    first = 0
+    for depth in range(max(len(side.levels) for side in sides)):
+        here = [side for side in sides if depth < len(side.levels)]
+        found = [side.keys(depth) for side in here]
+        keys = np.unique(np.concatenate(found))
+        figures = np.zeros((3, len(keys), 2), np.int64)
+        for side, own in zip(here, found, strict=True):
+            at = np.searchsorted(keys, own)
+            side.row[side.levels[depth]] = first + at
+            figures[:, at, sides.index(side)] = side.figures[:, side.levels[depth]]
+        columns.append([keys & 0xFFFFFFFF, (keys >> 32) - 1, np.full(len(keys), depth), *figures])
+        first += len(keys)
     empty = [np.zeros(0, np.int64)] * 3 + [np.zeros((0, 2), np.int64)] * 3
     joined = [np.concatenate(parts) for parts in zip(*(columns or [empty]), strict=True)]
     return TraceDifference(list(numbers), *joined)
 
 
-@dataclass(frozen=True, eq=False)
-class _LanePaths:
-    """Paths of one lane: `keys` are (path above + 1) << 32 | name, ascending; `inverse` gives those of its events."""
-
-    side: _Side
-    thread: int
-    keys: Int64Array
-    inverse: Int64Array
-    count: AnyArray
-    total: AnyArray
-    own: AnyArray
-
-
 class _Side:
-    """One trace; `path` has, of each thread, the paths of the events of the lane read last."""
+    """The paths of one trace. `row` gives their rows in the difference, as far as they are known, -1 at the end."""
 
-    def __init__(self, trace: HostTrace, numbers: Int64Array) -> None:
-        self.trace, self.numbers = trace, numbers
-        self.path: dict[int, Int64Array] = {}
+    def __init__(self, trace: HostTrace, numbers: dict[tuple[str, str], int]) -> None:
+        paths = window_paths(trace, range(len(trace.threads)), None)
+        self.name, self.parent = _number_names(trace, numbers)[paths.name], paths.parent
+        self.figures = np.stack([paths.count, paths.total, paths.self_time])
+        self.levels = paths.levels()
+        self.row = np.full(len(paths) + 1, -1)
 
-    def has(self, depth: int) -> bool:
-        return any(depth < len(thread.lanes) for thread in self.trace.threads)
-
-    def lanes(self, depth: int) -> list[_LanePaths]:
-        return [
-            self._lane(number, thread, depth)
-            for number, thread in enumerate(self.trace.threads)
-            if depth < len(thread.lanes)
-        ]
-
-    def _lane(self, number: int, thread: TraceThread, depth: int) -> _LanePaths:
-        lane = thread.lanes[depth]
-        packed = self.numbers[lane.name]
-        if depth:
-            packed = packed | (self.path[number][lane.parent.astype(np.int64)] + 1) << 32
-        keys, inverse = np.unique(packed, return_inverse=True)
-        duration = lane.duration.astype(np.int64)
-        own = self_durations(thread, depth, 0, len(lane))
-        count = np.bincount(inverse, minlength=len(keys))
-        return _LanePaths(
-            self, number, keys, inverse, count, sums(inverse, duration, len(keys)), sums(inverse, own, len(keys))
-        )
+    def keys(self, depth: int) -> Int64Array:
+        """(row of the path above + 1) << 32 | name of the paths of a depth."""
+        rows = self.levels[depth]
+        return np.asarray((self.row[self.parent[rows]] + 1) << 32 | self.name[rows])
 
 
 def _number_names(trace: HostTrace, numbers: dict[tuple[str, str], int]) -> Int64Array:

@@ -19,7 +19,8 @@ SMALL = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCh
 
 def events_of(source: TraceSource, tree: CallTree) -> dict[tuple[str, ...], tuple[tuple[int, int, int], int]]:
     """(longest event, matched events) of each path."""
-    facts = zip(tree.longest, tree.matched, strict=True)
+    longest = [(thread, depth, position) for thread, depth, position in tree.longest.tolist()]
+    facts = zip(longest, tree.matched.tolist(), strict=True)
     return dict(zip(paths(source, tree), facts, strict=True))
 
 

@@ -14,9 +14,10 @@ from flask import Response, request
 from popvision.analysis.trace.bottom_up import bottom_up
 from popvision.analysis.trace.calls import threads_tree
 from popvision.analysis.trace.event_filter import event_matcher, parse_filter
+from webapp.arrays import AnyArray
 from webapp.packed import packed_response
 from webapp.query import whole_number
-from webapp.system_analyser.timeline.flame_tab import Block, flame_blocks
+from webapp.system_analyser.timeline.flame_tab import FlameBlocks, flame_blocks
 from webapp.system_analyser.timeline.query_window import window_of_query
 
 if TYPE_CHECKING:
@@ -26,7 +27,19 @@ if TYPE_CHECKING:
 #: Types of the flame graph, by the value of tl_flame; without one, events lie over time.
 FLAME_TYPES = {"": "Timeline", "paths": "Aggregated", "callers": "Bottom-up"}
 
-_COLUMNS = ("depth", "total", "self", "events", "channel", "label", "matched", "thread", "longest_depth", "position")
+_COLUMNS = (
+    "left",
+    "wide",
+    "depth",
+    "total",
+    "self",
+    "events",
+    "channel",
+    "matched",
+    "thread",
+    "longest_depth",
+    "position",
+)
 
 
 def paths(source: HostTrace) -> Response:
@@ -38,31 +51,30 @@ def paths(source: HostTrace) -> Response:
     matcher = event_matcher(source, parse_filter(text)) if text else None
     is_bottom_up = request.args.get("kind") == "callers"
     length = max(1, min(end, source.end) - begin)
-    labels: dict[int, int] = {}
-    places: list[tuple[float, float]] = []
-    facts: list[tuple[int, ...]] = []
     rows: list[dict[str, int]] = []
+    parts: list[AnyArray] = []
+    names: list[AnyArray] = []
     for threads in _rows(source):
         tree = threads_tree(source, threads, begin, end, matcher)
         tree = bottom_up(tree) if is_bottom_up else tree
-        total = sum(time for time, depth in zip(tree.total, tree.depth, strict=True) if depth == 0)
+        total = int(tree.total[tree.depth == 0].sum())
         whole = max(total, length)
-        blocks, narrow = flame_blocks(tree, whole, 0.5 / width)
-        rows.append({"blocks": len(blocks), "narrow": narrow + tree.omitted, "total": total, "whole": whole})
-        places += [(block.left, block.width) for block in blocks]
-        facts += [_facts(source, tree, block, labels) for block in blocks]
-    columns = np.array(facts, np.float64).reshape(-1, len(_COLUMNS)).T
-    left, wide = np.array(places, np.float64).reshape(-1, 2).T
-    arrays = {"left": left, "wide": wide} | dict(zip(_COLUMNS, columns, strict=True))
-    names = [source.names.label[name] for name in labels]
-    return packed_response({"rows": rows, "labels": names, "window": length}, arrays)
+        blocks = flame_blocks(tree, whole, 0.5 / width)
+        rows.append({"blocks": len(blocks), "narrow": blocks.narrow, "total": total, "whole": whole})
+        parts.append(_columns(source, tree, blocks))
+        names.append(tree.name[blocks.row])
+    used, label = np.unique(np.concatenate(names), return_inverse=True)
+    arrays = dict(zip(_COLUMNS, np.concatenate(parts, axis=1), strict=True)) | {"label": label.astype(np.float64)}
+    labels = [source.names.label[name] for name in used.tolist()]
+    return packed_response({"rows": rows, "labels": labels, "window": length}, arrays)
 
 
-def _facts(source: HostTrace, tree: CallTree, block: Block, labels: dict[int, int]) -> tuple[int, ...]:
-    row = block.row
-    name = tree.name[row]
-    figures = (block.depth, tree.total[row], tree.self_time[row], tree.count[row], int(source.names.channel[name]))
-    return (*figures, labels.setdefault(name, len(labels)), tree.matched[row], *tree.longest[row])
+def _columns(source: HostTrace, tree: CallTree, blocks: FlameBlocks) -> AnyArray:
+    """A row for each of _COLUMNS."""
+    row = blocks.row
+    channel = source.names.channel[tree.name[row]]
+    facts = tree.depth[row], tree.total[row], tree.self_time[row], tree.count[row], channel, tree.matched[row]
+    return np.stack([blocks.left, blocks.width, *facts, *tree.longest[row].T]).astype(np.float64)
 
 
 def _rows(source: HostTrace) -> list[list[int]]:

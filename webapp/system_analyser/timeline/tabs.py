@@ -100,6 +100,9 @@ _BARS = " ▁▂▃▄▅▆▇█"
 #: Marks of an address; timeline.js has the same number.
 _MOST_MARKS = 50
 
+#: Paths of the call tree that are listed, with what encloses them.
+_MOST_PATHS = 2_000
+
 #: Matches that are listed.
 MOST_MATCHES = 1_000
 
@@ -328,8 +331,10 @@ def calls(source: HostTrace, selection: Mapping[str, str], theme: str) -> Compon
     if event is not None and event.depth < 0:
         return empty_hint(_NO_CALLS)
     tree, scope = _tree_of(source, event, selection)
-    all_ns = sum(total for depth, total in zip(tree.depth, tree.total, strict=True) if depth == 0)
+    all_ns = int(tree.total[tree.depth == 0].sum())
+    tree = tree.largest(_MOST_PATHS)
     names = source.names
+    columns = (tree.depth, tree.name, tree.count, tree.total, tree.self_time)
     rows = [
         {
             "event": "\u2003" * depth + names.label[label],
@@ -339,9 +344,7 @@ def calls(source: HostTrace, selection: Mapping[str, str], theme: str) -> Compon
             "self_us": own / 1e3,
             "share": total / all_ns if all_ns else 0.0,
         }
-        for depth, label, count, total, own in zip(
-            tree.depth, tree.name, tree.count, tree.total, tree.self_time, strict=True
-        )
+        for depth, label, count, total, own in zip(*(column.tolist() for column in columns), strict=True)
     ]
     return _table("tl-call-table", "calls", rows, CALLS, scope, tree.omitted, "paths with smaller totals")
 
@@ -352,7 +355,7 @@ def flame(source: HostTrace, selection: Mapping[str, str], theme: str) -> Compon
     if event is not None and event.depth < 0:
         return empty_hint(_NO_CALLS)
     tree, scope = _tree_of(source, event, selection)
-    if not tree.depth:
+    if not len(tree):
         return empty_hint("There are no events in this window.")
     return flame_content(source, tree, f"{scope}, calls merged by path, widths by total time", theme)
 
