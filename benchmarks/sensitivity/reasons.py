@@ -26,7 +26,7 @@ REMAINING: dict[str, str] = {
     "local_copy.CYCLES_PER_RUN": "strided copies of one published program; the codelets are not public",
     "cycles.convolution.LAUNCH": "the mean of a published 36 to 39; the causes of the range are not known",
     "footprint.CONTROL_CODE_ROOT": "what is left of 700 published bytes after counting the program's instructions",
-    "footprint.VERTEX_CODE_GUESS": "code of codelets in Python, which nothing compiles; published: 140 to 274 B",
+    "footprint.VERTEX_CODE_GUESS": "code of types without a source; published: 140 to 274 B",
     "footprint.WORKER_STACK": "the published 3,168 B are a sum; this is how it divides, the sum does not change",
     "footprint.BRANCH_RECORD_BYTES": "the layout of the record is not public",
     "footprint.COPY_DESCRIPTOR": "3.1 kB of descriptors in one published program, with an unknown number of copies",

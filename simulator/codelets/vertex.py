@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -36,6 +37,7 @@ from simulator.arrays import Int64Array
 from simulator.base.errors import graph_object_load_error, missing_perf_estimate, poplar_error
 from simulator.codelets.counted_costs import counted_costs
 from simulator.codelets.fields import InOut, Input, Output, Vector, VectorList, field_spec
+from simulator.codelets.python_code import python_code
 from simulator.codelets.quarter_fields import with_numbers
 from simulator.codelets.run import batch_runner, vertex_runner
 from simulator.graph.vertices import (
@@ -101,6 +103,7 @@ def vertex_type(cls: type[Vertex]) -> VertexType:
         costs=_costs(cls, fields),
         compute=with_numbers(vertex_runner(cls, fields, cls.kind == "multi"), fields),
         compute_batch=None if batch is None else with_numbers(batch_runner(cls, fields), fields),
+        code=partial(python_code, cls, fields),
         codelet=cls,
         doc=inspect.cleandoc(cls.__doc__ or "") if cls.__doc__ is not Vertex.__doc__ else "",
     )

@@ -36,8 +36,8 @@ CONTROL_CODE_PER_WHILE = 2 * INSTRUCTION_BYTES
 #: setzi number, trap.
 CONTROL_CODE_PER_ABORT = 2 * INSTRUCTION_BYTES
 
-#: Bytes of code of a vertex type that `simulator.machine.vertex_code` does not know and no compiler here has compiled,
-#: such as a program's own codelets in Python. A guess, and reported as one.
+#: Bytes of code of a vertex type that `simulator.machine.vertex_code` does not know and that has no source here, such
+#: as a codelet in Python typed at a prompt. A guess, and reported as one.
 VERTEX_CODE_GUESS = 256
 
 #: Stacks of a tile: six workers', the supervisor's and 48 bytes of scratch per worker (published-numbers 6.2).

@@ -58,7 +58,7 @@ UNSOURCED: list[Unsourced] = [
     *_of("local_copy", "fitted", "published copies by vertex type", "CYCLES_PER_RUN"),
     *_of("cycles.convolution", "fitted", "hardware less estimate of AMP 1x1, 36 to 39", "LAUNCH"),
     *_of("footprint", "fitted", "700 bytes of control code a tile for four compute sets", "CONTROL_CODE_ROOT"),
-    *_of("footprint", "guess", "code of a vertex type that nothing tells: codelets in Python", "VERTEX_CODE_GUESS"),
+    *_of("footprint", "guess", "code of a vertex type that nothing tells", "VERTEX_CODE_GUESS"),
     *_of("footprint", "fitted", "how 3,168 bytes of stack divide", "WORKER_STACK"),
     *_of("footprint", "guess", "a word", "BRANCH_RECORD_BYTES"),
     *_of("footprint", "fitted", "descriptors of copies", "COPY_DESCRIPTOR"),

@@ -27,6 +27,7 @@ _SYMBOL = re.compile(r"(?<![%\w.])[A-Za-z_][\w.$]*")
 _LABEL = re.compile(r"\s*([.\w$@]+):")
 _DIRECTIVE = re.compile(r"\s*\.(\w+)(.*)")
 _INSTRUCTION = re.compile(r"\s+(?:(?:rep[nez]*|lock|notrack)\s+)?([a-z]\w*)\s*(.*)")
+_ANY_INSTRUCTION = re.compile(r"\s+[a-z][\w.]*(.*)")
 _CODE = re.compile(r"\s*\.text|^\s*\.section\s+\.(?:text|init)")
 _JUMP = re.compile(r"j[a-z]+")
 _REGISTER = re.compile(r"%([a-z]+[0-9]*[a-z]*)")
@@ -166,6 +167,17 @@ def operations(block: Block) -> dict[str, int]:
 
 def functions(assembly: str) -> dict[str, FunctionCode]:
     """The functions of an assembly text by their symbols."""
+    texts = _texts(assembly)
+    return {name: _function(name, "\n".join(text), set(texts)) for name, text in texts.items()}
+
+
+def untranslated_functions(assembly: str) -> dict[str, FunctionCode]:
+    """The functions of an assembly text of any processor, each instruction an integer one of a tile."""
+    return {name: _untranslated(name, text) for name, text in _texts(assembly).items()}
+
+
+def _texts(assembly: str) -> dict[str, list[str]]:
+    """The lines of each function."""
     names = {found[1] for line in assembly.splitlines() if (found := _FUNCTION.match(line))}
     texts: dict[str, list[str]] = {}
     lines: list[str] = []
@@ -174,7 +186,21 @@ def functions(assembly: str) -> dict[str, FunctionCode]:
         if label and label[1] in names:
             lines = texts.setdefault(label[1], [])
         lines.append(line)
-    return {name: _function(name, "\n".join(text), names) for name, text in texts.items()}
+    return texts
+
+
+def _untranslated(name: str, text: list[str]) -> FunctionCode:
+    """`uses` has every name in an operand; those that are no functions, such as registers, are in no table."""
+    count, used = 0, set[str]()
+    code = True
+    for line in text:
+        directive = _DIRECTIVE.match(line)
+        if directive and directive[1] in ("text", "section", "data", "bss"):
+            code = bool(_CODE.match(line))
+        elif code and not directive and (found := _ANY_INSTRUCTION.match(line)):
+            count += 1
+            used |= set(_SYMBOL.findall(found[1]))
+    return FunctionCode({"integer": count}, tuple(sorted(used - {name})))
 
 
 def _function(name: str, text: str, names: set[str]) -> FunctionCode:

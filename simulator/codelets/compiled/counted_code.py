@@ -5,7 +5,8 @@ rows and workers: every block of `compute` and of the functions of any source th
 table, with the same instructions of entry and exit. Functions of the mathematical library and integer division are a
 call: what they link is not known. Functions that types share on a tile count for each, as for vertices of libraries.
 
-A guess: the code is what the compiler of this machine makes of the source, translated.
+A guess: the code is what the compiler of this machine makes of the source, translated. Processors other than x86-64
+have no translation: each of their instructions is one of a tile.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from simulator.codelets.compiled.assembly import TABLE_FUNCTIONS, FunctionCode, functions
-from simulator.codelets.compiled.counted_costs import counted_name, plain_assembly
+from simulator.codelets.compiled.assembly import TABLE_FUNCTIONS, FunctionCode, functions, untranslated_functions
+from simulator.codelets.compiled.counted_costs import counted_name, is_translated, plain_assembly
 from simulator.codelets.compiled.host_compiler import DamagedCacheError, cached_description
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.source import CompilationFailed
@@ -32,8 +33,6 @@ from simulator.machine.vertex_code import VertexCode, unknown_code
 
 def counted_code(program: Callable[[Mapping[str, str]], Program], class_: CompiledClass) -> VertexCode:
     """The code of a vertex class. `program`: `CodeletLibrary.program`."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        return unknown_code(f"a codelet compiled for {platform.machine()}, whose instructions have no table")
     try:
         code = [_functions(unit) for unit in program({}).units]
     except CompilationFailed:
@@ -69,6 +68,8 @@ def _of_functions(reached: list[FunctionCode]) -> VertexCode:
         counts.add_block(function.operations, 1)
     number = counts.instructions()
     source = f"guess: {number} instructions in what the compiler here makes of the codelet, 4 B each ({counts.text()})"
+    if not is_translated():
+        source = f"guess: {number} instructions of {platform.machine()} in the compiled codelet, untranslated, 4 B each"
     calls = [name for name in CALLS if name in counts.counts]
     if calls:
         source += f"; without the functions of {', '.join(calls)}"
@@ -86,5 +87,6 @@ def _read(table: Any) -> dict[str, FunctionCode]:
 
 
 def _describe(unit: Unit, path: Path) -> None:
-    found = functions(plain_assembly(unit.source, unit.code_text(), path))
+    read = functions if is_translated() else untranslated_functions
+    found = read(plain_assembly(unit.source, unit.code_text(), path))
     path.write_text(json.dumps({name: {"operations": one.operations, "uses": one.uses} for name, one in found.items()}))

@@ -47,9 +47,8 @@ _AFTER = (
     "-fno-trapping-math",
     "-fno-asynchronous-unwind-tables",
     "-fno-stack-protector",
-    "-fcf-protection=none",
-    "-mno-red-zone",
 )
+_AFTER_ON_X86 = ("-fcf-protection=none", "-mno-red-zone")
 #: Part of the names of cached files; goes up when `operations` counts otherwise.
 RULES = 2
 #: Seconds that a counted vertex may take.
@@ -122,7 +121,7 @@ class _CountedProgram:
     """The units with counters, in a process. `blocks`: the operations of the block of each counter."""
 
     def __init__(self, program: Program) -> None:
-        if platform.machine() not in ("x86_64", "AMD64"):
+        if not is_translated():
             raise NotCountableError(f"is compiled for {platform.machine()}, whose instructions have no table")
         self.blocks: list[dict[str, int]] = []
         objects = []
@@ -197,19 +196,25 @@ def _describe(unit: Unit, path: Path) -> None:
 def plain_assembly(source: Preprocessed, text: str, beside: Path) -> str:
     """The assembly of a text of this source, an instruction for an operation. `beside`: a file in a scratch folder."""
     made = beside.with_suffix(".s")
-    after = (*_AFTER, "-mf16c") if _converts_halves() else _AFTER
+    after = (*_AFTER, *(_AFTER_ON_X86 if is_translated() else ()), *(("-mf16c",) if _converts_halves() else ()))
     compile_text(source, text, made, _BEFORE[source.language], after)
     return made.read_text()
 
 
+def is_translated() -> bool:
+    """Whether `simulator.codelets.compiled.assembly` knows this processor's instructions."""
+    return platform.machine() in ("x86_64", "AMD64")
+
+
 def counted_name(unit: Unit, what: str) -> str:
     """The name in the cache of something counted in a unit's assembly on this processor."""
+    what = what if is_translated() else f"{what}.{platform.machine()}."
     return f"{unit.key}.{'half.' if _converts_halves() else ''}{what}{RULES}"
 
 
 @functools.cache
 def _converts_halves() -> bool:
-    """Whether this processor has an instruction that converts halves; calls instead would count as work."""
+    """Whether this x86-64 has an instruction that converts halves; calls instead would count as work."""
     try:
         return " f16c" in Path("/proc/cpuinfo").read_text()
     except OSError:
