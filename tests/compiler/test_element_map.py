@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.ir.element_map import element_map
-from simulator.compiler.ir.grouping import union_in_groups
+from simulator.compiler.ir.grouping import in_order, union, union_in_groups
 
 
 def two_variables():
@@ -63,3 +63,29 @@ def test_union_equals_sets_of_elements(rows):
     # Maximal: no two runs of a group touch.
     runs = list(zip(g.tolist(), s.tolist(), n.tolist(), strict=True))
     assert all(x[0] != y[0] or x[1] + x[2] < y[1] for x, y in pairwise(runs))
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 6)), max_size=20))
+def test_a_union_of_one_group_is_that_of_groups(rows):
+    start, length = (np.array([r[i] for r in rows], np.int64) for i in range(2))
+    _, *slow = union_in_groups(np.zeros(len(start), np.int64), start, length, 27)
+    assert [column.tolist() for column in union(start, length)] == [column.tolist() for column in slow]
+
+
+@given(st.lists(st.integers(0, 5) | st.integers(0, 2**62), max_size=30))
+def test_positions_in_order_are_those_of_a_stable_sort(keys):
+    order, ordered = in_order(np.array(keys, np.int64))
+    assert order.tolist() == sorted(range(len(keys)), key=keys.__getitem__)
+    assert ordered.tolist() == sorted(keys)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 3, 1000]), st.integers(300, 900))
+def test_a_table_of_buckets_finds_the_rows_of_a_binary_search(seed, longest, rows):
+    """Rows of equal lengths, and crowds of short ones between long ones, where look-ups step on or search."""
+    rng = np.random.default_rng(seed)
+    sizes = np.where(rng.random(rows) < 0.9, 1, longest) * rng.integers(1, 5, rows)
+    ends = np.cumsum(sizes)
+    emap = element_map(np.array([0]), ends[-1:], np.array([4]), ends, np.zeros(rows, np.int64))
+    wanted = np.concatenate([rng.integers(0, ends[-1] + 3, 300), ends[:100], ends[-100:] - 1])
+    assert emap.find(wanted).tolist() == np.searchsorted(ends, wanted, side="right").tolist()
+    assert emap.find(np.array([0, ends[-1]])).tolist() == [0, rows]

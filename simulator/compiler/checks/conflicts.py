@@ -1,9 +1,9 @@
 """Detect conflicts: vertices of a compute set run in any order, so none may access elements that another one writes.
 
-Comparing every pair of vertices would take quadratic time; this takes one sort. The writes of each vertex are united
-and sorted over the element space, where two vertices write the same element exactly if neighbours overlap. Without such
-overlaps, the writes overlapping a read are one range of the sorted list, and the read is free of conflicts when they
-all belong to its own vertex.
+Comparing every pair of vertices would take quadratic time; this takes one sort. Where no two writes overlap, the writes
+overlapping a read are one range of the sorted list, and the read is free of conflicts when they all belong to its own
+vertex. Where some overlap, the writes of each vertex are united first, so that neighbours which overlap are of two
+vertices. Reads before the first write and behind the last are not looked at.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.errors import graph_cycle_error
-from simulator.compiler.ir.grouping import union_in_groups
+from simulator.compiler.ir.grouping import in_order, union_in_groups
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
-    from simulator.graph.vertices import VertexBlock
+    from simulator.graph.vertices import FieldEdges, VertexBlock
 
 
 Accessed = tuple[Int64Array, Int64Array, Int64Array]  #: (vertex within the compute set, first element, end)
@@ -39,19 +39,44 @@ def check_conflicts(store: GraphStore) -> None:
 
 def _accesses(blocks: Iterable[VertexBlock], span: int) -> tuple[Accessed, Accessed]:
     """(writes, reads) of the vertices, numbered over all blocks. Writes are disjoint per vertex and sorted by element;
-    reads are as connected. A field that is read and written counts as written."""
-    columns: dict[bool, list[Accessed]] = {True: [], False: []}
+    reads are as connected, those that may overlap writes. A field that is read and written counts as written."""
+    fields: dict[bool, list[tuple[int, VertexBlock, FieldEdges]]] = {True: [], False: []}
     first = 0
     for block in blocks:
         for name, edges in block.edges.items():
-            owner = edges.vertex_of_region(len(block)) + first
             written = block.type.fields_by_name[name].direction != "in"
-            columns[written].append((owner, edges.starts, edges.starts + edges.lengths))
+            fields[written].append((first, block, edges))
         first += len(block)
-    writes, reads = (_joined(columns[written]) for written in (True, False))
-    owner, start, length = union_in_groups(writes[0], writes[1], writes[2] - writes[1], span)
-    order = np.argsort(start, kind="stable")
-    return (owner[order], start[order], (start + length)[order]), reads
+    writes = _sorted(_joined([_accessed(*field) for field in fields[True]]), span)
+    if not len(writes[0]):
+        return writes, writes
+    begin, end = int(writes[1][0]), int(writes[2].max())
+    near = [field for field in fields[False] if _touches(field[2], begin, end)]
+    return writes, _joined([_accessed(*field) for field in near])
+
+
+def _accessed(first: int, block: VertexBlock, edges: FieldEdges) -> Accessed:
+    """What a field accesses; `first`: the number of the block's first vertex."""
+    return edges.vertex_of_region(len(block)) + first, edges.starts, edges.starts + edges.lengths
+
+
+def _touches(edges: FieldEdges, begin: int, end: int) -> bool:
+    """Whether some region may have elements from `begin` to `end`."""
+    if not len(edges.starts) or int(edges.starts.min()) >= end:
+        return False
+    return int((edges.starts + edges.lengths).max()) > begin
+
+
+def _sorted(writes: Accessed, span: int) -> Accessed:
+    """Writes sorted by element, those of each vertex united where some overlap."""
+    owner, start, end = writes
+    order, begin = in_order(start)
+    found = owner[order], begin, end[order]
+    if (begin[1:] >= found[2][:-1]).all() and (found[2] > begin).all():
+        return found
+    owner, start, length = union_in_groups(owner, start, end - start, span)
+    order, begin = in_order(start)
+    return owner[order], begin, (start + length)[order]
 
 
 def _joined(columns: list[Accessed]) -> Accessed:

@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.compiler.ir.exchanges import Sendings
-from simulator.compiler.ir.grouping import sums_by_key, union_in_groups
+from simulator.compiler.ir.grouping import in_order, sums_by_key, union_in_groups
 from simulator.compiler.ir.transfers import Transfer
 from simulator.machine.exchange import WORD_BYTES
 
@@ -45,8 +45,8 @@ def whole_runs(transfer: Transfer, words: Int64Array) -> WholeRuns | None:
     run twice."""
     width = int((transfer.start + transfer.length).max()) + 1
     place = transfer.src * width + transfer.start
-    order = np.argsort(place, kind="stable")
-    at, length = place[order], transfer.length[order]
+    order, at = in_order(place)
+    length = transfer.length[order]
     again = at[1:] == at[:-1]
     if not np.where(again, length[1:] == length[:-1], at[1:] >= at[:-1] + length[:-1]).all():
         return None
@@ -54,7 +54,7 @@ def whole_runs(transfer: Transfer, words: Int64Array) -> WholeRuns | None:
     head = np.flatnonzero(fresh)
     if len(head) < len(at):
         tiles = int(transfer.dst.max()) + 1
-        wanted = np.sort((np.cumsum(fresh) - 1) * tiles + transfer.dst[order], kind="stable")
+        wanted = np.sort((np.cumsum(fresh) - 1) * tiles + transfer.dst[order])
         if (wanted[1:] == wanted[:-1]).any():
             return None
     sender, start = np.divmod(at[head], width)
@@ -137,9 +137,9 @@ def _sent_apart(transfer: Transfer) -> tuple[Int64Array, Int64Array, Int64Array,
     width = int((transfer.start + transfer.length).max()) + 1
     pair = transfer.src * (int(transfer.dst.max()) + 1) + transfer.dst
     place = pair * width + transfer.start
-    order = np.argsort(place, kind="stable")
-    ends = np.maximum.accumulate(place[order] + transfer.length[order])
-    if (place[order][1:] >= ends[:-1]).all():  # no tile wants an element twice
+    order, at = in_order(place)
+    ends = np.maximum.accumulate(at + transfer.length[order])
+    if (at[1:] >= ends[:-1]).all():  # no tile wants an element twice
         once = np.zeros(len(transfer), np.int64)
         return transfer.src, transfer.item_bytes, transfer.start, transfer.length, once
     n = len(transfer)

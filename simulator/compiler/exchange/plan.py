@@ -15,7 +15,7 @@ import numpy as np
 from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.exchange.multicast import sent_runs
 from simulator.compiler.ir.exchanges import Exchange, Exchanges, Moving
-from simulator.compiler.ir.grouping import sums_by_key
+from simulator.compiler.ir.grouping import in_order, sums_by_key
 from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer, separate_arrivals
 from simulator.compiler.machine import Stage
@@ -203,8 +203,7 @@ def _equal_starts(transfer: Transfer, bus: Int64Array) -> tuple[Int64Array, Int6
     One sort by bus and element pairs them where no bus gets more than two runs from one element, as in nearly all
     exchanges. Others are sorted by five keys."""
     place = bus * (int(transfer.start.max()) + 1) + transfer.start
-    order = np.argsort(place, kind="stable")
-    ordered = place[order]
+    order, ordered = in_order(place)
     if (ordered[2:] == ordered[:-2]).any():
         order = np.lexsort((transfer.dst, transfer.length, transfer.start, transfer.src, bus))
         ordered = place[order]

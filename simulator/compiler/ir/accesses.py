@@ -12,7 +12,7 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.regions import distinct
-from simulator.compiler.ir.grouping import union_in_groups
+from simulator.compiler.ir.grouping import union
 
 Elements = tuple[Int64Array, Int64Array]
 """(starts, lengths)"""
@@ -33,14 +33,12 @@ def elements_of(parts: Sequence[Elements]) -> Elements:
     parts = [part for part in parts if len(part[0])]
     if not parts:
         return NOTHING
-    start, length = (np.concatenate(column) for column in zip(*parts, strict=True))
+    start, length = parts[0] if len(parts) == 1 else (np.concatenate(column) for column in zip(*parts, strict=True))
     if not length.all():
         start, length = start[length > 0], length[length > 0]
     if len(start) == 0:
         return NOTHING
-    span = int((start + length).max())
-    _, start, length = union_in_groups(np.zeros(len(start), np.int64), start, length, span)
-    return start, length
+    return union(start, length)
 
 
 def variables_in(elements: Elements, bases: Int64Array) -> Int64Array:

@@ -2,7 +2,8 @@
 
 All variables lie end to end in one element space (see `simulator.graph.store`). A region is a half-open interval of
 that space. Cutting regions at the borders of the mapping gives *pieces*, each on one tile and within one variable. All
-passes compute places and sizes from pieces. A look-up is a binary search.
+passes compute places and sizes from pieces. A look-up of many elements finds its row in a table of equal buckets, some
+four a row, and steps to the next row where a bucket holds several; where it holds many, it is a binary search.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ from functools import cached_property
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
+
+#: Look-ups of fewer elements, in fewer rows, or in more rows are binary searches; a table of more is too large.
+_FEW, _MOST = 256, 1 << 18
+#: Buckets of elements per row; rows that a look-up steps on from its bucket's first before it searches.
+_BUCKETS_PER_ROW, _STEPS = 4, 3
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,12 @@ class ElementMap:
 
     def offset(self, row: Int64Array, start: Int64Array) -> Int64Array:
         """The byte offset of elements, each in a row, in the memory of their variable on the row's tile."""
-        return np.asarray((self.place[row] + start - self.begin[row]) * self.item_bytes[row], np.int64)
+        return np.asarray((self._shift[row] + start) * self.item_bytes[row], np.int64)
+
+    @cached_property
+    def _shift(self) -> Int64Array:
+        """What is added to an element of each row for its offset in elements."""
+        return np.asarray(self.place - self.begin, np.int64)
 
     @cached_property
     def place(self) -> Int64Array:
@@ -54,9 +65,38 @@ class ElementMap:
         place[order] = before - before[heads][np.cumsum(fresh) - 1]
         return place
 
+    @cached_property
+    def has_unmapped(self) -> bool:
+        """Whether some element has no tile."""
+        return bool((self.tile < 0).any())
+
     def find(self, elements: Int64Array) -> Int64Array:
         """The row that holds each element."""
-        return np.searchsorted(self.end, elements, side="right")
+        if len(elements) < _FEW or not _FEW <= len(self.end) <= _MOST:
+            return np.searchsorted(self.end, elements, side="right")
+        table, shift = self._buckets
+        row = table[np.minimum(elements >> shift, len(table) - 1)]
+        later = np.flatnonzero(self._ends[row] <= elements)
+        for _ in range(_STEPS):
+            row[later] += 1
+            later = later[self._ends[row[later]] <= elements[later]]
+            if not len(later):
+                return row
+        row[later] = np.searchsorted(self.end, elements[later], side="right")
+        return row
+
+    @cached_property
+    def _buckets(self) -> tuple[Int64Array, int]:
+        """(the row of the first element of each bucket of 2**shift elements, shift), some buckets a row."""
+        last = int(self.end[-1])
+        shift = max((last // (_BUCKETS_PER_ROW * len(self.end))).bit_length() - 1, 0)
+        first = np.arange((last >> shift) + 2, dtype=np.int64) << shift
+        return np.searchsorted(self.end, first, side="right"), shift
+
+    @cached_property
+    def _ends(self) -> Int64Array:
+        """The ends, and one past all elements, for elements that no row holds."""
+        return np.append(self.end, np.iinfo(np.int64).max)
 
     def cut(self, starts: Int64Array, lengths: Int64Array) -> Pieces:
         """Cut regions at the borders of the mapping; empty regions give no piece."""
@@ -87,7 +127,7 @@ class Pieces:
     length: Int64Array
     row: Int64Array
 
-    def take(self, index: BoolArray | Int64Array) -> Pieces:
+    def take(self, index: BoolArray | Int64Array | slice) -> Pieces:
         return Pieces(self.region[index], self.start[index], self.length[index], self.row[index])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -78,12 +78,13 @@ class Side:
     def operands(self, gathered: BoolArray, spread: BoolArray, own: BoolArray, place: Int64Array) -> list[Operands]:
         if not self.fields:
             return []
-        cuts = np.cumsum([n for _, _, n in self.fields])[:-1].astype(np.int64)
-        columns = [np.split(column, cuts) for column in (np.arange(len(self.tile)), gathered, spread, own, place)]
-        return [
-            Operands(block, name, self.tile[at], self.pieces.take(at), self.operand[at], g, s, o, p)
-            for (block, name, _), at, g, s, o, p in zip(self.fields, *columns, strict=True)
-        ]
+        ends = np.cumsum([n for _, _, n in self.fields]).tolist()
+        made = []
+        for (block, name, n), end in zip(self.fields, ends, strict=True):
+            at = slice(end - n, end)
+            columns = (self.tile[at], self.pieces.take(at), self.operand[at], gathered[at], spread[at], own[at])
+            made.append(Operands(block, name, *columns, place[at]))
+        return made
 
 
 def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
@@ -98,66 +99,64 @@ def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
 
 def sides_of(blocks: Iterable[VertexBlock], emap: ElementMap, unmapped: Unmapped) -> tuple[Side, Side]:
     """(inputs, outputs) of a compute set."""
-    inputs: list[_Field] = []
-    outputs: list[_Field] = []
-    for block in blocks:
-        vertex_tile = block.tiles.astype(np.int64)
-        for name, edges in block.edges.items():
-            spec = block.type.fields_by_name[name]
-            owner = edges.vertex_of_region(len(block))
-            pieces = emap.cut(edges.starts, edges.lengths)
-            check_mapped(pieces, emap, unmapped)
-            operand = _operands(spec, edges, owner, pieces)
-            of = _Field(block, name, vertex_tile[owner[pieces.region]], pieces, operand, spec.direction == "in")
-            if spec.direction in ("in", "inout"):
-                inputs.append(of)
-            if spec.direction in ("out", "inout"):
-                outputs.append(of)
-    return _joined(inputs, emap), _joined(outputs, emap)
+    fields = [
+        _Field(block, name, edges, block.type.fields_by_name[name])
+        for block in blocks
+        for name, edges in block.edges.items()
+    ]
+    inputs = _joined([field for field in fields if field.spec.direction in ("in", "inout")], emap)
+    outputs = _joined([field for field in fields if field.spec.direction in ("out", "inout")], emap)
+    if emap.has_unmapped and any((emap.tile[side.pieces.row] < 0).any() for side in (inputs, outputs)):
+        for field in fields:
+            check_mapped(emap.cut(field.edges.starts, field.edges.lengths), emap, unmapped)
+    return inputs, outputs
 
 
-@dataclass(frozen=True)
-class _Field:
+class _Field(NamedTuple):
     block: VertexBlock
     name: str
-    tile: Int64Array
-    pieces: Pieces
-    operand: Int64Array
-    shareable: bool
+    edges: FieldEdges
+    spec: FieldSpec
 
 
 def _joined(fields: list[_Field], emap: ElementMap) -> Side:
-    """The columns of all fields; operands are numbered over all of them."""
-    names = ("region", "start", "length", "row")
-    columns = [np.concatenate([_NONE, *(getattr(f.pieces, name) for f in fields)]) for name in names]
-    pieces = Pieces(*columns)
-    first, operand = 0, [_NONE]
-    for f in fields:
-        operand.append(f.operand + first)
-        first += int(f.operand[-1]) + 1 if len(f.operand) else 0
-    tile = np.concatenate([_NONE, *(f.tile for f in fields)])
-    sizes = [len(f.tile) for f in fields]
+    """The pieces of all fields, whose regions are cut in one go; operands are numbered over all of them."""
+    columns = ([f.edges.starts for f in fields], [f.edges.lengths for f in fields])
+    pieces = emap.cut(*(np.concatenate([_NONE, *column]) for column in columns))
+    borders = np.append(0, np.cumsum([len(f.edges.starts) for f in fields])).astype(np.int64)
+    cuts = np.searchsorted(pieces.region, borders).tolist()
+    first, operand, tile = 0, [_NONE], [_NONE]
+    for f, border, begin, end in zip(fields, borders.tolist(), cuts[:-1], cuts[1:], strict=False):
+        region = pieces.region[begin:end]
+        region -= border  # number within the field
+        owner = f.edges.vertex_of_region(len(f.block))[region]
+        tile.append(f.block.tiles[owner])
+        numbers = _operands(f.spec, f.edges, owner, region)
+        operand.append(numbers + first)
+        first += int(numbers[-1]) + 1 if len(numbers) else 0
+    tiles, item_bytes, sizes = np.concatenate(tile), emap.item_bytes[pieces.row], np.diff(cuts)
     side = Side(
-        tile,
+        tiles,
         pieces,
         np.concatenate(operand),
-        pieces.length * emap.item_bytes[pieces.row],
-        emap.tile[pieces.row] == tile,
-        np.repeat(np.array([f.shareable for f in fields], np.bool_), sizes),
+        pieces.length * item_bytes,
+        emap.tile[pieces.row] == tiles,
+        np.repeat(np.array([f.spec.direction == "in" for f in fields], np.bool_), sizes),
         emap.offset(pieces.row, pieces.start),
-        np.zeros(len(tile), np.bool_),
-        [(f.block, f.name, size) for f, size in zip(fields, sizes, strict=True)],
+        np.zeros(len(tiles), np.bool_),
+        [(f.block, f.name, size) for f, size in zip(fields, sizes.tolist(), strict=True)],
     )
-    side.follows[1:] = side.continues(side.source, side.local)[1:] & (np.diff(emap.variable[pieces.row]) == 0)
+    next_ = np.flatnonzero(side.continues(side.source, side.local))
+    side.follows[next_] = emap.variable[pieces.row[next_]] == emap.variable[pieces.row[next_ - 1]]
     return side
 
 
-def _operands(spec: FieldSpec, edges: FieldEdges, owner: Int64Array, pieces: Pieces) -> Int64Array:
-    """The operand that each piece belongs to, in ascending order."""
+def _operands(spec: FieldSpec, edges: FieldEdges, owner: Int64Array, region: Int64Array) -> Int64Array:
+    """The operand that each piece of a field belongs to, in ascending order. `owner`, `region`: those of the pieces."""
     if spec.kind in ("scalar", "scalars"):
-        return np.arange(len(pieces.row), dtype=np.int64)
+        return np.arange(len(region), dtype=np.int64)
     if spec.kind == "vector":
-        return owner[pieces.region]
+        return owner
     if edges.row_offsets is None:
-        return pieces.region
-    return np.searchsorted(edges.row_offsets, pieces.region, side="right") - 1
+        return region
+    return np.searchsorted(edges.row_offsets, region, side="right") - 1

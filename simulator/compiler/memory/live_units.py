@@ -14,6 +14,7 @@ import numpy as np
 
 from simulator.arrays import Int64Array, UInt64Array
 from simulator.compiler.ir.accesses import Elements
+from simulator.compiler.ir.grouping import in_order
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,7 @@ def units_of(accesses: Sequence[Elements], numels: Int64Array) -> Units:
     stops = [a[0] + a[1] for a in accesses]
     border = np.concatenate([np.zeros(1, np.int64), ends, *starts, *stops])
     change = np.concatenate([none, mark, np.uint64(0) - mark])  # at its end an access is subtracted; sums wrap around
-    order = np.argsort(border)
-    border = border[order]
+    order, border = in_order(border)
     head = np.flatnonzero(np.append(True, border[1:] != border[:-1]))
     begin = border[head]
     sums = np.cumsum(np.add.reduceat(change[order], head)[:-1], dtype=np.uint64)

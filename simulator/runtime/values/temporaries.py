@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.arrays import Int64Array
 from simulator.graph import program as host
 from simulator.runtime.values.orders import Order, orders_of
 
@@ -89,8 +90,16 @@ class _Walk:
         for block in self.store.settled_blocks:
             if block.compute_set == compute_set:
                 for edges in block.edges.values():
-                    for variable in np.unique(self.store.variable_of(edges.starts)).tolist():
+                    for variable in self._variables_of(edges.starts):
                         self.uses[variable] = _Use(-1, 0, 0, False)
+
+    def _variables_of(self, elements: Int64Array) -> list[int]:
+        """The variables of these elements; nearly all fields of a block have one."""
+        if not len(elements):
+            return []
+        ends = self.store.variable_of(np.array([elements.min(), elements.max()]))
+        found = ends[:1] if ends[0] == ends[1] else np.unique(self.store.variable_of(elements))
+        return [int(variable) for variable in found]
 
 
 @dataclass(frozen=True)
