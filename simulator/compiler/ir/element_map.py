@@ -75,7 +75,7 @@ class ElementMap:
         if len(elements) < _FEW or not _FEW <= len(self.end) <= _MOST:
             return np.searchsorted(self.end, elements, side="right")
         table, shift = self._buckets
-        row = table[np.minimum(elements >> shift, len(table) - 1)]
+        row: Int64Array = table[np.minimum(elements >> shift, len(table) - 1)]
         later = np.flatnonzero(self._ends[row] <= elements)
         for _ in range(_STEPS):
             row[later] += 1

@@ -130,7 +130,7 @@ def _joined(fields: list[_Field], emap: ElementMap) -> Side:
         region = pieces.region[begin:end]
         region -= border  # number within the field
         owner = f.edges.vertex_of_region(len(f.block))[region]
-        tile.append(f.block.tiles[owner])
+        tile.append(f.block.tiles[owner].astype(np.int64))
         numbers = _operands(f.spec, f.edges, owner, region)
         operand.append(numbers + first)
         first += int(numbers[-1]) + 1 if len(numbers) else 0

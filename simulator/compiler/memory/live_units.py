@@ -65,12 +65,16 @@ def _numbered(begin: Int64Array, variable: Int64Array, sums: UInt64Array) -> Uni
     fresh[1:] = (variable[1:] != variable[:-1]) | (sums[1:] != sums[:-1])
     head = np.flatnonzero(fresh)
     key = sums[head] + _hashed(-1 - variable[head])  # no access has these numbers
-    _, first, of_head = np.unique(key, return_index=True, return_inverse=True)
+    by_key = np.argsort(key)
+    new = np.append(True, np.diff(key[by_key]) != 0)
+    first = np.minimum.reduceat(by_key, np.flatnonzero(new))  # the first atom of each unit
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
+    unit = np.empty(len(key), np.int64)
+    unit[by_key] = rank[np.cumsum(new) - 1]
     example = first[order]
-    return Units(np.append(begin[head], begin[-1]), rank[of_head], variable[head[example]], example)
+    return Units(np.append(begin[head], begin[-1]), unit, variable[head[example]], example)
 
 
 def _hashed(number: Int64Array) -> UInt64Array:
