@@ -31,7 +31,11 @@ def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: 
         text = json.dumps({"provenance": provenance_line(source)} | asdict(headline(source)), indent=2) + "\n"
     else:
         shown = SummaryOptions(
-            show_execution_steps=steps, show_var_storage=variables, show_per_ipu_memory=per_ipu, binary_units=True
+            show_execution_steps=steps,
+            show_var_storage=variables,
+            show_per_ipu_memory=per_ipu,
+            says_not_recorded=True,
+            binary_units=True,
         )
         text = profile_summary(source, shown)
     echo_lost(source.reader.path, source.lost)  # complete only now, after everything was read

@@ -18,7 +18,7 @@ from popvision.analysis.summary.headline import headline
 from popvision.analysis.trace.drawing import overview
 from popvision.export.diff_rows import value_text
 from popvision.formats.errors import FormatError, NotRecordedError
-from popvision.opened.pictures import line_picture, share_picture
+from popvision.opened.pictures import line_picture, percent, share_picture
 from popvision.opened.printable import printable
 
 if TYPE_CHECKING:
@@ -63,8 +63,10 @@ class Card:
 
     def html(self) -> str:
         """A table and the pictures that the report has data for."""
+        left = '<div align="left">'  # notebooks align the cells of tables to the right
         rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(printable(value))}</td></tr>" for name, value in self.rows
+            f"<tr><th>{left}{escape(name)}</div></th><td>{left}{escape(printable(value))}</div></td></tr>"
+            for name, value in self.rows
         )
         head = f"<strong>{escape(printable(self.title))}</strong>"
         pictures = "".join(f"<div>{picture}</div>" for draw in self.pictures if (picture := _drawn(draw)))
@@ -95,7 +97,7 @@ def _report_rows(source: ReportSource) -> list[tuple[str, str]]:
         longest = figures.longest
         rows.append(("longest program", f"#{longest.program} {longest.type} {longest.name}: {longest.cycles:,} cycles"))
     if figures.shares is not None:
-        rows.append(("tile time", ", ".join(f"{phase} {share:.1%}" for phase, share in figures.shares.items())))
+        rows.append(("tile time", ", ".join(f"{phase} {percent(share)}" for phase, share in figures.shares.items())))
     if figures.not_recorded:
         rows.append(("not recorded", figures.not_recorded.removeprefix("Not recorded: ")))
     if figures.fullest is not None:
@@ -118,7 +120,7 @@ def _standing_out(source: ReportSource) -> list[tuple[str, str]]:
     """The findings that could save most, each with its bound."""
     rows = []
     for each in insights(source).findings[:_FINDINGS]:
-        bound = f" (at most {each.saves:,} {each.unit}, {each.share:.1%})" if each.saves else ""
+        bound = f" (at most {each.saves:,} {each.unit}, {percent(each.share)})" if each.saves else ""
         rows.append(("stands out", each.sentence + bound))
     return rows
 

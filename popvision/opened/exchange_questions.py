@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from popvision.analysis.exchange import host
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.exchange.programs import bandwidth, fans, moved_bytes, recorded_totals
+from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.opened.frames import report_frame, report_table
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 def exchanges(source: ReportSource) -> pd.DataFrame:
     """A row per program that moves bytes: program, type, name. Of one execution over all tiles: received_bytes,
-    sent_bytes (a multicast counts once), receivers, senders, messages (missing where not recorded), code_bytes,
+    sent_bytes (a multicast counts once), receivers, senders, messages and code_bytes (missing where not recorded),
     busiest_tile (receives most), busiest_tile_bytes, each_cycles (mean of recorded executions, else the estimate),
     achieved_bytes_per_cycle, possible_bytes_per_cycle. Over all recorded runs: executions, total_received_bytes,
     total_sent_bytes."""
@@ -35,7 +38,7 @@ def exchanges(source: ReportSource) -> pd.DataFrame:
             "receivers": moves.receivers,
             "senders": moves.senders,
             "messages": pd.arrays.IntegerArray(fan.messages, fan.messages < 0),
-            "code_bytes": moves.code,
+            "code_bytes": pd.arrays.IntegerArray(moves.code, np.full(len(moves.code), not holds_code(source))),
             "busiest_tile": moves.worst_tile,
             "busiest_tile_bytes": moves.worst_bytes,
             "each_cycles": rates.cycles_each,

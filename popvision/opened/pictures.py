@@ -47,7 +47,7 @@ def line_picture(
     y = floor - curve / most * (floor - _TOP)
     path = " ".join(f"L{x[i]:.1f} {y[i]:.1f} L{x[i + 1]:.1f} {y[i]:.1f}" for i in range(len(curve)))
     parts = [
-        f'<path d="M{_LEFT} {floor} {path} L{x[-1]:.1f} {floor} Z" fill="{CURVE}" fill-opacity="0.55"/>',
+        f'<path d="M{_LEFT} {floor} {path} L{x[-1]:.1f} {floor} Z" fill="{CURVE}" fill-opacity="0.55" stroke="{CURVE}"/>',
         _text(_LEFT - 6, _TOP + 8, value_text(most, "bytes") if unit == "bytes" else f"{most:,.0f}", "end"),
         _text(_LEFT - 6, _TOP + 22, "" if unit == "bytes" else unit, "end"),
         _text(_LEFT - 6, floor, "0", "end"),
@@ -74,9 +74,14 @@ def share_picture(shares: Mapping[str, float], title: str) -> str:
         left += size
         if share > 0:
             parts.append(f'<rect x="{at}" y="50" width="9" height="9" fill="{colour}" {_EDGE}/>')
-            parts.append(_text(at + 13, 59, f"{name} {share:.1%}", "start"))
-            at += 24 + 7 * len(f"{name} {share:.1%}")
+            parts.append(_text(at + 13, 59, f"{name} {percent(share)}", "start"))
+            at += 24 + 7 * len(f"{name} {percent(share)}")
     return _svg(66, title, parts)
+
+
+def percent(share: float) -> str:
+    """A share of 1 as the viewer writes it: "48.0 %"."""
+    return f"{100 * share:.1f} %"
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

@@ -234,3 +234,13 @@ def test_every_shell_gets_its_completion() -> None:
         command = [sys.executable, "-c", "from popvision.cli import main; main()"]
         done = subprocess.run(command, env=variable, capture_output=True, text=True, check=False)
         assert word in done.stdout, done.stderr
+
+
+def test_summary_says_that_code_is_not_recorded() -> None:
+    samples = Path(__file__).parents[2] / "sample_reports"
+    model = popvision("summary", samples / "matmul_chain").stdout
+    assert "Vertex Code: not recorded" in " ".join(model.split())
+    assert "Stack: not recorded" in " ".join(model.split())
+    assert "Shared Data Storage: 0 B" in " ".join(model.split())
+    hardware = popvision("summary", samples / "matmul_chain_hardware").stdout
+    assert "not recorded" not in hardware.partition("Memory Usage:")[2].partition("Execution:")[0]

@@ -75,7 +75,7 @@ def test_a_card_says_what_stands_out() -> None:
     found = [line for line in lines if line.startswith("stands out")]
     assert len(found) == 3
     assert "Tiles spend 603,570 cycles copying operands" in found[0]
-    assert found[0].endswith("(at most 603,570 cycles, 21.1%)")
+    assert found[0].endswith("(at most 603,570 cycles, 21.1 %)")
 
 
 def test_a_card_has_the_units_and_the_colours_of_the_viewer() -> None:

@@ -302,3 +302,35 @@ def test_curves_are_areas_that_say_their_values() -> None:
     assert len(readings) == len(line.not_always_live)
     assert readings[top].startswith(f"liveness index {top}: Not always live, on top of always live 57.1 MiB")
     assert page.index('path class="area series-2"') < page.index('path class="area series-1"')
+
+
+def test_the_picture_of_tiles_has_two_axes_and_says_its_shares() -> None:
+    source = ReportSource(SAMPLES / "matmul_chain")
+    page = export_document(source, "execution", {}).decode()
+    picture = page[page.index("Tiles of IPU 0 over time") :]
+    picture = picture[: picture.index("</svg>")]
+    ticks = re.findall(r'<text class="tick end"[^>]*>([\d,]+)</text>', picture)
+    assert ticks == ["0", "200", "400", "600", "800", "1,000", "1,200", "1,400"]
+    assert ">Tile</text>" in picture
+    readings = re.findall(r"<title>(Tiles .*?)</title>", picture)
+    assert len(readings) == 80 * 8
+    assert readings[0].startswith("Tiles 0 to 183, cycles 0 to 429: ")
+    assert readings[-1].startswith("Tiles 1,288 to 1,471, cycles ")
+    for reading in readings:
+        shares = [float(each) for each in re.findall(r"([\d.]+)%", reading)]
+        assert sum(shares) <= 100.5
+    whole = [reading for reading in readings if reading.endswith(": compute 100.0%")]
+    assert len(whole) > 100  # the product's convolve takes a third of the run on all tiles
+
+
+def test_code_that_is_not_recorded_is_no_figure_of_0_bytes() -> None:
+    note = "Code: not recorded. This report holds no code sizes"
+    model = Tags(export_document(ReportSource(SAMPLES / "matmul_chain"), "exchange", {}).decode()).text
+    assert note in model
+    hardware = Tags(export_document(ReportSource(SAMPLES / "matmul_chain_hardware"), "exchange", {}).decode()).text
+    assert note not in hardware
+
+
+def test_programs_that_did_not_run_have_no_figure_of_0_cycles() -> None:
+    page = Tags(export_document(ReportSource(SAMPLES / "out_of_memory"), "program_tree", {}).decode()).text
+    assert "No run was recorded: the program does not fit into the memory of the tiles, so it cannot run." in page

@@ -18,6 +18,7 @@ from tests.reports import write_tiny
 from tests.samples import SAMPLES
 from webapp.library import Library
 from webapp.picker import page as picker
+from webapp.picker.rows import distinct_folders
 
 
 @pytest.mark.parametrize(
@@ -60,3 +61,24 @@ def test_a_trace_that_is_not_ended_is_not_called_complete(tmp_path: Path) -> Non
     assert describe(ReportPath("trace", path)).state == "no events"
     make_trace(path, [(0, 10, 20, "a/x")])
     assert describe(ReportPath("trace", path)).state == "complete"
+
+
+def test_rows_of_one_name_are_told_apart_by_their_folder(tmp_path: Path) -> None:
+    for folder in ("monday/run", "tuesday/run", "tuesday/other"):
+        write_tiny(tmp_path / folder)
+    page = str(picker.layout(Library([tmp_path])))
+    assert "' in monday'" in page
+    assert "' in tuesday'" in page
+    assert page.count("'card-folder'") == 2
+
+
+def test_folders_that_tell_apart_are_the_last_that_differ() -> None:
+    paths = [("a", "run", Path("/x/p1/out/run")), ("b", "run", Path("/x/p2/out/run")), ("c", "else", Path("/x/p2"))]
+    assert distinct_folders(paths) == {"a": "p1", "b": "p2"}
+
+
+def test_samples_among_the_users_reports_are_marked(tmp_path: Path) -> None:
+    own = write_tiny(tmp_path / "own").parent
+    badge = "Shipped with PopVision: no program of yours"
+    assert str(picker.layout(Library([SAMPLES / "train_mlp", own]))).count(badge) == 1
+    assert badge not in str(picker.layout(Library([own])))

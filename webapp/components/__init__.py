@@ -16,7 +16,7 @@ from webapp.components.long_table import (
     register_row_selection,
     register_rows,
 )
-from webapp.components.message import empty_hint, message_page, sentence
+from webapp.components.message import empty_hint, message_page, missing_note, noted, sentence
 from webapp.components.page_parts import (
     TabSet,
     page_of_halves,
@@ -60,6 +60,8 @@ __all__ = [
     "icon_button",
     "long_table",
     "message_page",
+    "missing_note",
+    "noted",
     "options_menu",
     "page_of_halves",
     "part_stores",

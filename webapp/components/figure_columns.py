@@ -86,6 +86,18 @@ def figure_frame(table: Table) -> DataFrame:
     return add_difference(viewer_frame(table), *compared)
 
 
+def why_missing(table: Table, reasons: Mapping[str, str]) -> dict[str, str]:
+    """By title, the reasons of those figures that no row of a table has, for `missing_note`; reasons by id."""
+    import pandas as pd
+
+    found: dict[str, str] = {}
+    for id, reason in reasons.items():
+        columns = [figure.values for figure in table if figure.id == id]
+        if len(table) and columns and all(pd.isna(pd.Series(each)).all() for each in columns):
+            found[figure_title(table.id, id).title.replace(" {place}", "")] = reason
+    return found
+
+
 def _help(table: Table, figure: Figure) -> str:
     """What the figure is, its formula, and the source of modelled cycles."""
     sources = [f"least certain source: {figure.provenance}"] if figure.provenance else []

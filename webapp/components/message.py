@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dash import html
@@ -19,6 +19,25 @@ _SHOWN = 3
 def empty_hint(sentence: str) -> Component:
     """A quiet line in an empty tab or panel, such as "Select a tile to see its details"."""
     return html.Div(sentence, className="empty-hint")
+
+
+def missing_note(reasons: Mapping[str, str]) -> Component | None:
+    """Lines above columns of dashes: their titles and why the report holds none of their figures, by title; None where
+    nothing is missing."""
+    titles: dict[str, list[str]] = {}
+    for title, reason in reasons.items():
+        titles.setdefault(reason, []).append(title)
+    if not titles:
+        return None
+    lines = [html.P([html.B(", ".join(shown)), f": {reason}"]) for reason, shown in titles.items()]
+    return html.Div(lines, className="missing-note", role="note")
+
+
+def noted(note: Component | None, content: Component) -> Component:
+    """Content that fills a box, below a note where there is one."""
+    if note is None:
+        return content
+    return html.Div([note, html.Div(content, className="tab-fill")], className="tab-column")
 
 
 def message_page(title: str, sentence: str, *more: Any) -> Component:

@@ -19,6 +19,7 @@ from dash.development.base_component import Component
 
 from webapp.components.attributes import attributes
 from webapp.components.difference_key import short_difference_key
+from webapp.components.empty_tables import empty_sentence
 from webapp.components.icon import icon
 
 #: Rows of a table that is sent to the browser at once.
@@ -114,6 +115,7 @@ def grid_options(selectable: bool) -> dict[str, Any]:
         "tooltipShowDelay": 400,
         # A grid drawn before it has a width has a header row without cells, which confuses screen readers.
         "suppressColumnVirtualisation": True,
+        "suppressNoRowsOverlay": True,  # the sentence of empty_tables.py stands there instead
     }
     if selectable:
         chosen["rowSelection"] = {
@@ -187,7 +189,7 @@ def framed_grid(
         [html.Div(bar, className="table-bar"), html.Div(grid, className="table-grid")],
         className="table" + ("" if height is None else " table-fills"),
         style=style,
-        **attributes(data_table=name),
+        **attributes(data_table=name, data_empty=empty_sentence(name)),
     )
 
 

@@ -15,7 +15,7 @@ from popvision.analysis.execution.flame import GROUP, RUN, STREAM_COPY, Level, f
 from popvision.analysis.execution.timeline import TYPE_NAMES
 from popvision.analysis.report.source import ReportSource
 from webapp.arrays import Int64Array
-from webapp.documents.charts import WIDTH, round_positions
+from webapp.documents.charts import PICTURE_LEFT, WIDTH, round_positions
 from webapp.documents.confidential import Names
 from webapp.documents.page import safe_text
 from webapp.formats import percent_text
@@ -70,7 +70,9 @@ def flame_svg(source: ReportSource, ipu: int, begin: int, end: int, names: Names
     picture = flame(source, ipu)
     height = _ROW * len(picture.levels) + _AXIS
     parts = [_open(height, f"Flame graph of IPU {ipu} over device cycles {begin:,} to {end:,}")]
-    scale = WIDTH / max(1, end - begin)
+    parts.append(f'<g transform="translate({PICTURE_LEFT} 0)">')  # a cycle is where it is in the picture of tiles below
+    room = WIDTH - PICTURE_LEFT
+    scale = room / max(1, end - begin)
     narrow = drawn = 0
     for depth, level in enumerate(picture.levels):
         rows = np.flatnonzero((level.end > begin) & (level.begin < end))
@@ -82,9 +84,9 @@ def flame_svg(source: ReportSource, ipu: int, begin: int, end: int, names: Names
             text = safe_text(names.show("program", picture.names[int(level.name[row])]))
             parts.append(_level_bar(level, row, text, depth, (begin, end, scale)))
     for at in round_positions(begin, end - begin):
-        x = min(max(at * scale, 20), WIDTH - 20)
+        x = min(max(at * scale, 20), room - 20)
         parts.append(f'<text class="tick mid" x="{x:.1f}" y="{height - 6}">{begin + at:,}</text>')
-    return "".join([*parts, "</svg>"]), narrow
+    return "".join([*parts, "</g></svg>"]), narrow
 
 
 def _narrow_bars(level: Level, rows: Int64Array, depth: int, window: tuple[int, int, float]) -> list[str]:

@@ -16,7 +16,10 @@ from webapp.formats import bytes_text, integer_text
 Place = Callable[[float], float]
 
 WIDTH, HEIGHT = 1100, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 92, 12, 10, 40
+#: Room for the axis at the left of a picture.
+PICTURE_LEFT = 92
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = PICTURE_LEFT, 12, 10, 40
 
 #: Positions drawn of one curve; beyond, minima and maxima.
 MOST_POINTS = 2_000
@@ -100,6 +103,11 @@ def picture_svg(picture: Picture) -> str:
             parts.append(f'<text class="tick mid" x="{x:.1f}" y="{high + 15}">{picture.across.first + at:,}</text>')
         title = escape(picture.across.title)
         parts.append(f'<text class="axis mid" x="{left + wide / 2}" y="{high + 33}">{title}</text>')
+    for each in picture.readings:
+        x, y = left + wide * each.left, high * each.top
+        size = f'width="{wide * (each.right - each.left):.1f}" height="{high * (each.bottom - each.top):.1f}"'
+        text = f"<title>{escape(each.text)}</title>"
+        parts.append(f'<rect class="reading" x="{x:.1f}" y="{y:.1f}" {size}>{text}</rect>')
     return "".join([*parts, "</svg>"])
 
 

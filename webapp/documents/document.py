@@ -73,6 +73,17 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What a part of a picture says under the mouse; its place in shares of the picture, 0..1 from the upper left."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str
+
+
+@dataclass(frozen=True)
 class Picture:
     """A PNG image with its legend as (colour class, text); `across` and `down` are the axes below and beside it."""
 
@@ -83,6 +94,7 @@ class Picture:
     note: str = ""
     across: Axis | None = None
     down: Axis | None = None
+    readings: Sequence[Reading] = ()
 
 
 @dataclass(frozen=True)

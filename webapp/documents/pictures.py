@@ -11,7 +11,8 @@ from popvision.analysis.exchange.matrix import Matrix
 from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid, raster
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.report.source import ReportSource
-from webapp.arrays import Int64Array, UInt8Array
+from webapp.arrays import AnyArray, Int64Array, UInt8Array
+from webapp.documents.document import Reading
 from webapp.theme import sequential_scale, tokens
 
 COLUMNS, MOST_ROWS = 1_000, 240
@@ -23,8 +24,13 @@ _CELLS, _LEAST = 1_024, 0.14
 _R2_COLUMN, _R2_ROW = 3_242_174_889, 2_447_445_414
 
 
-def bsp_png(source: ReportSource, ipu: int, begin: int, end: int) -> bytes:
-    """A pixel has the colour of one of its classes, chosen by `dithered`; time in no class is transparent."""
+#: Parts of the raster that say their shares under the mouse, along time and along tiles.
+_READ_COLUMNS, _READ_ROWS = 80, 8
+
+
+def bsp_picture(source: ReportSource, ipu: int, begin: int, end: int) -> tuple[bytes, list[Reading]]:
+    """The picture, and the shares of time by class in parts of it. A pixel has the colour of one of its classes, chosen
+    by `dithered`; time in no class is transparent."""
     steps = timeline(source, ipu)
     columns = max(1, min(COLUMNS, (end - begin) * GRAIN))
     pitch = -(-(end - begin) * GRAIN // columns)
@@ -33,7 +39,34 @@ def bsp_png(source: ReportSource, ipu: int, begin: int, end: int) -> bytes:
     capacity = np.diff(grid.row_tiles(steps.tiles)) * grid.pitch
     chosen = dithered(time.transpose(0, 2, 1), capacity[:, None], grid.first)
     colours = [(*_rgb(tokens("light")[f"step-{name}-fill"]), 255) for name in CLASSES]
-    return png(np.array([*colours, (0, 0, 0, 0)], np.uint8)[chosen])
+    drawn = png(np.array([*colours, (0, 0, 0, 0)], np.uint8)[chosen])
+    return drawn, _readings(time.transpose(0, 2, 1), capacity, grid.row_tiles(steps.tiles), (begin, end))
+
+
+def _readings(time: Int64Array, capacity: Int64Array, tiles: Int64Array, window: tuple[int, int]) -> list[Reading]:
+    """Parts of equal numbers of pixels. `time` has the shape (classes, rows, columns), `capacity` is all time of a
+    pixel by row, row r shows the tiles from `tiles[r]` up to `tiles[r + 1]`."""
+    _, rows, columns = time.shape
+    across = np.unique(np.linspace(0, columns, _READ_COLUMNS + 1).astype(int))
+    down = np.unique(np.linspace(0, rows, _READ_ROWS + 1).astype(int))
+    sums = np.add.reduceat(np.add.reduceat(time, down[:-1], axis=1), across[:-1], axis=2)
+    all_time = np.add.reduceat(capacity, down[:-1])[:, None] * np.diff(across)
+    shares = sums / np.maximum(all_time, 1)
+    begin, length = window[0], window[1] - window[0]
+    found = []
+    for row, column in np.ndindex(*all_time.shape):
+        top, bottom, left, right = down[row], down[row + 1], across[column], across[column + 1]
+        cycles = f"{begin + length * left // columns:,} to {begin + length * right // columns:,}"
+        text = f"Tiles {tiles[top]:,} to {tiles[bottom] - 1:,}, cycles {cycles}: " + _phases(shares[:, row, column])
+        found.append(Reading(left / columns, top / rows, right / columns, bottom / rows, text))
+    return found
+
+
+def _phases(shares: AnyArray) -> str:
+    """Phases that take time, most first."""
+    named = sorted(zip(shares.tolist(), CLASSES, strict=True), reverse=True)
+    texts = [f"{'waiting' if name == 'wait' else name} {share:.1%}" for share, name in named if share >= 0.0005]
+    return ", ".join(texts) or "no step"
 
 
 def dithered(time: Int64Array, capacity: Int64Array, first: int) -> Int64Array:

@@ -9,16 +9,18 @@ from popvision.analysis.exchange.table import exchange_programs_table
 from popvision.analysis.execution.raster import CLASSES
 from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
 from popvision.analysis.execution.window import window_figures
+from popvision.analysis.memory.capacity import why_no_run
+from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import root_of, roots, tree_rows
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import viewer_frame
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
 from webapp.documents.bars import flame_svg
 from webapp.documents.confidential import Names
 from webapp.documents.document import Axis, Block, Drawing, Facts, Field, Note, Picture, Table
 from webapp.documents.memory_views import MOST_ROWS, frame_table
-from webapp.documents.pictures import bsp_png, matrix_png
+from webapp.documents.pictures import bsp_picture, matrix_png
 from webapp.formats import bytes_text, cycles_text, integer_text, seconds_text
 from webapp.graph_analyser.execution.state import ipus_of, window_of
 from webapp.view import ViewContext
@@ -38,16 +40,17 @@ def tree_blocks(context: ViewContext, names: Names) -> list[Block]:
         return [Note("This report has no programs.")]
     inside = chosen is not None and chosen < len(programs.type)
     root = root_of(source, chosen) if inside and chosen is not None else tops[0].program
+    ran = bool(len(source.reader.runs().name))
     tree, sums = tree_rows(source, root), figures(source, context.selection.ipu)
     rows = [
         {
             "type": _INDENT * min(int(depth), 30) + programs.type[program],
             "id": int(program),
             "name": programs.name[program],
-            "self": int(sums.self_cycles[program]),
-            "total": _known(sums.total_cycles[program]),
-            "executions": int(sums.executions[program]),
-            "received": int(sums.bytes_received[program]),
+            "self": int(sums.self_cycles[program]) if ran else None,
+            "total": _known(sums.total_cycles[program]) if ran else None,
+            "executions": int(sums.executions[program]) if ran else None,
+            "received": int(sums.bytes_received[program]) if ran else None,
         }
         for program, depth in zip(tree.program[:MOST_ROWS].tolist(), tree.depth[:MOST_ROWS].tolist(), strict=True)
     ]
@@ -62,7 +65,9 @@ def tree_blocks(context: ViewContext, names: Names) -> list[Block]:
     ]
     title = f"Programs below #{root}"
     blocks: list[Block] = [Table(title, fields, rows, len(tree.program))]
-    return [Note(sums.calls_unknown), *blocks] if sums.calls_unknown else blocks
+    notes = [sums.calls_unknown] if sums.calls_unknown else []
+    notes += [] if ran else [why_no_run(source)]
+    return [*map(Note, notes), *blocks]
 
 
 def _known(value: np.int64) -> int | None:
@@ -107,12 +112,9 @@ def execution_blocks(context: ViewContext, names: Names) -> list[Block]:
             blocks.append(Note(f"{narrow:,} {text}"))
         alt = f"Tiles of IPU {ipu} over device cycles {window.begin:,} to {window.end:,}, coloured by class of step"
         note = f"Tiles downwards, device cycles {window.begin:,} to {window.end:,} to the right."
-        picture = bsp_png(source, ipu, window.begin, window.end)
-        blocks.append(
-            Picture(
-                f"Tiles of IPU {ipu} over time", picture, alt, legend, note, Axis("Device cycles", window.begin, length)
-            )
-        )
+        picture, readings = bsp_picture(source, ipu, window.begin, window.end)
+        across, down = Axis("Device cycles", window.begin, length), Axis("Tile", 0, target.tiles_per_ipu)
+        blocks.append(Picture(f"Tiles of IPU {ipu} over time", picture, alt, legend, note, across, down, readings))
     if len(ipus) > MOST_PICTURES:
         blocks.append(Note(f"Pictures of the first {MOST_PICTURES} of {len(ipus)} IPUs."))
     return [*blocks, _steps(context, ipus[0], window.begin, window.end)]
@@ -167,7 +169,8 @@ def exchange_blocks(context: ViewContext, names: Names) -> list[Block]:
     ids = [int(program) for program in table["program"]]
     chosen = context.selection.program
     shown = chosen if chosen in ids else next(iter(ids), None)
-    return [listed] if shown is None else [_matrix(context, shown), listed]
+    unknown = [] if holds_code(context.source) else [Note(f"Code: not recorded. {CODE_SIZES}")]
+    return [*([] if shown is None else [_matrix(context, shown)]), listed, *unknown]
 
 
 def _matrix(context: ViewContext, program: int) -> Block:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from dash import html
@@ -36,6 +37,8 @@ _STATES = {
     "no events": "",
 }
 
+_SAMPLE = "Shipped with PopVision: no program of yours"
+
 #: Host traces in the row of their report that are listed without folding.
 _MOST_TRACES = 3
 
@@ -54,9 +57,10 @@ def section(library: Library, title: str, hint: str, entries: Sequence[Entry]) -
     """A table of entries, newest first, without the columns of reports when there are none."""
     columns = [each for each in _COLUMNS if not each.only_reports or any(entry.kind == "report" for entry in entries)]
     cards = sorted(((entry, library.card(entry)) for entry in entries), key=lambda each: -each[1].modified)
-    rows = []
+    rows, folders = [], distinct_folders([(entry.key, card.label, entry.path) for entry, card in cards])
     for entry, card in cards:
-        row = _Row(entry, card, partner_links(library, entry) if entry.kind == "report" else [])
+        traces = partner_links(library, entry) if entry.kind == "report" else []
+        row = _Row(entry, card, traces, folders.get(entry.key, ""), is_shipped=_is_shipped(library, entry))
         cells = [html.Td(each.content(row), className=each.style) for each in columns]
         style = "damaged" if card.state == "damaged" else ""
         facts = attributes(data_key=entry.key) | row_values(sort_values(entry, card))
@@ -76,6 +80,35 @@ def section(library: Library, title: str, hint: str, entries: Sequence[Entry]) -
         **attributes(data_list=""),
         **exported_box(),
     )
+
+
+def distinct_folders(named: Sequence[tuple[str, str, Path]]) -> dict[str, str]:
+    """By key, the folder that tells an entry apart from others of its label: the last one in which their paths differ.
+    Entries whose label is their own are left out. `named` are (key, label, path)."""
+    groups: dict[str, list[tuple[str, Path]]] = {}
+    for key, label, path in named:
+        groups.setdefault(label, []).append((key, path))
+    found: dict[str, str] = {}
+    for members in groups.values():
+        if len(members) > 1:
+            shared = _same_at_end([path for _, path in members])
+            found |= {key: path.parts[max(0, len(path.parts) - shared - 1)] for key, path in members}
+    return found
+
+
+def _same_at_end(paths: Sequence[Path]) -> int:
+    """How many last parts all paths have in common."""
+    parts = [path.parts[::-1] for path in paths]
+    count = 0
+    while all(count < len(each) and each[count] == parts[0][count] for each in parts):
+        count += 1
+    return count
+
+
+def _is_shipped(library: Library, entry: Entry) -> bool:
+    """Whether an entry among the user's own is one of the samples."""
+    samples = library.samples
+    return samples is not None and not entry.is_sample and entry.path.resolve().is_relative_to(samples.resolve())
 
 
 #: The values of a row in an export, by the name that they have there.
@@ -125,13 +158,15 @@ def _name(row: _Row) -> Component:
     entry, card = row.entry, row.card
     where = html.Span(str(entry.path), className="card-path", title=str(entry.path))
     problem = [html.Span(card.problem, className="card-problem", title=card.problem)] if card.problem else []
+    label = [card.label, html.Span(f" in {row.folder}", className="card-folder")] if row.folder else card.label
     if not card.opens:
-        return html.Div([html.Span(card.label, className="card-name"), where, *problem])
+        return html.Div([html.Span(label, className="card-name"), where, *problem])
     letter = "r" if entry.kind == "report" else "t"
     views = views_of(entry.kind)
     href = f"/{letter}/{entry.key}/{views[0].id}" if views else f"/{letter}/{entry.key}"
-    link = html.A(card.label, href=href, className="card-name", **attributes(data_nav="open"))
-    return html.Div([link, where, *_traces(row.traces), *problem])
+    link = html.A(label, href=href, className="card-name", **attributes(data_nav="open"))
+    badge = [html.Span("sample", className="badge", title=_SAMPLE)] if row.is_shipped else []
+    return html.Div([html.Div([link, *badge], className="card-title"), where, *_traces(row.traces), *problem])
 
 
 def _traces(links: Sequence[Component]) -> list[Component]:
@@ -231,6 +266,8 @@ class _Row:
     entry: Entry
     card: Card
     traces: list[Component]
+    folder: str  #: where another row has the same name, the folder that tells them apart
+    is_shipped: bool  #: a sample that stands among the user's own reports
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from popvision.analysis.compare.what_changed import waterfalls
 from popvision.analysis.memory.usage import breakdown
 from popvision.analysis.report.source import ReportSource
 from webapp.components.attributes import attributes
-from webapp.documents.pictures import bsp_png
+from webapp.documents.pictures import bsp_picture
 from webapp.graph_analyser.plots.category_colours import part_colour
 from webapp.library import Entry, Library
 from webapp.theme import THEMES, tokens
@@ -123,7 +123,7 @@ def _drawn(source: ReportSource, name: str, theme: str) -> tuple[bytes, str]:
     if name == "memory":
         return _memory(source, theme)
     length = int(source.reader.total_cycles() or 1)
-    return source.kept.once(("thumbnail", "trace"), lambda: bsp_png(source, 0, 0, length)), "image/png"
+    return source.kept.once(("thumbnail", "trace"), lambda: bsp_picture(source, 0, 0, length)[0]), "image/png"
 
 
 def _memory(source: ReportSource, theme: str) -> tuple[bytes, str]:

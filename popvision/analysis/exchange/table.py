@@ -8,6 +8,7 @@ import numpy as np
 
 from popvision.analysis.exchange.messages import Messages, heaviest, messages_of
 from popvision.analysis.exchange.programs import bandwidth, fans, moved_bytes, recorded_totals
+from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -58,7 +59,7 @@ def exchange_programs_table(source: ReportSource) -> Table:
             Figure("achieved", "bytes_per_cycle", b.achieved[order]),
             Figure("use", "share", (b.achieved / b.possible)[order]),
             Figure("dictated", "share", b.dictated[order]),
-            Figure("code", "bytes", m.code[order]),
+            Figure("code", "bytes", m.code[order] if holds_code(source) else np.full(len(order), np.nan)),
         ],
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.exchange.programs import EXCHANGE_TYPES, exchange_programs, moved_bytes, recorded_totals
+from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -37,7 +38,7 @@ class ExchangeTiles:
     program: int
     received: Int64Array
     sent: Int64Array
-    code: Int64Array
+    code: Int64Array | None
     fan_in: Int64Array | None
     fan_out: Int64Array | None
     moving: Int64Array | None
@@ -89,7 +90,8 @@ def exchange_tiles(source: ReportSource, program: int, step: int | None = None) 
         _column_of_all_tiles(source, program, c) for c in ("rx", "tx", "exchange_code", "cycles")
     )
     nothing = np.zeros(target.num_tiles, np.int64)
-    received, sent, code = (nothing if each is None else each for each in (received, sent, code))
+    received, sent = (nothing if each is None else each for each in (received, sent))
+    code = (nothing if code is None else code) if holds_code(source) else None
     moving = None
     if types[program] == "DoExchange":
         moving = np.ceil(np.maximum(received, sent) / target.exchange_bytes_per_cycle).astype(np.int64)

@@ -21,6 +21,16 @@ CATEGORIES = {
 }
 
 
+def holds_code(source: ReportSource) -> bool:
+    """Whether the program was compiled with code, so that 0 B is a figure: some program or tile has code."""
+
+    def read() -> bool:
+        in_memory = any(code_in_memory(source).values())
+        return in_memory or any(source.reader.program_sums(name)[1].any() for name in ("exchange_code", "control_code"))
+
+    return source.kept.once("holds_code", read)
+
+
 def code_in_memory(source: ReportSource) -> dict[str, int]:
     """Bytes of exchange, control and vertex code over all tiles, as the categories of memory hold them."""
     totals = {"exchange": 0, "control": 0, "vertex": 0}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.memory.exchanges_on_tiles import exchange_figures
 from popvision.analysis.memory.vertices_on_tiles import vertices_on_tiles
 from popvision.analysis.report.columns import programs_of
@@ -90,7 +91,9 @@ def _most_first(count: Int64Array, order_by: Int64Array) -> Int64Array:
 
 def exchange_table(source: ReportSource, columns: TileColumns) -> Table:
     """Exchange programs with code or traffic there, most code first: name, type, program (its id), then per column
-    code_bytes, and received_bytes and sent_bytes of one execution."""
+    code_bytes (missing where not recorded), and received_bytes and sent_bytes of one execution."""
+    import pandas as pd
+
     programs = programs_of(source)
     exchanges = [program for program, type_ in enumerate(programs.type) if type_ in EXCHANGE_TYPES]
     figures = exchange_figures(source, exchanges, columns)
@@ -102,7 +105,12 @@ def exchange_table(source: ReportSource, columns: TileColumns) -> Table:
         Figure("type", "text", [programs.type[p] for p in program.tolist()]),
         Figure("program", "id", program),
     ]
+    unknown = np.full(len(present), not holds_code(source))
     for column, place in enumerate(columns.labels):
-        for row, id in enumerate(("code_bytes", "received_bytes", "sent_bytes")):
-            table.append(Figure(id, "bytes", figures[present, row, column], place))
+        code, received, sent = figures[present, :, column].T
+        table += [
+            Figure("code_bytes", "bytes", pd.arrays.IntegerArray(code.astype(np.int64), unknown), place),
+            Figure("received_bytes", "bytes", received, place),
+            Figure("sent_bytes", "bytes", sent, place),
+        ]
     return Table("exchanges_on_tiles", table)

@@ -18,18 +18,13 @@ import numpy.typing as npt
 
 from popvision.analysis.memory.code_memory import code_in_memory
 from popvision.analysis.operations.owners import NO_OPERATION, Owners, owners
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-
-CODE = (
-    "This report holds no code sizes: compile for an IPU, or with IPUModel's compileIPUCode on, and with "
-    "autoReport.outputGraphProfile=true to record them."
-)
 
 _NOBODY, _SEVERAL = -1, -2
 
@@ -90,7 +85,7 @@ def vertex_counts(source: ReportSource) -> tuple[Int64Array, Int64Array, Int64Ar
 def _code(source: ReportSource, ownership: Owners) -> OperationCode:
     totals = code_in_memory(source)
     if not any(totals.values()):
-        raise NotRecordedError(CODE)
+        raise NotRecordedError(CODE_SIZES)
     n = len(ownership.context)
     exchange, control = (_code_of_programs(source, ownership, f"{name}_code", n) for name in ("exchange", "control"))
     sharing = vertex_sharing(source, ownership.layer)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.memory.code_memory import code_in_memory
+from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.programs.details import code_bytes_of, cycles_provenance, tile_figures
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.memory import peak_live
@@ -40,6 +40,10 @@ FIELDS: dict[str, Unit] = {
     "trips": "count",
     "sent": "bytes",
 }
+
+
+#: Fields that recorded runs alone have.
+OF_RUNS = ("self", "total", "executions", "received", "sent")
 
 
 def program_columns(source: ReportSource, ipu: int | None = None) -> dict[str, Int64Array]:
@@ -102,11 +106,11 @@ def _columns(source: ReportSource, ipu: int | None) -> dict[str, Int64Array]:
         "executions": sums.entered,
         "received": sums.total_received,
         "live": live,
-        "code": code if code.any() or any(code_in_memory(source).values()) else unknown,
+        "code": code if holds_code(source) else unknown,
         "trips": trips,
         "sent": sums.total_sent,
     }
-    return recorded if ran else recorded | dict.fromkeys(("self", "total", "executions", "received", "sent"), unknown)
+    return recorded if ran else recorded | dict.fromkeys(OF_RUNS, unknown)
 
 
 #: Figure -> (unit, field of `TileFigures`).

@@ -16,6 +16,7 @@ from typing import TypeVar
 from popvision.formats.errors import AbsentError, FormatError, LostError, NotRecordedError
 
 __all__ = [
+    "CODE_SIZES",
     "EXECUTION_PROFILE",
     "GRAPH_PROFILE",
     "LIVENESS",
@@ -44,5 +45,9 @@ LOWERED_VARIABLES = (
 )
 EXECUTION_PROFILE = (
     "This report holds no execution profile: run the program with autoReport.outputExecutionProfile=true to record it."
+)
+CODE_SIZES = (
+    "This report holds no code sizes: compile for an IPU, or with IPUModel's compileIPUCode on, and with "
+    "autoReport.outputGraphProfile=true to record them."
 )
 LIVENESS = "This report holds no liveness: compile with autoReport.outputGraphProfile=true to record it."

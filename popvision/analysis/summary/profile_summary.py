@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from popvision.analysis.execution.phases import phase_totals
+from popvision.analysis.memory.code_memory import CATEGORIES as CODE_CATEGORIES
+from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.origin import provenance_line
 from popvision.analysis.report.source import ReportSource
@@ -36,6 +38,7 @@ class SummaryOptions:
     show_optimizations: bool = False
     show_execution_steps: bool = False
     show_per_ipu_memory: bool = False
+    says_not_recorded: bool = False  #: "not recorded", not Poplar's 0 B, for code and stacks that were not compiled
     binary_units: bool = False  #: KiB and MiB, not Poplar's kB and MB, for 1,024 and 1,048,576 bytes
 
 
@@ -94,7 +97,11 @@ def _memory_lines(source: ReportSource, memory: TileMemory, options: SummaryOpti
     lines += [f"        {REGION_LABELS[region] + ':':<31}{size:>14,} B" for region, size in by_region.items()]
     lines += [f"        {'Total:':<31}{_total(memory.excluding_gaps):>14,} B", "      By Data Type:"]
     shown = [c for c in CATEGORY_LABELS if by_category[c] or c not in _RARE]
-    lines += [f"        {CATEGORY_LABELS[c] + ':':<31}{by_category[c]:>14,} B" for c in shown]
+    unknown = set() if holds_code(source) or not options.says_not_recorded else {*CODE_CATEGORIES, "stack"}
+    for category in shown:
+        size = by_category[category]
+        text = "not recorded" if category in unknown and not size else f"{size:,} B"
+        lines.append(f"        {CATEGORY_LABELS[category] + ':':<31}{text:>16}")
     lines += [*_vertex_lines(source, by_category), "", *_tile_lines(memory, source.reader.target().bytes_per_tile)]
     if options.show_per_ipu_memory:
         lines += ["", *_per_ipu_lines(source, memory)]

@@ -55,7 +55,7 @@ const programsLine = (() => {
     if (!text) return cell;
     if (value === 0) cell.classList.add("zero");
     if (!known(value)) {
-      cell.title = "Not recorded in this report";
+      cell.title = field === "trips" ? "Not a Repeat" : "Not recorded in this report";
       return cell;
     }
     const total = totals[field];

@@ -135,6 +135,31 @@ const sharedTable = (() => {
         ? grouped.format(all) + (all === 1 ? " row" : " rows")
         : grouped.format(shown) + " of " + grouped.format(all) + " rows";
     if (place.textContent !== text) place.textContent = text;
+    sayEmpty(box, api, shown, all);
+  }
+
+  /**
+   * A sentence in the place of rows where there are none: that no row passes the filter, else what this table lacks.
+   *
+   * @param {HTMLElement} box
+   * @param {any} api
+   * @param {number} shown
+   * @param {number} all
+   */
+  function sayEmpty(box, api, shown, all) {
+    const isLoading = api.getGridOption("rowModelType") === "infinite" && api.isLastRowIndexKnown() !== true;
+    const isFiltered = all > 0 || api.isAnyFilterPresent();
+    const said = box.querySelector(".table-empty");
+    if (shown > 0 || isLoading) {
+      if (said) said.remove();
+      return;
+    }
+    const text = isFiltered ? "No row passes the filter: change or clear it." : box.dataset.empty || "";
+    const place = said || document.createElement("div");
+    place.className = "table-empty";
+    place.setAttribute("role", "status");
+    if (place.textContent !== text) place.textContent = text;
+    if (!said) /** @type {HTMLElement} */ (box.querySelector(".table-grid")).append(place);
   }
 
   /**

@@ -21,6 +21,7 @@ from dash.development.base_component import Component
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.exchange.programs import EXCHANGE_TYPES, fans, moved_bytes
 from popvision.analysis.exchange.tiles import QUANTITIES, exchange_of, exchange_tiles
+from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.range_statistics import statistics
@@ -118,6 +119,12 @@ def layout(context: ViewContext) -> Component:
     return page_of_halves("exchange", above, below, KEYS, class_name="exchange-page", stores=stores)
 
 
+def _quantities(context: ViewContext) -> dict[str, str]:
+    """The choices of the floor plan; those that a report does not hold say so."""
+    known = all(holds_code(each) for each in (context.source, context.target) if each is not None)
+    return QUANTITIES if known else QUANTITIES | {"code": f"{QUANTITIES['code']} (not recorded)"}
+
+
 def _toolbar(context: ViewContext) -> Component:
     extras = context.selection.extras
     view = extras.get("xch_view", "")
@@ -133,7 +140,7 @@ def _toolbar(context: ViewContext) -> Component:
     return toolbar(
         segments("xch_view", "Drawing", VIEWS, view),
         html.Div(
-            select("xch_show", "Show", QUANTITIES, extras.get("xch_show", "received")),
+            select("xch_show", "Show", _quantities(context), extras.get("xch_show", "received")),
             id="xch-show",
             hidden=view != "plan",
         ),

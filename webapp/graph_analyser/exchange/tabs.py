@@ -14,12 +14,14 @@ from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.messages import between_ipus, fan_outs, messages_of, partners, sendings_of
 from popvision.analysis.exchange.table import MOST_PAIRS, exchange_programs_table, pairs_table
 from popvision.analysis.exchange.tiles import ExchangeTiles, exchange_of, exchange_tiles
-from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.memory.capacity import why_no_run
+from popvision.analysis.report.figure import Table
+from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
 from popvision.analysis.report.tiles import physical_id, target_of
-from webapp.components import Column, data_table, empty_hint, long_table
+from webapp.components import Column, data_table, empty_hint, long_table, missing_note, noted
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_mark, figure_text
-from webapp.components.figure_columns import figure_columns, figure_frame
+from webapp.components.figure_columns import figure_columns, figure_frame, why_missing
 from webapp.components.row_export import exportable, row_values
 from webapp.components.section import facts
 from webapp.formats import bytes_text, cycles_text, integer_text
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 _NO_SENDINGS = "This report has format 1.0 and no multicast figures. Compile the program again to record them."
 _PARTNER_ROWS = 5_000
+
+#: Figures of recorded runs.
+_OF_RUNS = ("total", "share", "cycles", "executions", "all_cycles", "achieved", "use", "dictated")
 
 _COMPARED = (
     ("received", "Received", "bytes"),
@@ -81,13 +86,20 @@ def tab_content(context: ViewContext, tab: str) -> Component:
 
 def _programs(source: ReportSource, key: str, target: ReportSource | None) -> Component:
     if target is None:
-        columns = figure_columns(exchange_programs_table(source), programs_layout(source))
-        return long_table("exchange-programs", key, {}, columns, selectable=True)
+        programs = exchange_programs_table(source)
+        columns = figure_columns(programs, programs_layout(source))
+        return noted(_missing(source, programs), long_table("exchange-programs", key, {}, columns, selectable=True))
     table = compared_exchanges(source, target)
     frame, columns = figure_frame(table), figure_columns(table, COMPARED_PROGRAMS)
     rows = frame.astype(object).where(frame.notna(), None)
     grid = {"rows": "exchange-programs", "query": "compared"}
     return data_table(grid, rows, columns, name="exchange-compared", height="100%", selectable=True)
+
+
+def _missing(source: ReportSource, table: Table) -> Component | None:
+    """Why no row has the figures of runs, or those of code."""
+    reasons = {} if len(source.reader.runs().name) else dict.fromkeys(_OF_RUNS, why_no_run(source))
+    return missing_note(why_missing(table, reasons | {"code": CODE_SIZES}))
 
 
 def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | None) -> Component:
@@ -142,7 +154,7 @@ def tile_tab(
     rows += [
         ("Received", _both(traffic.received[tile])),
         ("Sent", _both(traffic.sent[tile])),
-        ("Exchange code", _both(traffic.code[tile])),
+        ("Exchange code", "–" if traffic.code is None else _both(traffic.code[tile])),
     ]
     if traffic.moving is not None:
         rows.append(
@@ -318,4 +330,4 @@ def host_tab(source: ReportSource) -> Component:
         return empty_hint("This report has no copies to or from the host.")
     frame, columns = figure_frame(copies), figure_columns(copies, HOST_COPIES)
     rows = frame.astype(object).where(frame.notna(), None)
-    return data_table("xch-host", rows, columns, name="host-copies", height="100%")
+    return noted(_missing(source, copies), data_table("xch-host", rows, columns, name="host-copies", height="100%"))

@@ -145,7 +145,8 @@ def peak_rows(source: ReportSource, target: ReportSource | None, query: Mapping[
 def _table(source: ReportSource, target: ReportSource | None, tile: int) -> Table:
     peak_of_source, peak_of_target = tile_peak(source, tile), _of_target(target, tile)
     if target is None or peak_of_target is None:
-        return peak_table(peak_of_source).select(SHOWN_FIGURES)
+        table = peak_table(peak_of_source)
+        return table.select([id for id in SHOWN_FIGURES if id != "category" or any(table["category"])])
     return compared_peaks(source, target, (peak_of_source, peak_of_target))
 
 

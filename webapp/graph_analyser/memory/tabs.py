@@ -10,9 +10,11 @@ from dash.development.base_component import Component
 
 from popvision.analysis.compare.memory import details_pair
 from popvision.analysis.memory.tile_details import tile_details
+from popvision.analysis.report.not_recorded import CODE_SIZES
 from popvision.query.areas import bytes_of_tiles
-from webapp.components import empty_hint, long_table
+from webapp.components import empty_hint, long_table, missing_note, noted
 from webapp.components.attributes import attributes
+from webapp.components.figure_columns import why_missing
 from webapp.graph_analyser.memory.details_tree import compared_tree, details_tree
 from webapp.graph_analyser.memory.peak_tab import peak_line, peak_tab
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
@@ -78,6 +80,7 @@ def _table(page: MemoryPage) -> Component:
     if not len(shown):
         return empty_hint(f"No {tab.replace('_', ' ')} here.")
     table = long_table(ROWS[tab], page.key, page.query, table_columns(shown), selectable=tab in _NEXT)
+    table = noted(missing_note(why_missing(shown, {"code_bytes": CODE_SIZES})), table)
     if tab not in _NEXT:
         return table
     view, text = _NEXT[tab]

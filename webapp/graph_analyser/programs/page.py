@@ -10,15 +10,19 @@ from dash import Dash, dcc, html
 from dash.development.base_component import Component
 
 from popvision.analysis.memory.capacity import why_no_run
+from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import PROGRAM_TYPES, Root, root_of, roots
 from popvision.analysis.programs.related_programs import BY_VERTEX, layers
-from popvision.analysis.programs.table import column_totals
+from popvision.analysis.programs.table import OF_RUNS, column_totals
+from popvision.analysis.report.not_recorded import CODE_SIZES, LIVENESS
 from webapp.components import (
     empty_hint,
     group,
     help_text,
     icon_button,
+    missing_note,
+    noted,
     options_menu,
     page_of_halves,
     part_stores,
@@ -76,10 +80,25 @@ def layout(context: ViewContext) -> Component:
         return empty_hint("This report has no programs.")
     start = _start_root(context, tops)
     tree = html.Div([_root_list(tops, start), _tree_box(context, start)], className="tree-area", id="pt-tree")
-    above = html.Div([tree, html.Div(id="pt-table", className="tree-table", hidden=True)], className="tree-either")
+    either = html.Div([tree, html.Div(id="pt-table", className="tree-table", hidden=True)], className="tree-either")
+    above = noted(None if context.target is not None else _why_dashes(source, context.selection.extras), either)
     details = html.Div(empty_hint(HINT), id="pt-details", className="panel")
     stores = [*part_stores("pt", "details", _DETAILS_KEYS), dcc.Store(id="pt-table-query")]
     return page_of_halves("program_tree", above, details, _KEYS, toolbar=_toolbar(context), percent=62, stores=stores)
+
+
+def _why_dashes(source: ReportSource, extras: Mapping[str, str]) -> Component | None:
+    """Why columns that are shown hold a dash in every row."""
+    reasons = {} if len(source.reader.runs().name) else dict.fromkeys(OF_RUNS, why_no_run(source))
+    reasons |= dict.fromkeys([] if source.reader.liveness() is not None else ["live"], LIVENESS)
+    reasons |= dict.fromkeys([] if holds_code(source) else ["code"], CODE_SIZES)
+    shown = {field: COLUMNS[field][0] for field in reasons if _is_shown(field, extras)}
+    return missing_note({title: reasons[field] for field, title in shown.items()})
+
+
+def _is_shown(field: str, extras: Mapping[str, str]) -> bool:
+    shown = _SWITCHES[field][0]
+    return extras.get("pt_cycles" if field in ("self", "total") else f"pt_{field}", "1" if shown else "0") != "0"
 
 
 def _start_root(context: ViewContext, tops: Sequence[Root]) -> int:

@@ -66,7 +66,9 @@ def layout(context: ViewContext) -> Component:
         [
             html.Div(id="sql-problem", className="sql-problem", role="alert", hidden=True),
             html.Div(id="sql-plot", className="sql-plot"),
-            html.Div(id="sql-rows", className="sql-rows", tabIndex="0", role="region", **attributes(aria_label="Rows")),
+            html.Div(
+                _HINT, id="sql-rows", className="sql-rows", tabIndex="0", role="region", **attributes(aria_label="Rows")
+            ),
         ],
         className="sql-result",
     )
@@ -79,6 +81,11 @@ def layout(context: ViewContext) -> Component:
         [bar, body, view_shortcuts(_KEYS)], id="sql", className="sql-page", **attributes(data_key=context.key)
     )
 
+
+_HINT = html.Div(
+    "Rows appear here: choose a prepared question, or write a statement, then press Run or Ctrl + Enter.",
+    className="empty-hint",
+)
 
 _SAVE = f"Run the statement and save up to {routes.SAVED.rows:,} rows"
 

@@ -189,7 +189,7 @@ def _runs(runs: list[RunRow], out_of_memory: bool, lost: str = "") -> Component:
     columns = [
         Column("run", "Run", "integer", width=70),
         Column("program", "Program", "integer", "Index of the control program passed to Engine.run", width=100),
-        Column("name", "Name", flex=1),
+        *([Column("name", "Name", flex=1)] if any(row.name for row in runs) else []),
         Column("steps", "Steps", "integer", "Execution steps recorded", width=100, group="Device time (modelled)"),
         Column("cycles", "Cycles", "cycles", "Device cycles of the run", width=130, group="Device time (modelled)"),
         Column("device_us", "Time, µs", "decimal", "Cycles / clock", width=120, group="Device time (modelled)"),
