@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -58,13 +59,23 @@ def _figure(groups: OperationGroups, figures: Roofline, by: str, theme: str) -> 
     rows = figures.row[shown]
     names = [plain(groups.name[row]) for row in rows.tolist()]
     share = values[shown] / max(1, groups.totals[by])
+    x, y, size = figures.intensity[shown], figures.rate[shown], 7 + 26 * share**0.5
+    low, high = float(figures.intensity.min()) / 3, float(figures.intensity.max()) * 3
+    lines = []
+    for at, (peak, name) in enumerate(((figures.half, "peak in half"), (figures.float32, "peak in float"))):
+        if peak:
+            ridge = peak / figures.exchange
+            high = max(high, ridge * 3)
+            lines.append((min(low, ridge / 3), ridge, peak, name, "solid" if at == 0 else "dash"))
+    across = (min([low, *(line[0] for line in lines)]), high)
+    up = (float(figures.rate.min()) / 2, max([float(figures.rate.max()), *(line[2] for line in lines)]) * 2)
     points = {
         "type": "scatter",
         "mode": "markers+text",
         "name": "Operations",
-        "x": figures.intensity[shown],
-        "y": figures.rate[shown],
-        **_names_beside(figures.intensity[shown], figures.rate[shown], names),
+        "x": x,
+        "y": y,
+        **names_beside((_shares(x, across), _shares(y, up)), size / 2, names, _along(lines, figures, across, up)),
         "textfont": {"size": 11, "color": colours["ink"]},
         "cliponaxis": False,
         "hovertext": names,
@@ -76,23 +87,16 @@ def _figure(groups: OperationGroups, figures: Roofline, by: str, theme: str) -> 
             "color": colours["series-1"],
             "opacity": 0.8,
             "line": {"color": colours["surface"], "width": 1},
-            "size": 7 + 26 * share**0.5,
+            "size": size,
         },
         "hovertemplate": "%{hovertext}<br>%{x:,.3f} FLOP / byte received<br>%{y:,.2f} FLOP / cycle<br>"
         f"%{{customdata[2]:.2%}} of all {FIGURES[by][0].lower()}<extra></extra>",
     }
-    low, high = float(figures.intensity.min()) / 3, float(figures.intensity.max()) * 3
-    lines = []
-    for at, (peak, name) in enumerate(((figures.half, "peak in half"), (figures.float32, "peak in float"))):
-        if peak:
-            ridge = peak / figures.exchange
-            high = max(high, ridge * 3)
-            lines.append((min(low, ridge / 3), ridge, peak, name, "solid" if at == 0 else "dash"))
     roofs = [_roof(figures.exchange, line, high, colours["ink"]) for line in lines]
     axis = {"type": "log", "exponentformat": "power", "minor": {"showgrid": False}}
     layout = {
-        "xaxis": {**axis, "title": {"text": "FLOPs per byte received"}},
-        "yaxis": {**axis, "title": {"text": "FLOPs per cycle of one IPU"}},
+        "xaxis": {**axis, "range": np.log10(across).tolist(), "title": {"text": "FLOPs per byte received"}},
+        "yaxis": {**axis, "range": np.log10(up).tolist(), "title": {"text": "FLOPs per cycle of one IPU"}},
         "hovermode": "closest",
         "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
@@ -101,31 +105,86 @@ def _figure(groups: OperationGroups, figures: Roofline, by: str, theme: str) -> 
     return {"data": [*roofs, points], "layout": layout}
 
 
-#: Where a name may stand: its place in Plotly's words, and its middle from the point, in halves of its size.
-_PLACES = (("middle right", 1, 0), ("middle left", -1, 0), ("top center", 0, 1), ("bottom center", 0, -1))
+def _shares(values: Float64Array, ends: tuple[float, float]) -> Float64Array:
+    """The places of values along a logarithmic axis, 0..1."""
+    low, high = np.log10(ends)
+    return np.asarray((np.log10(values) - low) / (high - low))
 
-#: Pixels of a decade of either axis, about; of a letter; between point and name; of a line.
-_DECADE, _LETTER, _GAP, _LINE = (365, 66), 6.5, 12, 14
+
+#: Points along a line that names keep away from: eight pixels apart in a large window.
+_ALONG = 200
 
 
-def _names_beside(x: Float64Array, y: Float64Array, names: list[str]) -> dict[str, list[str]]:
-    """Names of the first points, each at the first place where it covers no point and no name before it; none where
-    each place is taken."""
-    across, up = (np.log10(values) * size for values, size in zip((x, y), _DECADE, strict=True))
-    texts, places = [""] * len(names), ["middle right"] * len(names)
-    boxes: list[tuple[float, float, float, float]] = [(*point, 4, 4) for point in zip(across, up, strict=True)]
+def _along(
+    lines: Sequence[tuple[float, float, float, str, str]],
+    figures: Roofline,
+    across: tuple[float, float],
+    up: tuple[float, float],
+) -> list[tuple[float, float]]:
+    """Points along the roofs."""
+    x = np.geomspace(*across, _ALONG)
+    roofs = [np.minimum(x * figures.exchange, line[2]) for line in lines]
+    return [each for y in roofs for each in zip(_shares(x, across).tolist(), _shares(y, up).tolist(), strict=True)]
+
+
+#: Where a name may stand: its place in Plotly's words, and the direction of its middle from the point.
+_PLACES = (
+    ("middle right", 1, 0),
+    ("middle left", -1, 0),
+    ("top center", 0, 1),
+    ("bottom center", 0, -1),
+    ("top right", 1, 1),
+    ("top left", -1, 1),
+    ("bottom right", 1, -1),
+    ("bottom left", -1, -1),
+)
+
+#: Width and height in pixels of the drawing in a low, a usual and a large window.
+_WINDOWS = ((850, 175), (1150, 300), (1650, 420))
+
+#: Pixels of a letter, and of a line, of 11 px.
+_LETTER, _LINE = 6.6, 14
+
+
+def names_beside(
+    places: tuple[Float64Array, Float64Array],
+    radius: Float64Array,
+    names: list[str],
+    lines: Sequence[tuple[float, float]] = (),
+) -> dict[str, list[str]]:
+    """Names of the first points, each at the first place where it covers no point, no line and no name before it in a
+    window of any size; none where each place is taken. `places` and points along `lines` are shares of the width and of
+    the height, upwards; `radius` is in pixels."""
+    texts, chosen = [""] * len(names), ["middle right"] * len(names)
+    boxes = [
+        [(x * width, y * height, r, r) for x, y, r in zip(*places, radius.tolist(), strict=True)]
+        + [(x * width, y * height, 1, 1) for x, y in lines]
+        for width, height in _WINDOWS
+    ]
     for at, name in enumerate(names[:NAMED_POINTS]):
-        half = _LETTER * len(name) / 2
         for place, side, above in _PLACES:
-            middle = (across[at] + side * (half + _GAP), up[at] + above * _LINE)
-            if not any(
-                abs(middle[0] - left) < half + wide and abs(middle[1] - low) < _LINE / 2 + high
-                for left, low, wide, high in boxes
-            ):
-                texts[at], places[at] = name, place
-                boxes.append((*middle, half, _LINE / 2))
+            found = [_box(window[at], len(name) * _LETTER / 2, side, above) for window in boxes]
+            if all(_is_free(box, window[:at] + window[at + 1 :]) for box, window in zip(found, boxes, strict=True)):
+                texts[at], chosen[at] = name, place
+                for box, window in zip(found, boxes, strict=True):
+                    window.append(box)
                 break
-    return {"text": texts, "textposition": places}
+    return {"text": texts, "textposition": chosen}
+
+
+#: Middle, half the width and half the height of a point or a name.
+_Box = tuple[float, float, float, float]
+
+
+def _box(point: _Box, half: float, side: int, above: int) -> _Box:
+    """Where Plotly draws a name of a point: beyond its radius / 0.8 + 1 pixels."""
+    x, y, radius, _ = point
+    away = radius / 0.8 + 1
+    return x + side * (away + half), y + above * (away + _LINE / 2), half, _LINE / 2
+
+
+def _is_free(box: _Box, others: list[_Box]) -> bool:
+    return not any(abs(box[0] - x) < box[2] + wide and abs(box[1] - y) < box[3] + high for x, y, wide, high in others)
 
 
 def _roof(exchange: float, line: tuple[float, float, float, str, str], high: float, colour: str) -> dict[str, Any]:
