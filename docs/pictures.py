@@ -2,7 +2,8 @@
 
 Each picture shows one address in headless Chromium, 1400 x 860 or the size it names; those named `...-after` stand
 beside a picture `...-before` that an earlier version took. An address carries the whole state of its page. The reports
-are those of sample_reports/; those of docs/tutorial.md, of ranks, of a sweep and of a live trace are made first.
+are those of sample_reports/; those of docs/tutorial.md, of ranks, of a sweep and of a live trace are made first, and a
+program is watched.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ sys.path.insert(0, str(HERE.parent))
 from popvision.sweep import read_sweep, run_sweep  # noqa: E402
 from tests.analysis.ranks.rank_program import run_rank  # noqa: E402
 from tests.browser.visit_pages import CHROMIUM, serve  # noqa: E402
+from tests.watch.watch_command import watching  # noqa: E402
 
 IMAGES = HERE / "images"
 #: The hints of a first visit were read.
@@ -133,6 +135,7 @@ PICTURES: dict[str, Picture] = {
         size=MEDIUM,
     ),
     "what_if": Picture("", "what-if", {}, size=MEDIUM),
+    "watch": Picture("", "watch", {}),
     "tutorial-summary": Picture("before", "summary", {}),
     "tutorial-execution": Picture("before", "execution", {}),
     "tutorial-source": Picture("before", "source", {}),
@@ -162,6 +165,14 @@ host_trace.main()
 """
 
 
+#: The versions of examples/train_mlp.py whose page is the picture "watch": values of its constant BATCH; the first is
+#: pinned.
+WATCHED_BATCHES = (64, 32, 96)
+
+#: The line of the watched program that is uppermost but a few.
+WATCHED_LINE = 75
+
+
 def main(names: list[str]) -> None:
     """Take the pictures named, all of them by default."""
     IMAGES.mkdir(exist_ok=True)
@@ -174,13 +185,15 @@ def main(names: list[str]) -> None:
             run_rank(reports / "ranks", rank, len(RANKS), number)
         trace_example(reports / "flows")
         chosen = names or list(PICTURES)
-        take_all([name for name in chosen if name not in ("what_if", "timeline-live")], reports)
+        take_all([name for name in chosen if name not in ("what_if", "timeline-live", "watch")], reports)
         if "what_if" in chosen:
             sweep = read_sweep(HERE.parent / "examples" / "what_if.toml")
             run_sweep(replace(sweep, grid=dict(sweep.grid) | ONE_MEMORY), Path(folder) / "what_if")
             take_all(["what_if"], Path(folder) / "what_if")
         if "timeline-live" in chosen:
             take_live(Path(folder) / "live")
+        if "watch" in chosen:
+            take_watch(Path(folder) / "watch")
 
 
 def run_example(command: list[str], folder: Path) -> None:
@@ -212,6 +225,30 @@ def take_live(folder: Path) -> None:
     finally:
         program.kill()
         program.wait()
+
+
+def take_watch(folder: Path) -> None:
+    """Take the picture of the page of a watched program, after a save for each of WATCHED_BATCHES."""
+    folder.mkdir()
+    text, program = (HERE.parent / "examples" / "train_mlp.py").read_text(encoding="utf-8"), folder / "train_mlp.py"
+    program.write_text(text, encoding="utf-8")
+    picture = PICTURES["watch"]
+    with watching(program, arguments=("--epochs", "1")) as watch, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": picture.size[0], "height": picture.size[1]}, color_scheme="light")
+        page.goto(watch.url)
+        for number, batch in enumerate(WATCHED_BATCHES, 1):
+            program.write_text(text.replace("BATCH, BATCHES = 16, 10, 64, 30", f"BATCH, BATCHES = 16, 10, {batch}, 30"))
+            watch.version(number)
+            page.wait_for_selector(f"#watch-note:has-text('Version {number}, ')", timeout=60_000)
+            if number == 1:
+                page.keyboard.press("p")
+                page.wait_for_selector("#watch-pin:has-text('Pinned: version 1')")
+        page.evaluate("(line) => document.querySelector('.code-scroll').scrollTo(0, 20 * (line - 6))", WATCHED_LINE)
+        page.wait_for_timeout(1_000)
+        page.screenshot(path=IMAGES / "watch.png")
+        browser.close()
+    print((IMAGES / "watch.png").relative_to(HERE.parent))
 
 
 def take_all(names: list[str], reports: Path, *, follows: bool = False) -> None:
