@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -49,6 +52,31 @@ def create_app(
     """The viewer of a library. `policy` decides which Host headers are accepted (default: loopback names, any port),
     `access` requires a token, `uploads` accepts reports dropped on the first page, `watched` is shown at
     /watch."""
+    with _uncollected():
+        return _create_app(library, policy, access, uploads, watched)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage is collected meanwhile. Werkzeug parses Python for each route, and CPython before 3.11.8 counts the
+    depth of all syntax trees in one place (python/cpython issue 106905): a finalizer or another thread that parses in
+    the middle, as formatting a traceback does, makes `ast.parse` raise a SystemError."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _create_app(
+    library: Library,
+    policy: HostPolicy | None,
+    access: Access | None,
+    uploads: Uploads | None,
+    watched: WatchedProgram | None,
+) -> Dash:
     # Plotly reads sys.modules["pandas"] while it writes JSON. Import pandas now: with two requests at once it could be
     # half-imported.
     import_module("pandas")

@@ -65,6 +65,27 @@ def test_no_table_is_without_export(viewer: Viewer, view: str, versus: str) -> N
     assert page.evaluate(WITHOUT) == []
 
 
+#: What saves rows as CSV or JSON, wherever a page has it.
+SAVES = "[data-export], [data-export-rows], #sql-csv, #sql-json, #page a[download$='.csv'], #page a[download$='.json']"
+
+
+@pytest.mark.parametrize("view", [*VIEWS, "source", "sql?sql=select tile, ipu from tiles"])
+def test_every_export_of_a_view_saves_rows(viewer: Viewer, view: str) -> None:
+    name, _, query = view.partition("?")
+    page = viewer.open("train_mlp", name, query)
+    if name == "sql":
+        page.locator("#sql-run").click()
+        expect(page.locator("#sql-rows td").first).to_be_visible()
+    buttons = [each for each in page.locator(SAVES).all() if each.is_visible()]
+    assert len(buttons) >= 2
+    for button in buttons:
+        with page.expect_download() as waiting:
+            button.click()
+        text, file = Path(waiting.value.path()).read_text(), waiting.value.suggested_filename
+        rows = json.loads(text) if file.endswith(".json") else list(csv.DictReader(text.splitlines()))
+        assert rows, file
+
+
 def test_fullest_tiles_are_saved_in_bytes(viewer: Viewer, folder: Path) -> None:
     page = viewer.open("train_mlp", "overview")
     expect(page.locator("#overview-use .use-table").first).to_be_visible(timeout=60_000)

@@ -53,6 +53,28 @@ def rest(page: Page, title: str) -> list[str]:
     return page.locator(".watch-rest tr", has_text=title).locator("td").all_text_contents()
 
 
+def test_lines_and_sums_are_saved(page: Page, watch: Watch) -> None:
+    figures = watch.version(1)["figures"]
+    with page.expect_download() as saved:
+        page.locator("[data-watch-export=json]").click()
+    assert saved.value.suggested_filename == "program.py.json"
+    rows = json.loads(Path(saved.value.path()).read_text())
+    lines = PROGRAM.splitlines()
+    assert [row["text"] for row in rows[: len(lines)]] == lines
+    row = rows[LINE - 1]
+    assert row["line"] == LINE
+    assert [row["cycles"], row["at_peak_bytes"], row["received_bytes"]] == figures["lines"][str(LINE)][:3]
+    sums = {row["text"]: row["cycles"] for row in rows if row["line"] is None}
+    assert sums["Total of the report"] == figures["rest"]["total"][0]
+    shown = sum(row["cycles"] or 0 for row in rows if row["line"] is not None)
+    assert shown + sum(sums.values()) - sums["Total of the report"] == sums["Total of the report"]
+    with page.expect_download() as saved:
+        page.locator("[data-watch-export=csv]").click()
+    text = Path(saved.value.path()).read_text().splitlines()
+    assert text[0] == "line,text,cycles,at_peak_bytes,received_bytes"
+    assert len(text) == len(rows) + 1
+
+
 def test_margin_changes_pin_and_links(page: Page, watch: Watch, program: Path) -> None:
     first = watch.version(1)
     assert cells(page, LINE)[0] == f"{first['figures']['lines'][str(LINE)][0]:,}"

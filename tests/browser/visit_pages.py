@@ -50,10 +50,7 @@ def serve(
     library = Library([folder], follows=follows)
     policy = HostPolicy(port=bound.getsockname()[1])
     uploaded = Uploads(library) if uploads else None
-    try:
-        app = create_app(library, policy, access=access, uploads=uploaded)
-    except SystemError:  # CPython 3.11: two ast.parse at once, here of Werkzeug's routes (python/cpython#106905)
-        app = create_app(library, policy, access=access, uploads=uploaded)
+    app = create_app(library, policy, access=access, uploads=uploaded)
     server = create_server(app.server, sockets=[bound], threads=8)
     threading.Thread(target=server.run, daemon=True).start()
     return f"http://127.0.0.1:{bound.getsockname()[1]}", library

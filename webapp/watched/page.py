@@ -74,6 +74,7 @@ def layout(program: WatchedProgram) -> Component:
         html.Span(id="watch-note", className="dim"),
         spacer(),
         html.Span(id="watch-links", className="toolbar-group"),
+        html.Span([_export(kind) for kind in ("csv", "json")], className="toolbar-group"),
     )
     head = html.Div(className="code-head", role="row")
     grid = html.Div(
@@ -105,6 +106,17 @@ _PIN = "Keep this version to compare with (p)"
 def _action(id: str, text: str, title: str) -> Any:
     pressed = attributes(aria_pressed="false") if id == "watch-pin" else {}
     return html.Button(text, id=id, type="button", className="button", title=title, **pressed)
+
+
+def _export(kind: str) -> Component:
+    title = f"Save all lines of the file with their figures as {kind.upper()}"
+    return html.Button(
+        [icon("download"), kind.upper()],
+        type="button",
+        className="button small",
+        title=title,
+        **attributes(data_watch_export=kind, aria_label=title),
+    )
 
 
 def _button(name: str, title: str, action: str) -> Component:

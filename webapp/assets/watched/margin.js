@@ -72,6 +72,8 @@
       listeners.on(this.files, "change", () => this.chooseFile());
       listeners.on(popvision.part("#watch-run", page), "click", () => this.post("run"));
       listeners.on(popvision.part("#watch-pin", page), "click", () => this.pin());
+      for (const button of popvision.all("[data-watch-export]", page))
+        listeners.on(button, "click", () => this.save(button.dataset.watchExport || ""));
       /**
        * @param {string} title
        * @param {string} key
@@ -202,6 +204,48 @@
         if (changes.pinned) columns.push({ title: "Since pin", unit, at, base: "pinned" });
       });
       return columns;
+    }
+
+    /**
+     * A row for each line of the file, then one for each sum of REST; figures in cycles and bytes, null = not recorded.
+     */
+    rows() {
+      const { figures, text } = this.state;
+      const columns = this.columns().map(({ unit, at, base }) => {
+        const name = FIGURES[at][0].toLowerCase().replace(" ", "_") + (unit === "bytes" ? "_bytes" : "");
+        return { at, base, name: name + (base === "before" ? "_since_save" : base ? "_since_pin" : "") };
+      });
+      /** @param {(of: any) => any} pick the figures of a row in the figures or changes of a version */
+      const values = (pick) =>
+        Object.fromEntries(
+          columns.map(({ at, base, name }) => {
+            const found = pick(base ? figures.changes[base] : figures);
+            return [name, found ? found[at] : base ? 0 : null];
+          }),
+        );
+      const lines = text.map((/** @type {string} */ line, /** @type {number} */ row) => ({
+        line: row + 1,
+        text: line,
+        ...values((of) => of.lines[row + 1]),
+      }));
+      return [
+        ...lines,
+        ...REST.map(([name, title]) => ({ line: null, text: title, ...values((of) => of.rest[name]) })),
+      ];
+    }
+
+    /** @param {string} kind "csv" or "json" */
+    save(kind) {
+      if (!this.state || !this.state.figures) {
+        popvision.notice("Nothing to save yet: the program has not run.");
+        return;
+      }
+      const rows = this.rows();
+      const text = kind === "csv" ? popvision.toCsv(rows) : JSON.stringify(rows, null, 1);
+      popvision.download(
+        new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }),
+        this.state.figures.name.split("/").pop() + "." + kind,
+      );
     }
 
     drawHead() {

@@ -130,6 +130,13 @@ def _toolbar(
     has_devices: bool,
     follows: bool,
 ) -> Component:
+    graphs = [select("tl_line", "Line graphs", LINE_TYPES, extras.get("tl_line", ""))] if has_graphs else []
+    options = [
+        *_drawing_options(extras),
+        *([_device_option(extras)] if has_devices else []),
+        *graphs,
+        *(_heat_options(extras) if has_heatmaps else []),
+    ]
     return toolbar(
         files,
         select("tl_flame", "Flame graph", FLAME_TYPES, extras.get("tl_flame", "")),
@@ -137,51 +144,48 @@ def _toolbar(
         *(_follow_parts(extras) if follows else []),
         first_hint("timeline", HINT),
         spacer(),
-        group(
-            search_box("tl_find", "Find: text or /regex/", extras.get("tl_find", ""), width=190),
-            icon_button("up", "Previous match (Shift + g)", action="timeline-previous"),
-            icon_button("down", "Next match (g)", action="timeline-next"),
-            html.Span(className="tl-matches", **attributes(data_slot="matches", aria_live="polite")),
-            html.Span(className="tl-problem", role="alert", **attributes(data_slot="problem")),
-        ),
-        group(
-            icon_button("page_left", "Move left by one screen (Page Up)", action="timeline-page-left"),
-            icon_button("page_right", "Move right by one screen (Page Down)", action="timeline-page-right"),
-            icon_button("zoom_out", "Zoom out (-)", action="timeline-out"),
-            html.Span(className="tl-zoom", **attributes(data_slot="zoom")),
-            icon_button("zoom_in", "Zoom in (+)", action="timeline-in"),
-            icon_button("reset", "Show everything (f)", action="timeline-fit"),
-        ),
+        _search(extras),
+        _navigation(),
         group(
             icon_button("fold", "Collapse or expand all rows (c)", action="timeline-fold"),
-            options_menu(
-                toggle(
-                    "tl_merge",
-                    "Merge all threads",
-                    extras.get("tl_merge") == "1",
-                    title="Draw all threads of a process in one row",
-                ),
-                toggle(
-                    "tl_up",
-                    "Flames upwards",
-                    extras.get("tl_up") == "1",
-                    title="Draw the outermost calls at the bottom of a row, what they call above",
-                ),
-                toggle(
-                    "tl_only",
-                    "Draw only what the search finds",
-                    extras.get("tl_only") == "1",
-                    title="Figures and tables still count all events",
-                ),
-                *([_device_option(extras)] if has_devices else []),
-                *([select("tl_line", "Line graphs", LINE_TYPES, extras.get("tl_line", ""))] if has_graphs else []),
-                *(_heat_options(extras) if has_heatmaps else []),
-            ),
+            options_menu(*options),
             popover(icon("key"), html.Div(**attributes(data_slot="key")), label="Channels", class_name="tl-key"),
             icon_button("camera", "Save the drawing as PNG", action="timeline-save"),
         ),
         label="Host timeline",
     )
+
+
+def _search(extras: Mapping[str, str]) -> Component:
+    return group(
+        search_box("tl_find", "Find: text or /regex/", extras.get("tl_find", ""), width=190),
+        icon_button("up", "Previous match (Shift + g)", action="timeline-previous"),
+        icon_button("down", "Next match (g)", action="timeline-next"),
+        html.Span(className="tl-matches", **attributes(data_slot="matches", aria_live="polite")),
+        html.Span(className="tl-problem", role="alert", **attributes(data_slot="problem")),
+    )
+
+
+def _navigation() -> Component:
+    return group(
+        icon_button("page_left", "Move left by one screen (Page Up)", action="timeline-page-left"),
+        icon_button("page_right", "Move right by one screen (Page Down)", action="timeline-page-right"),
+        icon_button("zoom_out", "Zoom out (-)", action="timeline-out"),
+        html.Span(className="tl-zoom", **attributes(data_slot="zoom")),
+        icon_button("zoom_in", "Zoom in (+)", action="timeline-in"),
+        icon_button("reset", "Show everything (f)", action="timeline-fit"),
+    )
+
+
+def _drawing_options(extras: Mapping[str, str]) -> list[Component]:
+    merged = "Draw all threads of a process in one row"
+    upwards = "Draw the outermost calls at the bottom of a row, what they call above"
+    found = "Figures and tables still count all events"
+    return [
+        toggle("tl_merge", "Merge all threads", extras.get("tl_merge") == "1", title=merged),
+        toggle("tl_up", "Flames upwards", extras.get("tl_up") == "1", title=upwards),
+        toggle("tl_only", "Draw only what the search finds", extras.get("tl_only") == "1", title=found),
+    ]
 
 
 def _follow_parts(extras: Mapping[str, str]) -> list[Component]:
