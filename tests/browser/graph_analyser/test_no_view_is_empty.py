@@ -54,7 +54,7 @@ EMPTY = r"""() => {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("samples")
     for name in REPORTS:
-        shutil.copytree(Path(__file__).parents[2] / "sample_reports" / name, made / name)
+        shutil.copytree(Path(__file__).parents[3] / "sample_reports" / name, made / name)
     return made
 
 
