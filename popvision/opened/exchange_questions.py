@@ -9,7 +9,7 @@ import numpy as np
 from popvision.analysis.exchange import host
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.exchange.programs import bandwidth, fans, moved_bytes, recorded_totals
-from popvision.analysis.memory.code_memory import holds_code
+from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.opened.frames import report_frame, report_table

@@ -10,9 +10,9 @@ from popvision.analysis.execution.raster import CLASSES
 from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
 from popvision.analysis.execution.window import window_figures
 from popvision.analysis.memory.capacity import why_no_run
-from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import root_of, roots, tree_rows
+from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError

@@ -8,7 +8,7 @@ import numpy as np
 
 from popvision.analysis.exchange.messages import Messages, heaviest, messages_of
 from popvision.analysis.exchange.programs import bandwidth, fans, moved_bytes, recorded_totals
-from popvision.analysis.memory.code_memory import holds_code
+from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of

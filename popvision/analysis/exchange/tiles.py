@@ -9,7 +9,7 @@ import numpy as np
 
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.exchange.programs import EXCHANGE_TYPES, exchange_programs, moved_bytes, recorded_totals
-from popvision.analysis.memory.code_memory import holds_code
+from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of

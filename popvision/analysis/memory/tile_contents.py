@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.memory.exchanges_on_tiles import exchange_figures
 from popvision.analysis.memory.vertices_on_tiles import vertices_on_tiles
+from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.tile_columns import TileColumns

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.memory.code_memory import code_in_memory
 from popvision.analysis.operations.owners import NO_OPERATION, Owners, owners
+from popvision.analysis.report.code_memory import code_in_memory
 from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.programs.details import code_bytes_of, cycles_provenance, tile_figures
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.memory import peak_live
+from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Table, Unit
 from popvision.analysis.report.not_recorded import NotRecordedError

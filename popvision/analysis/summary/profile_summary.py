@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from popvision.analysis.execution.phases import phase_totals
-from popvision.analysis.memory.code_memory import CATEGORIES as CODE_CATEGORIES
-from popvision.analysis.memory.code_memory import holds_code
+from popvision.analysis.report.code_memory import CATEGORIES as CODE_CATEGORIES
+from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.origin import provenance_line
 from popvision.analysis.report.source import ReportSource

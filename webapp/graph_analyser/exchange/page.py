@@ -21,7 +21,7 @@ from dash.development.base_component import Component
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.exchange.programs import EXCHANGE_TYPES, fans, moved_bytes
 from popvision.analysis.exchange.tiles import QUANTITIES, exchange_of, exchange_tiles
-from popvision.analysis.memory.code_memory import holds_code
+from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.range_statistics import statistics

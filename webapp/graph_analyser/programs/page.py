@@ -10,11 +10,11 @@ from dash import Dash, dcc, html
 from dash.development.base_component import Component
 
 from popvision.analysis.memory.capacity import why_no_run
-from popvision.analysis.memory.code_memory import holds_code
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import PROGRAM_TYPES, Root, root_of, roots
 from popvision.analysis.programs.related_programs import BY_VERTEX, layers
 from popvision.analysis.programs.table import OF_RUNS, column_totals
+from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.not_recorded import CODE_SIZES, LIVENESS
 from webapp.components import (
     empty_hint,
