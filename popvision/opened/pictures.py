@@ -47,7 +47,8 @@ def line_picture(
     y = floor - curve / most * (floor - _TOP)
     path = " ".join(f"L{x[i]:.1f} {y[i]:.1f} L{x[i + 1]:.1f} {y[i]:.1f}" for i in range(len(curve)))
     parts = [
-        f'<path d="M{_LEFT} {floor} {path} L{x[-1]:.1f} {floor} Z" fill="{CURVE}" fill-opacity="0.55" stroke="{CURVE}"/>',
+        f'<path d="M{_LEFT} {floor} {path} L{x[-1]:.1f} {floor} Z" fill="{CURVE}" fill-opacity="0.55"'
+        f' stroke="{CURVE}"/>',
         _text(_LEFT - 6, _TOP + 8, value_text(most, "bytes") if unit == "bytes" else f"{most:,.0f}", "end"),
         _text(_LEFT - 6, _TOP + 22, "" if unit == "bytes" else unit, "end"),
         _text(_LEFT - 6, floor, "0", "end"),
