@@ -165,7 +165,8 @@ class Engine:
         if not isinstance(debugName, str):
             raise poplar_error(f"The name of a run is a string, not {debugName!r}; give debugName a string.")
         self._runs += 1
-        say(f"running program {index}{f' ({debugName})' if debugName else ''}, run {self._runs:,} of this engine")
+        # "began" stays true when the run has ended and the program goes on by itself.
+        say(f"began program {index}{f' ({debugName})' if debugName else ''}, run {self._runs:,} of this engine")
         record = self.core.run(index, debugName, settings)
         if record is not None and self._folder is not None:
             self._folder.append_run(record)

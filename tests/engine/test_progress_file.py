@@ -27,6 +27,6 @@ def test_a_program_says_what_it_is_doing(tmp_path: Path, monkeypatch: pytest.Mon
     engine.run(0, "first")
     assert said[0] == "compiling"
     assert [text for text in said if "phases" in text] == [f"compiling, {n} of 6 phases done" for n in range(1, 6)]
-    assert said[-1] == "running program 0 (first), run 1 of this engine"
+    assert said[-1] == "began program 0 (first), run 1 of this engine"
     monkeypatch.setenv("POPVISION_PROGRESS_FILE", str(tmp_path / "absent" / "progress"))
     engine.run(0)

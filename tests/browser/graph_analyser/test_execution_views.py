@@ -12,13 +12,22 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from playwright.sync_api import Browser
 
+from popvision.analysis.compare.matching import match_steps
+from popvision.analysis.execution.step_details import step_facts
+from popvision.analysis.execution.timeline import program_labels
+from popvision.analysis.execution.worker_lanes import worker_lanes
+from popvision.analysis.report.source import ReportSource
 from tests.analysis.execution.overlap_case import write_overlap
 from tests.browser.execution_pages import Opened
 from tests.browser.noted_problems import noted_problems
 from tests.browser.small_traces import Steps, drawn, picture_of, write_small
 from tests.browser.visit_pages import serve
+from tests.samples import SAMPLES
 
 pytestmark = pytest.mark.browser
+
+#: A compute set whose vertices work longer in train_mlp_wide.
+WORKED = "layer1/biasGrad/Reduce/ReduceStage1"
 
 TWO: Steps = [("C", (2, 3)), ("S", (1, 0)), ("X", (1, 2))]
 TWO_DRAWN = ["CCSX.", "CCCXX"]
@@ -81,7 +90,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterat
     sample = next(e.key for e in library.entries() if re.fullmatch("train-mlp-[0-9a-f]{12}", e.key))
     page = chromium.new_page(viewport={"width": 1100, "height": 800}, color_scheme="light")
     opened = Pages(base, keys["two"], Path(), page, noted_problems(page, base))
-    opened.keys = keys | {"mlp": sample}
+    wide = next(e.key for e in library.entries() if e.key.startswith("train-mlp-wide-"))
+    opened.keys = keys | {"mlp": sample, "wide": wide}
     yield opened
     assert opened.problems == []
     page.close()
@@ -278,6 +288,36 @@ def test_workers_of_a_tile(pages: Pages) -> None:
     assert re.search(rf"Worker part\s+{6 * max(loads.values()):,}\s", text)
     idle = 1 - sum(loads.values()) / (6 * max(loads.values()))
     assert f"{100 * idle:.2f} %" in text
+
+
+def test_workers_of_the_target_are_its_own(pages: Pages) -> None:
+    """The lanes, the figures and the rows of the matched step in the other report, whose layer is twice as wide."""
+    ours, theirs = (ReportSource(SAMPLES / name) for name in ("train_mlp", "train_mlp_wide"))
+    names = program_labels(ours)
+    step = next(at for at, of in enumerate(ours.reader.steps().program.tolist()) if names[of] == WORKED)
+    partner = int(match_steps(ours, theirs).target_rows()[step])
+    lanes = worker_lanes(theirs, step_facts(theirs, 0, partner).compute_set, 3)
+    pages.use("mlp").go(f"step={step}&detail=workers&tiles=3&vs={pages.keys['wide']}&wr=target")
+    text = pages.tab(f"Target train_mlp_wide: {WORKED}", "#execution-tab-workers .trace-facts")
+    assert f"step {partner} " in text
+    part = re.search(r"Worker part\s+([\d,]+)", text)
+    assert part is not None
+    assert int(part[1].replace(",", "")) == lanes.worker_part
+    href = pages.page.locator('#execution-tab-workers a[href*="vertices-on-workers.json"]').get_attribute("href")
+    query = dict(parse_qsl(urlsplit(str(href)).query))
+    assert (query["of"], query["vs"]) == ("target", pages.keys["wide"])
+    rows = pages.rows("vertices-on-workers", urlsplit(str(href)).query)
+    loads: dict[str, int] = {}
+    for row in rows:
+        loads[row["context"]] = loads.get(row["context"], 0) + row["thread_cycles"]
+    assert 6 * max(loads.values()) == lanes.worker_part
+    drawn_lanes = pages.page.evaluate(
+        "() => document.querySelector('#execution-tab-workers .js-plotly-plot').data.flatMap((trace) => [...trace.y])"
+    )
+    assert len(set(drawn_lanes)) == len(loads)
+    pages.page.locator("#execution-tab-workers .trace-sides .segment", has_text="Source").click()
+    own = pages.tab(f"Source train_mlp: {WORKED}", "#execution-tab-workers .trace-facts")
+    assert part[0] not in own  # the source's part is another
 
 
 def test_picture_as_svg(pages: Pages) -> None:
