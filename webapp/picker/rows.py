@@ -158,7 +158,7 @@ def _name(row: _Row) -> Component:
     entry, card = row.entry, row.card
     where = html.Span(str(entry.path), className="card-path", title=str(entry.path))
     problem = [html.Span(card.problem, className="card-problem", title=card.problem)] if card.problem else []
-    label = [card.label, html.Span(f" in {row.folder}", className="card-folder")] if row.folder else card.label
+    label: Any = [card.label, html.Span(f" in {row.folder}", className="card-folder")] if row.folder else card.label
     if not card.opens:
         return html.Div([html.Span(label, className="card-name"), where, *problem])
     letter = "r" if entry.kind == "report" else "t"
