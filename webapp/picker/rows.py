@@ -156,7 +156,7 @@ def _heading(column: _Column) -> Component:
 
 def _name(row: _Row) -> Component:
     entry, card = row.entry, row.card
-    where = html.Span(str(entry.path), className="card-path", title=str(entry.path))
+    where = html.Span(str(entry.path), className="card-path path", title=str(entry.path))
     problem = [html.Span(card.problem, className="card-problem", title=card.problem)] if card.problem else []
     label: Any = [card.label, html.Span(f" in {row.folder}", className="card-folder")] if row.folder else card.label
     if not card.opens:
