@@ -188,7 +188,7 @@ def test_hiding_a_channel_says_so_and_leaves_the_statistics_alone(viewer: Viewer
     viewer.page.locator(".tl-key-row input").first.uncheck()
     viewer.complete()
     assert viewer.url()["tl_hide"] == "0"
-    assert "hidden in the drawing, counted here" in viewer.corner()
+    assert "not drawn, but counted" in viewer.corner()
     assert f"Events {EVENTS:,}" in viewer.corner()
     viewer.page.wait_for_selector("#tl-tab-statistics >> text=hidden in the drawing")
     assert statistics(viewer) == before

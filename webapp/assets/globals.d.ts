@@ -54,6 +54,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof timelineArrows &
     typeof timelineFrame &
     typeof timelineInput &
+    typeof timelineLight &
     typeof timelineLive &
     typeof timelineNames &
     typeof timelinePalette &

@@ -68,10 +68,11 @@ def data_table(
     options: Mapping[str, Any] | None = None,
     filter_param: str = "",
     filter_text: str = "",
+    grid: Mapping[str, Any] | None = None,
 ) -> Component:
     """A table with all its rows in the browser. `height` None grows with the rows, "100%" fills the box. `name` is the
-    name of exported files. `filter_param` is the selection key of the filter, `filter_text` its value. Raises
-    ValueError above MOST_ROWS rows."""
+    name of exported files. `filter_param` is the selection key of the filter, `filter_text` its value. `grid` has
+    further properties of AgGrid. Raises ValueError above MOST_ROWS rows."""
     rows = frame.to_dict("records") if hasattr(frame, "to_dict") else list(frame)
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{len(rows)} rows in table {name!r}: use long_table above {MOST_ROWS}")
@@ -82,7 +83,7 @@ def data_table(
         all_options["alwaysShowVerticalScroll"] = True  # else columns are laid out, found too wide, and laid out again
     if filter_text:
         all_options["quickFilterText"] = filter_text
-    grid = dag.AgGrid(
+    drawn = dag.AgGrid(
         id=id,
         rowData=rows,
         columnDefs=definitions(columns),
@@ -90,9 +91,10 @@ def data_table(
         dashGridOptions=all_options,
         className="grid",
         style={"height": None if height is None else "100%", "width": "100%"},
+        **(grid or {}),
     )
     box = [_filter_box(name, filter_param, filter_text)] if filter_box else []
-    return framed_grid(grid, name, height, box, [*difference_key_of(columns), *_client_export()])
+    return framed_grid(drawn, name, height, box, [*difference_key_of(columns), *_client_export()])
 
 
 def _is_longer(rows: Sequence[Any], height: int) -> bool:

@@ -58,6 +58,42 @@ def event_facts(source: HostTrace, thread: int, depth: int, position: int) -> Ev
     )
 
 
+def name_of_event(source: HostTrace, thread: int, depth: int, position: int) -> int:
+    """Number of an event's label and channel among `names`; IndexError when there is no such event."""
+    owner = source.threads[thread]
+    return int((owner.instant_name if depth < 0 else owner.lanes[depth].name)[position])
+
+
+def first_of_name(source: HostTrace, name: int, time: int) -> tuple[int, int, int] | None:
+    """(thread, depth, position) of the first event with a name that begins at or after `time`, else of the first of
+    all; instants only where no event takes time. None when there is none."""
+    best: tuple[bool, int, int, int, int] | None = None
+    for thread, depth, positions in source.positions_of(source.names.label[name]):
+        lane = source.threads[thread].lanes[depth]
+        best = _earlier(best, thread, depth, positions[lane.name[positions] == name], lane.start, time)
+    if best is None:
+        for number, owner in enumerate(source.threads):
+            best = _earlier(best, number, -1, np.flatnonzero(owner.instant_name == name), owner.instant_time, time)
+    return None if best is None else best[2:]
+
+
+def _earlier(
+    best: tuple[bool, int, int, int, int] | None,
+    thread: int,
+    depth: int,
+    rows: Int64Array,
+    starts: Int64Array,
+    time: int,
+) -> tuple[bool, int, int, int, int] | None:
+    """The better of `best` and the first of some rows: (whether before `time`, start, thread, depth, position)."""
+    if not len(rows):
+        return best
+    at = int(np.searchsorted(starts[rows], np.int64(time), "left"))
+    row = int(rows[at if at < len(rows) else 0])
+    key = (at == len(rows), int(starts[row]), thread, depth, row)
+    return key if best is None else min(best, key)
+
+
 def metadata_rows(text: str | None) -> list[tuple[str, str]]:
     """Metadata as (key, value) rows; a JSON value that is no object is one row."""
     if text is None:

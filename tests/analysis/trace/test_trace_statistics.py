@@ -12,7 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.calls import call_tree
-from popvision.analysis.trace.search import event_facts, find_event, list_matches, metadata_rows
+from popvision.analysis.trace.search import (
+    event_facts,
+    find_event,
+    first_of_name,
+    list_matches,
+    metadata_rows,
+    name_of_event,
+)
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import PERCENTILES, SPREAD_STEPS, label_statistics, window_statistics
 from popvision.formats.pvti.generate import generate_trace
@@ -283,3 +290,16 @@ def test_the_first_matches_are_those_of_one_sort(tmp_path: Path) -> None:
         for column in ("thread", "depth", "position", "name", "start", "duration"):
             assert (getattr(found, column) == getattr(all_events, column)[:most]).all()
             assert len(getattr(found, column)) == most
+
+
+@given(nested_spans(), st.integers(0, 210))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_first_event_of_a_name_from_a_time_on(tmp_path: Path, spans: list[Span], time: int) -> None:
+    source = make_trace(tmp_path / "t.pvti", spans, [(0, 7, "a/mark")])
+    for name, label in enumerate(source.names.label):
+        found = first_of_name(source, name, time)
+        assert found is not None
+        facts = event_facts(source, *found)
+        assert name_of_event(source, *found) == name
+        starts = [begin for _, begin, _, each in spans if each == f"{facts.channel}/{label}"] or [7]
+        assert facts.start == min((each for each in starts if each >= time), default=min(starts))

@@ -96,3 +96,50 @@ def test_the_list_is_saved(page: Page, site: tuple[str, str]) -> None:
     with page.expect_download() as saved:
         page.locator("#tl-tab-occurrences").get_by_role("button", name="CSV").click()
     assert len(Path(saved.value.path()).read_text().splitlines()) == 51
+
+
+#: Durations of a hundred events in ns, whose percentiles are close together, partly equal, all equal, and far apart.
+CLOSE: dict[str, list[int]] = {
+    "close": [20_000 + 30 * at for at in range(100)],
+    "partly": [20_000] * 60 + [21_000] * 40,
+    "equal": [20_000] * 100,
+    "apart": [1_000] * 60 + [20_000] * 36 + [90_000] * 4,
+}
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (700, 450)])
+@pytest.mark.parametrize(
+    ("label", "names"),
+    [
+        ("close", ["50 %", "95 %", "99 %"]),
+        ("partly", ["50 %", "95 and 99 %"]),
+        ("equal", ["50, 95 and 99 %"]),
+        ("apart", ["50 %", "95 %", "99 %"]),
+    ],
+)
+def test_names_of_percentiles_do_not_overlap(
+    chromium: Browser, tmp_path: Path, label: str, names: list[str], width: int, height: int
+) -> None:
+    make_trace(
+        tmp_path / "t.pvti",
+        [(0, 100 * US * at, 100 * US * at + length, f"io/{label}") for at, length in enumerate(CLOSE[label])],
+    )
+    base, library = serve(tmp_path)
+    key = next(entry.key for entry in library.entries() if not entry.is_sample)
+    page = chromium.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
+    show(page, (base, key), "&tl_event=0.0.3")
+    drawn = page.locator("#tl-tab-occurrences .annotation")
+    expect(drawn).to_have_count(len(names))
+    assert drawn.all_text_contents() == names
+    boxes = [each for each in (drawn.nth(at).locator(".bg").bounding_box() for at in range(len(names))) if each]
+    assert len(boxes) == len(names)
+    plot = page.locator("#tl-tab-occurrences .main-svg").first.bounding_box()
+    assert plot is not None
+    for at, box in enumerate(boxes):
+        assert plot["x"] <= box["x"]
+        assert box["x"] + box["width"] <= plot["x"] + plot["width"]
+        assert plot["y"] <= box["y"]
+        assert all(
+            box["x"] + box["width"] <= other["x"] or other["x"] + other["width"] <= box["x"] for other in boxes[:at]
+        )
+    page.close()

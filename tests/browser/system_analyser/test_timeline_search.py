@@ -83,7 +83,7 @@ def test_enter_and_signs_step_through_the_matches(page: Page, site: tuple[str, s
 def test_an_address_with_a_window_opens_at_it(page: Page, site: tuple[str, str]) -> None:
     show(page, site, f"tl_find=read&tl_from={115 * MS}&tl_to={135 * MS}")
     expect(page.locator(COUNTER)).to_have_text("20 matches")
-    expect(page.locator(".tl-corner")).to_contain_text("Duration 20")
+    expect(page.locator(".tl-corner")).to_contain_text("Duration 20 ms")
     page.keyboard.press("g")
     expect(page.locator(COUNTER)).to_have_text("13 of 20")
     page.reload()

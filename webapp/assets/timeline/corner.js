@@ -5,9 +5,12 @@ const timelineCorner = (() => {
   const tl = popvision.timeline;
 
   const KIND_NOTES = {
-    paths: "merged by path: widths are times, places are not",
-    callers: "by self time, below each its callers: widths are times, places are not",
+    paths: "widths are times, places are not",
+    callers: "callers below; widths are times, places are not",
   };
+
+  const MOST_LETTERS = 48;
+  const cut = (text) => (text.length > MOST_LETTERS ? text.slice(0, MOST_LETTERS - 1) + "…" : text);
 
   class Corner {
     constructor(timeline) {
@@ -20,10 +23,10 @@ const timelineCorner = (() => {
 
     /* Ask for the count of a new window; true when the corner shows the window. */
     update() {
-      const { viewport, hidden, only, kind, facts } = this.timeline;
+      const { viewport, hidden, only, kind, facts, light } = this.timeline;
       const from = Math.max(0, Math.floor(viewport.from)),
         to = Math.ceil(viewport.to) + 1;
-      const wanted = [from, to, hidden, only, kind, facts.events].join("-");
+      const wanted = [from, to, hidden, only, kind, facts.events, light.name, light.facts !== null].join("-");
       if (this.counted === wanted) return true;
       if (!this.counting) this.ask(wanted, from, to);
       return false;
@@ -35,7 +38,7 @@ const timelineCorner = (() => {
         const { key } = this.timeline.facts;
         const answer = await popvision.fetchJson(`/data/${key}/timeline/count?from=${from}&to=${to}&width=1`);
         this.counted = wanted;
-        this.show(answer.events, from, to);
+        this.show(answer.events);
       } catch (problem) {
         tl.complain(problem);
       }
@@ -43,13 +46,19 @@ const timelineCorner = (() => {
       this.timeline.schedule();
     }
 
-    show(events, from, to) {
+    show(events) {
       const { viewport } = this.timeline;
-      const lines = [
-        "Events " + events.toLocaleString("en-US"),
-        "Duration " + tl.length(Math.min(viewport.total - 1, to - 1) - from),
-      ].map((text) => this.line(text, ""));
-      this.box.replaceChildren(...lines, ...this.notes().map((text) => this.line(text, "tl-corner-note")));
+      const length = Math.min(viewport.total - 1, Math.round(viewport.to)) - Math.max(0, Math.round(viewport.from));
+      const figures = this.line("", "tl-corner-figures");
+      figures.append(
+        this.line("Events " + events.toLocaleString("en-US"), ""),
+        this.line("Duration " + tl.length(length), ""),
+      );
+      const said = this.notes();
+      const notes = this.line("", "tl-corner-notes");
+      notes.append(...said.map((text) => this.line(text, "tl-corner-note")));
+      notes.title = said.join(". ");
+      this.box.replaceChildren(figures, ...(said.length ? [notes] : []));
     }
 
     line(text, name) {
@@ -60,12 +69,12 @@ const timelineCorner = (() => {
     }
 
     notes() {
-      const { hidden, only, kind, up, facts } = this.timeline;
+      const { hidden, only, kind, up, facts, light } = this.timeline;
       const notes = [];
+      if (light.isOn) notes.push("highlighted: " + cut(light.text) + " (Esc: none)");
       const channels = hidden ? hidden.split(",").length : 0;
-      if (channels)
-        notes.push(channels + (channels === 1 ? " channel" : " channels") + " hidden in the drawing, counted here");
-      if (only) notes.push("only matches of the search are drawn; all events are counted");
+      if (channels) notes.push(channels + (channels === 1 ? " channel" : " channels") + " not drawn, but counted");
+      if (only) notes.push("only matches are drawn, all events counted");
       if (kind) notes.push(KIND_NOTES[kind].replace("below", up ? "above" : "below"));
       if (facts.recording) notes.push("file not closed: still recording, or its process was killed");
       return notes;

@@ -11,6 +11,8 @@ const timelineFlames = (() => {
 
   const LEAST_LETTERS = 3;
   const LABEL_INK = "#10131a";
+  const RECEDED = 0.2; /* strength of events beside those of the highlighted label */
+  const LEAST_LIT = 0.7; /* of a merged or narrow event of that label */
 
   /* The label of a narrow event: whole, or without the names that qualify it ("compileGraph" of
      "poplar::compileGraph"), or the beginning of that, which says more than both its ends; nothing below 3 letters.
@@ -26,34 +28,45 @@ const timelineFlames = (() => {
     const [number] = core.match(/\d{1,6}$/) || [""];
     if (number && letters > number.length) return core.slice(0, letters - number.length) + "…" + number;
     if (number && execution.widthOf(draw, "…" + number) <= room) return "…" + number;
-    return letters < LEAST_LETTERS ? "" : core.slice(0, letters) + "…";
+    return letters < LEAST_LETTERS ? "" : core.slice(0, letters).trimEnd() + "…";
   }
 
-  /* The label in a block that begins at x; over a pattern it has a ground of its own. */
-  function drawLabel({ draw, colours, patterns, palette }, text, channel, from, width, y) {
+  /* The label in a block that begins at x; over a pattern it has a ground of its own, which `faint` ones go without. */
+  function drawLabel({ draw, colours, patterns, palette }, text, channel, from, width, y, faint = false) {
     const x = Math.max(0, from);
     const room = from + width - x - 8;
     if (room <= 12) return;
     draw.textBaseline = "middle";
     draw.font = "11px " + palette.font;
     const shown = labelFor(draw, text, room);
-    if (patterns[channel] && shown) {
+    if (patterns[channel] && shown && !faint) {
       draw.fillStyle = colours[channel];
       draw.fillRect(x + 2, y + 2, draw.measureText(shown).width + 4, tl.LANE - 5);
     }
-    draw.fillStyle = LABEL_INK;
+    draw.fillStyle = faint ? palette.plain.muted : LABEL_INK;
     draw.fillText(shown, x + 4, y + tl.LANE / 2);
   }
 
   class Flames {
-    constructor(timeline) {
+    /**
+     * All events, or those of a highlighted label (light.js).
+     *
+     * @param {any} timeline
+     * @param {{name: string} | null} light
+     */
+    constructor(timeline, light = null) {
       this.timeline = timeline;
+      this.light = light;
       this.data = null;
       this.busy = false;
       /** @type {Map<string, [number, number]>} rows of each lane, by "thread.depth" */
       this.lanes = new Map();
       /** @type {Map<number, [number, number]>} rows of the instants of each thread */
       this.marks = new Map();
+    }
+
+    get name() {
+      return this.light ? this.light.name : "";
     }
 
     forget() {
@@ -70,6 +83,7 @@ const timelineFlames = (() => {
         data.to >= viewport.to &&
         data.hide === this.timeline.hidden &&
         data.only === this.timeline.only &&
+        data.name === this.name &&
         threads.every((thread) => data.threads.has(thread))
       );
     }
@@ -87,13 +101,23 @@ const timelineFlames = (() => {
       const from = Math.max(0, Math.floor(viewport.from - margin)),
         to = Math.ceil(viewport.to + margin) + 1;
       const pitch = viewport.pitch,
-        { hidden: hide, only, facts } = this.timeline;
+        { hidden: hide, only, facts } = this.timeline,
+        { name } = this;
       const width = Math.min(16384, Math.max(1, Math.round(((to - from) * 1024) / pitch)));
       this.busy = true;
       try {
-        const query = { from, to, width, threads: threads.join(","), hide, only };
+        const query = { from, to, width, threads: threads.join(","), hide, only, name };
         const answer = await popvision.fetchPacked(`/data/${this.timeline.facts.key}/timeline/blocks`, query);
-        this.data = Object.assign(answer, { facts, pitch, from, to: to - 1, hide, only, threads: new Set(threads) });
+        this.data = Object.assign(answer, {
+          facts,
+          pitch,
+          from,
+          to: to - 1,
+          hide,
+          only,
+          name,
+          threads: new Set(threads),
+        });
         this.readRanges(answer.header);
       } catch (problem) {
         tl.complain(problem);
@@ -121,7 +145,7 @@ const timelineFlames = (() => {
 
     draw(draw, row, top) {
       const { data } = this;
-      if (!data) return;
+      if (!data || data.name !== this.name) return;
       const { up } = this.timeline;
       for (const thread of row.threads) {
         for (let depth = 0; depth < tl.lanesOf(row); depth += 1)
@@ -140,15 +164,25 @@ const timelineFlames = (() => {
       return [viewport.x(start[index]), viewport.x(until)];
     }
 
+    /* Whether another label is highlighted than what these events have. */
+    get isFaint() {
+      return !this.light && this.timeline.light.isOn;
+    }
+
+    get strength() {
+      return this.isFaint ? RECEDED : 1;
+    }
+
     drawLane(data, draw, thread, depth, y) {
       const range = this.lanes.get(thread + "." + depth);
       if (!range) return;
       const { viewport, colours, patterns } = this.timeline;
       const { start, end, busy, count, label, channel } = data.arrays;
       const height = tl.LANE - 1;
+      const strength = this.strength;
+      const least = this.light ? LEAST_LIT : 0.35;
       const named = [];
       let edge = -1;
-      draw.globalAlpha = 1;
       for (let index = this.firstIn(end, range, viewport.from); index < range[1]; index += 1) {
         const [left, right] = this.span(data.arrays, index, range[1], viewport);
         if (left > viewport.width) break;
@@ -158,8 +192,8 @@ const timelineFlames = (() => {
         const merged = count[index] > 1;
         /* A narrow event keeps a pixel, paler where the pixel is mostly empty. */
         draw.fillStyle = colours[channel[index]];
-        if (merged) draw.globalAlpha = 0.35 + 0.65 * Math.min(1, busy[index] / Math.max(1, end[index] - start[index]));
-        else if (width < 1) draw.globalAlpha = Math.max(0.35, Math.min(1, width));
+        const full = merged ? Math.min(1, busy[index] / Math.max(1, end[index] - start[index])) : Math.min(1, width);
+        draw.globalAlpha = strength * (merged ? least + (1 - least) * full : Math.max(least, full));
         const wide = Math.max(1, width > 3 ? width - 1 : width);
         if (x + wide > edge || wide > 1) draw.fillRect(x, y, wide, height);
         edge = x + wide;
@@ -169,6 +203,7 @@ const timelineFlames = (() => {
           draw.fillStyle = colours[channel[index]];
         }
         if (merged) draw.fillRect(x, y + height - 2, wide, 2);
+        if (this.light) tl.Light.outline(draw, this.timeline.palette, x, y, wide, height);
         draw.globalAlpha = 1;
         if (width > LABEL && label[index] >= 0) named.push(index, x, width);
       }
@@ -178,7 +213,7 @@ const timelineFlames = (() => {
     drawLabels(data, named, y) {
       for (let at = 0; at < named.length; at += 3) {
         const text = data.header.labels[data.arrays.label[named[at]]];
-        drawLabel(this.timeline, text, data.arrays.channel[named[at]], named[at + 1], named[at + 2], y);
+        drawLabel(this.timeline, text, data.arrays.channel[named[at]], named[at + 1], named[at + 2], y, this.isFaint);
       }
     }
 
@@ -188,6 +223,7 @@ const timelineFlames = (() => {
       if (!range) return;
       const { viewport, colours, palette, chosen } = this.timeline;
       const { mark_time, mark_channel, mark_position } = data.arrays;
+      draw.globalAlpha = this.strength;
       for (let index = range[0]; index < range[1]; index += 1) {
         const x = Math.round(viewport.x(mark_time[index]));
         if (x < -8 || x > viewport.width + 8) continue;
@@ -205,7 +241,7 @@ const timelineFlames = (() => {
         draw.fill();
         draw.stroke();
       }
-      draw.lineWidth = 1;
+      draw.lineWidth = draw.globalAlpha = 1;
     }
 
     firstIn(end, range, from) {
@@ -288,6 +324,6 @@ const timelineFlames = (() => {
     }
   }
 
-  return { Flames, drawLabel };
+  return { Flames, drawLabel, RECEDED };
 })();
 Object.assign(popvision.timeline, timelineFlames);

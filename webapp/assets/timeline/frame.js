@@ -87,6 +87,7 @@ const timelineFrame = (() => {
     draw.translate(tl.NAMES, 0);
     if (row.kind === "thread") timeline.calls.draw(draw, row, top + 3);
     else if (tl.CHARTS[row.kind]) timeline.chartOf(row).draw(draw, row, top);
+    if (row.kind === "thread" && !timeline.kind) timeline.light.draw(draw, row, top + 3);
     if (row.kind === "thread" && !timeline.kind) drawChosen(timeline, row, top + 3);
     if (row.kind === "graph") drawCursor(timeline, row, top);
     draw.restore();

@@ -20,6 +20,9 @@ const timelineInput = (() => {
   /* Whether a key is one of letters and signs, which nothing beside the drawing takes but text fields. */
   const isSign = (event) => event.key.length === 1 && event.key !== " ";
 
+  /* Whether a place is among the rows of a table, where Escape clears the selection too; its menus close on it. */
+  const isInRows = (target) => target instanceof Element && target.closest(".table-grid .ag-body") !== null;
+
   const PRESSED = {
     f: (t) => {
       t.viewport.fit();
@@ -33,6 +36,7 @@ const timelineInput = (() => {
     ",": (t) => step(t, true),
     c: (t) => t.foldAll(),
     m: (t) => t.toggleMark(),
+    l: (t) => t.toggleLight(),
     v: (t) => t.turnKind(),
     j: (t) => t.arrows.follow(true),
     J: (t) => t.arrows.follow(false),
@@ -209,7 +213,8 @@ const timelineInput = (() => {
 
     keyDown(event) {
       const { timeline } = this;
-      if (!canvas.isMeantFor(event, isSign(event) ? document.body : timeline.host)) return;
+      const isOfPage = isSign(event) || (event.key === "Escape" && isInRows(event.target));
+      if (!canvas.isMeantFor(event, isOfPage ? document.body : timeline.host)) return;
       if (event.target.tagName === "BUTTON" && event.key === "Enter") return;
       const action = this.heldAction(event);
       if (action) {

@@ -70,7 +70,7 @@ const timelinePaths = (() => {
     }
 
     draw(draw, row, top) {
-      const { viewport, palette, colours, hiddenSet, only } = this.timeline;
+      const { viewport, palette, colours, hiddenSet, only, light } = this.timeline;
       draw.fillStyle = palette.plain.surface; /* the lines of the time axis say nothing here */
       draw.fillRect(0, top - 3, viewport.width, row.height - 1);
       const range = this.of(row);
@@ -83,6 +83,9 @@ const timelinePaths = (() => {
           room = wide[index] * viewport.width;
         const width = Math.max(1, room > 3 ? room - 1 : room);
         const y = top + tl.laneTop(row, depth[index], this.timeline.up);
+        const name = this.data.header.labels[label[index]];
+        const isFaint = light.isOn && !light.isOf(name, channel[index]);
+        draw.globalAlpha = isFaint ? tl.RECEDED : 1;
         draw.fillStyle = colours[channel[index]];
         draw.fillRect(x, y, width, tl.LANE - 1);
         const pattern = room >= PATTERNED ? this.timeline.patterns[channel[index]] : null;
@@ -90,8 +93,9 @@ const timelinePaths = (() => {
           draw.fillStyle = pattern;
           draw.fillRect(x, y, width, tl.LANE - 1);
         }
-        if (room > LABEL)
-          tl.drawLabel(this.timeline, this.data.header.labels[label[index]], channel[index], x, room, y);
+        if (light.isOn && !isFaint) tl.Light.outline(draw, palette, x, y, width, tl.LANE - 1);
+        draw.globalAlpha = 1;
+        if (room > LABEL) tl.drawLabel(this.timeline, name, channel[index], x, room, y, isFaint);
         if (this.isChosen(index)) this.outline(draw, x, y, width);
       }
     }

@@ -35,6 +35,7 @@ const timelineTimeline = (() => {
       this.recolourChannels();
       this.charts = new Map();
       this.flames = new tl.Flames(this);
+      this.light = new tl.Light(this);
       this.paths = new tl.Paths(this);
       this.strip = new tl.Strip(this);
       this.arrows = new tl.Arrows(this);
@@ -91,6 +92,7 @@ const timelineTimeline = (() => {
         .slice(0, MOST_MARKS)
         .map(Number);
       this.only = selection.tl_only === "1" ? selection.tl_find || "" : "";
+      this.light.read(selection.tl_label || "");
       this.usedBins = selection.tl_bins === "used";
       this.clock = selection.tl_clock === "absolute" ? BigInt(this.facts.begin) : null;
       this.folded = new Set((selection.tl_fold || "").split(",").filter(Boolean));
@@ -230,7 +232,8 @@ const timelineTimeline = (() => {
       if (!place) return null;
       const inside = point.y - place.top;
       const isThread = place.row.kind === "thread";
-      const event = isThread && !this.kind ? this.flames.hit(place.row, x, inside) : null;
+      const find = (each) => each.hit(place.row, x, inside);
+      const event = isThread && !this.kind ? find(this.light) || find(this.flames) : null;
       const path = isThread && this.kind ? this.paths.hit(place.row, x, inside) : null;
       const bar = place.row.kind === "device" ? this.chartOf(place.row).hit(x, inside) : null;
       return { row: place.row, ns: this.viewport.cycleAt(x), inside, event, path, bar };
@@ -287,9 +290,9 @@ const timelineTimeline = (() => {
     }
 
     clear() {
-      if (this.chosen || this.section) {
+      if (this.chosen || this.section || this.light.isOn) {
         this.chosen = this.section = null;
-        this.write({ tl_event: null, tl_sel: null });
+        this.write({ tl_event: null, tl_sel: null, tl_label: null });
         this.schedule();
       }
     }
@@ -351,24 +354,32 @@ const timelineTimeline = (() => {
       this.moved();
     }
 
-    /* ---- search ---- */
+    /* ---- highlight ---- */
 
-    /* Select the first event with this label from the left edge of the window on; the window stays. */
-    async chooseLabel(label) {
+    /* Highlight the label of the selected event, or no label any more. */
+    async toggleLight() {
+      if (this.light.isOn) this.write({ tl_label: null });
+      else if (this.chosen) {
+        const at = eventKey(this.chosen);
+        const facts = await popvision.fetchJson(`/data/${this.facts.key}/timeline/event?at=${at}`);
+        this.write({ tl_label: String(facts.name) });
+      }
+    }
+
+    /* Highlight the label with this number and select its first event from the left edge of the window on; the window
+       stays. */
+    async chooseLabel(name) {
       const from = Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0));
       try {
-        const hit = await popvision.fetchJson(
-          `/data/${this.facts.key}/timeline/find?text=${encodeURIComponent(label)}&exact=1&time=${from}`,
-        );
-        if (!hit.matches) return;
+        const { first } = await popvision.fetchJson(`/data/${this.facts.key}/timeline/label?name=${name}&time=${from}`);
         this.chosen = {
-          thread: hit.thread,
-          depth: hit.depth,
-          position: hit.position,
-          start: hit.start,
-          end: hit.start + hit.duration,
+          thread: first.thread,
+          depth: first.depth,
+          position: first.position,
+          start: first.start,
+          end: first.start + first.duration,
         };
-        this.write({ tl_event: eventKey(this.chosen) });
+        this.write({ tl_event: eventKey(this.chosen), tl_label: String(name) });
         this.schedule();
       } catch (problem) {
         complain(problem);
@@ -436,6 +447,7 @@ const timelineTimeline = (() => {
       if (this.kind) complete = this.paths.update(this.viewport, merged) && complete;
       else {
         complete = this.flames.update(this.viewport, Array.from(threads)) && complete;
+        complete = this.light.update(this.viewport, Array.from(threads)) && complete;
         complete = this.arrows.update() && complete;
       }
       return this.corner.update() && complete;
@@ -446,7 +458,10 @@ const timelineTimeline = (() => {
     /* A row chosen in the statistics. */
     labels: (chosen) => {
       const row = (chosen || []).flat().find((each) => each);
-      if (row && row.label && tl.current) tl.current.chooseLabel(row.label);
+      if (row && tl.current) {
+        tl.current.chooseLabel(row.name);
+        tl.release("statistics"); /* so that the same row can be chosen again */
+      }
       return window.dash_clientside.no_update;
     },
     /* A row chosen in the list of matches. */
@@ -471,6 +486,13 @@ const timelineTimeline = (() => {
     };
   });
 
-  return { NAMES, complain, eventKey };
+  /* No row of a table stays selected. */
+  function release(table) {
+    const box = document.querySelector('.table[data-table="' + table + '"]');
+    const grid = box instanceof HTMLElement ? popvision.gridOf(box) : null;
+    if (grid) grid.deselectAll();
+  }
+
+  return { NAMES, complain, eventKey, release };
 })();
 Object.assign(popvision.timeline, timelineTimeline);

@@ -8,6 +8,7 @@ choosing a point moves the visible window, and the picture stays.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from dash import html
@@ -135,27 +136,13 @@ def _drawing(source: HostTrace, found: Occurrences, theme: str) -> dict[str, Any
         }
         for y in (max(value, 1) / 1e3 for value in found.percentiles.values())
     ]
-    shown = {value: share for share, value in found.percentiles.items()}  # of equal ones the highest share
-    named = [
-        {
-            "xref": "paper",
-            "x": 1,
-            "xanchor": "right",
-            "y": _log(value),
-            "yanchor": "bottom",
-            "text": f"{share} %",
-            "showarrow": False,
-            "font": {"size": 10, "color": colours["axis"]},
-        }
-        for value, share in shown.items()
-    ]
     least, most = (end(each.duration for each in found.cells) for end in (min, max))
     layout = {
-        "margin": {"l": 60, "r": 14, "t": 8, "b": 40},
+        "margin": {"l": 60, "r": 14, "t": 18, "b": 40},
         "showlegend": False,
         "hovermode": "closest",
         "shapes": lines,
-        "annotations": named,
+        "annotations": _names_of_lines(found.percentiles, colours),
         "xaxis": {"title": {"text": "Begin, s since the first event (host time)"}, "nticks": 7, "tickangle": 0},
         "yaxis": {
             "title": {"text": "Duration, µs"},
@@ -166,6 +153,24 @@ def _drawing(source: HostTrace, found: Occurrences, theme: str) -> dict[str, Any
     }
     return {"data": [points], "layout": layout}
 
+
+def _names_of_lines(percentiles: Mapping[int, int], colours: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The percentiles on their lines at the right. Each has its own place from left to right, so that close ones do not
+    overlap whatever the size of the drawing; equal ones are one."""
+    shares: dict[int, list[str]] = {}
+    for share, value in percentiles.items():
+        shares.setdefault(value, []).append(str(share))
+    names, right = [], 0
+    for value, equal in shares.items():
+        text = " and ".join([", ".join(equal[:-1]), equal[-1]] if len(equal) > 1 else equal) + " %"
+        place = {"xref": "paper", "x": 1, "xanchor": "right", "xshift": -right, "y": _log(value), "yanchor": "bottom"}
+        font = {"size": _NAME_SIZE, "color": colours["axis"]}
+        names.append(place | {"text": text, "showarrow": False, "bgcolor": colours["surface"], "font": font})
+        right += round(0.75 * _NAME_SIZE * len(text)) + 8
+    return names
+
+
+_NAME_SIZE = 10
 
 _LINE = {"width": 1, "dash": "dot"}
 

@@ -9,6 +9,7 @@ are nanoseconds since the first event:
     tl_find          filter of the search         tl_tab    tab of the lower pane
     tl_heat          scale of heat maps' colours                                       tl_bins   "used" = no empty bins
     tl_marks         marks, listed in the Summary with the time between them
+    tl_label  number of the label that is highlighted
     tl_only   "1" = draw only what tl_find finds               vs        trace to compare with
     tl_flame  "paths" or "callers" = calls merged        tl_up    "1" = outermost calls at the bottom
     tl_device "0" = without the rows of the device   tl_follow "0" = a growing trace leaves the window where it is
@@ -87,6 +88,7 @@ KEYS = (
     (". ,", "The same; without a search, the next or previous event of the same row"),
     ("c", "Fold or unfold all rows"),
     ("v", "Flame graph: timeline, aggregated, bottom-up"),
+    ("l", "Highlight the label of the selected event, or no label"),
     ("m", "Set or remove a mark at the pointer or the selected event"),
     ("Esc", "Clear the selection"),
     ("Wheel", "Zoom at the pointer; with Shift, or over the names, scroll"),

@@ -26,8 +26,8 @@ from popvision.analysis.trace.drawing import (
 from popvision.analysis.trace.event_filter import EventMatcher, event_matcher, parse_filter
 from popvision.analysis.trace.flows import flow_links
 from popvision.analysis.trace.mipmap import Blocks
-from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
-from webapp.arrays import AnyArray
+from popvision.analysis.trace.search import event_facts, find_event, first_of_name, metadata_rows, name_of_event
+from webapp.arrays import AnyArray, BoolArray
 from webapp.data_routes import trace_route
 from webapp.joint_key import parse_event as event_of_text
 from webapp.packed import packed_response
@@ -81,19 +81,20 @@ def host_run(library: Library, source: HostTrace) -> Response:
 
 def blocks(source: HostTrace) -> Response:
     """Blocks of all lanes of some threads, and their instants, without the channels in `hide`; with `only`, those that
-    this filter lets through."""
+    this filter lets through; with `name`, those with this number among the names of the trace."""
     begin, end, width = window_of_query(source)
     threads = numbers_of(request.args, "threads", len(source.threads))
     hidden = frozenset(numbers_of(request.args, "hide", len(source.names.channel_name)))
     text = request.args.get("only", "")
     only = event_matcher(source, parse_filter(text)) if text else None
+    wanted = number_of(request.args, "name", 0, len(source.names) - 1) if request.args.get("name") else None
     lanes: list[list[int]] = []
     parts: list[Blocks] = []
     instants: list[list[int]] = []
     times: list[AnyArray] = []
     labels: dict[int, int] = {}
     for thread in threads:
-        for depth, lane in enumerate(_shown_lanes(source, thread, hidden, only)):
+        for depth, lane in enumerate(_shown_lanes(source, thread, hidden, only, wanted)):
             parts.append(blocks_in(lane, begin, end, width))
             lanes.append([thread, depth, len(parts[-1])])
         time_ns, name, position = instants_in(source.threads[thread], begin, end, width)
@@ -101,6 +102,8 @@ def blocks(source: HostTrace) -> Response:
         shown = ~np.isin(channel, list(hidden))
         if only is not None:
             shown &= only.mask(thread, -1)[position]
+        if wanted is not None:
+            shown &= name == wanted
         instants.append([thread, int(shown.sum())])
         times.append(np.stack([time_ns[shown] - source.begin, channel[shown], position[shown]]).astype(np.float64))
     arrays = _block_arrays(source, parts, labels, (end - begin) / width)
@@ -114,14 +117,21 @@ def blocks(source: HostTrace) -> Response:
     return packed_response(header, arrays)
 
 
-def _shown_lanes(source: HostTrace, thread: int, hidden: frozenset[int], only: EventMatcher | None) -> list[Lane]:
-    if only is None:
+def _shown_lanes(
+    source: HostTrace, thread: int, hidden: frozenset[int], only: EventMatcher | None, name: int | None
+) -> list[Lane]:
+    if only is None and name is None:
         return source.lanes_without(thread, hidden)
     shown = ~np.isin(source.names.channel, list(hidden))
+    if name is not None:
+        shown &= np.arange(len(shown)) == name
     lanes = source.threads[thread].lanes
-    return source.lanes_with(
-        thread, (only.wanted, hidden), lambda depth: only.mask(thread, depth) & shown[lanes[depth].name]
-    )
+
+    def mask(depth: int) -> BoolArray:
+        of_name = shown[lanes[depth].name]
+        return of_name if only is None else only.mask(thread, depth) & of_name
+
+    return source.lanes_with(thread, (only and only.wanted, hidden, name), mask)
 
 
 def _block_arrays(
@@ -209,8 +219,22 @@ def event(source: HostTrace) -> Response:
     except IndexError:
         return Response("The trace holds no such event.", status=404, mimetype="text/plain")
     described: dict[str, Any] = asdict(facts) | {"metadata": metadata_rows(facts.metadata)}
+    described["name"] = name_of_event(source, facts.thread, facts.depth, facts.position)
     described["start"] = facts.start - source.begin
     return jsonify(described)
+
+
+def label(source: HostTrace) -> Response:
+    """The label with the number `name` among the names of the trace, the number of its channel, and its first event
+    from `time` on, else from the begin; 404 for a name without events."""
+    name = number_of(request.args, "name", 0, len(source.names) - 1)
+    first = first_of_name(source, name, source.begin + number_of(request.args, "time", 0, MOST_TIME))
+    if first is None:
+        return Response("The trace holds no event of this label.", status=404, mimetype="text/plain")
+    facts = event_facts(source, *first)
+    place = {"thread": facts.thread, "depth": facts.depth, "position": facts.position}
+    place |= {"start": facts.start - source.begin, "duration": facts.duration}
+    return jsonify({"name": name, "label": facts.label, "channel": int(source.names.channel[name]), "first": place})
 
 
 def find(source: HostTrace) -> Response:
@@ -248,6 +272,7 @@ _ANSWERS = {
     "heatmap": heatmap,
     "event": event,
     "find": find,
+    "label": label,
     "flows": flows,
 }
 

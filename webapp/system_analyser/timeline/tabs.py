@@ -14,7 +14,7 @@ from popvision.analysis.trace.activity import RUN_LABEL
 from popvision.analysis.trace.calls import CallTree, call_tree
 from popvision.analysis.trace.drawing import events_between
 from popvision.analysis.trace.flows import FlowLink, flow_links
-from popvision.analysis.trace.search import EventFacts, event_facts, list_matches, metadata_rows
+from popvision.analysis.trace.search import EventFacts, event_facts, list_matches, metadata_rows, name_of_event
 from popvision.analysis.trace.statistics import WindowStatistics, statistics_frame, window_statistics
 from webapp.components import Column, TabSet, data_table, empty_hint
 from webapp.components.attributes import attributes
@@ -118,7 +118,7 @@ TAB_SET = TabSet(
         "device": "Device",
         "difference": "Difference",
     },
-    ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_find", "tl_marks", "vs"),
+    ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_find", "tl_marks", "tl_label", "vs"),
     kind="trace",
 )
 
@@ -127,7 +127,7 @@ TAB_SET = TabSet(
 _DEPENDS = {
     "calls": ("tl_sel", "tl_from", "tl_to", "tl_event"),
     "flame": ("tl_sel", "tl_from", "tl_to", "tl_event"),
-    "statistics": ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide"),
+    "statistics": ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_label"),
     "matches": ("tl_find", "tl_sel"),
     "difference": ("vs",),
     "device": (),
@@ -384,8 +384,25 @@ def statistics(source: HostTrace, selection: Mapping[str, str], theme: str) -> C
     spreads = [spread_text(counts) for counts in window.spreads(frame.index[:MOST_ROWS].to_numpy()).tolist()]
     rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
     rows = [row | {"spread": spread} for row, spread in zip(rows, spreads, strict=False)] + rows[MOST_ROWS:]
+    chosen = None if event is None else name_of_event(source, event.thread, event.depth, event.position)
+    for row, number in zip(rows, window.name[frame.index].tolist(), strict=True):
+        is_lit = str(number) == selection.get("tl_label", "")
+        row |= {"name": number, "id": str(number), "chosen": number == chosen, "lit": is_lit}
     id: dict[str, str] = {"rows": "tl-labels", "query": f"{begin}-{end}"}
-    return _table(id, "statistics", rows, STATISTICS, scope, 0, "", selectable=True)
+    return _table(id, "statistics", rows, STATISTICS, scope, 0, "", selectable=True, grid=_MARKED | _scroll_to(rows))
+
+
+#: A row of the statistics is known by the number of its label; the label of the selected event and the highlighted one
+#: are marked.
+_MARKED = {
+    "getRowId": "params.data.id",
+    "rowClassRules": {"tl-row-chosen": "params.data.chosen", "tl-row-lit": "params.data.lit"},
+}
+
+
+def _scroll_to(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    marked = [row["id"] for row in rows[:MOST_ROWS] if row["chosen"]]
+    return {"scrollTo": {"rowId": marked[0], "rowPosition": None}} if marked else {}
 
 
 def _rank_of(event: EventFacts, source: HostTrace, window: WindowStatistics) -> str:
@@ -394,8 +411,10 @@ def _rank_of(event: EventFacts, source: HostTrace, window: WindowStatistics) -> 
     rows = (window.name == name).nonzero()[0].tolist()
     if not rows:
         return ""
-    shorter = window.rank(rows[0], event.duration)
     count = int(window.count[rows[0]])
+    if count == 1:
+        return f". The selected event, {nanoseconds_text(event.duration)}, is the only one of {event.label} there"
+    shorter = window.rank(rows[0], event.duration)
     return (
         f". The selected event, {nanoseconds_text(event.duration)}, takes longer than {shorter:.1%} of the {count:,}"
         f" events {event.label} there"
@@ -461,13 +480,14 @@ def _table(
     what: str,
     *,
     selectable: bool = False,
+    grid: Mapping[str, Any] | None = None,
 ) -> Component:
     if not rows:
         return empty_hint("There are no events in this window.")
     more = omitted + max(0, len(rows) - MOST_ROWS)
     if more:
         scope += f". {more:,} {what or 'labels with smaller totals'} are not listed"
-    table = data_table(id, rows[:MOST_ROWS], columns, name=name, height="100%", selectable=selectable)
+    table = data_table(id, rows[:MOST_ROWS], columns, name=name, height="100%", selectable=selectable, grid=grid)
     return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
 
 
