@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import unquote, urlparse
+from urllib.parse import parse_qs, unquote, urlparse
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -80,6 +80,43 @@ def test_a_file_is_added_aligned_and_removed(viewer: Viewer) -> None:
     page.wait_for_url(f"**/t/{second}/timeline*")
     viewer.complete()
     viewer.expect_titles("second.pvti", "Process 1", "thread 0")
+
+
+def test_links_of_the_menu_keep_the_settings_and_close_it(viewer: Viewer) -> None:
+    first, second = viewer.keys
+    page = viewer.go(f"/t/{first}/timeline?tl_clock=absolute&tl_from=1000000&tl_to=9000000")
+    viewer.complete()
+    page.select_option('[data-param="tl_flame"]', "paths")
+    page.click(".tl-files > summary")
+    page.click('.tl-files [aria-label="Compare with second.pvti by call path"]')
+    expect(page.locator("#tl-tab-difference .ag-row").first).to_be_in_viewport()
+    query = parse_qs(urlparse(page.url).query)
+    assert query["vs"] == [second]
+    assert [query[name] for name in ("tl_clock", "tl_flame", "tl_from")] == [["absolute"], ["paths"], ["1000000"]]
+    expect(page.locator(".tl-files")).not_to_have_attribute("open", "")
+    page.click(".tl-files > summary")
+    page.click('.tl-files [aria-label="Add second.pvti to this timeline"]')
+    page.wait_for_url(f"**/t/{first}+{second}/timeline*")
+    query = parse_qs(urlparse(page.url).query)
+    assert query == {"tl_clock": ["absolute"], "tl_flame": ["paths"]}
+
+
+def test_in_a_low_window_the_tabs_have_rows_until_the_handle_is_moved(viewer: Viewer) -> None:
+    page = viewer.go(f"/t/{viewer.keys[0]}/timeline?vs={viewer.keys[1]}&tl_tab=difference")
+    page.set_viewport_size({"width": 1000, "height": 700})
+    viewer.complete()
+    expect(page.locator("#tl-tab-difference .ag-row").first).to_be_in_viewport()
+    handle = page.locator(".timeline .split-handle")
+    before = handle.bounding_box()
+    handle.focus()
+    page.keyboard.press("PageDown")
+    after = handle.bounding_box()
+    page.keyboard.press("Home")
+    page.evaluate("() => localStorage.clear()")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert before is not None
+    assert after is not None
+    assert after["y"] > before["y"] + 40
 
 
 def test_files_fold_apart(viewer: Viewer) -> None:

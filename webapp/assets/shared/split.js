@@ -18,6 +18,7 @@
     const value = Math.min(90, Math.max(10, percent));
     box.style.setProperty("--split", value.toFixed(2) + "%");
     popvision.part(".split-handle", box).setAttribute("aria-valuenow", String(Math.round(value)));
+    box.dataset.moved = "yes";
     if (keep) popvision.remember(nameOf(box), value.toFixed(2));
     window.dispatchEvent(new Event("resize"));
   }

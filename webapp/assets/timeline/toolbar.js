@@ -36,6 +36,27 @@ const timelineToolbar = (() => {
     if (button && tl.current && ACTIONS[button.dataset.action]) ACTIONS[button.dataset.action](tl.current);
   });
 
+  /* What an address of other files keeps; times, rows and channels are those of the files. */
+  const KEPT = "tl_clock tl_flame tl_merge tl_up tl_line tl_heat tl_bins tl_device tl_find tl_only".split(" ");
+
+  /* A link of the menu Files keeps the settings of now, one to the same files everything; the menu closes. */
+  document.addEventListener(
+    "click",
+    (event) => {
+      const link = popvision.closest(event, ".tl-files a[data-nav]");
+      if (!(link instanceof HTMLAnchorElement)) return;
+      const address = new URL(link.href);
+      const isSame = address.pathname === window.location.pathname;
+      for (const [name, value] of Object.entries(popvision.selection()))
+        if (value && !address.searchParams.has(name) && (isSame || KEPT.includes(name)))
+          address.searchParams.set(name, value);
+      link.href = address.pathname + address.search;
+      const menu = link.closest("details");
+      if (menu) menu.open = false;
+    },
+    { capture: true },
+  );
+
   const slot = (name) => document.querySelector('.timeline [data-slot="' + name + '"]');
 
   /* The zoom box, made when the page has the place for it. */
