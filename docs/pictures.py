@@ -40,8 +40,9 @@ HOST, MLP, LIVE = "host_trace.pvti", "train_mlp.pvti", "live.pvti"
 @dataclass(frozen=True)
 class Picture:
     """`report` is a folder of sample_reports, a key of TUTORIAL, a rank of the run of RANKS, or the host traces of a
-    timeline, such as "a.pvti+b.pvti@first"; "" is the page `view` of the site, and both "" the first page;
-    `against` is what it is compared with; `click` names the selectors to press, in order."""
+    timeline, such as "a.pvti+b.pvti@first"; "" is the page `view` of the site, its first page without one; `against` is
+    what it is compared with; `click` names the selectors to press, in order; at last the pointer rests at `point`, in
+    pixels of the page."""
 
     report: str
     view: str
@@ -50,6 +51,7 @@ class Picture:
     against: str = ""
     click: tuple[str, ...] = ()
     size: tuple[int, int] = (1400, 860)
+    point: tuple[int, int] | None = None
 
 
 _LONGEST_STEPS = (
@@ -76,7 +78,33 @@ PICTURES: dict[str, Picture] = {
     "memory-gaps-after": Picture("matmul_chain", "memory", {}, size=SMALL),
     "out-of-memory-after": Picture("out_of_memory", "execution", {}, size=SMALL),
     "timeline": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_event": "0.1.2"}, size=SMALL),
-    "timeline-heat": Picture(HOST, "timeline", {"tl_bins": "used", "tl_line": "area", "tl_fold": "p4219"}, size=MEDIUM),
+    "timeline-heat": Picture(HOST, "timeline", {"tl_bins": "used", "tl_line": "area", "tl_fold": "t0"}, size=MEDIUM),
+    "timeline-start": Picture("", "", {}),
+    "timeline-pins": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_pin": "t1,g0"}, size=MEDIUM),
+    "timeline-merged": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_merge": "1"}, "dark", size=SMALL),
+    "timeline-channels": Picture(MLP, "timeline", {"tl_fold": "graphs"}, click=(".tl-key > summary",), size=MEDIUM),
+    "timeline-options": Picture(
+        HOST, "timeline", {"tl_fold": "h0"}, click=(".timeline .options > summary",), size=SMALL
+    ),
+    "timeline-zoomed": Picture(
+        HOST,
+        "timeline",
+        {"tl_fold": "h0", "tl_clock": "absolute", "tl_from": "15000000", "tl_to": "20000000"},
+        size=SMALL,
+        point=(600, 348),
+    ),
+    "timeline-window": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_sel": "31395600-46952100"}, "dark", size=MEDIUM),
+    "timeline-instant": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_event": "0.i.2"}, size=SMALL),
+    "timeline-cursor": Picture(HOST, "timeline", {"tl_fold": "h0,t0"}, "dark", size=MEDIUM, point=(700, 430)),
+    "timeline-calls": Picture(HOST, "timeline", {"tl_fold": "h0", "tl_tab": "calls", "tl_event": "0.1.2"}, size=MEDIUM),
+    "timeline-highlight": Picture(
+        HOST,
+        "timeline",
+        {"tl_fold": "h0", "tl_tab": "statistics"},
+        click=('#tl-tab-statistics .ag-row:has-text("wait for batch") [col-id="label"]',),
+        size=MEDIUM,
+        point=(20, 20),
+    ),
     "timeline-search": Picture(
         HOST, "timeline", {"tl_fold": "h0", "tl_tab": "matches", "tl_find": "/batch|step/ dur>380us"}, size=MEDIUM
     ),
@@ -282,6 +310,9 @@ def take(page: Page, base: str, keys: dict[str, str], picture: Picture, path: Pa
     page.wait_for_timeout(1_500)
     for selector in picture.click:
         page.click(selector)
+        page.wait_for_timeout(1_000)
+    if picture.point is not None:
+        page.mouse.move(*picture.point)
         page.wait_for_timeout(1_000)
     page.screenshot(path=path, timeout=120_000)
     print(path.relative_to(HERE.parent))
