@@ -140,7 +140,7 @@ def _changed_table(changes: Changes, most: int) -> TextTable:
     columns = ("Name", *_NUMBERS[:3])
     tones = tuple(_tone(each) for each in shown["difference"])
     return TextTable(
-        f"Changed {changes.what}", _count_note(changes, len(rows), len(changed)), columns, rows, _NUMBERS, tones
+        f"Changed {changes.title}", _count_note(changes, len(rows), len(changed)), columns, rows, _NUMBERS, tones
     )
 
 
@@ -151,7 +151,7 @@ def _renamed_table(changes: Changes, most: int) -> TextTable:
         for row in (renamed if most == 0 else renamed.head(most)).to_dict("records")
     ]
     note = "matched by order; " + _count_note(changes, len(rows), len(renamed))
-    return TextTable(f"Renamed {changes.what}", note, ("Source", "Target"), rows)
+    return TextTable(f"Renamed {changes.title}", note, ("Source", "Target"), rows)
 
 
 def _unmatched_table(changes: Changes, most: int) -> TextTable:
@@ -166,7 +166,7 @@ def _unmatched_table(changes: Changes, most: int) -> TextTable:
     total = sum(len(frame) for _, frame in sides)
     note = _count_note(changes, len(rows), total)
     columns = ("Where", "Name", *_NUMBERS[:3])
-    return TextTable(f"Unmatched {changes.what}", note, columns, rows, _NUMBERS[:3], tuple(tones))
+    return TextTable(f"Unmatched {changes.title}", note, columns, rows, _NUMBERS[:3], tuple(tones))
 
 
 def _count_note(changes: Changes, shown: int, total: int) -> str:

@@ -33,7 +33,7 @@ from webapp.documents.confidential import Names
 from webapp.documents.document import Document, Facts, Field, Note, Table
 from webapp.documents.export import DOCUMENTS, ExportError, export_document
 from webapp.documents.page import MOST_BYTES, safe_text, write_page
-from webapp.documents.pictures import matrix_png
+from webapp.documents.pictures import matrix_png, matrix_scale
 
 HOSTILE = '</style></script><script>alert(1)</script>"><img src=x onerror=alert(2)>\u202e=cmd()' + "x" * 9_900
 
@@ -279,7 +279,8 @@ def test_exchange_has_the_matrix_of_the_page() -> None:
     source = ReportSource(SAMPLES / "train_mlp")
     program = int(exchange_programs_table(source)["program"][0])
     matrix = matrix_of(source, program, "software")
-    png, size, largest = matrix_png(matrix)
+    size, largest = matrix_scale(matrix)
+    png = matrix_png(matrix, size, largest)
     assert (size, largest) == (1, int(matrix.messages.bytes.max()))
     width, height = struct.unpack(">II", png[16:24])
     assert width == height == matrix.tiles == 64

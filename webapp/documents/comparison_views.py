@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from webapp.arrays import Float64Array, Int64Array
 from webapp.documents.bars import difference_bars
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Curves, Drawing, Field, Note, Table
+from webapp.documents.pictures import matrix_scale
+from webapp.documents.program_views import exchange_blocks, exchange_matrix, exchange_shown
 from webapp.formats import in_units
 from webapp.graph_analyser.liveness.state import liveness_state, where_text
 from webapp.graph_analyser.memory.state import memory_state
@@ -41,6 +44,8 @@ Blocks = Callable[[ViewContext, Names], list[Block]]
 
 def compared_blocks(view: str, context: ViewContext, target: ReportSource, names: Names, blocks: Blocks) -> list[Block]:
     """The differences, then what `blocks` gives for the source and for the target."""
+    if view == "exchange":
+        context, blocks = _one_exchange(context, target, blocks)
     other = replace(context, opened=target, params=_params_of_target(context, target))
     parts = [*_what_changed(view, context.source, target, names)]
     for question in _QUESTIONS.get(view, ()):
@@ -54,6 +59,23 @@ def compared_blocks(view: str, context: ViewContext, target: ReportSource, names
         except NotRecordedError as problem:
             parts.append(Note(f"{role}: {problem}"))
     return parts
+
+
+def _one_exchange(context: ViewContext, target: ReportSource, blocks: Blocks) -> tuple[ViewContext, Blocks]:
+    """The context with the program whose matrices are drawn, and blocks that draw both in one scale of colours."""
+    program = exchange_shown(context)
+    if program is None:
+        return context, blocks
+    chosen = replace(context, params={**context.params, "program": str(program)})
+    other = replace(chosen, opened=target, params=_params_of_target(chosen, target))
+    partner = exchange_shown(other)
+    matrices = []
+    for each, shown in ((chosen, program), (other, partner)):
+        try:
+            matrices += [] if shown is None else [exchange_matrix(each, shown)]
+        except NotRecordedError:
+            continue  # its block says so
+    return chosen, partial(exchange_blocks, scale=matrix_scale(*matrices)) if len(matrices) == 2 else blocks
 
 
 def _of_role(role: str, blocks: Sequence[Block]) -> list[Block]:
@@ -179,7 +201,7 @@ def _changes(changes: Changes, kind: str) -> Block:
         return Note(_not_recorded(changes.about, values))
     order = _differing(difference)
     if not len(order):
-        return Note(f"Nothing changed: {changes.what} are equal ({changes.about}).")
+        return Note(f"Nothing changed: {changes.title} are equal ({changes.about}).")
     rows = [
         {
             "name": frame["name_source"].iat[row] or frame["name_target"].iat[row] or frame["type"].iat[row],
@@ -190,7 +212,7 @@ def _changes(changes: Changes, kind: str) -> Block:
         }
         for row in order[:MOST_CHANGES].tolist()
     ]
-    return Table(f"Changed {changes.what}: {changes.about}", _change_fields(kind), rows, len(order))
+    return Table(f"Changed {changes.title}: {changes.about}", _change_fields(kind), rows, len(order))
 
 
 def _differing(difference: Float64Array) -> Int64Array:

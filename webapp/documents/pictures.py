@@ -84,21 +84,25 @@ def dithered(time: Int64Array, capacity: Int64Array, first: int) -> Int64Array:
     return np.asarray((np.cumsum(time, axis=0) <= place).sum(axis=0), np.int64)
 
 
-def matrix_png(matrix: Matrix) -> tuple[bytes, int, int]:
-    """(picture of the matrix, tiles per cell along each side, bytes of the largest cell). Colours are the page's in its
-    light theme: the scale of assets/exchange/scale.js, log(1 + bytes) / log(1 + largest), zero transparent."""
+def matrix_scale(*matrices: Matrix) -> tuple[int, int]:
+    """(tiles per cell along each side, bytes of the largest cell) of pictures that share one scale of colours."""
     size = 1
-    while matrix.tiles > size * _CELLS:
+    while max(each.tiles for each in matrices) > size * _CELLS:
         size *= 2
+    return size, max(each.largest(size) for each in matrices)
+
+
+def matrix_png(matrix: Matrix, size: int, largest: int) -> bytes:
+    """A picture of the matrix in the scale that `matrix_scale` gives. Colours are the page's in its light theme: the
+    scale of assets/exchange/scale.js, log(1 + bytes) / log(1 + largest), zero transparent."""
     cells = matrix.block((0, matrix.tiles), (0, matrix.tiles), size)
     values = cells.values.reshape(cells.rows, cells.columns)
-    largest = int(values.max(initial=0))
     share = _LEAST + (1 - _LEAST) * np.log1p(values) / np.log1p(max(1, largest))
     stops = [(at, _rgb(colour)) for at, colour in sequential_scale("light")]
     places = [at for at, _ in stops]
     channels = [np.interp(share, places, [colour[each] for _, colour in stops]) for each in range(3)]
     alpha = np.where(values > 0, 255, 0)
-    return png(np.stack([*channels, alpha], axis=-1).round().astype(np.uint8)), size, largest
+    return png(np.stack([*channels, alpha], axis=-1).round().astype(np.uint8))
 
 
 def png(pixels: UInt8Array) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from popvision.analysis.exchange.matrix import matrix_of
+from popvision.analysis.exchange.matrix import Matrix, matrix_of
 from popvision.analysis.exchange.table import exchange_programs_table
 from popvision.analysis.execution.raster import CLASSES
 from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
@@ -20,7 +20,7 @@ from webapp.documents.bars import flame_svg
 from webapp.documents.confidential import Names
 from webapp.documents.document import Axis, Block, Drawing, Facts, Field, Note, Picture, Table
 from webapp.documents.memory_views import MOST_ROWS, frame_table
-from webapp.documents.pictures import bsp_picture, matrix_png
+from webapp.documents.pictures import bsp_picture, matrix_png, matrix_scale
 from webapp.formats import bytes_text, cycles_text, integer_text, seconds_text
 from webapp.graph_analyser.execution.state import ipus_of, window_of
 from webapp.view import ViewContext
@@ -148,8 +148,9 @@ def _steps(context: ViewContext, ipu: int, begin: int, end: int) -> Table:
     return Table(f"Execution steps on IPU {ipu}, longest first", fields, rows, len(order))
 
 
-def exchange_blocks(context: ViewContext, names: Names) -> list[Block]:
-    """All exchange programs with their bytes, messages and cycles."""
+def exchange_blocks(context: ViewContext, names: Names, scale: tuple[int, int] | None = None) -> list[Block]:
+    """The matrix of one program, in the `scale` of `pictures.matrix_scale` that it shares with another report, and all
+    exchange programs with their bytes, messages and cycles."""
     fields = [
         Field("program", "Id", "integer"),
         Field("type", "Type"),
@@ -166,26 +167,42 @@ def exchange_blocks(context: ViewContext, names: Names) -> list[Block]:
     ]
     table = exchange_programs_table(context.source)
     listed = frame_table("Exchange programs, most bytes first", viewer_frame(table), fields)
-    ids = [int(program) for program in table["program"]]
-    chosen = context.selection.program
-    shown = chosen if chosen in ids else next(iter(ids), None)
+    shown = exchange_shown(context)
     unknown = [] if holds_code(context.source) else [Note(f"Code: not recorded. {CODE_SIZES}")]
-    return [*([] if shown is None else [_matrix(context, shown)]), listed, *unknown]
+    return [*([] if shown is None else [_matrix(context, shown, scale)]), listed, *unknown]
 
 
-def _matrix(context: ViewContext, program: int) -> Block:
-    """The bytes between tiles of one exchange program: the selected one, else that with most bytes."""
-    order = "hardware" if context.params.get("xch_order") == "hardware" else "software"
+def exchange_shown(context: ViewContext) -> int | None:
+    """The exchange program whose matrix is drawn: the selected one, else that with most bytes; None without any."""
+    ids = [int(program) for program in exchange_programs_table(context.source)["program"]]
+    chosen = context.selection.program
+    return chosen if chosen in ids else next(iter(ids), None)
+
+
+def exchange_matrix(context: ViewContext, program: int) -> Matrix:
+    """Its matrix in the order of the page. Raises NotRecordedError."""
+    return matrix_of(context.source, program, _order(context))
+
+
+def _order(context: ViewContext) -> str:
+    return "hardware" if context.params.get("xch_order") == "hardware" else "software"
+
+
+def _matrix(context: ViewContext, program: int, scale: tuple[int, int] | None) -> Block:
+    """The bytes between tiles of one exchange program."""
+    order = _order(context)
     try:
-        matrix = matrix_of(context.source, program, order)
+        matrix = exchange_matrix(context, program)
     except NotRecordedError as problem:
         return Note(str(problem))
     alt = f"Bytes from source tiles, downwards, to destination tiles, to the right, of program {program}"
-    png, size, largest = matrix_png(matrix)
-    cell = f"A cell adds up {size} x {size} tiles. " if size > 1 else ""
+    size, largest = scale or matrix_scale(matrix)
+    png = matrix_png(matrix, size, largest)
+    cell = f"cell of {size} x {size} tiles" if size > 1 else "pair of tiles"
     note = (
-        f"Source tiles 0 to {matrix.tiles - 1:,} downwards, destination tiles to the right ({order} order). {cell}"
-        f"The scale is logarithmic, from 1 B to {bytes_text(largest)} (darkest)."
+        f"Source tiles 0 to {matrix.tiles - 1:,} downwards, destination tiles to the right ({order} order). "
+        f"The scale is logarithmic, from 1 B to {bytes_text(largest)} (darkest) per {cell}"
+        + (", the same in both reports." if scale else ".")
     )
     across, down = Axis(f"Destination tile ({order} order)", 0, matrix.tiles), Axis("Source tile", 0, matrix.tiles)
     return Picture(f"Bytes between tiles, program {program}", png, alt, note=note, across=across, down=down)

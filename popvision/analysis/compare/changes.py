@@ -50,6 +50,11 @@ class Changes:
     frame: DataFrame
 
     @property
+    def title(self) -> str:
+        """What the rows are, in words."""
+        return "variables in memory" if self.what == "variables" else self.what
+
+    @property
     def changed(self) -> DataFrame:
         """Matched rows whose values differ, the largest difference first."""
         matched = (self.frame["source"] >= 0) & (self.frame["target"] >= 0)
@@ -103,11 +108,16 @@ def _own_cycles(report: ReportSource, programs: int) -> Float64Array | Int64Arra
 
 
 def variable_changes(source: ReportSource, target: ReportSource) -> Changes:
-    """Bytes of each variable before lowering, over all tiles."""
+    """Bytes of each variable in memory before lowering, over all tiles. There are more than the metric "Variables of
+    the graph" counts: parts that live at different times have a row each, and what the compiler adds is among them."""
     columns = [stored_variables(report) for report in (source, target)]
     names = [[] if each is None else each.name for each in columns]
     sizes = [np.zeros(0, np.int64) if each is None else each.bytes for each in columns]
-    return _changes("variables", "bytes", "bytes over all tiles", match_variables(source, target), names, sizes)
+    about = (
+        f"bytes over all tiles; {len(names[0]):,} in the source, {len(names[1]):,} in the target: those of the graph, "
+        "their parts, and what the compiler adds (messages, code)"
+    )
+    return _changes("variables", "bytes", about, match_variables(source, target), names, sizes)
 
 
 def tile_changes(source: ReportSource, target: ReportSource) -> Changes:

@@ -112,7 +112,13 @@ METRICS = (
     Metric("compute_sets", "Compute sets", "integer", "compute sets of the graph"),
     Metric("vertices", "Vertices", "integer", "vertices of the graph"),
     Metric("edges", "Edges", "integer", "edges of the graph"),
-    Metric("variables", "Variables", "integer", "variables of the graph", "memory"),
+    Metric(
+        "variables",
+        "Variables of the graph",
+        "integer",
+        "variables that the program and its libraries add; not what the compiler adds",
+        "memory",
+    ),
 )
 
 BY_NAME = {metric.name: metric for metric in METRICS}

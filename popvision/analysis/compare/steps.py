@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Figures that are set side by side.
 COMPARED = ("cycles", "max_cycles", "mean_cycles", "data_in")
 
+#: Texts of either side.
+_TEXTS = ("last_tile",)
+
 
 _SIDES: tuple[Side, Side] = ("source", "target")
 
@@ -29,6 +32,7 @@ def compared_headings() -> Table:
     """`steps_of_both` without rows."""
     figures = [Figure(f"{side}_step", "id", ()) for side in _SIDES]
     figures += [Figure(id, "text", ()) for id in ("name", "type", "matched")]
+    figures += [Figure(f"{side}_{id}", "text", ()) for id in _TEXTS for side in _SIDES]
     figures += [Figure(id, STEP_FIGURES[id], (), side=side) for id in COMPARED for side in _SIDES]
     return Table("window_steps", figures)
 
@@ -66,15 +70,20 @@ def steps_of_both(
 
 
 def _side_columns(table: Table, side: Side) -> pd.DataFrame:
-    frame = viewer_frame(table.select(["name", "type", "step", *COMPARED]))
-    return frame.rename(columns={id: f"{id}_{side}" for id in ("step", *COMPARED)})
+    frame = viewer_frame(table.select(["name", "type", "step", *_TEXTS, *COMPARED]))
+    return frame.rename(columns={id: f"{id}_{side}" for id in ("step", *_TEXTS, *COMPARED)})
 
 
 def _table(frame: pd.DataFrame, ran: tuple[bool, bool]) -> Table:
+    import pandas as pd
+
     figures, steps = [], [frame[f"step_{side}"].astype("float64") for side in _SIDES]
     for side, numbers in zip(_SIDES, steps, strict=True):
         figures.append(Figure(f"{side}_step", "id", numbers.where(numbers >= 0)))
     figures += [Figure(id, "text", frame[id]) for id in ("name", "type", "matched")]
+    for id in _TEXTS:
+        texts = {side: frame[f"{id}_{side}"] if f"{id}_{side}" in frame else [""] * len(frame) for side in _SIDES}
+        figures += [Figure(f"{side}_{id}", "text", pd.Series(texts[side]).fillna("")) for side in _SIDES]
     absent = (~(steps[0] >= 0).to_numpy(), ~(steps[1] >= 0).to_numpy())
     for id in COMPARED:
         unit = STEP_FIGURES[id]

@@ -527,6 +527,12 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
             " its bar begins when the last tile enters",
         ),
         "last_tile": FigureTitle("Last tile", "The tile that ends last; of tiles that tie the first, and their number"),
+        "source_last_tile": FigureTitle(
+            "Last tile, source", "The tile of the source that ends last; of ties the first", field="last_tile_source"
+        ),
+        "target_last_tile": FigureTitle(
+            "Last tile, target", "The tile of the target that ends last; of ties the first", field="last_tile_target"
+        ),
         "tile_balance": FigureTitle(
             "Tile balance", formula="mean(tile cycles) / max(tile cycles) over all tiles of the IPU"
         ),

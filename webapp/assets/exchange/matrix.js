@@ -92,7 +92,17 @@ const exchangeMatrix = (() => {
         const right = board.x((picture.column + picture.columns) * picture.size),
           bottom = board.y((picture.row + picture.rows) * picture.size);
         pen.image(this.image(picture, colours.sunken), x, y, right - x, bottom - y, area);
-        exchange.key(pen, board, picture.largest, this.data.header.signed, popvision.bytesText);
+        const per =
+          picture.size > 1 ? "cell of " + picture.size + " \u00d7 " + picture.size + " tiles" : "pair of tiles";
+        exchange.key(
+          pen,
+          board,
+          picture.largest,
+          this.data.header.signed,
+          popvision.bytesText,
+          false,
+          "bytes per " + per,
+        );
         if (!picture.largest)
           pen.text(this.emptySentence, area.x + area.width / 2, area.y + area.height / 2, colours.muted, "center");
       }

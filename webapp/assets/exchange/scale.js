@@ -42,8 +42,8 @@ const exchangeScale = (() => {
     return ((255 << 24) | ((value & 255) << 16) | (((value >> 8) & 255) << 8) | (value >> 16)) >>> 0;
   }
 
-  /* The key: a strip with numbers at its ends and in the middle of the scale. */
-  function key(pen, board, largest, signed, text, linear) {
+  /* The key: a strip with numbers at its ends and in the middle of the scale, and what a number stands for (`per`). */
+  function key(pen, board, largest, signed, text, linear, per) {
     if (!(largest > 0)) return;
     const { area, colours } = board;
     const wide = 150,
@@ -61,7 +61,7 @@ const exchangeScale = (() => {
       pen.text(number, begin + (wide * index) / 2, top + 8, colours.muted, "center", 10),
     );
     pen.text(
-      (signed ? "target \u2212 source, " : "") + (linear ? "linear" : "log"),
+      (signed ? "target \u2212 source, " : "") + (per ? per + ", " : "") + (linear ? "linear" : "log"),
       begin - 6,
       top - 4,
       colours.faint,

@@ -8,14 +8,12 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.compare.exchange import partner_of
 from popvision.analysis.exchange.messages import fan_outs, messages_of
 from popvision.analysis.exchange.programs import bandwidth, moved_bytes, recorded_totals
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from webapp.components import help_text
 from webapp.components.attributes import attributes
-from webapp.components.difference import difference_mark
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 
 if TYPE_CHECKING:
@@ -27,32 +25,35 @@ def row_of(source: ReportSource, program: int) -> int:
     return int(np.searchsorted(moved_bytes(source).program, program))
 
 
-def exchange_headline(
-    source: ReportSource, program: int, step: int | None, key: str, target: ReportSource | None = None
-) -> Component:
-    """Bytes, messages, fan-out, busiest tile, cycles and bandwidth of one execution; with a target also differences."""
+def exchange_headline(source: ReportSource, program: int, step: int | None, key: str) -> Component:
+    """Bytes, messages, fan-out, busiest tile, cycles and bandwidth of one execution."""
+    return html.Div(figures_of_one(source, program, step, key), className="headline")
+
+
+def figures_of_one(source: ReportSource, program: int, step: int | None, key: str, owner: str = "") -> list[Component]:
+    """The figures of the headline; `owner` precedes the program's label."""
     m, row = moved_bytes(source), row_of(source, program)
-    figures = [
-        _figure("Program", f"{m.type[row]}, Id {program}", m.name[row], title=m.name[row], class_name="wide"),
+    what = f"{m.type[row]}, Id {program}"
+    return [
+        exchange_figure(
+            f"{owner}{'program' if owner else 'Program'}", what, m.name[row], title=m.name[row], class_name="wide"
+        ),
         *_traffic(source, row),
         *_time(source, row, step, key),
     ]
-    if target is not None:
-        figures.append(_differences(source, target, program, row))
-    return html.Div(figures, className="headline")
 
 
 def _traffic(source: ReportSource, row: int) -> list[Component]:
     m = moved_bytes(source)
     factor = m.received[row] / m.sent[row] if m.sent[row] and m.received[row] else None
     figures = [
-        _figure(
+        exchange_figure(
             "Received",
             bytes_text(int(m.received[row])),
             f"{integer_text(int(m.receivers[row]))} tiles",
             title=f"{m.received[row]:,} B",
         ),
-        _figure(
+        exchange_figure(
             "Sent",
             bytes_text(int(m.sent[row])),
             "" if factor is None else f"multicast x {factor:,.2f}",
@@ -63,11 +64,11 @@ def _traffic(source: ReportSource, row: int) -> list[Component]:
         messages = messages_of(source, int(m.program[row]))
     except NotRecordedError:
         if m.type[row] != "StreamCopyMid":
-            figures.append(_figure("Messages", "unknown", "not recorded"))
+            figures.append(exchange_figure("Messages", "unknown", "not recorded"))
         return figures
     receivers, tiles = fan_outs(messages)
     fan = f"fan-out {len(messages.src) / tiles.sum():,.1f}, at most {receivers[-1]:,}"
-    figures.append(_figure("Messages", integer_text(len(messages.src)), fan, title="Pairs of tiles"))
+    figures.append(exchange_figure("Messages", integer_text(len(messages.src)), fan, title="Pairs of tiles"))
     return figures
 
 
@@ -79,7 +80,9 @@ def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Co
         href = f"/r/{key}/memory?tiles={tile}"
         link = html.A(f"tile {tile:,}", href=href, **attributes(data_nav="jump"))
         figures.append(
-            _figure("Busiest tile", bytes_text(int(m.worst_bytes[row])), link, title=f"{m.worst_bytes[row]:,} B")
+            exchange_figure(
+                "Busiest tile", bytes_text(int(m.worst_bytes[row])), link, title=f"{m.worst_bytes[row]:,} B"
+            )
         )
     if not np.isnan(b.cycles_each[row]):
         figures.append(_cycles(source, row, step))
@@ -92,7 +95,7 @@ def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Co
     )
     text = "unknown" if np.isnan(b.achieved[row]) else f"{b.achieved[row]:,.1f} B/cycle"
     share = "plain rate not stored" if np.isnan(use) else f"{percent_text(float(use))} of the plain rate"
-    figures.append(_figure("Achieved", text, share, help=about))
+    figures.append(exchange_figure("Achieved", text, share, help=about))
     return figures
 
 
@@ -109,7 +112,7 @@ def _cycles(source: ReportSource, row: int, step: int | None) -> Component:
         formula=f"{r.cycles[row]:,} cycles of the longest tile / {runs:,} executions" if runs else "estimate",
     )
     shown = detail if step is None else f"{detail}; step {step:,} selected"
-    return _figure("Cycles", cycles_text(round(each), target.clock_hz), shown, help=about)
+    return exchange_figure("Cycles", cycles_text(round(each), target.clock_hz), shown, help=about)
 
 
 def _formula(source: ReportSource, row: int) -> str:
@@ -126,26 +129,10 @@ def _formula(source: ReportSource, row: int) -> str:
     return f"{size:,} B / ({cycles} x {rate:g} B x {count})"
 
 
-def _differences(source: ReportSource, target: ReportSource, program: int, row: int) -> Component:
-    try:
-        other = row_of(target, partner_of(source, target, program))
-    except NotRecordedError as lacking:
-        return _figure("Target", "–", str(lacking))
-    a, b = moved_bytes(source), moved_bytes(target)
-    marks: list[Any] = [difference_mark(int(a.received[row]), int(b.received[other]), "bytes")]
-    before, after = bandwidth(source).cycles_each[row], bandwidth(target).cycles_each[other]
-    if not np.isnan(before) and not np.isnan(after):
-        marks += [
-            " received, ",
-            difference_mark(round(float(before), 2), round(float(after), 2), "decimal"),
-            " cycles each",
-        ]
-    return _figure("Target - source", marks, "")
-
-
-def _figure(
+def exchange_figure(
     label: str, value: Any, detail: Any = "", *, title: str = "", help: Any = None, class_name: str = ""
 ) -> Component:
+    """A figure of the headline with its label, and a detail beside it."""
     head = html.Span([label, help] if help is not None else label, className="headline-label")
     return html.Div(
         [

@@ -45,6 +45,7 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.components.download_link import download_link
+from webapp.graph_analyser.exchange.compared_headline import compared_headline
 from webapp.graph_analyser.exchange.headline import exchange_headline
 from webapp.graph_analyser.exchange.routes import register_routes
 from webapp.graph_analyser.exchange.tables import pair_rows, program_rows
@@ -196,7 +197,10 @@ def _plot_part(context: ViewContext) -> tuple[Any, ...]:
     note: Any = _GUESS if view == "plan" else ""
     if view == "tiles":
         note = _statistics(source, program, step, "" if context.target is None else "Source: ")
-    head = exchange_headline(source, program, step, context.key, context.target)
+    if context.target is None:
+        head = exchange_headline(source, program, step, context.key)
+    else:
+        head = compared_headline(source, context.target, program, step, context.key, next(iter(context.targets)))
     return head, _export(source, context.key, program), note, *hidden
 
 

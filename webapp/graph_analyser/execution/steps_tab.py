@@ -7,12 +7,12 @@ rows stay.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from popvision.analysis.compare.steps import compared_headings, steps_of_both
+from popvision.analysis.compare.steps import COMPARED, compared_headings, steps_of_both
 from popvision.analysis.execution.step_details import STEP_FIGURES, steps_in_window
 from popvision.analysis.report.figure import Table, headings
 from webapp.components import help_text, long_table, register_pair_rows, register_rows
@@ -27,28 +27,33 @@ if TYPE_CHECKING:
 
 #: Layout of the table of one report, and of two.
 _STEPS: Layout = {
-    "step": {},
+    "step": {"width": 75},
     "name": {"flex": 2},
-    "type": {"width": 140},
-    "program": {},
-    "run": {"width": 70},
-    "begin": {"width": 120},
-    "end": {"width": 120},
-    "cycles": {"width": 100},
+    "type": {"width": 135},
+    "cycles": {"width": 95},
+    "max_cycles": {"width": 105},
+    "last_tile": {"width": 170},
+    "tile_balance": {"width": 105},
     "active_tiles": {"width": 100},
     "mean_cycles": {"width": 130},
     "active_mean_cycles": {"width": 150},
-    "max_cycles": {"width": 110},
-    "last_tile": {"width": 190},
-    "tile_balance": {"width": 110},
+    "begin": {"width": 120},
+    "end": {"width": 120},
     "data_in": {"width": 100},
     "data_out": {"width": 100},
+    "program": {},
+    "run": {"width": 70},
 }
+#: What a step took and the tile that ended it come first; how it was matched stands at the end.
 _BOTH: Layout = {
-    "source_step": {"width": 105},
-    "target_step": {"width": 105},
+    "source_step": {"width": 95},
+    "target_step": {"width": 95},
     "name": {"flex": 2},
-    "type": {},
+    "cycles": {},
+    "source_last_tile": {"width": 135},
+    "target_last_tile": {"width": 135},
+    **{id: {} for id in COMPARED},
+    "type": {"width": 130},
     "matched": {"width": 120},
 }
 
@@ -56,6 +61,11 @@ _BOTH: Layout = {
 _LISTED = (
     "A step is listed when a tile is busy in it within the window or its bar overlaps it. Figures are those of whole"
     " steps, not cut to the window. Click a row, or press Enter on it, to select its step."
+)
+_MATCHED = (
+    "A step of the source stands beside its match in the target, wherever that lies; then come steps of the target's"
+    " window without a match in the source's. A step that one report lacks counts 0 there, so the differences add up to"
+    " those of the totals. Figures are those of whole steps. Click a row, or press Enter on it, to select its step."
 )
 _EARLY = (
     "The bar of a step begins when its last tile enters and ends when its last tile ends. Tiles that enter before that"
@@ -83,8 +93,11 @@ def content(context: ViewContext) -> Component:
     else:
         columns = figure_columns(headings("window_steps", STEP_FIGURES), _STEPS)
         table = long_table("steps-in-window", key, query, columns, selectable=True)
-    head = html.Div(["Steps of the window", help_text("Steps", _LISTED, _EARLY)], className="trace-steps-head")
-    parts = [scope_line(without_step(context)), None if "vs" in query else head, html.Div(table)]
+    if "vs" in query:
+        line: list[Any] = ["Steps of both windows", help_text("Steps of both reports", _MATCHED, _EARLY)]
+    else:
+        line = ["Steps of the window", help_text("Steps", _LISTED, _EARLY)]
+    parts = [scope_line(without_step(context)), html.Div(line, className="trace-steps-head"), html.Div(table)]
     return html.Div(parts, className="trace-steps")
 
 

@@ -49,7 +49,7 @@ def paired(source: Sequence[Figure], target: Sequence[Figure]) -> list[Figure]:
 
 
 def headline(figures: Sequence[Figure]) -> Component:
-    has_pairs = any(ARROW in each.value for each in figures)
+    has_pairs = any(ARROW in each.value or each.label.startswith("Source: ") for each in figures)
     return html.Div([_figure(each) for each in figures], className="headline paired" if has_pairs else "headline")
 
 

@@ -124,7 +124,7 @@ def _section(changes: Changes, key: str, target: str, name: str) -> Component:
     ]
     cut = any(len(frame) > MOST_ROWS for _, frame in parts)
     hint = f"{_counts(changes)}; {changes.about}" + (f"; the first {MOST_ROWS} of each" if cut else "")
-    title = f"{changes.what.capitalize()}{name}"
+    title = f"{changes.title.capitalize()}{name}"
     body = scrolled(html.Tr(heads), rows, title, even=True)
     return section(f"compare-{changes.what.replace(' ', '-')}", title, body, hint=hint)
 
