@@ -15,17 +15,27 @@ from webapp.components.icon import icon
 from webapp.library import Entry
 
 
-def versus(source: str, targets: Sequence[str], problems: Sequence[str]) -> Component:
+def versus(source: str, targets: Sequence[str], problems: Sequence[str], *, with_all: bool = True) -> Component:
     """The names of the reports that a page compares, with buttons to swap them and to stop; the name of the source
-    alone when `targets` and `problems` are empty."""
+    alone when `targets` and `problems` are empty. A page that does not compare with all of several targets names the
+    first, which it compares with, and says so."""
     name = html.Span(source, className="report-name", title=source)
     if not targets and not problems:
         return name
     parts: list[Any] = [html.Span("Source", className="versus-role"), name, html.Span("vs", className="versus-word")]
     if targets:
-        text = " · ".join(targets)
-        role = "Target" if len(targets) == 1 else f"{len(targets)} targets"
-        parts += [html.Span(role, className="versus-role"), html.Span(text, className="report-name", title=text)]
+        text = " · ".join(targets if with_all else targets[:1])
+        role = (
+            "Target" if len(targets) == 1 else f"{len(targets)} targets" if with_all else f"Target 1 of {len(targets)}"
+        )
+        about = text
+        if len(targets) > 1 and not with_all:
+            alone = f"This page compares with {targets[0]} alone."
+            about = f"{alone} Summary and Overview compare with all: {', '.join(targets)}"
+        parts += [
+            html.Span(role, className="versus-role", title=about),
+            html.Span(text, className="report-name", title=about),
+        ]
     parts += [html.Span([icon("warning"), each], className="versus-problem", title=each) for each in problems]
     if targets:
         parts.append(_button("swap", "Swap source and target", "swap"))

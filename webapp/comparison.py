@@ -1,6 +1,7 @@
 """The reports that a page compares: the report of the address is the source, `vs=<key>[,<key>]` names the targets.
 
-The Summary compares with all targets, every other view with the first one; the page of a trace compares with a trace.
+Summary and Overview compare with all targets, every other view with the first one, as its header says; the page of a
+trace compares with a trace.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 #: The selection key of the targets, shared by all views.
 KEY = "vs"
+
+#: Views that compare with all targets.
+COMPARE_WITH_ALL = ("summary", "overview")
 
 #: Targets of one page.
 MOST_TARGETS = 4

@@ -19,7 +19,7 @@ from popvision.catalogue.what_if import is_point
 from webapp.catalogue import page as catalogue_page
 from webapp.catalogue import what_if_page
 from webapp.compare_bar import versus
-from webapp.comparison import compared_trace, target_problems
+from webapp.comparison import COMPARE_WITH_ALL, compared_trace, target_problems
 from webapp.components.attributes import attributes
 from webapp.components.download_link import download_link
 from webapp.components.icon import icon
@@ -311,7 +311,8 @@ def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, 
     facts += _partners(library, entry)
     if view.id in DOCUMENTS:
         facts.append(_export_link(context, view))
-    names = versus(context.source.label, [each.label for each in context.targets.values()], problems)
+    targets = [each.label for each in context.targets.values()]
+    names = versus(context.source.label, targets, problems, with_all=view.id in COMPARE_WITH_ALL)
     return _line(names, view.title, facts)
 
 

@@ -83,7 +83,7 @@ def _table(frame: pd.DataFrame, ran: tuple[bool, bool]) -> Table:
     figures += [Figure(id, "text", frame[id]) for id in ("name", "type", "matched")]
     for id in _TEXTS:
         texts = {side: frame[f"{id}_{side}"] if f"{id}_{side}" in frame else [""] * len(frame) for side in _SIDES}
-        figures += [Figure(f"{side}_{id}", "text", pd.Series(texts[side]).fillna("")) for side in _SIDES]
+        figures += [Figure(f"{side}_{id}", "text", pd.Series(texts[side], dtype=object).fillna("")) for side in _SIDES]
     absent = (~(steps[0] >= 0).to_numpy(), ~(steps[1] >= 0).to_numpy())
     for id in COMPARED:
         unit = STEP_FIGURES[id]

@@ -85,6 +85,21 @@ def test_several_targets_stand_side_by_side(viewer: Viewer) -> None:
     expect(only).to_have_count(1)
     expect(only).to_contain_text("DoExchange (layer0/qkv/ExchangePre)")
     expect(page.locator(".share-bar")).to_have_count(3)
+    expect(page.locator("#masthead .versus")).to_have_text("Sourcebasevs2 targetschanged · shorter")
+    expect(page.locator(".figure-card", has_text="Fullest tile")).to_contain_text("Target 1 ")
+
+
+def test_a_page_says_which_of_several_targets_it_compares_with(viewer: Viewer) -> None:
+    both = ",".join(viewer.keys[each] for each in ("changed", "shorter"))
+    page = viewer.open("base", "operations", f"vs={both}")
+    header = page.locator("#masthead .versus")
+    expect(header).to_have_text("SourcebasevsTarget 1 of 2changed")
+    title = header.locator(".versus-role", has_text="Target").get_attribute("title")
+    assert title == "This page compares with changed alone. Summary and Overview compare with all: changed, shorter"
+    page = viewer.open("base", "overview", f"vs={both}")
+    expect(header).to_have_text("Sourcebasevs2 targetschanged · shorter")
+    for name in ("changed", "shorter"):
+        expect(page.locator("#page")).to_contain_text(f"What changed – {name}")
 
 
 def test_swap_stop_and_a_target_that_is_gone(viewer: Viewer) -> None:

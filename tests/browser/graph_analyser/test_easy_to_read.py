@@ -163,6 +163,19 @@ def test_an_exchange_without_differences_says_so(viewer: Viewer) -> None:
     assert "Nothing changed: both reports send the same bytes between all tiles shown." in written
 
 
+def test_the_key_of_the_matrix_says_what_a_cell_is(viewer: Viewer) -> None:
+    texts = """() => { const board = popvision.exchange.current, texts = [];
+        const pen = new Proxy({}, { get: (_, name) => (...values) => name === 'text' && texts.push(values[0]) });
+        board.layer.paint(pen); return texts; }"""
+    page = viewer.open("chain", "exchange")
+    page.wait_for_function("() => popvision.exchange.current?.layer?.picture?.size > 1")
+    size = page.evaluate("() => popvision.exchange.current.layer.picture.size")
+    assert f"bytes per cell of {size} \u00d7 {size} tiles, log" in page.evaluate(texts)
+    page = viewer.open("mlp", "exchange")
+    page.wait_for_function("() => popvision.exchange.current?.layer?.picture?.size === 1")
+    assert "bytes per pair of tiles, log" in page.evaluate(texts)
+
+
 def test_a_selected_operation_replaces_the_selected_program(viewer: Viewer) -> None:
     page = viewer.open("mlp", "operations", "program=86")
     page.locator(".ops-main [col-id=name].ag-cell", has_text="layer1/fwd").click()

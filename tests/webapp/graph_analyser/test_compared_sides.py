@@ -5,15 +5,19 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+import numpy as np
 import pytest
 
+from popvision.analysis.compare.matching import match_programs
+from popvision.analysis.exchange.programs import bandwidth, moved_bytes
 from popvision.analysis.liveness.curve import curve
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import Where
+from popvision.analysis.report.tiles import Where, target_of
 from popvision.analysis.source_code.lines import NOWHERE, line_figures
 from tests.samples import SAMPLES
 from webapp.components.sides import pair_text
 from webapp.formats import bytes_text
+from webapp.graph_analyser.exchange.compared_headline import compared_headline
 from webapp.graph_analyser.liveness.headline import liveness_headline
 from webapp.graph_analyser.liveness.state import liveness_state
 from webapp.graph_analyser.memory.headline import memory_headline
@@ -106,3 +110,24 @@ def test_pages_about_one_report_say_that_it_is_the_source() -> None:
     assert "Source  matmul_chain" in _text(panel_title(_context()))
     for shown in (sql.layout(_context(compared=False)), panel_title(_context(compared=False))):
         assert "ource  matmul_chain" not in _text(shown)
+
+
+def test_the_exchange_headline_is_of_both_reports() -> None:
+    """Every matched program that moves data, against the columns of each report."""
+    source, target = (ReportSource(SAMPLES / name) for name in NAMES)
+    partner = match_programs(source, target).target_rows()
+    ours, theirs = moved_bytes(source), moved_bytes(target)
+    compared = 0
+    for row, program in enumerate(ours.program.tolist()):
+        shown = _text(compared_headline(source, target, program, None, "one", "two"))
+        if partner[program] < 0:
+            assert "is not in the target" in shown
+            assert "Source: program" in shown
+            continue
+        other = int(np.searchsorted(theirs.program, partner[program]))
+        for name in ("received", "sent", "worst_bytes"):
+            assert pair_text(int(getattr(ours, name)[row]), int(getattr(theirs, name)[other]), "bytes") in shown
+        each = [round(float(bandwidth(report).cycles_each[at])) for report, at in ((source, row), (target, other))]
+        assert pair_text(*each, "cycles", target_of(source).clock_hz) in shown
+        compared += 1
+    assert compared > 5

@@ -46,12 +46,12 @@ _STEPS: Layout = {
 }
 #: What a step took and the tile that ended it come first; how it was matched stands at the end.
 _BOTH: Layout = {
-    "source_step": {"width": 95},
-    "target_step": {"width": 95},
+    "source_step": {"width": 107},
+    "target_step": {"width": 107},
     "name": {"flex": 2},
     "cycles": {},
-    "source_last_tile": {"width": 135},
-    "target_last_tile": {"width": 135},
+    "source_last_tile": {"width": 140},
+    "target_last_tile": {"width": 140},
     **{id: {} for id in COMPARED},
     "type": {"width": 130},
     "matched": {"width": 120},
@@ -97,7 +97,12 @@ def content(context: ViewContext) -> Component:
         line: list[Any] = ["Steps of both windows", help_text("Steps of both reports", _MATCHED, _EARLY)]
     else:
         line = ["Steps of the window", help_text("Steps", _LISTED, _EARLY)]
-    parts = [scope_line(without_step(context)), html.Div(line, className="trace-steps-head"), html.Div(table)]
+    scope = scope_line(without_step(context))
+    if "vs" in query and scope is not None:  # one line for both: the rows need the room
+        head: list[Component | None] = [html.Div([scope, line[1]], className="trace-steps-head")]
+    else:
+        head = [scope, html.Div(line, className="trace-steps-head")]
+    parts = [*head, html.Div(table)]
     return html.Div(parts, className="trace-steps")
 
 

@@ -38,20 +38,25 @@ class CardContext:
         href = f"/r/{self.key}/{view}" + (f"?{params}" if params else "")
         return html.A(text, href=href, **attributes(data_nav="to"))
 
+    @property
+    def role(self) -> str:
+        """The report whose figures stand below the source's: of several targets the first."""
+        return "Target 1" if "," in self.versus else "Target"
+
     def difference(self, metric: str, kind: str) -> list[Any]:
         """The lines of a card with the target's figure and its difference."""
         if self.target is None:
             return []
-        return _of_target(self.source.get(metric), self.target.get(metric), kind)
+        return _of_target(self.role, self.source.get(metric), self.target.get(metric), kind)
 
 
-def _of_target(before: float | None, after: float | None, kind: str) -> list[Any]:
+def _of_target(role: str, before: float | None, after: float | None, kind: str) -> list[Any]:
     if after is None:
-        return ["Target: not recorded"]
+        return [f"{role}: not recorded"]
     value = html.Strong(figure_text(after, kind))
     if before == after:
-        return [["Target the same, ", value]]
-    return [["Target ", value], [difference_mark(before, after, kind)]]
+        return [[f"{role} the same, ", value]]
+    return [[f"{role} ", value], [difference_mark(before, after, kind)]]
 
 
 def headline_cards(headline: Headline, cards: CardContext) -> Component:
@@ -177,9 +182,9 @@ def _longest_of_target(cards: CardContext, before: int) -> list[Any]:
         return []
     longest = None if cards.target_headline is None else cards.target_headline.longest
     if longest is None:
-        return ["Target: not recorded"]
+        return [f"{cards.role}: not recorded"]
     label = f"{longest.type} ({longest.name})" if longest.name else longest.type
-    return [*_of_target(before, longest.cycles, "cycles"), html.Span(label, className="cut", title=label)]
+    return [*_of_target(cards.role, before, longest.cycles, "cycles"), html.Span(label, className="cut", title=label)]
 
 
 def _live_card(headline: Headline, cards: CardContext) -> Component:
