@@ -13,7 +13,7 @@ text are HTML: what can have the focus, be folded or scrolled stays a component.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -59,12 +59,21 @@ class Managed:
 
 def managed_by(app: Dash) -> Managed:
     """What all callbacks of an app know; ask when all are registered."""
-    found: Managed = app.server.extensions.setdefault("managed ids", of_callbacks(app._callback_list))
+    extensions = app.server.extensions
+    if "managed ids" not in extensions:
+        extensions["managed ids"] = of_callbacks(app._callback_list, lasting_in(app))
+    found: Managed = extensions["managed ids"]
     return found
 
 
-def of_callbacks(callbacks: Iterable[Mapping[str, Any]]) -> Managed:
-    """What callbacks know, given as Dash lists them for the browser."""
+def lasting_in(app: Dash) -> set[str]:
+    """The ids that callbacks of an app fill with what then stays; those who register such a callback add to it."""
+    found: set[str] = app.server.extensions.setdefault("lasting ids", set())
+    return found
+
+
+def of_callbacks(callbacks: Iterable[Mapping[str, Any]], lasting: Collection[str] = ()) -> Managed:
+    """What callbacks know, given as Dash lists them for the browser; what fills a `lasting` id stays."""
     ids: set[str] = set()
     filled: set[str] = set()
     for each in callbacks:
@@ -72,7 +81,7 @@ def of_callbacks(callbacks: Iterable[Mapping[str, Any]]) -> Managed:
         for output in str(each["output"]).removeprefix("..").removesuffix("..").split("..."):
             name, _, prop = output.rpartition(".")
             ids.add(name)
-            if prop.startswith("children"):
+            if prop.startswith("children") and name not in lasting:
                 filled.add(name)
     return Managed(frozenset(ids), frozenset(filled))
 

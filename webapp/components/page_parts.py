@@ -19,7 +19,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html,
 from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
-from webapp.components.frozen import frozen, managed_by
+from webapp.components.frozen import frozen, lasting_in, managed_by
 from webapp.components.message import empty_hint, sentence
 from webapp.components.shortcuts import view_shortcuts
 from webapp.components.split import split
@@ -133,11 +133,16 @@ def register_part(
     outputs: Sequence[str],
     content: PartContent,
     ready: Callable[[ViewContext], bool] = _at_once,
+    *,
+    lasting: bool = False,
 ) -> None:
     """Set the outputs, each "id.property", to what `content` returns whenever a key that the part shows, or the theme,
-    changes. A page comes with the part filled if it is `ready`, else with what its layout says meanwhile."""
+    changes. A page comes with the part filled if it is `ready`, else with what its layout says meanwhile. What is
+    `lasting` stays the same as long as the report does, so all of it can be HTML."""
     _follow(app, prefix, part)
     names = [(each.partition(".")[0], each.partition(".")[2]) for each in outputs]
+    if lasting:
+        lasting_in(app).update(name for name, _ in names)
 
     def first(context: ViewContext) -> Mapping[str, Any] | None:
         return dict(zip(outputs, content(context), strict=True)) if ready(context) else None
@@ -157,7 +162,10 @@ def register_part(
         if context is None:
             return [no_update] * len(outputs)
         values = zip(content(context), names, strict=True)
-        return [_frozen(app, value) if prop == "children" else value for value, (_, prop) in values]
+        return [
+            frozen(value, managed_by(app), again=not lasting) if prop == "children" else value
+            for value, (_, prop) in values
+        ]
 
 
 def register_tabs(
@@ -211,7 +219,7 @@ def register_tabs(
         mark = mark_of(context, tab, now)
         if (shown or {}).get(tab) == mark:
             return unchanged
-        filled = _frozen(app, _or_hint(content, context, tab, empty_hint))
+        filled = frozen(_or_hint(content, context, tab, empty_hint), managed_by(app), again=True)
         return [*(filled if value == tab else no_update for value in values), {**(shown or {}), tab: mark}]
 
 
@@ -245,10 +253,6 @@ def _with_ids(page: Any) -> Iterator[Any]:
         if isinstance(getattr(page, "id", None), str):
             yield page
         yield from _with_ids(getattr(page, "children", None))
-
-
-def _frozen(app: Dash, filled: Any) -> Any:
-    return frozen(filled, managed_by(app), again=True)
 
 
 def _fills(app: Dash) -> dict[str, PartFill]:

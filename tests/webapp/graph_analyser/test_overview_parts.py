@@ -109,4 +109,4 @@ def test_a_page_does_not_wait_for_an_analysis_that_takes_long() -> None:
 
 def _dismissed(page: str) -> list[str]:
     """The keys of the dismiss buttons of a page, in order."""
-    return [part.partition('"')[0] for part in page.split('{"dismiss": "')[1:]]
+    return [part.partition('"')[0] for part in page.split('"data-dismiss": "')[1:]]

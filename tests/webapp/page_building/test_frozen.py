@@ -89,6 +89,15 @@ def test_what_is_filled_again_keeps_what_the_user_has_opened_or_focused() -> Non
     assert [each.children for each in below.children] == ["b", "c"]
 
 
+def test_what_is_filled_once_is_html() -> None:
+    callbacks = [{"inputs": [], "state": [], "output": f"{name}.children"} for name in ("again", "once")]
+    managed = of_callbacks(callbacks, {"once"})
+    page = html.Div([html.Div(html.P(html.A("link")), id=name) for name in ("again", "once")])
+    again, once = frozen(page, managed).children
+    assert _html(again.children) is None
+    assert _html(once.children) == "<a>link</a>"
+
+
 def test_frozen_pages_hold_the_same_elements() -> None:
     """Every page of a sample, thawed again, is the page."""
     library = Library([SAMPLE])

@@ -1,6 +1,7 @@
 """Findings with what each could save, its formula, its places as links, one change to try, and a button to dismiss it.
 
-Dismissed findings stand in the URL (`dismissed`), so a link shows what its sender saw.
+Dismissed findings stand in the URL (`dismissed`), so a link shows what its sender saw; assets/overview/overview.js puts
+them there.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from dash import ALL, Dash, Input, Output, State, ctx, html, no_update
+from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.insights.finding import TITLES, Evidence, Finding, Insights
@@ -31,22 +32,6 @@ def place() -> Component:
     wait = html.P("Looking for causes …", className="note", role="status")
     body = html.Div(wait, id="overview-findings")
     return section("findings", "What stands out", body, hint=_BOUNDS)
-
-
-def register(app: Dash) -> None:
-    @app.callback(
-        Output("select", "data", allow_duplicate=True),
-        Input({"dismiss": ALL}, "n_clicks"),
-        State("selection", "data"),
-        prevent_initial_call=True,
-    )
-    def dismiss(clicks: list[int | None], selection: Mapping[str, str] | None) -> Any:
-        chosen = ctx.triggered_id
-        if not any(clicks) or chosen is None:
-            return no_update
-        key = str(chosen["dismiss"])
-        keys = [each for each in dismissed_of(selection) if each != key] + ([key] if key else [])
-        return {DISMISSED: ",".join(keys) if key else None}
 
 
 def dismissed_of(selection: Mapping[str, str] | None) -> tuple[str, ...]:
@@ -88,7 +73,7 @@ def findings_list(key: str, found: Insights, dismissed: tuple[str, ...] = ()) ->
     notes += [f"Not looked at ({'; '.join(rules)}): {reason}" for reason, rules in reasons.items()]
     parts += [html.P(text, className="note") for text in notes]
     if hidden:
-        again = html.Button("Show again", id={"dismiss": ""}, n_clicks=0, className="button")
+        again = html.Button("Show again", className="button", **attributes(data_dismiss=""))
         parts.append(html.P([f"{hidden:,} dismissed. ", again], className="note"))
     return parts
 
@@ -99,11 +84,9 @@ def _finding(key: str, finding: Finding) -> Component:
         places += [", ", *_place(key, each)] if places else _place(key, each)
     button = html.Button(
         "Dismiss",
-        id={"dismiss": finding.key},
-        n_clicks=0,
         className="button dismiss",
         title="Fold this finding away; the address keeps it",
-        **attributes(aria_label=f"Dismiss: {in_units(finding.sentence)}"),
+        **attributes(aria_label=f"Dismiss: {in_units(finding.sentence)}", data_dismiss=finding.key),
     )
     return html.Li(
         [

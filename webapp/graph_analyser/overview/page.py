@@ -73,16 +73,15 @@ def layout(context: ViewContext) -> Component:
 
 
 def register(app: Dash, library: Library) -> None:
-    findings.register(app)
     waits.register(app)
 
-    def add(part: str, outputs: Sequence[str], content: PartContent, seconds: float = 0.0) -> None:
-        register_part(app, library, "overview", part, outputs, content, partial(_is_read, seconds=seconds))
+    def add(part: str, outputs: Sequence[str], content: PartContent, seconds: float = 0.0, **more: bool) -> None:
+        register_part(app, library, "overview", part, outputs, content, partial(_is_read, seconds=seconds), **more)
 
     found = ("overview-causes.children", "overview-unusual.children", "overview-findings.children")
     add("causes", found, _found, _LONGEST_WAIT)
     add("waits", ("overview-waits.children",), lambda context: [waits.contents(context)])
-    add("use", ("overview-use.children",), lambda context: [memory_use.contents(context)])
+    add("use", ("overview-use.children",), lambda context: [memory_use.contents(context)], lasting=True)
 
 
 def _found(context: ViewContext) -> Sequence[Any]:

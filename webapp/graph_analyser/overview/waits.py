@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
-from dash import Dash, Input, Output, State, html
+from dash import ClientsideFunction, Dash, Input, Output, State, html
 from dash.development.base_component import Component
 
 from popvision.analysis.insights.late import CostsOfWaiting, costs_of_waiting
@@ -15,9 +14,8 @@ from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.source_code.lines import busiest_ipu
 from webapp.components import Column, data_table, empty_hint
-from webapp.components.attributes import attributes
 from webapp.components.section import section
-from webapp.view import ViewContext, page_key
+from webapp.view import ViewContext
 
 #: Rows of the table; of more, those with most waiting.
 MOST = 200
@@ -72,14 +70,14 @@ def contents(context: ViewContext) -> Component:
 
 
 def register(app: Dash) -> None:
-    @app.callback(
+    """The links of a selected row."""
+    app.clientside_callback(
+        ClientsideFunction("overview", "links"),
         Output("overview-wait", "children"),
         Input("overview-waits-table", "selectedRows"),
-        State("url", "pathname"),
+        State("overview-wait", "children"),
         prevent_initial_call=True,
     )
-    def lead(rows: list[dict[str, Any]] | None, pathname: str | None) -> list[Any]:
-        return _links(page_key(pathname), rows[0]) if rows else []
 
 
 def waits_table(source: Any, costs: CostsOfWaiting) -> Component:
@@ -109,18 +107,3 @@ def waits_table(source: Any, costs: CostsOfWaiting) -> Component:
     if len(costs.tile) <= MOST:
         return table
     return html.Div([table, html.P(f"The {MOST} largest of {len(costs.tile):,} rows.", className="note")])
-
-
-def _links(key: str, row: dict[str, Any]) -> list[Any]:
-    """Where a row leads: its first sync, its program and its tile."""
-    pages = [
-        (f"sync, step {row['step']:,}", "execution", {"step": row["step"], "ipu": row["ipu"], "detail": "details"})
-    ]
-    if row.get("program") is not None:
-        pages.append((f"program {row['program']:,}", "program_tree", {"program": row["program"]}))
-    pages.append((f"tile {row['tile']:,}", "memory", {"tiles": row["tile"]}))
-    links: list[Any] = ["See "]
-    for text, view, query in pages:
-        href = f"/r/{key}/{view}?{urlencode(query)}"
-        links += [*([", "] if len(links) > 1 else []), html.A(text, href=href, **attributes(data_nav="to"))]
-    return links
