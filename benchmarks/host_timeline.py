@@ -20,7 +20,7 @@ from playwright.sync_api import Page
 
 from benchmarks.document import write_section
 from benchmarks.host_trace import in_browser, seconds_until
-from benchmarks.trace_open import hold, percentile
+from benchmarks.trace_open import MainThread, hold, percentile
 from benchmarks.viewer import memory_of, page_of, processor_time, serving
 
 EVENTS, THREADS = 10_000_000, 224
@@ -128,7 +128,8 @@ def with_server(folder: Path) -> dict[str, float]:
         opening = processor_time(server.pid) / 1000 + page_seconds(page) - before
         page.wait_for_load_state("networkidle")
         page.keyboard.press("f")
-        held = [hold(page, "+"), hold(page, "d"), hold(page, "-")]
+        busy = MainThread(page)
+        held = [hold(page, busy, key) for key in ("+", "d", "-")]
         figures = {
             "open": opening,
             "key": percentile([frame for each in held for frame in each.frames], 95),

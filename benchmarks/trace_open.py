@@ -6,6 +6,9 @@ one), and holds keys down. Writes its section of docs/benchmarks.md.
 
 The clock of an opening runs from the navigation of a started browser to the last canvas pixel; the server is up and has
 not opened the report. Then the canvas is compared, pixel by pixel, with benchmarks.trace_picture.
+
+Other load of the machine makes frames and openings late. What it does not change much is processor time: that of the
+page's main thread and of the server for an opening, and of the longest task of the main thread while a key is held.
 """
 
 from __future__ import annotations
@@ -18,16 +21,17 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from playwright.sync_api import Page
 
 from benchmarks.document import write_section
 from benchmarks.trace_picture import reference_picture
-from benchmarks.viewer import memory_of, page_of, serving
+from benchmarks.viewer import memory_of, page_of, processor_time, serving
 from popvision.formats.generate.report import Size, generate
 
-SIZES = ((20e6, 1.5, 300), (100e6, 2.5, 400))  #: intervals, limit in seconds, limit in MiB
+SIZES = ((20e6, 1.3, 300), (100e6, 2.3, 400))  #: intervals, limit in seconds, limit in MiB
 KINDS = ("distinct", "repeat")
 HOLD = 2.0  #: seconds for which a key is held
 FRAME_LIMIT, ANSWER_LIMIT, FILE_LIMIT = 20.0, 10.0, 75e6
@@ -50,21 +54,25 @@ _PIXELS = """() => { const t = popvision.execution.current, b = t.bands.list[0];
 
 @dataclass
 class Opening:
-    """One opening by a new server. Times are in seconds; memory is the highest of all server processes in MiB."""
+    """One opening by a new server. Times are in seconds; memory is the highest of all server processes in MiB; `page`
+    and `server` are milliseconds of processor time, of the page's main thread and of the server."""
 
     serving: float
     seconds: float
     memory: float
+    page: float
+    server: float
 
 
 @dataclass
 class HeldKey:
-    """Measurements while a key is held, all in ms: frame intervals, and wall-clock and processor time of the server's
-    answers."""
+    """Measurements while a key is held, all in ms: frame intervals, wall-clock and processor time of the server's
+    answers, and processor time of the longest task of the page's main thread."""
 
     frames: list[float]
     answers: list[float]
     processor: list[float]
+    task: float
 
 
 @dataclass
@@ -109,13 +117,56 @@ def measure(folder: Path, intervals: float, kind: str, limits: list[float], time
     equal = False
     for turn in range(times):
         with serving(path.parent) as server, page_of() as page:
+            busy, before = MainThread(page), processor_time(server.pid)
             opened = open_trace(page, server.page("execution"))
+            spent = busy.spent(), processor_time(server.pid) - before
             if turn == times - 1:
                 equal = same_pixels(page, path)
-                held = hold_keys(page)
-            openings.append(Opening(server.seconds, opened, memory_of(server.pid).peak))
-        print(f"{name}: {opened:.2f} s, {openings[-1].memory:.0f} MiB", file=sys.stderr)
+                held = hold_keys(page, busy)
+            openings.append(Opening(server.seconds, opened, memory_of(server.pid).peak, *spent))
+        print(
+            f"{name}: {opened:.2f} s, {openings[-1].memory:.0f} MiB; processor: page {spent[0]:.0f} ms,"
+            f" server {spent[1]:.0f} ms",
+            file=sys.stderr,
+        )
     return Measured(name, limits[0], int(limits[1]), path.stat().st_size, openings, held, equal)
+
+
+class MainThread:
+    """Processor time of a page's main thread, in ms. Make it before the first navigation."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._tools = page.context.new_cdp_session(page)
+        self._tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self._events: list[dict[str, Any]] = []
+        self._ended = False
+        self._tools.on("Tracing.dataCollected", lambda found: self._events.extend(found["value"]))
+        self._tools.on("Tracing.tracingComplete", lambda _: setattr(self, "_ended", True))
+
+    def spent(self) -> float:
+        """Since the navigation."""
+        found = {each["name"]: each["value"] for each in self._tools.send("Performance.getMetrics")["metrics"]}
+        return float(found["TaskDuration"]) * 1000
+
+    def begin(self) -> None:
+        """Record the tasks from now on."""
+        self._events.clear()
+        self._ended = False
+        categories = {"includedCategories": ["toplevel", "__metadata"]}
+        self._tools.send("Tracing.start", {"transferMode": "ReportEvents", "traceConfig": categories})
+
+    def longest(self) -> float:
+        """The longest recorded task. Recording ends."""
+        self._tools.send("Tracing.end")
+        while not self._ended:
+            self._page.wait_for_timeout(20)
+        main = {_thread(each) for each in self._events if each.get("args", {}).get("name") == "CrRendererMain"}
+        return max((each.get("tdur", 0) / 1000 for each in self._events if _thread(each) in main), default=0.0)
+
+
+def _thread(event: dict[str, Any]) -> tuple[int, int]:
+    return event["pid"], event["tid"]
 
 
 def open_trace(page: Page, address: str) -> float:
@@ -133,28 +184,30 @@ def same_pixels(page: Page, path: Path) -> bool:
     return height == rows and np.array_equal(drawn, reference_picture(path, pitch, width, rows))
 
 
-def hold_keys(page: Page) -> dict[str, HeldKey]:
+def hold_keys(page: Page, busy: MainThread) -> dict[str, HeldKey]:
     """Hold + from the whole run to a small part of it, the arrow key there and at a tenth of the run, and -
     back out."""
     page.keyboard.press("f")
-    found = {"zoom in (+)": hold(page, "+"), "move, deep in": hold(page, "d"), "zoom out (-)": hold(page, "-")}
+    keys = {"zoom in (+)": "+", "move, deep in": "d", "zoom out (-)": "-"}
+    found = {name: hold(page, busy, key) for name, key in keys.items()}
     page.keyboard.press("f")
     box = page.get_by_label("Zoom in percent")
     box.fill("1000")
     box.press("Enter")
     page.wait_for_timeout(1000)
-    return found | {"move, at a tenth": hold(page, "d")}
+    return found | {"move, at a tenth": hold(page, busy, "d")}
 
 
-def hold(page: Page, key: str) -> HeldKey:
-    """Record each frame and each answer while `key` is down."""
+def hold(page: Page, busy: MainThread, key: str) -> HeldKey:
+    """Record each frame, each answer and each task while `key` is down."""
     page.wait_for_timeout(300)
+    busy.begin()
     page.evaluate(_WATCH)
     page.keyboard.down(key)
     page.wait_for_timeout(HOLD * 1000)
     page.keyboard.up(key)
     frames, answers = page.evaluate(_READ)
-    return HeldKey(frames, [each[0] for each in answers], [each[1] for each in answers])
+    return HeldKey(frames, [each[0] for each in answers], [each[1] for each in answers], busy.longest())
 
 
 def percentile(values: list[float], part: float) -> float:
@@ -170,14 +223,14 @@ def section(results: list[Measured], times: int) -> str:
         " of popvision's own; files in the page cache of the system. Load of the machine (2 cores) when this ended:"
         f" {os.getloadavg()[0]:.1f}.",
         "",
-        "| report | open, median (s) | worst (s) | limit (s) | server memory, worst (MiB) | limit (MiB) | file (MB)"
-        " | canvas equals reference | command to serving (s) |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |",
+        "| report | open, median (s) | worst (s) | limit (s) | page, processor, median (ms) | server (ms) |"
+        " server memory, worst (MiB) | limit (MiB) | file (MB) | canvas equals reference | command to serving (s) |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |",
         *[_opening_row(each) for each in results],
         "",
         "| report | held key | frames | frame p95 (ms) | worst (ms) | limit p95 | answers | server part p95 (ms)"
-        " | processor time p95 (ms) | worst (ms) | limit p95 |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        " | processor time p95 (ms) | worst (ms) | limit p95 | longest task of the page, processor time (ms) |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         *[_held_row(each.name, key, held) for each in results for key, held in each.held.items()],
         "",
         f"Limit of the file of 20 M distinct intervals: {FILE_LIMIT / 1e6:.0f} MB. Not measured here, quoted from the"
@@ -191,6 +244,8 @@ def _opening_row(found: Measured) -> str:
     seconds = [each.seconds for each in found.openings]
     return (
         f"| {found.name} | {statistics.median(seconds):.2f} | {max(seconds):.2f} | {found.limit} |"
+        f" {statistics.median(each.page for each in found.openings):.0f} |"
+        f" {statistics.median(each.server for each in found.openings):.0f} |"
         f" {max(each.memory for each in found.openings):.0f} | {found.memory_limit} | {found.size / 1e6:.1f} |"
         f" {'yes' if found.equal else 'NO'} | {statistics.median(each.serving for each in found.openings):.2f} |"
     )
@@ -201,7 +256,7 @@ def _held_row(name: str, key: str, held: HeldKey) -> str:
         f"| {name} | {key} | {len(held.frames)} | {percentile(held.frames, 95):.1f} |"
         f" {percentile(held.frames, 100):.1f} | {FRAME_LIMIT:.0f} | {len(held.answers)} |"
         f" {percentile(held.answers, 95):.1f} | {percentile(held.processor, 95):.1f} |"
-        f" {percentile(held.answers, 100):.1f} | {ANSWER_LIMIT:.0f} |"
+        f" {percentile(held.answers, 100):.1f} | {ANSWER_LIMIT:.0f} | {held.task:.1f} |"
     )
 
 

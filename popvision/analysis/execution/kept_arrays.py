@@ -7,6 +7,7 @@ an id stands for never changes as long as the report is open.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +25,14 @@ _BATCH = 512  #: steps read at once
 
 
 class KeptArrays:
-    """An ArrayReader that keeps the first `most_bytes` of what it reads. Safe to share between threads: two that read
-    an array at the same time both read it."""
+    """An ArrayReader that keeps the first `most_bytes` of what it reads. Threads share it: one reads at a time, so that
+    none reads what another has just read."""
 
     def __init__(self, reader: ArrayReader, most_bytes: int = MOST_BYTES) -> None:
         self._reader = reader
         self._left = most_bytes
         self._arrays: dict[int, IntegerArray] = {}
+        self._lock = threading.Lock()
 
     @property
     def is_full(self) -> bool:
@@ -41,15 +43,20 @@ class KeptArrays:
         """Stored arrays in the order of `ids`, read-only; only `narrow` ones, in their stored types, are kept."""
         if not narrow:
             return self._reader.arrays(ids)
-        missing = [each for each in dict.fromkeys(ids) if each not in self._arrays]
-        read = dict(zip(missing, self._reader.arrays(missing, narrow=True), strict=True)) if missing else {}
-        found = [read[each] if each in read else self._arrays[each] for each in ids]
-        for identity, values in read.items():
-            if self.is_full:
-                break
-            self._arrays[identity] = values
-            self._left -= values.nbytes
-        return found
+        read = self._read(ids) if any(each not in self._arrays for each in ids) else {}
+        return [read[each] if each in read else self._arrays[each] for each in ids]
+
+    def _read(self, ids: Sequence[int]) -> dict[int, IntegerArray]:
+        """The arrays that are not kept yet."""
+        with self._lock:
+            missing = [each for each in dict.fromkeys(ids) if each not in self._arrays]
+            read = dict(zip(missing, self._reader.arrays(missing, narrow=True), strict=True)) if missing else {}
+            for identity, values in read.items():
+                if self.is_full:
+                    break
+                self._arrays[identity] = values
+                self._left -= values.nbytes
+        return read
 
 
 def kept_arrays(source: ReportSource) -> KeptArrays:

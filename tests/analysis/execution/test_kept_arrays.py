@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,25 @@ def test_what_finds_no_room_is_read_again() -> None:
     assert kept.is_full
     assert values(kept.arrays([3, 2, 1], narrow=True)) == [3, 2, 1]
     assert stored.read == [1, 2, 3, 3]
+
+
+def test_two_threads_read_an_array_once() -> None:
+    class Slow(Stored):
+        begun, go = threading.Event(), threading.Event()
+
+        def arrays(self, ids: Sequence[int], *, narrow: bool = False) -> list[Any]:
+            self.begun.set()
+            assert self.go.wait(60)
+            return super().arrays(ids, narrow=narrow)
+
+    stored = Slow()
+    kept = KeptArrays(stored)
+    with ThreadPoolExecutor(2) as threads:
+        found = [threads.submit(kept.arrays, [1, 2], narrow=True) for _ in range(2)]
+        assert stored.begun.wait(60)
+        stored.go.set()
+        assert [values(each.result()) for each in found] == [[1, 2], [1, 2]]
+    assert stored.read == [1, 2]
 
 
 def test_wide_arrays_are_not_kept() -> None:
