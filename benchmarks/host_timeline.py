@@ -1,10 +1,10 @@
 """The host timeline at ten million events on 224 threads: `python -m benchmarks.host_timeline [EVENTS]`.
 
-A fresh process opens the trace and answers what the page asks: the drawing of random windows, the statistics of windows
-and the search over all labels. Its times are processor time of the answering thread, which other programs on the
-machine hardly change. Then a server and a browser: opening is wall time, the best of some attempts; keys are held down;
-the statistics and the list of a search are opened; then the memory of the server. At last a trace of five times as many
-events is opened. Writes its section into docs/benchmarks.md.
+A fresh process opens the trace and answers what the page asks: the drawing of random windows, the statistics of
+windows, the call paths and the search over all labels. Its times are processor time of the answering thread, which
+other programs on the machine hardly change. Then a server and a browser: opening is wall time, the best of some
+attempts; keys are held down; the statistics, the list of a search and the call paths are opened; then the memory of the
+server. At last a trace of five times as many events is opened. Writes its section into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ ROWS = {
     ),
     "statistics": ("statistics of a window per label: the slowest of 12", 300, "ms"),
     "first_statistics": ("the first statistics, which make the buckets of durations", None, "ms"),
+    "paths": ("call paths of all threads in one row (Aggregated), the entire trace: the slowest of 5", 300, "ms"),
+    "callers": ("12 rows bottom-up, the entire trace: the slowest of 5", 300, "ms"),
     "search": ("search over all labels, a step to the next match: the slowest of 5", 300, "ms"),
     "list": ("list of the first 1,000 matches of the entire trace: the slowest of 5", 300, "ms"),
     "key": ("frames while a key is held: 95 % come within", 20, "ms"),
     "answer": ("server part of the answers meanwhile, processor time: 95 % within", 10, "ms"),
     "drawing": ("peak memory of the server, after the page was drawn and keys were held", 400, "MB"),
-    "memory": ("peak memory of the server, after statistics and a search too", 400, "MB"),
+    "memory": ("peak memory of the server, after statistics, a search and call paths too", 400, "MB"),
     "large": ("navigation to the complete first picture, 5 times the events", None, "s"),
     "large_memory": ("peak memory of the server of that", None, "MB"),
 }
@@ -51,6 +53,8 @@ PROGRAM = """
 import json, sys, time
 import numpy as np
 
+from popvision.analysis.trace.bottom_up import bottom_up
+from popvision.analysis.trace.calls import threads_tree
 from popvision.analysis.trace.drawing import blocks_in
 from popvision.analysis.trace.search import find_event, list_matches
 from popvision.analysis.trace.source import TraceSource
@@ -86,10 +90,14 @@ begins = [source.begin + length * share // 5 for share in range(5)]
 found = max(
     spent(lambda: find_event(source, text, (at, -1, -2, -1))) for text, at in zip(texts, begins, strict=True)
 )
+whole = source.begin, source.end + 1
+paths = max(spent(lambda: threads_tree(source, range(len(source.threads)), *whole)) for _ in range(5))
+callers = max(spent(lambda: [bottom_up(threads_tree(source, [row], *whole)) for row in range(12)]) for _ in range(5))
 listed = max(spent(lambda: list_matches(source, text, source.begin, source.end + 1, 1000)) for text in texts)
 print(json.dumps({
     "events": source.events, "threads": len(source.threads), "draw": float(np.percentile(drawn, 95)),
     "first_statistics": first, "statistics": slowest, "search": found, "list": listed,
+    "paths": paths, "callers": callers,
 }))
 """
 
@@ -138,6 +146,7 @@ def with_server(folder: Path) -> dict[str, float]:
         }
         seconds_until(page, f"{address}?tl_tab=statistics", "#tl-tab-statistics .ag-row")
         seconds_until(page, f"{address}?tl_tab=matches&tl_find=operation", "#tl-tab-matches .ag-row")
+        seconds_until(page, f"{address}?tl_flame=paths&tl_merge=1", COMPLETE)
         return figures | {"memory": memory_of(server.pid).peak * 2**20 / 1e6}
 
 

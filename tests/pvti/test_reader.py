@@ -218,3 +218,31 @@ def test_generated_traces_are_the_same_for_a_seed_and_nest(tmp_path: Path) -> No
                 assert (above.start[lane.parent] <= lane.start).all()
                 assert (lane.end <= above.end[lane.parent]).all()
     assert total == 5000
+
+
+def test_rows_that_are_found_once_give_the_events_of_every_thread(tmp_path: Path) -> None:
+    """A file of several threads, read by the ids of their rows and by a search for each thread."""
+    path = tmp_path / "t.pvti"
+    generate_trace(path, 600_000, threads=2)
+    reader = TraceReader(path)
+    with reader.one_state():
+        stored = reader.stored_rows()
+        assert stored is not None
+        assert {thread: len(ids) for thread, ids in stored.slices.items()} == {1: 4, 2: 4}
+        for thread in (1, 2):
+            one, other = reader.events(thread), reader.events(thread, stored=stored)
+            assert len(one.lanes) == len(other.lanes) == 4
+            for a, b in zip(one.lanes, other.lanes, strict=True):
+                for column in ("start", "duration", "site", "parent"):
+                    assert np.array_equal(getattr(a, column), getattr(b, column))
+            assert np.array_equal(one.instants.time, other.instants.time)
+            assert len(one.instants.time) == 200
+
+
+def test_without_a_table_of_rows_nothing_is_said_about_where_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "t.pvti"
+    generate_trace(path, 1000, threads=2)
+    reader = TraceReader(path)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("DROP TABLE instants")
+    assert reader.stored_rows() is None

@@ -120,8 +120,10 @@ def overview(source: HostTrace, width: int) -> tuple[UInt8Array, npt.NDArray[np.
         order = np.argsort(blocks.busy, kind="stable")
         of_block = source.names.channel[blocks.name[order]].astype(np.uint16)
         channel[row, low[order].astype(np.int64)] = of_block
-        for block in np.flatnonzero(high - low > 1)[:width]:
-            channel[row, int(low[block]) : int(np.ceil(high[block]))] = source.names.channel[blocks.name[block]]
+        wide = np.flatnonzero(high - low > 1)[:width]
+        pixels = np.minimum(np.ceil(high[wide]), width).astype(np.int64) - low[wide].astype(np.int64)
+        at = np.arange(pixels.sum()) - np.repeat(np.cumsum(pixels) - pixels - low[wide].astype(np.int64), pixels)
+        channel[row, at] = np.repeat(source.names.channel[blocks.name[wide]], pixels)  # of several the last stays
     return share, channel
 
 

@@ -16,7 +16,7 @@ from popvision.arrays import Float64Array, Int64Array, UInt32Array, UnsignedArra
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.importing import is_foreign_trace, temporary_import
 from popvision.formats.pvti.names import Names
-from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
+from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, StoredRows, ThreadRow, TraceReader
 from popvision.kept import MOST_BYTES, Kept
 
 T = TypeVar("T")
@@ -48,7 +48,8 @@ class TraceSource(HostTrace):
         self.lost: list[str] = []
         with self.reader.one_state():
             self.names: Names = self.reader.names
-            self.threads = [self._thread(row) for row in self.reader.threads()]
+            stored = self.reader.stored_rows()
+            self.threads = [self._thread(row, stored) for row in self.reader.threads()]
             self.begin, self.end = self._extent()
             self._processes = tuple(self._readable("The list of processes", self.reader.processes) or ())
         if self.lost and not (self.begin or self.end):
@@ -128,8 +129,8 @@ class TraceSource(HostTrace):
             self.lost.append(f"{what} cannot be read: {error}")
             return None
 
-    def _thread(self, row: ThreadRow) -> TraceThread:
-        events = self.reader.events(row.id, self.lost)
+    def _thread(self, row: ThreadRow, stored: StoredRows | None) -> TraceThread:
+        events = self.reader.events(row.id, self.lost, stored)
         lanes = [
             Lane(lane.start, lane.duration, lane.site, self._names_of_sites(lane.site), lane.parent)
             for lane in events.lanes

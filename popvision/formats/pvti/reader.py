@@ -47,6 +47,15 @@ class ThreadEvents:
 
 
 @dataclass(frozen=True)
+class StoredRows:
+    """Ids of the rows of each thread in the tables of finalised events. The tables have no index by thread, so that who
+    reads many threads asks once."""
+
+    slices: dict[int, list[int]]
+    instants: dict[int, list[int]]
+
+
+@dataclass(frozen=True)
 class SeriesRow:
     """A line of a line graph."""
 
@@ -144,12 +153,21 @@ class TraceReader:
         """Within this context all calls of a thread see one state of a file that grows."""
         return self._connect()
 
-    def events(self, thread: int, lost: list[str] | None = None) -> ThreadEvents:
+    def stored_rows(self) -> StoredRows | None:
+        """Where the events of all threads are, for `events` within the same `one_state`; None where the file is damaged
+        there."""
+        try:
+            with self._connect() as db:
+                return StoredRows(_ids_by_thread(db, "slices"), _ids_by_thread(db, "instants"))
+        except FormatError:
+            return None
+
+    def events(self, thread: int, lost: list[str] | None = None, stored: StoredRows | None = None) -> ThreadEvents:
         """All events of a thread. With `lost` what comes before the first damage, and a sentence there about the rest;
         without it FormatError."""
         before = len(lost or ())
         with self._connect() as db:
-            found = _stored(db, thread, lost)
+            found = _stored(db, thread, lost, stored)
             if not found.lanes and self.state != "finalised":
                 found = self._from_journal(db, thread, lost)
         lanes, instants, intact = nested_part(found.lanes, found.instants)
@@ -268,23 +286,44 @@ class TraceReader:
         return ThreadEvents(lanes, instants, [each for part in parts for each in part.unfinished])
 
 
-def _stored(db: sqlite3.Connection, thread: int, lost: list[str] | None) -> ThreadEvents:
+def _ids_by_thread(db: sqlite3.Connection, table: str) -> dict[int, list[int]]:
+    ids: dict[int, list[int]] = {}
+    for id, thread in db.execute(f"SELECT id, thread FROM {table} ORDER BY id"):
+        ids.setdefault(thread, []).append(id)
+    return ids
+
+
+def _stored(db: sqlite3.Connection, thread: int, lost: list[str] | None, stored: StoredRows | None) -> ThreadEvents:
     lanes: list[list[Slices]] = []
-    for depth, slices in until_damage(_slices(db, thread), f"Thread {thread}", lost):
+    slices_at, instants_at = (None, None) if stored is None else (stored.slices, stored.instants)
+    for depth, slices in until_damage(_slices(db, thread, slices_at), f"Thread {thread}", lost):
         while len(lanes) <= depth:
             lanes.append([])
         lanes[depth].append(slices)
-    instants = list(until_damage(_instants(db, thread), f"Thread {thread}, instant events,", lost))
+    instants = list(until_damage(_instants(db, thread, instants_at), f"Thread {thread}, instant events,", lost))
     query = "SELECT depth, position FROM unfinished WHERE thread = ?"
     rows = until_damage(db.execute(query, (thread,)), f"Thread {thread}, the list of unfinished events,", lost)
     unfinished = [(int(depth), int(position)) for depth, position in rows]
     return ThreadEvents([_join_slices(lane) for lane in lanes], _join_instants(instants), unfinished)
 
 
-def _slices(db: sqlite3.Connection, thread: int) -> Iterator[tuple[int, Slices]]:
+def _rows_of(
+    db: sqlite3.Connection, columns: str, table: str, thread: int, ids: dict[int, list[int]] | None
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a thread in the order written, by their ids where these are known."""
+    if ids is None:
+        yield from db.execute(f"SELECT {columns} FROM {table} WHERE thread = ? ORDER BY id", (thread,))
+        return
+    for id in ids.get(thread, ()):
+        yield from db.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (id,))
+
+
+def _slices(
+    db: sqlite3.Connection, thread: int, ids: dict[int, list[int]] | None = None
+) -> Iterator[tuple[int, Slices]]:
     """(depth, run of events) in the order written."""
-    query = "SELECT id, depth, n, crc, start_ns, duration_ns, site, parent FROM slices WHERE thread = ? ORDER BY id"
-    for id, depth, n, crc, *blobs in db.execute(query, (thread,)):
+    columns = "id, depth, n, crc, start_ns, duration_ns, site, parent"
+    for id, depth, n, crc, *blobs in _rows_of(db, columns, "slices", thread, ids):
         what = f"slices row {id}"
         if not 0 <= depth < schema.MAX_DEPTH:
             raise FormatError(f"{what} is damaged: depth {depth} is outside 0 to {schema.MAX_DEPTH - 1}.")
@@ -293,9 +332,8 @@ def _slices(db: sqlite3.Connection, thread: int) -> Iterator[tuple[int, Slices]]
         yield depth, Slices(start, *(unpack(blob, n, what) for blob in blobs[1:]))
 
 
-def _instants(db: sqlite3.Connection, thread: int) -> Iterator[Instants]:
-    query = "SELECT id, n, crc, time_ns, site, depth, parent FROM instants WHERE thread = ? ORDER BY id"
-    for id, n, crc, *blobs in db.execute(query, (thread,)):
+def _instants(db: sqlite3.Connection, thread: int, ids: dict[int, list[int]] | None = None) -> Iterator[Instants]:
+    for id, n, crc, *blobs in _rows_of(db, "id, n, crc, time_ns, site, depth, parent", "instants", thread, ids):
         what = f"instants row {id}"
         check(crc, what, *blobs)
         time = unpack_fixed(blobs[0], n, "<i8", what)
