@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import parse_qs, urlparse
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Route
 
 from tests.analysis.trace.trace_case import make_trace
 from tests.browser.axe_pages import violations
+from tests.browser.frame import open_page
 from tests.browser.test_timeline_page import Viewer
 from tests.browser.visit_pages import serve
 
@@ -123,6 +125,32 @@ def middle(viewer: Viewer) -> tuple[float, float]:
     assert place
     assert canvas
     return canvas["x"] + 250 + 0.3 * (canvas["width"] - 258), place["y"] + 10
+
+
+def test_rows_that_take_long_come_one_after_another(viewer: Viewer) -> None:
+    """The server's answers are held: the first row is drawn and answers the pointer while the second is awaited."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    viewer.page.route("**/timeline/paths?*", hold)
+    open_page(viewer.page, viewer.base, f"/t/{viewer.key}/timeline?tl_flame=paths")
+    asked: list[str] = []
+    while not asked or asked[-1] == "0":
+        if asked:
+            held[len(asked) - 1].continue_()
+        while len(held) == len(asked):
+            viewer.page.wait_for_timeout(20)
+        asked.append(parse_qs(urlparse(held[-1].request.url).query)["rows"][0])
+    assert asked[-1] == "1"
+    assert set(asked[:-1]) == {"0"}
+    assert hovered(viewer, "t0", 0.49, 0).startswith("step\n")
+    assert hovered(viewer, "t1", 0.5, 0) == ""
+    held[-1].continue_()
+    viewer.page.unroute("**/timeline/paths?*", hold)
+    viewer.complete()
+    assert hovered(viewer, "t1", 0.5, 0).startswith("rest\n")
 
 
 def test_hidden_channels_and_the_search_leave_their_place_free(viewer: Viewer) -> None:

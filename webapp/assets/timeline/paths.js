@@ -1,58 +1,66 @@
 // @ts-check
 /* Thread rows whose calls are merged by path: the types "Aggregated" and "Bottom-up" of the flame graph. A block is as
    wide as its time in the window, on the scale of the axis; its place says nothing about when. While the window moves,
-   the last answer is drawn. */
+   the last answer is drawn. Rows that take long come one after another; those still to come are pale. */
 const timelinePaths = (() => {
   "use strict";
   const tl = popvision.timeline;
   const PATTERNED = 4; /* pixels: below, a pattern does not show */
   const LABEL = 24; /* pixels of a block with a label */
 
+  const TURN = 200 /* ms: as many rows are asked for at once as take about so long */,
+    PALE = 0.3; /* opacity of a row that shows another window, while rows of this one arrive */
+
   class Paths {
     constructor(timeline) {
       this.timeline = timeline;
-      /** @type {any} */
-      this.data = null;
       this.busy = false;
-      /** @type {Map<string, {from: number, to: number, facts: any}>} blocks of each row, by its threads */
+      this.pace = TURN; /* ms that a row took last */
+      /** @type {Map<string, any>} the blocks of each row, by its threads: a range of the arrays of an answer */
       this.rows = new Map();
+      /** the question whose answers arrive, "" when all are here */
+      this.arriving = "";
     }
 
     /* What an answer belongs to. */
     question(viewport) {
-      const { kind, only } = this.timeline;
-      return [kind, only, viewport.pitch, viewport.first, viewport.width].join(" ");
+      const { kind, only, facts } = this.timeline;
+      return [facts.key, facts.events, kind, only, viewport.pitch, viewport.first, viewport.width].join(" ");
     }
 
     /* Fetch what is missing; true when everything visible is here. `rows` are lists of threads. */
     update(viewport, rows) {
-      if (!rows.length) return true;
-      const { data } = this;
-      const wanted = rows.map((threads) => threads.join(","));
-      const covered =
-        data !== null &&
-        data.facts === this.timeline.facts &&
-        data.question === this.question(viewport) &&
-        wanted.every((row) => this.rows.has(row));
-      if (!covered && !this.busy) this.request(viewport, wanted);
-      return covered;
+      const question = this.question(viewport);
+      const missing = rows.map((threads) => threads.join(",")).filter((row) => !this.isOf(question, row));
+      if (!missing.length) this.arriving = "";
+      else if (!this.busy) {
+        const most = Math.max(1, Math.floor(TURN / this.pace));
+        this.request(viewport, question, missing.slice(0, most));
+      }
+      return !missing.length;
     }
 
-    async request(viewport, wanted) {
+    isOf(question, row) {
+      const known = this.rows.get(row);
+      return known !== undefined && known.question === question && known.source === this.timeline.facts;
+    }
+
+    async request(viewport, question, wanted) {
       const { facts, kind, only } = this.timeline;
-      const question = this.question(viewport);
       const from = Math.max(0, Math.floor(viewport.from)),
         to = Math.ceil(viewport.to) + (viewport.isFit ? 1 : 0);
       const query = { from, to: Math.max(to, from + 1), width: Math.round(viewport.width), kind, only };
+      const begun = performance.now();
       this.busy = true;
       try {
         const rows = wanted.join(";");
-        const answer = await popvision.fetchPacked(`/data/${facts.key}/timeline/paths`, { ...query, rows });
-        this.data = Object.assign(answer, { facts, question, kind });
-        this.rows = new Map();
+        const { header, arrays } = await popvision.fetchPacked(`/data/${facts.key}/timeline/paths`, { ...query, rows });
+        this.pace = (performance.now() - begun) / wanted.length;
+        this.arriving = question;
         let at = 0;
-        answer.header.rows.forEach((row, index) => {
-          this.rows.set(wanted[index], { from: at, to: at + row.blocks, facts: row });
+        header.rows.forEach((row, index) => {
+          const range = { from: at, to: at + row.blocks, facts: row, header, arrays };
+          this.rows.set(wanted[index], { ...range, question, kind, source: facts });
           at += row.blocks;
         });
       } catch (problem) {
@@ -65,27 +73,35 @@ const timelinePaths = (() => {
 
     /* The range of blocks of a row, null before its answer. */
     of(row) {
-      const isOfKind = this.data && this.data.kind === this.timeline.kind;
-      return (isOfKind && this.rows.get(row.threads.join(","))) || null;
+      const known = this.rows.get(row.threads.join(","));
+      return known && known.kind === this.timeline.kind ? known : null;
     }
 
     draw(draw, row, top) {
-      const { viewport, palette, colours, hiddenSet, only, light } = this.timeline;
+      const { viewport, palette } = this.timeline;
       draw.fillStyle = palette.plain.surface; /* the lines of the time axis say nothing here */
       draw.fillRect(0, top - 3, viewport.width, row.height - 1);
       const range = this.of(row);
       if (!range) return;
-      const { left, wide, depth, channel, label, matched } = this.data.arrays;
+      if (this.arriving && range.question !== this.arriving) draw.globalAlpha = PALE;
+      this.drawBlocks(draw, row, top, range);
+      draw.globalAlpha = 1;
+    }
+
+    drawBlocks(draw, row, top, range) {
+      const { viewport, palette, colours, hiddenSet, only, light } = this.timeline;
+      const { left, wide, depth, channel, label, matched } = range.arrays;
       const lanes = tl.lanesOf(row);
+      const strength = draw.globalAlpha; /* pale while the answer for this window is on its way */
       for (let index = range.from; index < range.to; index += 1) {
         if (depth[index] >= lanes || hiddenSet.has(channel[index]) || (only && !matched[index])) continue;
         const x = left[index] * viewport.width,
           room = wide[index] * viewport.width;
         const width = Math.max(1, room > 3 ? room - 1 : room);
         const y = top + tl.laneTop(row, depth[index], this.timeline.up);
-        const name = this.data.header.labels[label[index]];
+        const name = range.header.labels[label[index]];
         const isFaint = light.isOn && !light.isOf(name, channel[index]);
-        draw.globalAlpha = isFaint ? tl.RECEDED : 1;
+        draw.globalAlpha = isFaint ? tl.RECEDED * strength : strength;
         draw.fillStyle = colours[channel[index]];
         draw.fillRect(x, y, width, tl.LANE - 1);
         const pattern = room >= PATTERNED ? this.timeline.patterns[channel[index]] : null;
@@ -94,15 +110,15 @@ const timelinePaths = (() => {
           draw.fillRect(x, y, width, tl.LANE - 1);
         }
         if (light.isOn && !isFaint) tl.Light.outline(draw, palette, x, y, width, tl.LANE - 1);
-        draw.globalAlpha = 1;
+        draw.globalAlpha = strength;
         if (room > LABEL) tl.drawLabel(this.timeline, name, channel[index], x, room, y, isFaint);
-        if (this.isChosen(index)) this.outline(draw, x, y, width);
+        if (this.isChosen(range, index)) this.outline(draw, x, y, width);
       }
     }
 
-    isChosen(index) {
+    isChosen({ arrays }, index) {
       const { chosen } = this.timeline;
-      const { thread, longest_depth, position } = this.data.arrays;
+      const { thread, longest_depth, position } = arrays;
       return (
         chosen !== null &&
         chosen.thread === thread[index] &&
@@ -123,7 +139,7 @@ const timelinePaths = (() => {
       const range = this.of(row);
       if (!range) return null;
       const { viewport, hiddenSet, only, up } = this.timeline;
-      const a = this.data.arrays;
+      const a = range.arrays;
       const lanes = tl.lanesOf(row);
       for (let index = range.from; index < range.to; index += 1) {
         if (a.depth[index] >= lanes || hiddenSet.has(a.channel[index]) || (only && !a.matched[index])) continue;
@@ -135,16 +151,15 @@ const timelinePaths = (() => {
       return null;
     }
 
-    facts({ facts }, index) {
-      const a = this.data.arrays;
+    facts({ facts, header, arrays: a }, index) {
       return {
-        label: this.data.header.labels[a.label[index]],
+        label: header.labels[a.label[index]],
         channel: a.channel[index],
         count: a.events[index],
         total: a.total[index],
         self: a.self[index],
         whole: facts.total,
-        scaled: facts.whole > this.data.header.window,
+        scaled: facts.whole > header.window,
         longest: a.thread[index] + "." + a.longest_depth[index] + "." + a.position[index],
       };
     }
