@@ -190,3 +190,20 @@ def test_a_wrong_pack_buffer_of_operands_is_found(planted: str, monkeypatch: pyt
     graph.createHostWrite("total", total)
     with pytest.raises(poplar_error, match="pack buffer"):
         Engine(graph, program, VERIFY)
+
+
+@settings(max_examples=40, derandomize=True, deadline=None, phases=[Phase.generate])
+@given(st.data(), st.sampled_from([HALF, CHAR]))
+def test_what_cannot_be_packed_is_told_without_arranging_it(data: Any, type_: Type) -> None:
+    """The look at neighbouring rows refuses nothing that a full search would pack."""
+    _, graph, program, _, _ = strided_operands(data, type_)
+    figures = []
+    for looked in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(exchange_plans, "_cost", lambda arranged, _: float(arranged.packing is None))
+            patch.setattr(packing, "_pays", lambda cycles, _: np.ones(len(cycles), np.bool_))
+            if not looked:
+                patch.setattr(packing, "_some_in_pieces", lambda *_: True)
+            lowered = compile_graph(graph.store, graph.getTarget(), [program]).lowered
+        figures.append([(name, str(cycles)) for name, cycles in zip(lowered.table.name, lowered.cycles, strict=True)])
+    assert figures[0] == figures[1]

@@ -238,7 +238,7 @@ def _earliest(side: Side, chosen: BoolArray) -> Int64Array:
     fresh = np.append(True, operand[1:] != operand[:-1])[: len(at)]
     head = np.flatnonzero(fresh)
     earliest = np.arange(int(side.operand[-1]) + 1 if len(side.operand) else 0)
-    if len(head) < 2:
+    if len(head) < 2 or int(np.bincount(side.tile[at[head]]).max()) < 2:
         return earliest
     count = np.diff(np.append(head, len(at)))
     position = np.arange(len(at)) - np.repeat(head, count)

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
+from simulator.compiler.ir.grouping import in_order
 from simulator.compiler.ir.transfers import Arrivals, Transfer
 from simulator.machine import exchange as fabric
 from simulator.machine import local_copy
@@ -32,6 +33,8 @@ from simulator.machine.cycles.rounding import WORKERS
 
 #: Cycles that a byte of always-live exchange code weighs. Fitted, see the module text.
 CYCLES_PER_CODE_BYTE = 1.25
+#: Pairs of tiles up to this many times the number of rows are counted in a table.
+PAIRS_PER_ROW = 8
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def stretches(
 ) -> Stretches:
     """The stretches of a transfer with rows; arguments as for `land`."""
     rows, tiles = len(transfer), len(ipu_of_tile)
-    order = np.lexsort((target, variable, transfer.dst))
+    order = by_place(transfer.dst, variable, target)
     src, dst, size = (column[order] for column in (transfer.src, transfer.dst, transfer.bytes))
     at, to = source[order], target[order]
     fragment, stretch = np.ones(rows, np.bool_), np.ones(rows, np.bool_)
@@ -132,15 +135,26 @@ def stretches(
     return Stretches(order, src, dst, size, at, to, fragment, number, head, length, ends, landing)
 
 
+def by_place(dst: Int64Array, variable: Int64Array, target: Int64Array) -> Int64Array:
+    """Rows in order of receiver, variable and offset there."""
+    variables, span = int(variable.max(initial=0)) + 1, int(target.max(initial=0)) + 1
+    fits = (int(dst.max(initial=0)) + 1) * variables * span < 1 << 62
+    if fits and min(int(variable.min(initial=0)), int(target.min(initial=0))) >= 0:
+        return in_order((dst * variables + variable) * span + target)[0]
+    return np.lexsort((target, variable, dst))
+
+
 def _small(message: Int64Array, length: Int64Array, begins: BoolArray) -> BoolArray:
     """Flag the stretches of messages whose fragments are so many and so small that landing costs less."""
-    _, number = np.unique(message, return_inverse=True)
+    number = message
+    if int(message.max(initial=0)) > PAIRS_PER_ROW * len(message):
+        _, number = np.unique(message, return_inverse=True)
     fragments = np.bincount(number, weights=begins)
-    stretches, size = np.bincount(number), np.bincount(number, weights=length)
+    counts, size = np.bincount(number), np.bincount(number, weights=length)
     words = np.bincount(number, weights=fabric.words(length))
     code = CYCLES_PER_CODE_BYTE * fabric.CODE_PER_FRAGMENT * (fragments - 1)
     straight = code + np.maximum(fabric.INSTRUCTIONS_PER_FRAGMENT * fragments - words, 0)
-    unpacking = local_copy.CYCLES_PER_RUN * stretches + size / local_copy.BYTES_PER_CYCLE
+    unpacking = local_copy.CYCLES_PER_RUN * counts + size / local_copy.BYTES_PER_CYCLE
     unpacking += WORKERS * local_copy.START_CYCLES
     return np.asarray((straight > unpacking)[number])
 

@@ -28,7 +28,14 @@ import numpy as np
 from simulator.arrays import BoolArray, Float64Array, Int64Array
 from simulator.compiler.ir.grouping import mixed
 from simulator.compiler.ir.transfers import LocalCopy, Transfer
-from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE, Stretches, fills_words, stretches
+from simulator.compiler.lowering.landing import (
+    CYCLES_PER_CODE_BYTE,
+    PAIRS_PER_ROW,
+    Stretches,
+    by_place,
+    fills_words,
+    stretches,
+)
 from simulator.machine import exchange as fabric
 from simulator.machine.local_copy import local_copy_cycles
 
@@ -186,6 +193,8 @@ def pack_pieces(
     for each candidate; `lies` are their byte offsets at the sender and in the gather buffer, and flags of the last ones
     of operands; `unpacking` is the gather copy if nothing is packed."""
     source, place, last = lies
+    if not _some_in_pieces(transfer, source, place):
+        return None
     s = stretches(transfer, source, np.zeros_like(place), place, last, ipu_of_tile)
     packing = pack(transfer, s, unpacking, straight_only=True)
     if packing is None:
@@ -193,3 +202,16 @@ def pack_pieces(
     pieces = np.zeros(len(candidates), np.bool_)
     pieces[np.flatnonzero(candidates)[packing.rows]] = True
     return PackedPieces(pieces, packing.place, packing.copy)
+
+
+def _some_in_pieces(transfer: Transfer, source: Int64Array, place: Int64Array) -> bool:
+    """Whether some row continues another of its message at the receiver, but not at the sender: only such can pack."""
+    tiles = int(max(transfer.src.max(), transfer.dst.max())) + 1
+    if tiles * tiles <= PAIRS_PER_ROW * len(transfer) and np.bincount(transfer.src * tiles + transfer.dst).max() < 2:
+        return False
+    order = by_place(transfer.dst, np.zeros_like(place), place)
+    src, dst, size, at, to = (c[order] for c in (transfer.src, transfer.dst, transfer.bytes, source, place))
+    follows = (src[1:] == src[:-1]) & (dst[1:] == dst[:-1])
+    if not follows.any():
+        return False
+    return bool((follows & (to[1:] == (to + size)[:-1]) & (at[1:] != (at + size)[:-1])).any())
