@@ -144,10 +144,17 @@ class Library:
         joint = parse_joint_key(key)
         if joint is not None:
             return self._joint_entry(key, joint)
+        found = self._entry(key)
+        if found is None and self.follows:
+            self.look()  # a file that was away may be there again
+            found = self._entry(key)
+        if found is None:
+            raise UnknownKeyError(key)
+        return found
+
+    def _entry(self, key: str) -> Entry | None:
         with self._lock:
-            if key not in self._entries:
-                raise UnknownKeyError(key)
-            return self._entries[key]
+            return self._entries.get(key)
 
     def _joint_entry(self, key: str, joint: JointKey) -> Entry:
         parts = [self.entry(each) for each in joint.keys]

@@ -140,7 +140,7 @@ def test_the_menu_offers_files_to_add_and_to_compare_with(library: Library) -> N
     chosen = open_context(library, "trace", f"{a}+{b}", {"tl_event": "1.0.0"}, "light")
     content = text_of(tab_content(chosen, "summary"))
     assert f"/t/{a}+{b}@1.0.0/timeline?tl_event=1.0.0" in content
-    assert '"b.pvti"' in content
+    assert "<td>b.pvti</td>" in content
 
 
 def rows_of(component: Any) -> list[dict[str, Any]]:

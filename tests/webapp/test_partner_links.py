@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 from dataclasses import replace
@@ -123,7 +124,8 @@ def test_a_run_of_the_host_opens_the_device_trace(execution: Library) -> None:
     report, trace = key_of(execution, "training"), key_of(execution, "a.pvti")
 
     def summary_of(event: str) -> str:
-        return text_of(tab_content(open_context(execution, "trace", trace, {"tl_event": event}, "light"), "summary"))
+        context = open_context(execution, "trace", trace, {"tl_event": event}, "light")
+        return html.unescape(text_of(tab_content(context, "summary")))
 
     assert f"/r/{report}/execution?from=0&to=43" in summary_of("0.1.0")
     assert "Engine::run #0 (step) of training" in summary_of("0.1.0")

@@ -48,6 +48,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof executionTracePair & { current: any; target: any };
   timeline: typeof timelineCharts &
     typeof timelineClock &
+    typeof timelineComplaints &
     typeof timelineCorner &
     typeof timelineDevice &
     typeof timelineFlames &
@@ -76,6 +77,7 @@ type PopvisionFrame = typeof popvisionCore &
 type PopvisionShared = typeof sharedColumnWidths &
   typeof sharedDom &
   typeof sharedPacked &
+  typeof sharedRenewHtml &
   typeof sharedColourScale &
   typeof sharedFormats &
   typeof sharedTable &

@@ -244,11 +244,14 @@ const popvisionCore = (() => {
     }
   }
 
-  /* Parts of a page come as HTML where no callback changes them (webapp/components/frozen.py). A link of the menu that
-     is built again because the page has changed keeps the focus. */
+  /* Parts of a page come as HTML where no callback changes them (webapp/components/frozen.py), some again in the same
+     element (components/renewed.py). A link of the menu that is built again because the page has changed keeps the
+     focus. */
   function thaw() {
     for (const element of document.querySelectorAll("[data-html]")) {
-      element.innerHTML = element.getAttribute("data-html") || "";
+      const html = element.getAttribute("data-html") || "";
+      if (element.firstChild) popvision.renewHtml(element, html);
+      else element.innerHTML = html;
       element.removeAttribute("data-html");
       if (focused && document.activeElement === document.body) focusAgain(element);
     }
@@ -270,7 +273,8 @@ const popvisionCore = (() => {
   });
   document.addEventListener("pointerdown", () => (focused = ""));
 
-  new MutationObserver(lookForMounts).observe(document, { childList: true, subtree: true });
+  const changes = { childList: true, subtree: true, attributeFilter: ["data-html"] };
+  new MutationObserver(lookForMounts).observe(document, changes);
 
   window.dash_clientside.popvision = Object.assign(window.dash_clientside.popvision || {}, {
     visit,

@@ -15,15 +15,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update, set_props
 from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from webapp.components.frozen import frozen, lasting_in, managed_by
 from webapp.components.message import empty_hint, sentence
+from webapp.components.renewed import renewed_parts
 from webapp.components.shortcuts import view_shortcuts
 from webapp.components.split import split
 from webapp.components.tabs import Tab, tabs
+from webapp.library import UnknownKeyError
 from webapp.view import ViewContext, open_context, page_key
 
 if TYPE_CHECKING:
@@ -172,7 +174,8 @@ def register_tabs(
     app: Dash, library: Library, tab_set: TabSet, content: TabContent, query: TabQuery | None = None
 ) -> None:
     """Fill the box of the shown tab when its content changes, which depends on `query`, or without one on all keys of
-    the tabs and the theme. A sentence replaces content that the report lacks."""
+    the tabs and the theme. A sentence replaces content that the report lacks. Of the same tables and drawings only rows
+    and figures are set (renewed.py)."""
     prefix, values = tab_set.prefix, list(tab_set.titles)
     _follow(app, prefix, "tab")
 
@@ -186,10 +189,11 @@ def register_tabs(
     def first(context: ViewContext) -> Mapping[str, Any]:
         tab = tab_set.chosen(context)
         now = {name: context.params[name] for name in (*tab_set.keys, tab_set.param) if name in context.params}
+        mark = mark_of(context, tab, now)
         content_of_tab = _or_hint(content, context, tab, empty_hint)
         return {
             f"{prefix}-tab-{tab}.children": content_of_tab,
-            f"{prefix}-tab-shown.data": {tab: mark_of(context, tab, now)},
+            f"{prefix}-tab-shown.data": {tab: [mark, sorted(renewed_parts(content_of_tab))]},
         }
 
     _fills(app)[f"{prefix}-tab-now"] = first
@@ -209,18 +213,31 @@ def register_tabs(
         theme: str | None,
         selection: Mapping[str, str] | None,
         pathname: str | None,
-        shown: Mapping[str, str] | None,
+        shown: Mapping[str, tuple[str, list[str]]] | None,
     ) -> Any:
-        context = _context(library, tab_set.kind, now, selection, theme, pathname)
         unchanged = [no_update] * (len(values) + 1)
+        try:
+            context = _context(library, tab_set.kind, now, selection, theme, pathname)
+        except (FormatError, UnknownKeyError):
+            if "renewal" not in (now or {}):
+                raise
+            return unchanged  # a file that cannot be read at the moment: the page that follows it says so
         if context is None or now is None:
             return unchanged
         tab = tab_set.chosen(context)
         mark = mark_of(context, tab, now)
-        if (shown or {}).get(tab) == mark:
+        shown_mark, shown_parts = (shown or {}).get(tab, ("", []))
+        if shown_mark == mark:
             return unchanged
-        filled = frozen(_or_hint(content, context, tab, empty_hint), managed_by(app), again=True)
-        return [*(filled if value == tab else no_update for value in values), {**(shown or {}), tab: mark}]
+        content_now = _or_hint(content, context, tab, empty_hint)
+        parts = renewed_parts(content_now)
+        shown_now = {**(shown or {}), tab: [mark, sorted(parts)]}
+        if parts and sorted(parts) == shown_parts:
+            for id, props in parts.values():
+                set_props(id, props)
+            return [*unchanged[:-1], shown_now]
+        filled = frozen(content_now, managed_by(app), again=True)
+        return [*(filled if value == tab else no_update for value in values), shown_now]
 
 
 def filled_page(app: Dash, page: Any, context: ViewContext) -> None:

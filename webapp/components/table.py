@@ -68,11 +68,13 @@ def data_table(
     options: Mapping[str, Any] | None = None,
     filter_param: str = "",
     filter_text: str = "",
+    row_id: str = "",
     grid: Mapping[str, Any] | None = None,
 ) -> Component:
     """A table with all its rows in the browser. `height` None grows with the rows, "100%" fills the box. `name` is the
-    name of exported files. `filter_param` is the selection key of the filter, `filter_text` its value. `grid` has
-    further properties of AgGrid. Raises ValueError above MOST_ROWS rows."""
+    name of exported files. `filter_param` is the selection key of the filter, `filter_text` its value. `row_id` names
+    the field whose text tells a row from all others: it stays selected, and in sight, when all rows are set anew.
+    `grid` has further properties of AgGrid. Raises ValueError above MOST_ROWS rows."""
     rows = frame.to_dict("records") if hasattr(frame, "to_dict") else list(frame)
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{len(rows)} rows in table {name!r}: use long_table above {MOST_ROWS}")
@@ -83,12 +85,15 @@ def data_table(
         all_options["alwaysShowVerticalScroll"] = True  # else columns are laid out, found too wide, and laid out again
     if filter_text:
         all_options["quickFilterText"] = filter_text
+    if row_id:
+        all_options["suppressScrollOnNewData"] = True
     drawn = dag.AgGrid(
         id=id,
         rowData=rows,
         columnDefs=definitions(columns),
         defaultColDef=DEFAULT_COLUMN,
         dashGridOptions=all_options,
+        **({"getRowId": f"params.data.{row_id}"} if row_id else {}),
         className="grid",
         style={"height": None if height is None else "100%", "width": "100%"},
         **(grid or {}),

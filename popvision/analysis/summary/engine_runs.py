@@ -48,6 +48,13 @@ def match_engine_runs(trace: HostTrace, report: ReportSource) -> EngineRuns:
     return trace.kept.beside(report).once("engine runs", lambda: _match(trace, report))
 
 
+def places_in_trace(trace: HostTrace, runs: EngineRuns) -> tuple[list[int], int]:
+    """The place of each row's event among all `Engine::run` events of the trace by begin, from 0, and their number;
+    they may be of several engines."""
+    begin = _run_events(trace)[3]
+    return np.sort(np.searchsorted(begin, runs.begin)).tolist(), len(begin)
+
+
 def _match(trace: HostTrace, report: ReportSource) -> EngineRuns:
     thread, depth, position, begin, end = _run_events(trace)
     runs = if_recorded(report.reader.runs)

@@ -61,9 +61,9 @@ if engine is not None:
 class Program:
     """The program, told what to do."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, runs_kept: int = 9) -> None:
         options = {"autoReport.all": "true", "autoReport.directory": str(folder / "report")}
-        options["autoReport.executionProfileProgramRunCount"] = "9"
+        options["autoReport.executionProfileProgramRunCount"] = str(runs_kept)
         environment = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
@@ -107,6 +107,30 @@ def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
     yield page
     page.close()
     assert problems == []
+
+
+def test_a_report_that_keeps_fewer_runs_says_which_and_why(page: Page, tmp_path: Path) -> None:
+    program = Program(tmp_path, runs_kept=2)
+    try:
+        program.do("prepare")
+        page.locator("section", has_text="Host traces").locator("a.card-name").click()
+        for step in ("compile", "run", "run"):
+            program.do(step)
+        detail = page.locator("[data-row=d0] .tl-detail")
+        expect(detail).to_have_text("2 runs")
+        program.do("run")
+        expect(detail).to_have_text("2 of 3 runs recorded")
+        expect(page.locator("[data-row=activity]")).to_contain_text("3 runs")
+        expect(detail).to_have_attribute(
+            "title",
+            "Of the 3 runs of this trace (Engine::run, of any engine) the report has recorded number 1 to 2, in order "
+            "of time. A report keeps the first runs of each program, here up to 2: option "
+            "autoReport.executionProfileProgramRunCount=2.",
+        )
+        program.end()
+    finally:
+        program.process.kill()
+        program.process.wait()
 
 
 def test_trace_report_and_runs_appear_without_a_reload(page: Page, program: Program, tmp_path: Path) -> None:

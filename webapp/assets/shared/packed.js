@@ -37,7 +37,10 @@ const sharedPacked = (() => {
       .map(([name, value]) => name + "=" + encodeURIComponent(String(value)));
     const address = pairs.length ? path + "?" + pairs.join("&").replaceAll("%2C", ",") : path;
     const reply = await fetch(address);
-    if (!reply.ok) throw new Error((await reply.text()) || "the server answered " + reply.status);
+    if (!reply.ok) {
+      const problem = new Error((await reply.text()) || "the server answered " + reply.status);
+      throw Object.assign(problem, { status: reply.status });
+    }
     return reply;
   }
 

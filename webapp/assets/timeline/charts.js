@@ -52,7 +52,7 @@ const timelineCharts = (() => {
         );
         this.data = Object.assign(data, { pitch, from, to: to - 1 });
       } catch (problem) {
-        tl.complain(problem);
+        tl.failed(problem);
         await popvision.retryPause();
       }
       this.busy = false;

@@ -40,7 +40,8 @@ const timelineCorner = (() => {
         this.counted = wanted;
         this.show(answer.events);
       } catch (problem) {
-        tl.complain(problem);
+        tl.failed(problem);
+        await popvision.retryPause();
       }
       this.counting = false;
       this.timeline.schedule();

@@ -17,7 +17,7 @@ const timelineDevice = (() => {
       this.bars = new popvision.execution.Bars({ key, families }, row.ipu, () => timeline.schedule(), {
         route: "timeline/device",
         query: { report: row.report, file: row.file },
-        complain: tl.complain,
+        complain: tl.failed,
       });
       this.recolour();
     }

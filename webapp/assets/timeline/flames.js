@@ -120,8 +120,10 @@ const timelineFlames = (() => {
         });
         this.readRanges(answer.header);
       } catch (problem) {
-        tl.complain(problem);
-        await popvision.retryPause();
+        if (!(await this.timeline.matches.hasRefused(only))) {
+          tl.failed(problem);
+          await popvision.retryPause();
+        }
       }
       this.busy = false;
       this.timeline.schedule();

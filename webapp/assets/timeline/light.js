@@ -67,6 +67,13 @@ const timelineLight = (() => {
     }
   }
 
-  return { Light };
+  /* No row of a table stays selected. */
+  function release(table) {
+    const box = document.querySelector('.table[data-table="' + table + '"]');
+    const grid = box instanceof HTMLElement ? popvision.gridOf(box) : null;
+    if (grid) grid.deselectAll();
+  }
+
+  return { Light, release };
 })();
 Object.assign(popvision.timeline, timelineLight);

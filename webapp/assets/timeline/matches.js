@@ -12,6 +12,10 @@ const timelineMatches = (() => {
       /** @type {string | undefined} the event whose rank the toolbar says */
       this.ranked = undefined;
       this.asked = 0; /* questions; an answer to an older one comes too late */
+      /** @type {string | undefined} the text that is no filter */
+      this.refused = undefined;
+      /** @type {Promise<any>} the answer to the last question */
+      this.answered = Promise.resolve();
     }
 
     /* The text of the box and the selected event, `at`, of the address. A new text selects its first match, but where
@@ -38,9 +42,22 @@ const timelineMatches = (() => {
       if (sentence) sentence.textContent = problem;
     }
 
+    /* Whether the server has refused a text, once it has answered: then all events are drawn. */
+    async hasRefused(text) {
+      if (!text) return false;
+      await this.answered;
+      return text === this.refused;
+    }
+
     /* Ask for a match and say its rank, or only the number where `isRanked` is false of it; null when the text was
        refused or another question followed. */
-    async ask(query, isRanked) {
+    ask(query, isRanked) {
+      const answer = this.answer(query, isRanked);
+      this.answered = answer;
+      return answer;
+    }
+
+    async answer(query, isRanked) {
       const asked = (this.asked += 1);
       const text = encodeURIComponent(this.text || "");
       try {
@@ -52,9 +69,18 @@ const timelineMatches = (() => {
         else this.say(all + (hit.matches === 1 ? " match" : " matches"), "");
         return hit;
       } catch (problem) {
-        if (asked === this.asked) this.say("", problem.message);
+        if (asked !== this.asked) return null;
+        this.say("", problem.message);
+        if (problem.status === 400) this.refuse();
         return null;
       }
+    }
+
+    refuse() {
+      this.refused = this.text;
+      if (this.timeline.only !== this.text) return;
+      this.timeline.only = "";
+      this.timeline.schedule();
     }
 
     /* The next or previous match; `fresh` starts at the left edge of the window. */
@@ -70,6 +96,11 @@ const timelineMatches = (() => {
       this.ranked = hit.matches ? tl.eventKey(hit) : undefined;
       if (hit.matches) this.timeline.revealMatch(hit);
       else this.timeline.choose(null);
+    }
+
+    /* The trace has grown. */
+    countAgain() {
+      if (this.text && this.text !== this.refused) this.rank(popvision.selection().tl_event);
     }
 
     /* Say which match the event `at` is; without one, how many there are. */

@@ -79,9 +79,9 @@ const timelineNames = (() => {
         "tl-title",
         row.title + (row.unit && row.kind === "graph" ? " (" + row.unit + ")" : ""),
       );
-      title.title = row.title + (row.detail ? " " + row.detail : "");
+      title.title = row.title + (row.detail ? " " + row.detail : "") + (row.about ? "\n" + row.about : "");
       head.append(title);
-      if (row.detail) head.append(element("span", "tl-detail", row.detail));
+      if (row.detail) head.append(Object.assign(element("span", "tl-detail", row.detail), { title: row.about || "" }));
       if (row.instants)
         head.append(
           Object.assign(element("span", "tl-flags", "⚑ ×" + row.instants.toLocaleString("en-US")), {

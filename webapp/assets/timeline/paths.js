@@ -64,8 +64,10 @@ const timelinePaths = (() => {
           at += row.blocks;
         });
       } catch (problem) {
-        tl.complain(problem);
-        await popvision.retryPause();
+        if (!(await this.timeline.matches.hasRefused(only))) {
+          tl.failed(problem);
+          await popvision.retryPause();
+        }
       }
       this.busy = false;
       this.timeline.schedule();

@@ -72,14 +72,14 @@ const timelineRows = (() => {
   /* A heading for each report of the execution, and a row for each of its IPUs. */
   function deviceRows(file, number) {
     const prefix = number ? "f" + number : "";
-    return file.devices.flatMap(({ report, label, ipus, drawn, recorded }, which) => {
+    return file.devices.flatMap(({ report, label, ipus, runs, about }, which) => {
       const id = prefix + "d" + which;
-      const runs = (count) => count.toLocaleString("en-US") + (count === 1 ? " run" : " runs");
       const heading = {
         id,
         kind: "device-heading",
         title: "Device: " + label,
-        detail: drawn === recorded ? runs(drawn) : drawn + " of " + runs(recorded),
+        detail: runs,
+        about,
         depth: 1,
         foldable: true,
         under: [prefix + "file"],

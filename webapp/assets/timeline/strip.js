@@ -55,7 +55,7 @@ const timelineStrip = (() => {
         this.data = Object.assign(data, { facts, columns, samples });
         this.picture = null;
       } catch (problem) {
-        tl.complain(problem);
+        tl.failed(problem);
         await popvision.retryPause();
       }
       this.busy = false;

@@ -17,7 +17,6 @@ const timelineTimeline = (() => {
 
   const KINDS = ["", "paths", "callers"];
 
-  const complain = (problem) => popvision.notice("Host timeline: " + problem.message);
   const eventKey = (event) => event.thread + "." + (event.depth < 0 ? "i" : event.depth) + "." + event.position;
 
   class Timeline {
@@ -44,6 +43,8 @@ const timelineTimeline = (() => {
       this.corner = new tl.Corner(this);
       host.append(this.names.box, this.corner.box, this.tip.box);
       this.scroll = 0;
+      this.failures = 0; /* requests of the drawing that failed since it was complete */
+      this.isOver = false;
       /** @type {[number, number] | null} window in the address, ns */
       this.wantedWindow = null;
       /** @type {RowLayout} */
@@ -66,10 +67,18 @@ const timelineTimeline = (() => {
     }
 
     stop() {
+      this.isOver = true;
       if (this.live) this.live.stop();
       this.loop.stop();
       this.input.stop();
       this.listeners.stop();
+      window.clearTimeout(this.writing);
+    }
+
+    /* Draw and ask nothing more: the page will be built anew. */
+    suspend() {
+      this.isOver = true;
+      this.loop.stop();
       window.clearTimeout(this.writing);
     }
 
@@ -91,7 +100,8 @@ const timelineTimeline = (() => {
         .filter((each) => /^\d+$/.test(each))
         .slice(0, MOST_MARKS)
         .map(Number);
-      this.only = selection.tl_only === "1" ? selection.tl_find || "" : "";
+      const find = selection.tl_find || "";
+      this.only = selection.tl_only === "1" && find !== this.matches.refused ? find : "";
       this.light.read(selection.tl_label || "");
       this.usedBins = selection.tl_bins === "used";
       this.clock = selection.tl_clock === "absolute" ? BigInt(this.facts.begin) : null;
@@ -360,14 +370,12 @@ const timelineTimeline = (() => {
     async toggleLight() {
       if (this.light.isOn) this.write({ tl_label: null });
       else if (this.chosen) {
-        const at = eventKey(this.chosen);
-        const facts = await popvision.fetchJson(`/data/${this.facts.key}/timeline/event?at=${at}`);
+        const facts = await popvision.fetchJson(`/data/${this.facts.key}/timeline/event?at=${eventKey(this.chosen)}`);
         this.write({ tl_label: String(facts.name) });
       }
     }
 
-    /* Highlight the label with this number and select its first event from the left edge of the window on; the window
-       stays. */
+    /* Highlight this label and select its first event from the left edge of the window on; the window stays. */
     async chooseLabel(name) {
       const from = Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0));
       try {
@@ -382,7 +390,7 @@ const timelineTimeline = (() => {
         this.write({ tl_event: eventKey(this.chosen), tl_label: String(name) });
         this.schedule();
       } catch (problem) {
-        complain(problem);
+        tl.complain(problem);
       }
     }
 
@@ -431,6 +439,7 @@ const timelineTimeline = (() => {
       tl.showZoom(this);
       this.names.place(this.top, this.place.pinnedHeight, this.view.height - this.top, this.scroll);
       this.host.dataset.state = complete ? "complete" : "loading";
+      if (complete) tl.complete(this);
       if (complete && !this.host.dataset.firstComplete) this.host.dataset.firstComplete = String(performance.now());
     }
 
@@ -486,13 +495,6 @@ const timelineTimeline = (() => {
     };
   });
 
-  /* No row of a table stays selected. */
-  function release(table) {
-    const box = document.querySelector('.table[data-table="' + table + '"]');
-    const grid = box instanceof HTMLElement ? popvision.gridOf(box) : null;
-    if (grid) grid.deselectAll();
-  }
-
-  return { NAMES, complain, eventKey, release };
+  return { NAMES, eventKey };
 })();
 Object.assign(popvision.timeline, timelineTimeline);

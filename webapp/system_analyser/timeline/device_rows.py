@@ -21,7 +21,7 @@ from popvision.analysis.execution.timeline import TYPE_NAMES, program_labels, ru
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.summary.device_strip import DeviceStrip, HostWaits, device_strip, host_waits
-from popvision.analysis.summary.engine_runs import EngineRuns, match_engine_runs
+from popvision.analysis.summary.engine_runs import EngineRuns, match_engine_runs, places_in_trace
 from popvision.analysis.trace.joint import JointTrace
 from webapp.bar_answer import bars_answer, window
 from webapp.joint_key import trace_keys
@@ -37,12 +37,16 @@ if TYPE_CHECKING:
 #: Nanoseconds of a trace whose bars have positions; longer ones have no rows of the device.
 _LONGEST = (1 << 62) // 1024
 
+#: Ranges of recorded runs that a text lists.
+_MOST_RANGES = 6
+
 #: Runs narrower than this have no clock of their own in the drawing.
 _CLOCK_COLUMNS = 24
 
 
 def device_rows(library: Library | None, key: str, source: HostTrace) -> list[list[dict[str, Any]]]:
-    """For each file of a trace, the reports with runs in it: key, label, number of IPUs, runs drawn and recorded."""
+    """For each file of a trace, the reports with runs in it: key, label, number of IPUs; how many runs are recorded,
+    and a text that says which and why."""
     if library is None or source.end - source.begin >= _LONGEST:
         return [[] for _ in source.files]
     return [
@@ -51,14 +55,49 @@ def device_rows(library: Library | None, key: str, source: HostTrace) -> list[li
                 "report": other,
                 "label": report.label,
                 "ipus": target_of(report).num_ipus,
-                "drawn": len(match_engine_runs(part, report).run),
-                "recorded": len(run_bars(report).name),
+                **_runs_text(part, report),
             }
             for other, report in reports_of(library, own, part)
         ]
         for number, own in enumerate(trace_keys(key))
         for part in [part_of(source, number)]
     ]
+
+
+def _runs_text(part: TraceSource, report: ReportSource) -> dict[str, str]:
+    """How many runs of the host are drawn under it; which they are, and why the others are not."""
+    matches = match_engine_runs(part, report)
+    places, events = places_in_trace(part, matches)
+    drawn, recorded = len(places), len(run_bars(report).name)
+    runs = f"{events:,} run{'' if events == 1 else 's'}"
+    about = (
+        f"All {runs} of this trace (Engine::run) are recorded in the report."
+        if drawn == events
+        else f"Of the {runs} of this trace (Engine::run, of any engine) the report has recorded "
+        f"{_ordinals(places)}, in order of time."
+    )
+    if recorded > drawn:
+        lost = recorded - drawn
+        about += (
+            f" {lost:,} more recorded run{'' if lost == 1 else 's'} match no such event (of another process, or not "
+            "written yet), so they are not drawn."
+        )
+    option = "autoReport.executionProfileProgramRunCount"
+    kept = str(dict(report.reader.meta.get("engineOptions") or {}).get(option, ""))
+    if kept.isdigit():
+        about += f" A report keeps the first runs of each program, here up to {int(kept):,}: option {option}={kept}."
+    else:
+        about += f" A report keeps the first runs of each program: option {option}."
+    return {"runs": runs if drawn == events else f"{drawn:,} of {runs} recorded", "about": about}
+
+
+def _ordinals(places: list[int]) -> str:
+    """[0, 1, 2, 6] -> "number 1 to 3, 7"; the first ranges of many."""
+    starts = [place for at, place in enumerate(places) if not at or places[at - 1] != place - 1]
+    ends = [place for at, place in enumerate(places) if at + 1 == len(places) or places[at + 1] != place + 1]
+    texts = [f"{a + 1:,}" if a == b else f"{a + 1:,} to {b + 1:,}" for a, b in zip(starts, ends, strict=True)]
+    more = len(texts) - _MOST_RANGES
+    return "number " + ", ".join(texts[:_MOST_RANGES]) + (f" and {more:,} more ranges" if more > 0 else "")
 
 
 @dataclass(frozen=True)

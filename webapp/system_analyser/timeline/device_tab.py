@@ -19,6 +19,7 @@ from webapp.components.message import empty_hint
 from webapp.components.table import MOST_ROWS, Column, data_table
 from webapp.joint_key import trace_keys
 from webapp.system_analyser.timeline.device_rows import host_event, part_of, reports_of
+from webapp.system_analyser.timeline.scope_line import scope_line
 from webapp.view import ViewContext
 
 COLUMNS = (
@@ -86,13 +87,14 @@ def device_content(context: ViewContext) -> Component:
     library = context.library
     for number, key in enumerate(trace_keys(context.key)):
         part = part_of(context.trace, number)
-        for _, report in reports_of(library, key, part) if library is not None else ():
+        for report_key, report in reports_of(library, key, part) if library is not None else ():
             bars = run_bars(report)
             for ipu in range(target_of(report).num_ipus):
                 waits = host_waits(part, report, ipu)
                 for run, stream, own in _groups(waits):
                     length = int(bars.end[run] - bars.begin[run])
-                    place = {"report": report.label, "ipu": ipu, "run": bars.name[run], "stream": stream}
+                    name = f"{report_key}/{ipu}/{run}/{stream}"
+                    place = {"row": name, "report": report.label, "ipu": ipu, "run": bars.name[run], "stream": stream}
                     rows.append(place | _figures(waits, own, length) | _event(context, number, waits, own))
     if not rows:
         return empty_hint(
@@ -107,8 +109,8 @@ def device_content(context: ViewContext) -> Component:
     if len(rows) > MOST_ROWS:
         scope += f". {len(rows) - MOST_ROWS:,} rows with fewer cycles are not listed"
     id: dict[str, str] = {"rows": "tl-matches", "query": "device"}
-    table = data_table(id, rows[:MOST_ROWS], COLUMNS, name="device_waits", height="100%", selectable=True)
-    return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
+    table = data_table(id, rows[:MOST_ROWS], COLUMNS, name="device_waits", height="100%", selectable=True, row_id="row")
+    return html.Div([scope_line(scope, "device"), table], className="tl-table")
 
 
 def _groups(waits: HostWaits) -> list[tuple[int, str, Int64Array]]:

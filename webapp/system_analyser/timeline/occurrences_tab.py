@@ -18,6 +18,7 @@ from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.occurrences import Occurrence, Occurrences, is_match, label_of_event, occurrences
 from webapp.components import Column, data_table, empty_hint, figure, plain
 from webapp.system_analyser.timeline.routes import parse_event
+from webapp.system_analyser.timeline.scope_line import scope_line
 from webapp.theme import tokens
 from webapp.view import ViewContext
 
@@ -64,20 +65,28 @@ def occurrences_content(context: ViewContext, begin: int, end: int, window: str)
         + (f", {len(found.cells):,} points, of which larger ones stand for several events" if some else "")
         + f". The {len(found.longest)} longest are listed" * (found.total > len(found.longest))
     )
-    query = f"{wanted}-{begin}-{end}"
+    query = f"{wanted}-{context.params.get('tl_sel', '')}"
+    drawing = _drawing(source, found, context.theme)
+    drawing["layout"]["uirevision"] = query  # a zoom of the user's stays while the trace grows
     drawn = figure(
         {"plot": "tl-occurrences", "query": query},
-        _drawing(source, found, context.theme),
+        drawing,
         context.theme,
         class_name="figure tl-occurrences-plot",
         image_name="occurrences",
     )
     rows = [_row(source, each, found.percentiles[50]) for each in found.longest]
     table = data_table(
-        {"rows": "tl-longest", "query": query}, rows, _LONGEST, name="longest", height="100%", selectable=True
+        {"rows": "tl-longest", "query": query},
+        rows,
+        _LONGEST,
+        name="longest",
+        height="100%",
+        selectable=True,
+        row_id="row",
     )
     body = html.Div([drawn, html.Div(table, className="tl-occurrences-list")], className="tl-occurrences")
-    return html.Div([html.Div(f"{scope}.", className="tl-scope"), body], className="tl-table")
+    return html.Div([scope_line(scope, "occurrences"), body], className="tl-table")
 
 
 def _event_of(source: HostTrace, each: Occurrence) -> dict[str, int]:
@@ -93,6 +102,7 @@ def _event_of(source: HostTrace, each: Occurrence) -> dict[str, int]:
 
 def _row(source: HostTrace, each: Occurrence, median: int) -> dict[str, Any]:
     return {
+        "row": f"{each.thread}.{each.depth}.{each.position}",
         "duration_us": each.duration / 1e3,
         "of_median": each.duration / median if median else None,
         "start_us": (each.start - source.begin) / 1e3,

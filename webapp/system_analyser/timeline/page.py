@@ -252,6 +252,7 @@ def facts(key: str, source: HostTrace, library: Library | None = None) -> dict[s
         "total": source.end - source.begin,
         "events": source.events,
         "recording": any(file.state == "recording" for file in source.files),
+        "lost": "; ".join(map(str, source.lost)),
         "live": live_state(source, library.look(key)) if library is not None and library.follows else None,
         "channels": channels,
         "families": families(),

@@ -19,6 +19,7 @@ from popvision.analysis.trace.statistics import WindowStatistics, statistics_fra
 from webapp.components import Column, TabSet, data_table, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.partner_links import device_run_links
+from webapp.components.renewed import renewed_html
 from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
 from webapp.query import whole_number, whole_range
@@ -27,9 +28,11 @@ from webapp.system_analyser.timeline.device_tab import device_content
 from webapp.system_analyser.timeline.difference_tab import difference_content
 from webapp.system_analyser.timeline.files_menu import align_link
 from webapp.system_analyser.timeline.flame_tab import flame_content
+from webapp.system_analyser.timeline.live import live_state, window_state
 from webapp.system_analyser.timeline.occurrences_tab import occurrences_content, wanted_of
 from webapp.system_analyser.timeline.query_window import MOST_TIME
 from webapp.system_analyser.timeline.routes import MOST_LINKS, parse_event
+from webapp.system_analyser.timeline.scope_line import scope_line
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
@@ -137,14 +140,17 @@ _DEPENDS = {
 def tab_content(context: ViewContext, tab: str) -> Component:
     """The content of a tab."""
     if tab == "summary":
-        return summary(context.trace, context.params, context.theme, _event_links(context))
+        facts = summary(context.trace, context.params, context.theme, _event_links(context))
+        return renewed_html("tl-summary", facts)
     if tab == "difference":
         return difference_content(context)
     if tab == "occurrences":
         return occurrences_content(context, *window_of(context.trace, _only_selected(context.params)))
     if tab == "device":
         return device_content(context)
-    content = {"calls": calls, "flame": flame, "statistics": statistics, "matches": matches}[tab]
+    if tab == "flame":
+        return renewed_html("tl-flame", flame(context.trace, context.params, context.theme))
+    content = {"calls": calls, "statistics": statistics, "matches": matches}[tab]
     return content(context.trace, context.params, context.theme)
 
 
@@ -152,10 +158,25 @@ def tab_depends(context: ViewContext, tab: str) -> str:
     """What the content of a tab depends on. The list of matches stays while its rows are chosen, which moves the
     visible window."""
     if tab == "occurrences":
-        return f"{context.theme}&{context.params.get('tl_sel', '')}&{wanted_of(context)!r}"
+        return f"{context.theme}&{context.params.get('tl_sel', '')}&{wanted_of(context)!r}&{_grown(context, tab)}"
     names = _DEPENDS.get(tab, TAB_SET.keys)
     parts = [f"{name}={context.params.get(name, '')}" for name in names]
-    return "&".join([context.theme if tab in ("summary", "flame") else "", *parts])
+    return "&".join([context.theme if tab in ("summary", "flame") else "", *parts, _grown(context, tab)])
+
+
+def _grown(context: ViewContext, tab: str) -> str:
+    """Of a trace that is followed a text that changes with what the tab shows of it."""
+    source, library = context.trace, context.library
+    if library is None or not library.follows:
+        return ""
+    if tab in ("summary", "device", "difference"):
+        return live_state(source, library.look(context.key))["known"]
+    event = selected_event(source, context.params) if tab in ("calls", "flame") else None
+    if event is not None:
+        return window_state(source, event.start, event.start + event.duration)
+    is_list = tab in ("matches", "occurrences")
+    begin, end, _ = window_of(source, _only_selected(context.params) if is_list else context.params)
+    return window_state(source, begin, end)
 
 
 def window_of(source: HostTrace, selection: Mapping[str, str]) -> tuple[int, int, str]:
@@ -337,6 +358,7 @@ def calls(source: HostTrace, selection: Mapping[str, str], theme: str) -> Compon
     columns = (tree.depth, tree.name, tree.count, tree.total, tree.self_time)
     rows = [
         {
+            "row": path,
             "event": "\u2003" * depth + names.label[label],
             "channel": names.channel_name[names.channel[label]],
             "count": count,
@@ -344,9 +366,23 @@ def calls(source: HostTrace, selection: Mapping[str, str], theme: str) -> Compon
             "self_us": own / 1e3,
             "share": total / all_ns if all_ns else 0.0,
         }
-        for depth, label, count, total, own in zip(*(column.tolist() for column in columns), strict=True)
+        for path, depth, label, count, total, own in zip(
+            _paths(tree), *(column.tolist() for column in columns), strict=True
+        )
     ]
-    return _table("tl-call-table", "calls", rows, CALLS, scope, tree.omitted, "paths with smaller totals")
+    id = {"rows": "tl-calls", "query": "" if event is None else selection["tl_event"]}
+    return _table(id, "calls", rows, CALLS, scope, tree.omitted, "paths with smaller totals")
+
+
+def _paths(tree: CallTree) -> list[str]:
+    """The path of each row of a call tree: the numbers of its names from the outermost on."""
+    paths: list[str] = []
+    enclosing: list[str] = []
+    for depth, name in zip(tree.depth, tree.name, strict=True):
+        del enclosing[depth:]
+        enclosing.append(str(name))
+        paths.append("/".join(enclosing))
+    return paths
 
 
 def flame(source: HostTrace, selection: Mapping[str, str], theme: str) -> Component:
@@ -387,21 +423,21 @@ def statistics(source: HostTrace, selection: Mapping[str, str], theme: str) -> C
     chosen = None if event is None else name_of_event(source, event.thread, event.depth, event.position)
     for row, number in zip(rows, window.name[frame.index].tolist(), strict=True):
         is_lit = str(number) == selection.get("tl_label", "")
-        row |= {"name": number, "id": str(number), "chosen": number == chosen, "lit": is_lit}
-    id: dict[str, str] = {"rows": "tl-labels", "query": f"{begin}-{end}"}
+        row |= {"row": str(number), "name": number, "chosen": number == chosen, "lit": is_lit}
+    # While the trace grows into the window, its table stays: with its sorting, its filter and its place. Else it is
+    # made anew for another window or event, and shows the row of the event.
+    grows = end >= source.end and any(file.state == "recording" for file in source.files)
+    query = "growing" if grows else f"{begin}-{end} {selection.get('tl_event', '')}".strip()
+    id = {"rows": "tl-labels", "query": query}
     return _table(id, "statistics", rows, STATISTICS, scope, 0, "", selectable=True, grid=_MARKED | _scroll_to(rows))
 
 
-#: A row of the statistics is known by the number of its label; the label of the selected event and the highlighted one
-#: are marked.
-_MARKED = {
-    "getRowId": "params.data.id",
-    "rowClassRules": {"tl-row-chosen": "params.data.chosen", "tl-row-lit": "params.data.lit"},
-}
+#: The label of the selected event and the highlighted one are marked.
+_MARKED = {"rowClassRules": {"tl-row-chosen": "params.data.chosen", "tl-row-lit": "params.data.lit"}}
 
 
 def _scroll_to(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    marked = [row["id"] for row in rows[:MOST_ROWS] if row["chosen"]]
+    marked = [row["row"] for row in rows[:MOST_ROWS] if row["chosen"]]
     return {"scrollTo": {"rowId": marked[0], "rowPosition": None}} if marked else {}
 
 
@@ -417,7 +453,7 @@ def _rank_of(event: EventFacts, source: HostTrace, window: WindowStatistics) -> 
     shorter = window.rank(rows[0], event.duration)
     return (
         f". The selected event, {nanoseconds_text(event.duration)}, takes longer than {shorter:.1%} of the {count:,}"
-        f" events {event.label} there"
+        f" event{'' if count == 1 else 's'} {event.label} there"
     )
 
 
@@ -447,6 +483,7 @@ def matches(source: HostTrace, selection: Mapping[str, str], theme: str) -> Comp
     columns = (found.thread, found.depth, found.position, found.name, found.start, found.duration)
     rows = [
         {
+            "row": f"{thread}.{depth}.{position}",
             "start_us": (start - source.begin) / 1e3,
             "label": names.label[label],
             "channel": names.channel_name[names.channel[label]],
@@ -466,8 +503,8 @@ def matches(source: HostTrace, selection: Mapping[str, str], theme: str) -> Comp
     if found.total > MOST_MATCHES:
         scope += f"; the first {MOST_MATCHES:,} are listed (Shift-drag a window for others)"
     id: dict[str, str] = {"rows": "tl-matches", "query": text}
-    table = data_table(id, rows, MATCHES, name="matches", height="100%", selectable=True)
-    return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
+    table = data_table(id, rows, MATCHES, name="matches", height="100%", selectable=True, row_id="row")
+    return html.Div([scope_line(scope, "matches"), table], className="tl-table")
 
 
 def _table(
@@ -487,8 +524,9 @@ def _table(
     more = omitted + max(0, len(rows) - MOST_ROWS)
     if more:
         scope += f". {more:,} {what or 'labels with smaller totals'} are not listed"
-    table = data_table(id, rows[:MOST_ROWS], columns, name=name, height="100%", selectable=selectable, grid=grid)
-    return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
+    shown = rows[:MOST_ROWS]
+    table = data_table(id, shown, columns, name=name, height="100%", selectable=selectable, row_id="row", grid=grid)
+    return html.Div([scope_line(scope, name), table], className="tl-table")
 
 
 # -- Times as text
