@@ -48,6 +48,7 @@ def test_filter_and_sort_are_in_the_address(page: Page) -> None:
     assert names(page) == list(NAMES)
     page.get_by_role("button", name="Total device cycles").click()
     expect(page).to_have_url(re.compile("cat_sort=cycles"))
+    expect(page.locator("th", has_text="Total device cycles")).to_have_attribute("aria-sort", "ascending")
     page.get_by_role("button", name="Total device cycles").click()
     expect(page.locator("th", has_text="Total device cycles")).to_have_attribute("aria-sort", "descending")
     expect(page.locator(".catalogue-name").first).to_have_text("train_mlp")
