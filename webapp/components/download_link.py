@@ -1,4 +1,4 @@
-"""A link that looks like a small button and saves a file."""
+"""A link that looks like a small button and saves a file, and a button with which the browser saves rows it has."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from webapp.components.attributes import attributes
 from webapp.components.icon import icon
 
 
@@ -14,6 +15,18 @@ def download_link(text: str, href: str, title: str, download: str, **more: Any) 
     """`text` names the format or the content, `title` says what is saved, `download` is the name of the file ("" = the
     server's); `more` are further attributes of the link."""
     return html.A([icon("download"), text], href=href, className="button small", title=title, download=download, **more)
+
+
+def save_button(kind: str, title: str, **more: str) -> Component:
+    """`kind` is the format ("csv", "json"), `title` says what is saved; `more` are the attributes by which a script
+    finds the button."""
+    return html.Button(
+        [icon("download"), kind.upper()],
+        type="button",
+        className="button small",
+        title=title,
+        **attributes(aria_label=title, **more),
+    )
 
 
 def table_links(href: str, query: str, name: str, what: str) -> list[Component]:

@@ -229,15 +229,20 @@ def register_tabs(
         shown_mark, shown_parts = (shown or {}).get(tab, ("", []))
         if shown_mark == mark:
             return unchanged
-        content_now = _or_hint(content, context, tab, empty_hint)
-        parts = renewed_parts(content_now)
-        shown_now = {**(shown or {}), tab: [mark, sorted(parts)]}
-        if parts and sorted(parts) == shown_parts:
-            for id, props in parts.values():
-                set_props(id, props)
-            return [*unchanged[:-1], shown_now]
-        filled = frozen(content_now, managed_by(app), again=True)
-        return [*(filled if value == tab else no_update for value in values), shown_now]
+        filled, parts = _renewed(app, _or_hint(content, context, tab, empty_hint), shown_parts)
+        boxes = [filled if value == tab else no_update for value in values]
+        return [*boxes, {**(shown or {}), tab: [mark, parts]}]
+
+
+def _renewed(app: Dash, content: Component | str, shown: list[str]) -> tuple[Any, list[str]]:
+    """What a box is filled with, no_update where its tables and drawings are those shown, whose rows and figures are
+    then set; and the ids of the parts that can be set alone."""
+    parts = renewed_parts(content)
+    if not parts or sorted(parts) != shown:
+        return frozen(content, managed_by(app), again=True), sorted(parts)
+    for id, props in parts.values():
+        set_props(id, props)
+    return no_update, shown
 
 
 def filled_page(app: Dash, page: Any, context: ViewContext) -> None:

@@ -18,7 +18,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from webapp.components.attributes import attributes
-from webapp.components.icon import icon
+from webapp.components.download_link import save_button
 
 #: A cell of an exported row; None = not known.
 Value = str | float | None
@@ -47,10 +47,7 @@ def export_buttons(name: str, what: str, names: Mapping[str, str] | None = None)
 
 
 def _button(kind: str, name: str, what: str, names: Mapping[str, str] | None) -> Component:
-    title = f"Save {what} as {kind.upper()}"
-    more = {"data_export_rows": kind, "data_save_as": name, "aria_label": title}
+    more = {"data_export_rows": kind, "data_save_as": name}
     if names is not None:
         more["data_names"] = json.dumps(names)
-    return html.Button(
-        [icon("download"), kind.upper()], type="button", className="button small", title=title, **attributes(**more)
-    )
+    return save_button(kind, f"Save {what} as {kind.upper()}", **more)

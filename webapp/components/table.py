@@ -19,6 +19,7 @@ from dash.development.base_component import Component
 
 from webapp.components.attributes import attributes
 from webapp.components.difference_key import short_difference_key
+from webapp.components.download_link import save_button
 from webapp.components.empty_tables import empty_sentence
 from webapp.components.icon import icon
 
@@ -218,15 +219,4 @@ def _filter_box(name: str, param: str, text: str) -> Component:
 
 
 def _client_export() -> list[Component]:
-    return [_export_button("csv"), _export_button("json")]
-
-
-def _export_button(kind: str) -> Component:
-    title = f"Save the rows shown as {kind.upper()}"
-    return html.Button(
-        [icon("download"), kind.upper()],
-        type="button",
-        className="button small",
-        title=title,
-        **attributes(data_export=kind, aria_label=title),
-    )
+    return [save_button(kind, f"Save the rows shown as {kind.upper()}", data_export=kind) for kind in ("csv", "json")]

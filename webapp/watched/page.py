@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from webapp.components import group, help_text, spacer, toolbar, view_shortcuts
 from webapp.components.attributes import attributes
+from webapp.components.download_link import save_button
 from webapp.components.icon import icon
 from webapp.help.link import help_link
 from webapp.watched.program import WatchedProgram
@@ -109,14 +110,7 @@ def _action(id: str, text: str, title: str) -> Any:
 
 
 def _export(kind: str) -> Component:
-    title = f"Save all lines of the file with their figures as {kind.upper()}"
-    return html.Button(
-        [icon("download"), kind.upper()],
-        type="button",
-        className="button small",
-        title=title,
-        **attributes(data_watch_export=kind, aria_label=title),
-    )
+    return save_button(kind, f"Save all lines of the file with their figures as {kind.upper()}", data_watch_export=kind)
 
 
 def _button(name: str, title: str, action: str) -> Component:

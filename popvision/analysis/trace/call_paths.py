@@ -55,13 +55,11 @@ class PathColumns:
     @staticmethod
     def joined(levels: Sequence[PathColumns]) -> PathColumns:
         """The rows of several depths, the outermost first."""
-        nothing = np.zeros(0, np.int64)
-        empty = PathColumns(*[nothing] * 6, np.zeros((0, 3), np.int64), nothing)  # type: ignore[call-arg]
+        if not levels:
+            nothing, no_event = np.zeros(0, np.int64), np.zeros((0, 3), np.int64)
+            return PathColumns(nothing, nothing, nothing, nothing, nothing, nothing, no_event, nothing)
         return PathColumns(
-            *(
-                np.concatenate([getattr(level, each.name) for level in levels or [empty]])
-                for each in fields(PathColumns)
-            )
+            *(np.concatenate([getattr(level, each.name) for level in levels]) for each in fields(PathColumns))
         )
 
 

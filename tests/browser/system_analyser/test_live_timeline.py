@@ -151,7 +151,8 @@ def test_a_window_before_the_end_stays(opened: Opener, recording: Recording) -> 
 
 def test_a_replaced_file_is_said_to_be_so_and_shown_whole(opened: Opener, recording: Recording, tmp_path: Path) -> None:
     of_the_old = (
-        "tl_event=0.0.12&tl_sel=11000000-13000000&tl_marks=12000000&tl_find=step&tl_only=1&tl_fold=t0&tl_hide=0"
+        "tl_event=0.0.12&tl_sel=11000000-13000000&tl_marks=12000000&tl_label=0&tl_find=step&tl_only=1&tl_fold=t0"
+        "&tl_hide=0"
     )
     page = opened(f"?tl_from=10000000&tl_to=20000000&{of_the_old}&tl_clock=absolute")
     expect(page.locator("#tl-tab-summary")).to_contain_text("Mark 1")

@@ -49,6 +49,7 @@ const timelineLive = (() => {
     "tl_sel",
     "tl_event",
     "tl_marks",
+    "tl_label",
     "tl_hide",
     "tl_fold",
     "tl_pin",

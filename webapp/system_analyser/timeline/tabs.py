@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from webapp.system_analyser.timeline.device_tab import device_content
 from webapp.system_analyser.timeline.difference_tab import difference_content
 from webapp.system_analyser.timeline.files_menu import align_link
 from webapp.system_analyser.timeline.flame_tab import flame_content
+from webapp.system_analyser.timeline.host_times import absolute_text, nanoseconds_text, relative_text
 from webapp.system_analyser.timeline.live import live_state, window_state
 from webapp.system_analyser.timeline.occurrences_tab import occurrences_content, wanted_of
 from webapp.system_analyser.timeline.query_window import MOST_TIME
@@ -527,28 +527,3 @@ def _table(
     shown = rows[:MOST_ROWS]
     table = data_table(id, shown, columns, name=name, height="100%", selectable=selectable, row_id="row", grid=grid)
     return html.Div([scope_line(scope, name), table], className="tl-table")
-
-
-# -- Times as text
-
-
-def nanoseconds_text(ns: int) -> str:
-    """A host duration, exact to the nanosecond: "1.234567 ms"."""
-    for unit, size, digits in (("s", 10**9, 9), ("ms", 10**6, 6), ("µs", 10**3, 3)):
-        if ns >= size:
-            return f"{ns / size:.{digits}f}".rstrip("0").rstrip(".") + f" {unit}"
-    return f"{ns} ns"
-
-
-def relative_text(ns: int) -> str:
-    """Time since the first event as 00:00:41.314 398 (hours, minutes, seconds, microseconds in groups of three)."""
-    seconds, rest = divmod(ns // 1000, 10**6)
-    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    return f"{text}.{rest // 1000:03} {rest % 1000:03}"
-
-
-def absolute_text(ns: int) -> str:
-    """Date and time of day, UTC, with microseconds."""
-    moment = datetime.datetime.fromtimestamp(ns // 10**9, datetime.UTC)
-    rest = ns // 1000 % 10**6
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{rest // 1000:03} {rest % 1000:03} UTC"
