@@ -6,7 +6,9 @@ hold their number and the share of their span that they fill.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,8 @@ import numpy.typing as npt
 from popvision.analysis.trace.columns import HostTrace, Lane, TraceThread
 from popvision.analysis.trace.mipmap import Blocks
 from popvision.arrays import Float64Array, Int64Array, UInt8Array, UInt32Array
+
+T = TypeVar("T", bound=np.generic)
 
 
 def blocks_in(lane: Lane, begin: int, end: int, width: int) -> Blocks:
@@ -125,6 +129,24 @@ def overview(source: HostTrace, width: int) -> tuple[UInt8Array, npt.NDArray[np.
         at = np.arange(pixels.sum()) - np.repeat(np.cumsum(pixels) - pixels - low[wide].astype(np.int64), pixels)
         channel[row, at] = np.repeat(source.names.channel[blocks.name[wide]], pixels)  # of several the last stays
     return share, channel
+
+
+def overview_strip(source: HostTrace, width: int, rows: int) -> tuple[UInt8Array, npt.NDArray[np.uint16]]:
+    """`overview` in at most `rows` rows: where several lanes share a row, each pixel shows the fullest of them, of
+    equally full ones the first."""
+    share, channel = overview(source, width)
+    lanes = len(share)
+    if lanes <= rows:
+        return share, channel
+    bounds = [-(-row * lanes // rows) for row in range(rows + 1)]
+    parts = [slice(*pair) for pair in itertools.pairwise(bounds)]
+    fullest = [share[part].argmax(axis=0)[None] for part in parts]
+
+    def of_fullest(values: npt.NDArray[T]) -> npt.NDArray[T]:
+        chosen = [np.take_along_axis(values[part], row, axis=0) for part, row in zip(parts, fullest, strict=True)]
+        return np.concatenate(chosen)
+
+    return of_fullest(share), of_fullest(channel)
 
 
 def _coverage(low: Float64Array, high: Float64Array, density: Float64Array, width: int) -> Float64Array:

@@ -31,6 +31,7 @@ class FollowedTrace:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._growing: _Growing | None = None
+        self._bytes = 0  #: of the file when it was last read: SQLite adds pages to a trace, and takes none away
 
     def now(self) -> TraceSource:
         """The trace as it is now. Raises FormatError with one sentence when nothing of it can be read."""
@@ -50,8 +51,10 @@ class FollowedTrace:
         return TraceSource(self.path)
 
     def _grown(self, reader: TraceReader) -> TraceSource:
-        identity = (self.path.stat().st_ino, reader.meta.get("run_id"), reader.meta.get("clock_offset_ns"))
-        if self._growing is None or self._growing.identity != identity:
+        status = self.path.stat()
+        identity = (status.st_ino, reader.meta.get("run_id"), reader.meta.get("clock_offset_ns"))
+        is_cut_off, self._bytes = status.st_size < self._bytes, status.st_size
+        if self._growing is None or self._growing.identity != identity or is_cut_off:
             self._growing = _Growing(identity, int(reader.meta["clock_offset_ns"]))
         growing, self._growing = self._growing, None  # a reading that fails leaves columns that are partly new
         grown = growing.read(self.path, reader)

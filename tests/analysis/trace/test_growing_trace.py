@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -157,6 +158,22 @@ def test_another_recording_in_its_place_is_read_anew(tmp_path: Path) -> None:
     with recording(path) as writer:
         add(writer, 0, [(2 << 2, 10), (2 << 2 | 1, 20), (2 << 2, 30), (2 << 2 | 1, 50)])
         assert described(followed.now()) == described(TraceSource(path))
+
+
+def test_a_file_cut_off_in_place_shows_what_is_left(tmp_path: Path) -> None:
+    """The row with the last events is still there; that their bytes are gone shows in the size of the file."""
+    path = tmp_path / "run.pvti"
+    with recording(path) as writer:
+        for number in range(40):
+            times = range(number * 1000, number * 1000 + 600, 2)
+            add(writer, 0, [row for time in times for row in ((1 << 2, time), (1 << 2 | 1, time + 1))])
+    followed = FollowedTrace(path)
+    assert followed.now().events == 12_000
+    os.truncate(path, path.stat().st_size - 8192)
+    grown = followed.now()
+    assert grown.lost
+    assert 0 < grown.events < 12_000
+    assert described(grown) == described(TraceSource(path))
 
 
 def test_a_damaged_chunk_is_left_out_with_a_sentence(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from popvision.analysis.trace.drawing import (
     heatmap_in,
     instants_in,
     overview,
+    overview_strip,
     samples_in,
 )
 from popvision.analysis.trace.source import TraceSource
@@ -141,6 +143,18 @@ def test_overview_of_a_large_trace_adds_up(generated: TraceSource) -> None:
     for row, lane in enumerate(lanes_of(generated)):
         busy = int(lane.duration.sum(dtype=np.int64)) / span
         assert share[row].mean() / 255 == pytest.approx(busy, abs=0.006)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 7, 64])
+def test_rows_of_the_overview_show_the_fullest_of_their_lanes(generated: TraceSource, rows: int) -> None:
+    share, channel = overview(generated, 40)
+    small, of_fullest = overview_strip(generated, 40, rows)
+    height = min(rows, len(share))
+    assert small.shape == of_fullest.shape == (height, 40)
+    for row, pixel in itertools.product(range(height), range(40)):
+        lanes = [lane for lane in range(len(share)) if lane * height // len(share) == row]
+        fullest = max(lanes, key=lambda lane: share[lane, pixel])
+        assert (small[row, pixel], of_fullest[row, pixel]) == (share[fullest, pixel], channel[fullest, pixel])
 
 
 def test_thinned_samples_keep_every_extreme() -> None:

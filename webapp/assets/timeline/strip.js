@@ -50,7 +50,8 @@ const timelineStrip = (() => {
       const { facts } = this.timeline;
       this.busy = true;
       try {
-        const data = await popvision.fetchPacked(`/data/${this.timeline.facts.key}/timeline/overview?width=${columns}`);
+        const size = { width: columns, rows: this.lanesHeight };
+        const data = await popvision.fetchPacked(`/data/${facts.key}/timeline/overview`, size);
         const samples = this.series.length ? await this.samples(columns) : null;
         this.data = Object.assign(data, { facts, columns, samples });
         this.picture = null;
@@ -70,23 +71,16 @@ const timelineStrip = (() => {
       );
     }
 
-    /* One pixel row per lane; with more lanes than pixels, the fullest lane of each pixel row. */
+    /* One pixel row per lane; with more lanes than pixels, the server has taken the fullest lane of each. */
     paint({ columns, header, arrays }) {
-      const rows = Math.max(1, Math.min(header.lanes, this.lanesHeight));
-      const canvas = popvision.canvas.makeCanvas(columns, rows);
+      const canvas = popvision.canvas.makeCanvas(columns, Math.max(1, header.rows));
       const draw = popvision.canvas.contextOf(canvas);
-      const image = draw.createImageData(columns, rows);
+      const image = draw.createImageData(canvas.width, canvas.height);
       const colours = this.timeline.colours.map((each) => [1, 3, 5].map((at) => parseInt(each.slice(at, at + 2), 16)));
-      for (let lane = 0; lane < header.lanes; lane += 1) {
-        const row = Math.floor((lane * rows) / header.lanes);
-        for (let column = 0; column < columns; column += 1) {
-          const share = arrays.share[lane * columns + column];
-          const at = 4 * (row * columns + column);
-          if (!share || image.data[at + 3] > 90 + 0.64 * share) continue;
-          const colour = colours[arrays.channel[lane * columns + column]];
-          image.data.set([colour[0], colour[1], colour[2], Math.min(255, 90 + 0.65 * share)], at);
-        }
-      }
+      arrays.share.forEach((share, pixel) => {
+        if (!share) return;
+        image.data.set([...colours[arrays.channel[pixel]], Math.min(255, 90 + 0.65 * share)], 4 * pixel);
+      });
       draw.putImageData(image, 0, 0);
       return canvas;
     }

@@ -20,7 +20,7 @@ from popvision.analysis.trace.drawing import (
     events_between,
     heatmap_in,
     instants_in,
-    overview,
+    overview_strip,
     samples_in,
 )
 from popvision.analysis.trace.event_filter import EventMatcher, event_matcher, parse_filter
@@ -162,12 +162,11 @@ def count(source: HostTrace) -> Response:
     return jsonify({"events": events_between(source, begin, end)})
 
 
-def picture(source: HostTrace) -> Response:
-    """Busy share and channel of every column of the overview, lane by lane."""
-    share, channel = overview(source, number_of(request.args, "width", 1, 4096))
-    return packed_response(
-        {"lanes": len(share)}, {"share": share.ravel(), "channel": channel.ravel().astype(np.uint32)}
-    )
+def strip(source: HostTrace) -> Response:
+    """Busy share and channel of every pixel of the overview, row by row."""
+    width, rows = number_of(request.args, "width", 1, 4096), number_of(request.args, "rows", 1, 256)
+    share, channel = overview_strip(source, width, rows)
+    return packed_response({"rows": len(share)}, {"share": share.ravel(), "channel": channel.ravel().astype(np.uint32)})
 
 
 def samples(source: HostTrace) -> Response:
@@ -266,7 +265,7 @@ _ANSWERS = {
     "blocks": blocks,
     "paths": paths,
     "count": count,
-    "overview": picture,
+    "overview": strip,
     "samples": samples,
     "activity": activity,
     "heatmap": heatmap,
