@@ -10,7 +10,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from popvision.arrays import BoolArray, Float64Array, Int64Array, UInt32Array, U
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow
 from popvision.kept import Kept
+
+_LONG = 1 << 18  #: events of a lane for which a thread of its own is worth while
 
 
 class Lane:
@@ -164,13 +166,25 @@ class HostTrace(ABC):
         return {}
 
     def prepare(self) -> None:
-        """Begin to make what drawing needs, in the background: NumPy leaves the interpreter lock while it works."""
+        """Begin to make what drawing needs, in the background."""
+        self._preparations()
+
+    def finish_preparing(self) -> None:
+        """Wait for what `prepare` began: a thread that makes some of it itself would only slow it down."""
+        for lane in self._preparations():
+            lane.result()
+
+    def _preparations(self) -> list[Future[Mipmap]]:
+        return self.kept.once("preparations", self._begin_preparing)
+
+    def _begin_preparing(self) -> list[Future[Mipmap]]:
         lanes = sorted((lane for thread in self.threads for lane in thread.lanes), key=len, reverse=True)
-        pool = ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1), thread_name_prefix="trace")
-        for lane in lanes:
-            if len(lane) >= FEW:
-                pool.submit(getattr, lane, "mipmap")
+        # NumPy leaves the interpreter lock while it works, but on a short lane it has to ask for it again too soon.
+        many = sum(len(lane) >= _LONG for lane in lanes)
+        pool = ThreadPoolExecutor(max(1, min(4, os.cpu_count() or 1, many)), thread_name_prefix="trace")
+        begun = [pool.submit(Lane.mipmap.__get__, lane) for lane in lanes if len(lane) >= FEW]
         pool.shutdown(wait=False)
+        return begun
 
     def lanes_without(self, thread: int, channels: frozenset[int]) -> list[Lane]:
         """A thread's lanes without the events of some channels (numbers of `names.channel_name`)."""

@@ -109,6 +109,7 @@ def heatmap_in(
 def overview(source: HostTrace, width: int) -> tuple[UInt8Array, npt.NDArray[np.uint16]]:
     """The entire trace as a small picture: (lane, pixel) share of the pixel that is busy, 0 to 255 rounded up, and the
     channel of the longest block there. Lanes in the order of threads and depths."""
+    source.finish_preparing()
     lanes = [lane for thread in source.threads for lane in thread.lanes]
     share = np.zeros((len(lanes), width), np.uint8)
     channel = np.zeros((len(lanes), width), np.uint16)

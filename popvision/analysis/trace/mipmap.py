@@ -117,7 +117,7 @@ def build_mipmap(start: Int64Array, duration: UnsignedArray, name: UnsignedArray
 
 def usual_shift(start: Int64Array) -> int:
     """Width of the finest blocks: about four events begin in one, where their rate is the usual one of the lane."""
-    stride = max(1, len(start) // 65536)
+    stride = max(1, len(start) // 4096)
     gap = np.median(np.diff(start[::stride])) / stride
     return max(2, int(4 * gap).bit_length())
 

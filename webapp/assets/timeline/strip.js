@@ -51,8 +51,10 @@ const timelineStrip = (() => {
       this.busy = true;
       try {
         const size = { width: columns, rows: this.lanesHeight };
-        const data = await popvision.fetchPacked(`/data/${facts.key}/timeline/overview`, size);
-        const samples = this.series.length ? await this.samples(columns) : null;
+        const [data, samples] = await Promise.all([
+          popvision.fetchPacked(`/data/${facts.key}/timeline/overview`, size),
+          this.series.length ? this.samples(columns) : null,
+        ]);
         this.data = Object.assign(data, { facts, columns, samples });
         this.picture = null;
       } catch (problem) {
