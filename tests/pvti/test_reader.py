@@ -228,7 +228,7 @@ def test_rows_that_are_found_once_give_the_events_of_every_thread(tmp_path: Path
     with reader.one_state():
         stored = reader.stored_rows()
         assert stored is not None
-        assert {thread: len(ids) for thread, ids in stored.slices.items()} == {1: 4, 2: 4}
+        assert {thread: len(ids) for thread, ids in stored["slices"].items()} == {1: 4, 2: 4}
         for thread in (1, 2):
             one, other = reader.events(thread), reader.events(thread, stored=stored)
             assert len(one.lanes) == len(other.lanes) == 4
@@ -237,6 +237,37 @@ def test_rows_that_are_found_once_give_the_events_of_every_thread(tmp_path: Path
                     assert np.array_equal(getattr(a, column), getattr(b, column))
             assert np.array_equal(one.instants.time, other.instants.time)
             assert len(one.instants.time) == 200
+
+
+def test_rows_of_a_journal_that_are_found_once_give_its_events(tmp_path: Path) -> None:
+    """The journal of a killed program, and the same file finalised."""
+    path = tmp_path / "t.pvti"
+    writer = TraceWriter(path, {"run_id": "one"}, clock_offset_ns=0)
+    with writer.transaction():
+        writer.add_process(1, 7, None, "p")
+        writer.set_channel(1, "work", True)
+        writer.add_string(1, "x")
+        writer.add_site(1, 1, 1, None)
+        for thread in (1, 2, 3):
+            writer.set_thread(thread, 1, 100 + thread, "")
+    for begin in range(0, 40, 10):
+        with writer.transaction():
+            for thread in (1, 3):  # the second has no events
+                writer.add_events(thread, [1 << 2, 1 << 2 | 1], [begin + thread, begin + 5])
+    writer.close()
+    reader = TraceReader(path)
+    with reader.one_state():
+        stored = reader.stored_rows()
+        assert stored is not None
+        assert {thread: len(ids) for thread, ids in stored["raw_chunks"].items()} == {1: 4, 3: 4}
+        starts = {thread: [lane.start.tolist() for lane in reader.events(thread).lanes] for thread in (1, 2, 3)}
+        found = {
+            thread: [lane.start.tolist() for lane in reader.events(thread, stored=stored).lanes] for thread in (1, 2, 3)
+        }
+    assert found == starts == {1: [[1, 11, 21, 31]], 2: [], 3: [[3, 13, 23, 33]]}
+    finalise(path)
+    finalised = TraceReader(path)
+    assert {thread: [lane.start.tolist() for lane in finalised.events(thread).lanes] for thread in (1, 2, 3)} == starts
 
 
 def test_without_a_table_of_rows_nothing_is_said_about_where_they_are(tmp_path: Path) -> None:

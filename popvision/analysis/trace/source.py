@@ -16,7 +16,8 @@ from popvision.arrays import Float64Array, Int64Array, UInt32Array, UnsignedArra
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.importing import is_foreign_trace, temporary_import
 from popvision.formats.pvti.names import Names
-from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, StoredRows, ThreadRow, TraceReader
+from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
+from popvision.formats.pvti.stored_rows import StoredRows
 from popvision.kept import MOST_BYTES, Kept
 
 T = TypeVar("T")

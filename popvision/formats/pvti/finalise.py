@@ -10,6 +10,7 @@ from popvision.formats.pvti.columns import Instants, Slices, checksum, pack
 from popvision.formats.pvti.journal import clock_offset, nested_stretches
 from popvision.formats.pvti.names import read_names
 from popvision.formats.pvti.nesting import Nested
+from popvision.formats.pvti.stored_rows import find_rows
 
 _SMALL_FILE = 8 << 20
 
@@ -26,11 +27,12 @@ def finalise(path: str | os.PathLike[str]) -> None:
         if db.execute("SELECT value FROM meta WHERE key = 'state'").fetchone() == ("finalised",):
             db.execute("ROLLBACK")
             return
-        names, offset = read_names(db, path), clock_offset(db)
+        names, offset, stored = read_names(db, path), clock_offset(db), find_rows(db)
         for (thread,) in db.execute("SELECT id FROM threads ORDER BY id").fetchall():
-            for nested in nested_stretches(db, thread, names, offset):
+            for nested in nested_stretches(db, thread, names, offset, stored=stored):
                 write_nested(db, thread, nested)
-            db.execute("DELETE FROM raw_chunks WHERE thread = ?", (thread,))
+            chunks = stored["raw_chunks"].get(thread, [])
+            db.executemany("DELETE FROM raw_chunks WHERE id = ?", [(chunk,) for chunk in chunks])
         db.execute("DELETE FROM raw_chunks")
         db.execute("INSERT OR REPLACE INTO meta VALUES ('state', 'finalised')")
         db.execute("COMMIT")

@@ -13,13 +13,19 @@ from popvision.formats.pvti.columns import check, unpack_fixed
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.nesting import Nested, Nester
 from popvision.formats.pvti.salvage import until_damage
+from popvision.formats.pvti.stored_rows import StoredRows, rows_of
 
 STRETCH = 1 << 19
 """Begins and ends nested at a time: a few tens of megabytes, however long the trace is."""
 
 
 def nested_stretches(
-    db: sqlite3.Connection, thread: int, names: Names, clock_offset_ns: int, lost: list[str] | None = None
+    db: sqlite3.Connection,
+    thread: int,
+    names: Names,
+    clock_offset_ns: int,
+    lost: list[str] | None = None,
+    stored: StoredRows | None = None,
 ) -> Iterator[Nested]:
     """What a thread's journal says, in bounded memory; the last one closes what was never ended.
 
@@ -28,7 +34,7 @@ def nested_stretches(
     nester = Nester(names.of_site)
     pieces: list[NDArray[np.int64]] = []
     waiting = 0
-    for columns in until_damage(_chunks(db, thread), f"Thread {thread}", lost):
+    for columns in until_damage(_chunks(db, thread, stored), f"Thread {thread}", lost):
         pieces.append(columns)
         waiting += columns.shape[1]
         if waiting >= STRETCH:
@@ -39,10 +45,9 @@ def nested_stretches(
     yield nester.finish()
 
 
-def _chunks(db: sqlite3.Connection, thread: int) -> Iterator[NDArray[np.int64]]:
+def _chunks(db: sqlite3.Connection, thread: int, stored: StoredRows | None) -> Iterator[NDArray[np.int64]]:
     """Codes and times of each chunk, [2, events]."""
-    query = "SELECT id, n, crc, data FROM raw_chunks WHERE thread = ? ORDER BY id"
-    for id, n, crc, data in db.execute(query, (thread,)):
+    for id, n, crc, data in rows_of(db, "id, n, crc, data", "raw_chunks", thread, stored):
         what = f"journal chunk {id}"
         columns = unpack_fixed(data, 2 * n, "<i8", what)
         check(crc, what, data)

@@ -23,6 +23,7 @@ from popvision.formats.pvti.columns import Floats, Instants, Ints, Slices, check
 from popvision.formats.pvti.journal import clock_offset, nested_stretches
 from popvision.formats.pvti.names import Names, as_text, read_names
 from popvision.formats.pvti.salvage import nested_part, until_damage
+from popvision.formats.pvti.stored_rows import StoredRows, find_rows, rows_of
 
 _WHAT = "host trace"
 
@@ -44,15 +45,6 @@ class ThreadEvents:
     lanes: list[Slices]
     instants: Instants
     unfinished: list[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class StoredRows:
-    """Ids of the rows of each thread in the tables of finalised events. The tables have no index by thread, so that who
-    reads many threads asks once."""
-
-    slices: dict[int, list[int]]
-    instants: dict[int, list[int]]
 
 
 @dataclass(frozen=True)
@@ -158,7 +150,7 @@ class TraceReader:
         there."""
         try:
             with self._connect() as db:
-                return StoredRows(_ids_by_thread(db, "slices"), _ids_by_thread(db, "instants"))
+                return find_rows(db)
         except FormatError:
             return None
 
@@ -169,7 +161,7 @@ class TraceReader:
         with self._connect() as db:
             found = _stored(db, thread, lost, stored)
             if not found.lanes and self.state != "finalised":
-                found = self._from_journal(db, thread, lost)
+                found = self._from_journal(db, thread, lost, stored)
         lanes, instants, intact = nested_part(found.lanes, found.instants)
         if intact:
             return found
@@ -278,52 +270,33 @@ class TraceReader:
                 f"{self.path} has trace format {version}; this program reads up to {schema.MAJOR}.x: use a newer one."
             )
 
-    def _from_journal(self, db: sqlite3.Connection, thread: int, lost: list[str] | None) -> ThreadEvents:
-        parts = list(nested_stretches(db, thread, self.names, clock_offset(db), lost))
+    def _from_journal(
+        self, db: sqlite3.Connection, thread: int, lost: list[str] | None, stored: StoredRows | None
+    ) -> ThreadEvents:
+        parts = list(nested_stretches(db, thread, self.names, clock_offset(db), lost, stored))
         depths = 1 + max((depth for part in parts for depth in part.lanes), default=-1)
         lanes = [_join_slices([part.lanes[depth] for part in parts if depth in part.lanes]) for depth in range(depths)]
         instants = _join_instants([part.instants for part in parts if part.instants is not None])
         return ThreadEvents(lanes, instants, [each for part in parts for each in part.unfinished])
 
 
-def _ids_by_thread(db: sqlite3.Connection, table: str) -> dict[int, list[int]]:
-    ids: dict[int, list[int]] = {}
-    for id, thread in db.execute(f"SELECT id, thread FROM {table} ORDER BY id"):
-        ids.setdefault(thread, []).append(id)
-    return ids
-
-
 def _stored(db: sqlite3.Connection, thread: int, lost: list[str] | None, stored: StoredRows | None) -> ThreadEvents:
     lanes: list[list[Slices]] = []
-    slices_at, instants_at = (None, None) if stored is None else (stored.slices, stored.instants)
-    for depth, slices in until_damage(_slices(db, thread, slices_at), f"Thread {thread}", lost):
+    for depth, slices in until_damage(_slices(db, thread, stored), f"Thread {thread}", lost):
         while len(lanes) <= depth:
             lanes.append([])
         lanes[depth].append(slices)
-    instants = list(until_damage(_instants(db, thread, instants_at), f"Thread {thread}, instant events,", lost))
+    instants = list(until_damage(_instants(db, thread, stored), f"Thread {thread}, instant events,", lost))
     query = "SELECT depth, position FROM unfinished WHERE thread = ?"
     rows = until_damage(db.execute(query, (thread,)), f"Thread {thread}, the list of unfinished events,", lost)
     unfinished = [(int(depth), int(position)) for depth, position in rows]
     return ThreadEvents([_join_slices(lane) for lane in lanes], _join_instants(instants), unfinished)
 
 
-def _rows_of(
-    db: sqlite3.Connection, columns: str, table: str, thread: int, ids: dict[int, list[int]] | None
-) -> Iterator[tuple[Any, ...]]:
-    """The rows of a thread in the order written, by their ids where these are known."""
-    if ids is None:
-        yield from db.execute(f"SELECT {columns} FROM {table} WHERE thread = ? ORDER BY id", (thread,))
-        return
-    for id in ids.get(thread, ()):
-        yield from db.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (id,))
-
-
-def _slices(
-    db: sqlite3.Connection, thread: int, ids: dict[int, list[int]] | None = None
-) -> Iterator[tuple[int, Slices]]:
+def _slices(db: sqlite3.Connection, thread: int, stored: StoredRows | None = None) -> Iterator[tuple[int, Slices]]:
     """(depth, run of events) in the order written."""
     columns = "id, depth, n, crc, start_ns, duration_ns, site, parent"
-    for id, depth, n, crc, *blobs in _rows_of(db, columns, "slices", thread, ids):
+    for id, depth, n, crc, *blobs in rows_of(db, columns, "slices", thread, stored):
         what = f"slices row {id}"
         if not 0 <= depth < schema.MAX_DEPTH:
             raise FormatError(f"{what} is damaged: depth {depth} is outside 0 to {schema.MAX_DEPTH - 1}.")
@@ -332,8 +305,8 @@ def _slices(
         yield depth, Slices(start, *(unpack(blob, n, what) for blob in blobs[1:]))
 
 
-def _instants(db: sqlite3.Connection, thread: int, ids: dict[int, list[int]] | None = None) -> Iterator[Instants]:
-    for id, n, crc, *blobs in _rows_of(db, "id, n, crc, time_ns, site, depth, parent", "instants", thread, ids):
+def _instants(db: sqlite3.Connection, thread: int, stored: StoredRows | None = None) -> Iterator[Instants]:
+    for id, n, crc, *blobs in rows_of(db, "id, n, crc, time_ns, site, depth, parent", "instants", thread, stored):
         what = f"instants row {id}"
         check(crc, what, *blobs)
         time = unpack_fixed(blobs[0], n, "<i8", what)
