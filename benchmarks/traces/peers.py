@@ -208,10 +208,10 @@ def section(rows: list[Row], events: int, statistics: tuple[float, float]) -> st
         "",
         f"`python -m benchmarks.traces.peers --events {events}`. {events:,} events on {THREADS} threads, the same for "
         "all. Time from the command to the first complete picture (Perfetto: the names of its tracks; speedscope: its "
-        "time order; traceinsight: its table). Processor time is that of the server and the page together; memory the highest of "
-        f"each. Statistics of the entire trace per label take {statistics[0]:.2f} s of processor time here, the first "
-        f"of a trace, {statistics[1]:.2f} s on traceinsight's table. Load of the machine: {os.getloadavg()[0]:.0f} on "
-        f"{os.cpu_count()} processors.",
+        "time order; traceinsight: its table). Processor time is that of the server and the page together; memory the "
+        f"highest of each. Statistics of the entire trace per label take {statistics[0]:.2f} s of processor time here, "
+        f"the first of a trace, {statistics[1]:.2f} s on traceinsight's table. Load of the machine: "
+        f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.",
         *([f"After {_PATIENCE} s a tool counts as one that does not open the trace."] if None in times else []),
         "",
         "| tool | time (s) | processor time (s) | server (MiB) | page (MiB) | file (MB) |",
