@@ -86,7 +86,8 @@ def files_statistics_answer(
 ) -> dict[str, Any]:
     """Statistics per label of each file and, where there are several, of all together (`file` is ALL_FILES): labels
     with the largest `by` of all files first, below each what the files hold of it. The window counts from the earliest
-    begin on the common clock.
+    begin on the common clock. Of several files the page counts labels (of a channel), each with all its rows; `labels`
+    is then their number on the page, and `total`, `offset` and `next_offset` are numbers of labels.
 
     Raises FormatError for an unknown column or an empty window."""
     import pandas as pd
@@ -103,14 +104,34 @@ def files_statistics_answer(
     for trace, file in zip(traces, joint.files, strict=True):
         own = label_statistics(trace.source, *(None if at is None else at - file.shift for at in window))
         tables.append(_ranked(with_name(own, name, ("label", "channel")), ranks, str(trace.path)))
-    table = pd.concat(tables).sort_values("rank", kind="stable", ignore_index=True).drop(columns="rank")
+    table = pd.concat(tables).sort_values("rank", kind="stable", ignore_index=True)
     provenance = "; ".join(dict.fromkeys(trace.provenance for trace in traces))
+    paged = _page_of_labels(table, page, provenance) if len(traces) > 1 else page_of(_unranked(table, provenance), page)
     return {
         "provenance": provenance,
         "duration_us": (joint.end - joint.begin) / 1000,
         "by": by,
         **_clock_facts(traces, joint),
-    } | page_of(labelled(table, provenance), page)
+    } | paged
+
+
+def _unranked(table: pd.DataFrame, provenance: str) -> pd.DataFrame:
+    return labelled(table.drop(columns="rank"), provenance)
+
+
+def _page_of_labels(table: pd.DataFrame, page: Page, provenance: str) -> dict[str, Any]:
+    """`page_of` of the labels, by rank, each with the rows of all its files."""
+    total = int(table["rank"].nunique())
+    end = page.offset + page.limit
+    shown = table[(table["rank"] >= page.offset) & (table["rank"] < end)]
+    answer = page_of(_unranked(shown, provenance), Page(0, len(shown)))
+    labels = int(shown["rank"].nunique())
+    return answer | {
+        "total": total,
+        "offset": page.offset,
+        "next_offset": end if labels and end < total else None,
+        "labels": labels,
+    }
 
 
 def files_info_answer(traces: Sequence[OpenedTrace], infos: Sequence[dict[str, Any]], clock: Clock) -> dict[str, Any]:

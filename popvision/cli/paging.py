@@ -23,15 +23,23 @@ C = TypeVar("C", bound=Callable[..., Any])
 MOST_ROWS = 100_000
 
 
-def page_options(default: int = 50) -> Callable[[C], C]:
-    """Add --limit and --offset to a command."""
+def page_options(default: int = 50, *, counts: str = "Rows") -> Callable[[C], C]:
+    """Add --limit and --offset to a command; `counts` names in its help what they count."""
 
     def add(command: C) -> C:
         limit = click.option(
-            "--limit", type=click.IntRange(1, MOST_ROWS), default=default, show_default=True, help="Rows of the page."
+            "--limit",
+            type=click.IntRange(1, MOST_ROWS),
+            default=default,
+            show_default=True,
+            help=f"{counts} of the page.",
         )
         offset = click.option(
-            "--offset", type=click.IntRange(0), default=0, show_default=True, help="Rows to skip before the page."
+            "--offset",
+            type=click.IntRange(0),
+            default=0,
+            show_default=True,
+            help=f"{counts} to skip before the page.",
         )
         return limit(offset(command))
 
@@ -65,9 +73,10 @@ def show(answer: dict[str, Any], as_json: bool, items: Callable[[dict[str, Any]]
 
 
 def rows_line(answer: dict[str, Any]) -> str:
-    """The range of rows on this page, and the option for the next page."""
-    total, offset, count = answer["total"], answer["offset"], len(answer["rows"])
+    """The range of rows on this page, or of `labels` where it counts those, and the option for the next page."""
+    total, offset, what = answer["total"], answer["offset"], "labels" if "labels" in answer else "rows"
+    count = answer.get("labels", len(answer["rows"]))
     if not count:
-        return f"No rows: {total:,} in all." if total else "No rows."
-    more = "" if answer["next_offset"] is None else f"; --offset {answer['next_offset']} shows the next rows"
-    return f"Rows {offset + 1:,} to {offset + count:,} of {total:,}{more}."
+        return f"No {what}: {total:,} in all." if total else f"No {what}."
+    more = "" if answer["next_offset"] is None else f"; --offset {answer['next_offset']} shows the next {what}"
+    return f"{what.capitalize()} {offset + 1:,} to {offset + count:,} of {total:,}{more}."

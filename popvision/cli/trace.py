@@ -74,7 +74,7 @@ def info(paths: tuple[Path, ...], clock: Clock, as_json: bool) -> None:
 @click.option("--begin", type=float, help="Begin of the window, microseconds since the first event.")
 @click.option("--end", type=float, help="End of the window, microseconds since the first event.")
 @clock_options
-@page_options()
+@page_options(counts="Labels")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def stats(
@@ -91,7 +91,7 @@ def stats(
 ) -> None:
     """Count, total, self time and percentiles of each label, of each file and of all together. Totals and self times
     count the parts of events inside the window; mean and percentiles (by nearest rank) are those of entire
-    durations."""
+    durations. Of several files, each label of the page has a row of all files and one per file that has it."""
     from popvision.answers.page import Page
     from popvision.answers.several_traces import files_statistics_answer
 

@@ -60,8 +60,26 @@ def test_statistics_have_a_row_for_all_files_and_one_for_each(ranks: Path) -> No
         ("save", "(all files)", 1, 5.0, 5.0),
         ("save", "rank1.pvti", 1, 5.0, 5.0),
     ]
-    assert (answer["duration_us"], answer["align"], answer["total"]) == (130.0, "absolute", 8)
+    assert (answer["duration_us"], answer["align"], answer["total"]) == (130.0, "absolute", 3)
     assert [(file["path"], file["begin_us"]) for file in answer["files"]] == [("rank0.pvti", 0.0), ("rank1.pvti", 50.0)]
+
+
+def test_a_page_counts_labels_each_with_all_its_files(ranks: Path) -> None:
+    def page(*options: object) -> tuple[list[tuple[str, str]], object, object]:
+        answer = answer_of(ranks, "stats", ".", "--by", "total_us", *options)
+        return [(row["label"], row["file"]) for row in answer["rows"]], answer["next_offset"], answer["total"]
+
+    first, second = ("(all files)", "rank0.pvti", "rank1.pvti"), ("(all files)", "rank1.pvti")
+    assert page("--limit", 1) == ([("step", file) for file in first], 1, 3)
+    assert page("--limit", 2, "--offset", 1) == (
+        [*(("load", file) for file in first), *(("save", file) for file in second)],
+        None,
+        3,
+    )
+    assert page("--offset", 3) == ([], None, 3)
+    text = popvision("trace", "stats", ".", "--limit", 1, cwd=ranks).stdout
+    assert text.splitlines()[-1] == "Labels 1 to 1 of 3; --offset 1 shows the next labels."
+    assert popvision("trace", "stats", "rank0.pvti", cwd=ranks).stdout.splitlines()[-1] == "Rows 1 to 2 of 2."
 
 
 def test_a_folder_of_one_run_stands_for_its_files(ranks: Path) -> None:
