@@ -29,6 +29,8 @@ _TERM = re.compile(
 )
 #: A duration without its number or unit, up to its next words, which would otherwise be taken for a label.
 _NO_LIMIT = re.compile(r"(?:^|(?<=\s))dur\s*[<>]=?\s*\S*(?:\s+(?:ns|us|µs|ms|s)(?=\s|$))?")
+#: The word of a condition without its text, as of "channel: io", which would otherwise be taken for a label too.
+_NO_TEXT = re.compile(r"(?:^|(?<=\s))(?:channel|meta):(?=\s|$)")
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class EventFilter:
 
 
 def parse_filter(text: str) -> EventFilter:
-    """The conditions of a text. Raises ValueError with one sentence for a regular expression that RE2 does not take, or
-    a duration without a number and a unit."""
+    """The conditions of a text. Raises ValueError with one sentence for a regular expression that RE2 does not take, a
+    duration without a number and a unit, or a channel or metadata without a text."""
     terms: dict[str, str] = {}
     limits: dict[str, float] = {}
     for term in _TERM.finditer(text):
@@ -65,6 +67,8 @@ def parse_filter(text: str) -> EventFilter:
             f"{wrong[0].strip()[:40]} is no condition: dur needs < or >, a number and a unit (ns, us, ms or s) without "
             "blanks, as in dur>10us"
         )
+    if (wrong := _NO_TEXT.search(label)) is not None:
+        raise ValueError(f"{wrong[0]} is no condition: it needs a text, without a blank after the colon")
     return EventFilter(
         label,
         terms.get("pattern", ""),

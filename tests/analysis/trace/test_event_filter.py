@@ -32,6 +32,17 @@ def test_a_duration_without_number_or_unit_is_refused(text: str) -> None:
         parse_filter(text)
 
 
+@pytest.mark.parametrize("text", ["channel:", "channel: io", "load meta: batch", "meta:x channel:"])
+def test_a_channel_or_metadata_without_a_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^(channel|meta): is no condition: it needs a text, without a blank"):
+        parse_filter(text)
+
+
+def test_a_colon_inside_a_label_is_part_of_it() -> None:
+    assert parse_filter("mychannel: io") == EventFilter("mychannel: io")
+    assert parse_filter("Epoch:2") == EventFilter("Epoch:2")
+
+
 @pytest.mark.parametrize("pattern", [r"(a)\1", "(?=a)", "(a{1000}){1000}", "a[", "(", "*"])
 def test_what_is_no_regular_expression_of_the_page_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"/{pattern}/ is not a regular expression that this page takes: ")):

@@ -54,7 +54,7 @@ def occurrences_content(context: ViewContext, begin: int, end: int, window: str)
     try:
         found = occurrences(source, wanted, begin, end)
     except ValueError as problem:
-        return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
+        return empty_hint(f"{problem}.")
     what = f"'{wanted}'" if isinstance(wanted, str) else source.names.label[wanted]
     if found is None:
         return empty_hint(f"No event of {what} that takes time begins in the {window}.")

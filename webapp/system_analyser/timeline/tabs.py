@@ -476,7 +476,7 @@ def matches(source: HostTrace, selection: Mapping[str, str], theme: str) -> Comp
     try:
         found = list_matches(source, text, begin, end, MOST_MATCHES)
     except ValueError as problem:
-        return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
+        return empty_hint(f"{problem}.")
     if not found.total:
         return empty_hint(f"No event in the {name} matches '{text}'.")
     names, threads = source.names, [thread.row.name or f"Thread {thread.row.tid}" for thread in source.threads]
