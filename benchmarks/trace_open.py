@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import os
 import statistics
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page
 
-from benchmarks.document import write_section
+from benchmarks.document import machine, write_section
 from benchmarks.trace_picture import reference_picture
 from benchmarks.viewer import memory_of, page_of, processor_time, serving
 from popvision.formats.generate.report import Size, generate
@@ -220,8 +219,7 @@ def section(results: list[Measured], times: int) -> str:
         "## Opening large execution traces",
         "",
         f"1,472 tiles; an interval is one non-zero (step, tile) cell. {times} openings each by a new server, no cache"
-        " of popvision's own; files in the page cache of the system. Load of the machine (2 cores) when this ended:"
-        f" {os.getloadavg()[0]:.1f}.",
+        f" of popvision's own; files in the page cache of the system. {machine()}",
         "",
         "| report | open, median (s) | worst (s) | limit (s) | page, processor, median (ms) | server (ms) |"
         " server memory, worst (MiB) | limit (MiB) | file (MB) | canvas equals reference | command to serving (s) |",
