@@ -87,11 +87,12 @@ def arrange_compute_set(
     """The arrangements of a compute set, of which the compiler takes the one that costs least: senders pack nothing,
     and, where they may, senders pack. Raises what `unmapped` makes for an element without a tile."""
     inputs, outputs = sides_of(blocks, emap, unmapped)
-    plain, outgoing = _incoming(inputs, emap, len(ipu_of_tile)), _outgoing(outputs, emap, ipu_of_tile)
+    buffers = _gather_buffers(inputs, emap, len(ipu_of_tile))
+    plain, outgoing = _incoming(inputs, buffers, emap, len(ipu_of_tile)), _outgoing(outputs, emap, ipu_of_tile)
     arranged = [_arrangement(inputs, plain, outputs, outgoing)]
     packed = _packed_pieces(inputs, plain, emap, ipu_of_tile)
     if packed is not None:
-        incoming = _incoming(inputs, emap, len(ipu_of_tile), packed)
+        incoming = _incoming(inputs, buffers, emap, len(ipu_of_tile), packed)
         arranged.append(_arrangement(inputs, incoming, outputs, outgoing))
     return arranged
 
@@ -150,11 +151,30 @@ class _Incoming:
     packing: Packing | None
 
 
-def _incoming(side: Side, emap: ElementMap, tiles: int, packed: PackedPieces | None = None) -> _Incoming:
-    remote = ~side.local
+@dataclass(frozen=True)
+class _GatherBuffers:
+    """What the gather buffers hold, whoever sends it."""
+
+    pieces: BoolArray  #: of the operands there
+    spread: BoolArray  #: those of operands that are spread as a whole
+    owner: Int64Array  #: per operand the first one there with the same pieces, or itself
+
+    def own(self, operand: Int64Array) -> BoolArray:
+        """Flags of the pieces that are gathered for their own operand. `operand`: that of each piece."""
+        return np.asarray(self.pieces & (self.owner[operand] == operand))
+
+
+def _gather_buffers(side: Side, emap: ElementMap, tiles: int) -> _GatherBuffers:
     gathered, spread = _gathered(side, emap, tiles)
-    own = gathered.copy()
-    own[gathered] = _first_of_equal(side, gathered)
+    return _GatherBuffers(gathered, spread, _earliest(side, gathered))
+
+
+def _incoming(
+    side: Side, buffers: _GatherBuffers, emap: ElementMap, tiles: int, packed: PackedPieces | None = None
+) -> _Incoming:
+    remote = ~side.local
+    gathered, spread = buffers.pieces, buffers.spread
+    own = buffers.own(side.operand)
     place = _stacked(side, own, tiles)
     straight = own & remote & ~spread
     straight &= fills_words(side.source, np.maximum(place, 0), side.size, side.last())
@@ -167,7 +187,7 @@ def _incoming(side: Side, emap: ElementMap, tiles: int, packed: PackedPieces | N
     copy = _gathering(side, own, spread, message, _buffer(side, own, tiles), tiles)
     packing = None if packed is None else packed.of_rows(np.flatnonzero(straight), len(message.rows))
     before, arriving = _rows_before(side, straight, message, emap, packing)
-    _copy_places(side, gathered, own, place)
+    _copy_places(side, gathered & ~own, buffers.owner, place)
     return _Incoming(before, arriving, message, copy, gathered, spread, own, place, packing)
 
 
@@ -223,16 +243,9 @@ def _costs_less_spread(side: Side, broken: BoolArray) -> BoolArray:
     return np.asarray(straight > words * distinct + copied)
 
 
-def _first_of_equal(side: Side, chosen: BoolArray) -> BoolArray:
-    """Flag, among the chosen pieces, those of operands that no earlier chosen operand of the tile equals. Fields that
-    vertices write keep their own."""
-    at = np.flatnonzero(chosen)
-    return np.asarray(_earliest(side, chosen)[side.operand[at]] == side.operand[at])
-
-
 def _earliest(side: Side, chosen: BoolArray) -> Int64Array:
     """Per operand the first chosen operand of the same tile with the same pieces in the same order (itself if none is
-    earlier)."""
+    earlier). Fields that vertices write keep their own."""
     at = np.flatnonzero(chosen)
     operand = side.operand[at]
     fresh = np.append(True, operand[1:] != operand[:-1])[: len(at)]
@@ -257,16 +270,14 @@ def _earliest(side: Side, chosen: BoolArray) -> Int64Array:
     return earliest
 
 
-def _copy_places(side: Side, gathered: BoolArray, own: BoolArray, place: Int64Array) -> None:
-    """Give gathered operands that share a buffer the places of its owner."""
-    shared = gathered & ~own
+def _copy_places(side: Side, shared: BoolArray, owner: Int64Array, place: Int64Array) -> None:
+    """Give the shared pieces the places of those of the operand's owner."""
     if not shared.any():
         return
     count = side.per_operand()
     first = np.cumsum(count) - count
-    earliest = _earliest(side, gathered)
     at = np.flatnonzero(shared)
-    place[at] = place[first[earliest[side.operand[at]]] + at - first[side.operand[at]]]
+    place[at] = place[first[owner[side.operand[at]]] + at - first[side.operand[at]]]
 
 
 def _stacked(side: Side, chosen: BoolArray, tiles: int) -> Int64Array:
