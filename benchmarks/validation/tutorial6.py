@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.validation.row import REPORTED, Group, Row
 from examples import tut6_matrix_vector_opt as tutorial
-from simulator.poplar import FLOAT, Engine, Graph
+from simulator.poplar import FLOAT, Device, Engine, Graph
 from simulator.poplar.program import Copy, Sequence
 
 ROWS, COLUMNS = 10_000, 1_000
@@ -78,22 +78,27 @@ def groups() -> list[Group]:
     return [Group("Tutorial 6 on IPU Models", about, rows)]
 
 
-def summary(device: str) -> dict[str, float]:
-    """The figures of our summary."""
-    target = tutorial.deviceOf(device)
+def program(target: Device) -> tuple[Graph, Sequence]:
+    """The tutorial's graph and program, with its copies from and to the host."""
     graph = Graph(target)
     graph.addCodelets(str(tutorial.CODELETS))
     matrix = graph.addVariable(FLOAT, [ROWS, COLUMNS], "matrix")
     vector, out = graph.addVariable(FLOAT, [COLUMNS], "inputVector"), graph.addVariable(FLOAT, [ROWS], "outputVector")
-    program = tutorial.buildMultiplyProgram(graph, matrix, vector, out)
-    streams = [
+    multiply = tutorial.buildMultiplyProgram(graph, matrix, vector, out)
+    steps = [
         Copy(graph.addHostToDeviceFIFO("inputVector", FLOAT, COLUMNS), vector),
         Copy(graph.addHostToDeviceFIFO("inputMatrix", FLOAT, ROWS * COLUMNS), matrix),
-        program,
+        multiply,
         Copy(out, graph.addDeviceToHostFIFO("out", FLOAT, ROWS)),
     ]
+    return graph, Sequence(steps)
+
+
+def summary(device: str) -> dict[str, float]:
+    """The figures of our summary."""
+    target = tutorial.deviceOf(device)
     text = io.StringIO()
-    with Engine(graph, Sequence(streams), {"debug.instrument": "true"}) as engine:
+    with Engine(*program(target), {"debug.instrument": "true"}) as engine:
         engine.load(target)
         for name, size in (("inputVector", COLUMNS), ("inputMatrix", ROWS * COLUMNS), ("out", ROWS)):
             engine.connectStream(name, np.zeros(size, np.float32))
