@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +133,7 @@ class HostTrace(ABC):
     end: int
     kept: Kept
     is_growing: bool = False  #: one of many readings of a file that its program still writes
+    _preparing: Sequence[Future[Mipmap]] = ()
 
     @property
     @abstractmethod
@@ -167,15 +168,12 @@ class HostTrace(ABC):
 
     def prepare(self) -> None:
         """Begin to make what drawing needs, in the background."""
-        self._preparations()
+        self._preparing = self.kept.once("preparing", self._begin_preparing)
 
     def finish_preparing(self) -> None:
         """Wait for what `prepare` began: a thread that makes some of it itself would only slow it down."""
-        for lane in self._preparations():
+        for lane in self._preparing:
             lane.result()
-
-    def _preparations(self) -> list[Future[Mipmap]]:
-        return self.kept.once("preparations", self._begin_preparing)
 
     def _begin_preparing(self) -> list[Future[Mipmap]]:
         lanes = sorted((lane for thread in self.threads for lane in thread.lanes), key=len, reverse=True)
