@@ -234,6 +234,11 @@ def test_a_file_that_is_deleted_and_made_again(opened: Opener, recording: Record
     for path in tmp_path.glob("run.pvti*"):
         path.unlink()
     expect(live).to_contain_text("cannot be read at the moment: ", timeout=PATIENCE)
+    with page.expect_response(re.compile(r"/state\?"), timeout=PATIENCE):  # the shell asks every 4 s
+        pass
+    page.wait_for_timeout(300)
+    expect(page.locator("#growth")).to_be_empty()
+    assert live.evaluate("(line) => line.scrollWidth <= line.clientWidth")
     page.get_by_role("tab", name="Call Tree").click()
     expect(page.locator("#notice")).not_to_be_empty()
     put_another(tmp_path, 7)

@@ -99,6 +99,10 @@
    * @param {ReportState} state
    */
   function act(view, state) {
+    if (view.querySelector("[data-live]")) {
+      clear(); /* a timeline that follows its file shows what was added, and says what is missing, by itself */
+      return;
+    }
     if (state.problem) {
       if (dismissed !== state.problem) tell(state.problem, false);
       return;
@@ -107,7 +111,6 @@
       clear();
       return;
     }
-    if (view.querySelector("[data-live]")) return; /* the timeline shows what was added by itself */
     const text = sentence(view, state);
     if (isAutomatic(view) && !isBusy()) reload();
     else if (dismissed !== text) tell(text, true);

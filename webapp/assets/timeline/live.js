@@ -227,7 +227,9 @@ const timelineLive = (() => {
 
     say(text) {
       const slot = tl.slot("live");
-      if (slot && slot.textContent !== text) slot.textContent = text;
+      if (!slot) return;
+      if (slot.textContent !== text) slot.textContent = text;
+      slot.classList.toggle("is-problem", this.isUnreadable);
     }
   }
 

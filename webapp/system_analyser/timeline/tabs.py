@@ -50,7 +50,7 @@ STATISTICS = (
         sort="desc",
         width=118,
     ),
-    Column("self_us", "Self µs", "decimal", "Total minus the time of events directly inside", width=100),
+    Column("self_us", "Self µs", "decimal", "Total minus the time of events directly inside", width=115),
     Column(
         "spread",
         "Spread",
