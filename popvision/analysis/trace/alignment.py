@@ -36,7 +36,8 @@ class Alignment:
     """Where traces lie on the common clock: time of trace i + `shifts[i]`, from `begin` to `end`.
 
     `fallback` holds the numbers of traces that the mode could not place; they begin where the common clock's first
-    trace begins. A trace without events has the shift 0. `notes` are sentences for the user.
+    trace begins. A trace without events has the shift 0. `notes` are sentences for the user. `pause` is the time
+    without any event between traces that lie as far apart by absolute time as other runs do, in ns, 0 elsewhere.
     """
 
     mode: str
@@ -45,6 +46,7 @@ class Alignment:
     end: int
     notes: tuple[str, ...]
     fallback: frozenset[int]
+    pause: int = 0
 
     @classmethod
     def of_nothing(cls, mode: str) -> Alignment:
@@ -72,6 +74,7 @@ def align_traces(sources: Sequence[HostTrace], mode: str = "absolute", marker: M
         aligned.end,
         (*aligned.notes, *silent),
         frozenset(placed[number] for number in aligned.fallback),
+        aligned.pause,
     )
 
 
@@ -91,9 +94,13 @@ def _align(sources: Sequence[HostTrace], mode: str, marker: Marker | None) -> Al
     shifts, fallback = _shifts(sources, anchors)
     begin = min(source.begin + shift for source, shift in zip(sources, shifts, strict=True))
     end = max(source.end + shift for source, shift in zip(sources, shifts, strict=True))
-    if mode == "absolute":
-        notes += _gaps(sources, shifts)
-    return Alignment(mode, tuple(shifts), begin, end, tuple(notes), fallback)
+    pause = _pause(sources, shifts) if mode == "absolute" else 0
+    if pause:
+        seconds = pause / 1e9
+        notes.append(
+            f"{seconds:,.3f} s without any event lie between these traces; align different runs by first event."
+        )
+    return Alignment(mode, tuple(shifts), begin, end, tuple(notes), fallback, pause)
 
 
 def marker_time(source: HostTrace, marker: Marker) -> int | None:
@@ -155,16 +162,13 @@ def _shifts(sources: Sequence[HostTrace], anchors: Sequence[int | None]) -> tupl
     return shifts, frozenset(number for number, anchor in enumerate(anchors) if anchor is None)
 
 
-def _gaps(sources: Sequence[HostTrace], shifts: Sequence[int]) -> list[str]:
-    """A sentence when a pause longer than the longest trace separates some traces from the others: other runs."""
+def _pause(sources: Sequence[HostTrace], shifts: Sequence[int]) -> int:
+    """The first pause longer than the longest trace, which separates traces of other runs; 0 without one."""
     extents = sorted((source.begin + shift, source.end + shift) for source, shift in zip(sources, shifts, strict=True))
     longest = max(end - begin for begin, end in extents)
     reached = extents[0][1]
     for begin, end in extents[1:]:
         if begin - reached > longest:
-            seconds = (begin - reached) / 1e9
-            return [
-                f"{seconds:,.3f} s without any event lie between these traces; align different runs by first event."
-            ]
+            return begin - reached
         reached = max(reached, end)
-    return []
+    return 0

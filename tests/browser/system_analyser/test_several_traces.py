@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlparse
 
 import pytest
@@ -80,6 +81,49 @@ def test_a_file_is_added_aligned_and_removed(viewer: Viewer) -> None:
     page.wait_for_url(f"**/t/{second}/timeline*")
     viewer.complete()
     viewer.expect_titles("second.pvti", "Process 1", "thread 0")
+
+
+#: Whether the first and the last pixel of each row of threads show anything, row by row.
+_COLOURS_AT_THE_ENDS = """() => {
+  const timeline = popvision.timeline.current;
+  const { width } = timeline.viewport;
+  const colour = (x, y) => {
+    const at = [popvision.timeline.NAMES + x, y].map((each) => each * timeline.view.scale);
+    return timeline.draw.getImageData(at[0], at[1], 1, 1).data;
+  };
+  const apart = (one, other) => Array.from(one).reduce((sum, each, at) => sum + Math.abs(each - other[at]), 0);
+  const [plain] = timeline.inSight();
+  return timeline
+    .inSight()
+    .filter(({ row }) => row.kind === "thread")
+    .map(({ top }) => [0, width - 1].map((x) => apart(colour(x, top + 10), colour(x, plain.top + 10)) > 60));
+}"""
+
+
+def test_files_too_far_apart_to_see_are_said_to_be_so_beside_a_way_to_align_them(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    for name, begin in (("a", DAY), ("b", DAY + 3_550_000 * MS)):
+        make_trace(tmp_path / f"{name}.pvti", [(0, begin, begin + 50 * MS, "app/epoch")])
+    base, library = serve(tmp_path)
+    first, second = (entry.key for entry in library.entries() if not entry.is_sample)
+    viewer = Viewer(base, [first, second], chromium.new_page(viewport={"width": 1280, "height": 900}))
+    page = viewer.go(f"/t/{first}/timeline?tl_merge=1")
+    viewer.complete()
+    said = page.locator(".tl-apart")
+    expect(said).to_have_count(0)
+    page.click(".tl-files > summary")
+    page.click('.tl-files [aria-label="Add b.pvti to this timeline"]')
+    expect(said).to_contain_text("3,549.950 s without any event lie between these files")
+    viewer.complete()
+    assert page.evaluate(_COLOURS_AT_THE_ENDS) == [[True, False], [False, True]]  # a hairline of each file
+    said.get_by_role("link", name="Align by first events").click()
+    page.wait_for_url(f"**/t/{first}+{second}@first/timeline?tl_merge=1")
+    viewer.complete()
+    expect(said).to_have_count(0)
+    expect(page.locator(".tl-corner")).to_contain_text("Duration 50 ms")
+    assert viewer.problems == []
+    page.close()
 
 
 def test_links_of_the_menu_keep_the_settings_and_close_it(viewer: Viewer) -> None:

@@ -189,7 +189,7 @@ const timelineFlames = (() => {
         const [left, right] = this.span(data.arrays, index, range[1], viewport);
         if (left > viewport.width) break;
         if (right < 0) continue;
-        const x = Math.max(-2, left);
+        const x = Math.max(-2, Math.min(left, viewport.width - 1)); /* the last pixel shows what begins within it */
         const width = Math.min(viewport.width + 2, right) - x;
         const merged = count[index] > 1;
         /* A narrow event keeps a pixel, paler where the pixel is mostly empty. */

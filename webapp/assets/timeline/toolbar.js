@@ -39,11 +39,12 @@ const timelineToolbar = (() => {
   /* What an address of other files keeps; times, rows and channels are those of the files. */
   const KEPT = "tl_clock tl_flame tl_merge tl_up tl_line tl_heat tl_bins tl_device tl_find tl_only".split(" ");
 
-  /* A link of the menu Files keeps the settings of now, one to the same files everything; the menu closes. */
+  /* A link to other files or other places of them keeps the settings of now, one to the same files everything; the
+     menu closes. */
   document.addEventListener(
     "click",
     (event) => {
-      const link = popvision.closest(event, ".tl-files a[data-nav]");
+      const link = popvision.closest(event, ".tl-files a[data-nav], .tl-apart a[data-nav]");
       if (!(link instanceof HTMLAnchorElement)) return;
       const address = new URL(link.href);
       const isSame = address.pathname === window.location.pathname;

@@ -54,6 +54,17 @@ def align_link(context: ViewContext, event: str) -> Component | None:
     return _link("Align the files at this event", f"{_address(joint_key(keys, event))}?tl_event={event}")
 
 
+def apart_note(context: ViewContext) -> Component | None:
+    """A sentence with a link, below the toolbar, where the files lie so far apart that their events cannot be seen;
+    None elsewhere, and without a library, as in an exported page."""
+    trace = context.trace
+    if context.library is None or not isinstance(trace, JointTrace) or not trace.alignment.pause:
+        return None
+    pause = f"{trace.alignment.pause / 1e9:,.3f} s without any event lie between these files, too far to see both. "
+    link = _link("Align by first events", _address(joint_key(trace_keys(context.key), "first")))
+    return html.Div([pause, link], className="tl-apart", role="note")
+
+
 def _files(library: Library, context: ViewContext, keys: list[str]) -> list[Component]:
     rows: list[Component] = []
     for number, key in enumerate(keys):

@@ -51,7 +51,7 @@ from webapp.components.hint import first_hint
 from webapp.data_routes import trace_route
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.device_rows import device_rows, families
-from webapp.system_analyser.timeline.files_menu import files_menu
+from webapp.system_analyser.timeline.files_menu import apart_note, files_menu
 from webapp.system_analyser.timeline.live import live_state
 from webapp.system_analyser.timeline.path_rows import FLAME_TYPES
 from webapp.system_analyser.timeline.routes import register_routes
@@ -111,6 +111,7 @@ def layout(context: ViewContext) -> Component:
         KEYS,
         toolbar=_toolbar(
             files_menu(context),
+            apart_note(context),
             context.selection.extras,
             has_graphs=bool(context.trace.series),
             has_heatmaps=bool(context.trace.heatmaps),
@@ -125,6 +126,7 @@ def layout(context: ViewContext) -> Component:
 
 def _toolbar(
     files: Component,
+    apart: Component | None,
     extras: Mapping[str, str],
     *,
     has_graphs: bool,
@@ -141,6 +143,7 @@ def _toolbar(
     ]
     return toolbar(
         files,
+        *([] if apart is None else [apart]),
         select("tl_flame", "Flame graph", FLAME_TYPES, extras.get("tl_flame", "")),
         segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
         *(_follow_parts(extras) if follows else []),
