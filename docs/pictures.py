@@ -36,6 +36,9 @@ SMALL, MEDIUM = (1000, 620), (1200, 860)
 #: Host traces of sample_reports, and the one that is written while its picture is taken.
 HOST, MLP, LIVE = "host_trace.pvti", "train_mlp.pvti", "live.pvti"
 
+#: Traces of programs that run at once, named like those of the hosts of one run.
+HOSTS = ("host-0.pvti", "host-1.pvti")
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -131,6 +134,12 @@ PICTURES: dict[str, Picture] = {
     "timeline-files": Picture(
         f"{HOST}+{MLP}@first", "timeline", {"tl_fold": "h0"}, click=(".tl-files > summary",), size=SMALL
     ),
+    "timeline-hosts": Picture(
+        "+".join(HOSTS),
+        "timeline",
+        {"tl_fold": "heatmaps,graphs,f1heatmaps,f1graphs", "tl_clock": "absolute"},
+        size=MEDIUM,
+    ),
     "timeline-flows": Picture(
         "flows.pvti",
         "timeline",
@@ -193,6 +202,11 @@ host_trace.main()
 """
 
 
+#: examples/host_trace.py with a step long enough that programs started together run at once.
+HOST_PROGRAM = "import sys\nsys.argv[0] = 'host_trace.py'" + LIVE_PROGRAM.replace("10_000", "6").replace(
+    "0.01", "0.003"
+)
+
 #: The versions of examples/train_mlp.py whose page is the picture "watch": values of its constant BATCH; the first is
 #: pinned.
 WATCHED_BATCHES = (64, 32, 96)
@@ -212,6 +226,7 @@ def main(names: list[str]) -> None:
         for rank, number in enumerate(RANKS):
             run_rank(reports / "ranks", rank, len(RANKS), number)
         trace_example(reports / "flows")
+        trace_hosts(reports / "hosts")
         chosen = names or list(PICTURES)
         take_all([name for name in chosen if name not in ("what_if", "timeline-live", "watch")], reports)
         if "what_if" in chosen:
@@ -238,6 +253,23 @@ def trace_example(folder: Path) -> None:
     subprocess.run([sys.executable, path, str(folder)], check=True, stdout=subprocess.DEVNULL)
     (trace,) = folder.glob("*.pvti")
     trace.rename(folder / "flows.pvti")
+
+
+def trace_hosts(folder: Path) -> None:
+    """Trace a program for each of HOSTS, all at once."""
+    begun = [
+        subprocess.Popen(
+            [sys.executable, "-c", HOST_PROGRAM, str(folder / name)], cwd=HERE.parent, stdout=subprocess.DEVNULL
+        )
+        for name in HOSTS
+    ]
+    for name, program in zip(HOSTS, begun, strict=True):
+        if program.wait():
+            raise RuntimeError(f"the program that is traced as {name} ended with {program.returncode}.")
+        (trace,) = (folder / name).glob("*.pvti")
+        trace.rename(folder / f"trace of {name}")
+        (folder / name).rmdir()
+        (folder / f"trace of {name}").rename(folder / name)
 
 
 def take_live(folder: Path) -> None:
