@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -167,3 +168,28 @@ def test_axe_finds_nothing(viewer: Viewer, theme: str) -> None:
     viewer.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     viewer.go("tl_flame=callers")
     assert violations(viewer.page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_merged_row_that_is_waited_for_says_that_it_comes_in_one_step(
+    chromium: Browser, viewer: Viewer, theme: Literal["light", "dark"]
+) -> None:
+    page = chromium.new_page(viewport={"width": 1280, "height": 800}, color_scheme=theme)
+    page.add_init_script(
+        "window.written = []; const write = CanvasRenderingContext2D.prototype.fillText;"
+        "CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {"
+        " window.written.push(text); write.call(this, text, ...rest); };"
+    )
+    held: list[Route] = []
+    page.route("**/timeline/paths?*", lambda route: held.append(route))
+    said = "Adding up the calls of 2 threads, in one step …"
+    page.goto(f"{viewer.base}/t/{viewer.key}/timeline?tl_flame=paths&tl_merge=1")
+    page.wait_for_function("(said) => window.written.includes(said)", arg=said)
+    page.evaluate("() => { window.written = []; }")
+    held[-1].continue_()
+    page.unroute("**/timeline/paths?*")
+    page.wait_for_selector('[data-timeline][data-state="complete"]')
+    page.evaluate("() => popvision.timeline.current.schedule()")
+    page.wait_for_function("() => window.written.includes('step')")
+    assert page.evaluate("(said) => !window.written.includes(said)", said)
+    page.close()

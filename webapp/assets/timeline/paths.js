@@ -9,6 +9,7 @@ const timelinePaths = (() => {
   const LABEL = 24; /* pixels of a block with a label */
 
   const TURN = 200 /* ms: as many rows are asked for at once as take about so long */,
+    MOMENT = 400 /* ms without any sign */,
     PALE = 0.3; /* opacity of a row that shows another window, while rows of this one arrive */
 
   class Paths {
@@ -20,6 +21,9 @@ const timelinePaths = (() => {
       this.rows = new Map();
       /** the question whose answers arrive, "" when all are here */
       this.arriving = "";
+      /** @type {string[]} the rows that are asked for, and since when in ms */
+      this.asked = [];
+      this.begun = 0;
     }
 
     /* What an answer belongs to. */
@@ -50,12 +54,14 @@ const timelinePaths = (() => {
       const from = Math.max(0, Math.floor(viewport.from)),
         to = Math.ceil(viewport.to) + (viewport.isFit ? 1 : 0);
       const query = { from, to: Math.max(to, from + 1), width: Math.round(viewport.width), kind, only };
-      const begun = performance.now();
+      this.begun = performance.now();
+      this.asked = wanted;
       this.busy = true;
+      const timer = window.setTimeout(() => this.timeline.schedule(), MOMENT + 1);
       try {
         const rows = wanted.join(";");
         const { header, arrays } = await popvision.fetchPacked(`/data/${facts.key}/timeline/paths`, { ...query, rows });
-        this.pace = (performance.now() - begun) / wanted.length;
+        this.pace = (performance.now() - this.begun) / wanted.length;
         this.arriving = question;
         let at = 0;
         header.rows.forEach((row, index) => {
@@ -69,8 +75,26 @@ const timelinePaths = (() => {
           await popvision.retryPause();
         }
       }
+      window.clearTimeout(timer);
       this.busy = false;
       this.timeline.schedule();
+    }
+
+    /* Whether a row of several threads has been waited for: it comes in one step, however many threads it adds up. */
+    isInOneStep(row) {
+      if (!this.busy || row.threads.length < 2 || performance.now() - this.begun < MOMENT) return false;
+      return this.asked.includes(row.threads.join(","));
+    }
+
+    drawWait(draw, row, top) {
+      const { palette } = this.timeline;
+      const text = "Adding up the calls of " + row.threads.length.toLocaleString("en-US") + " threads, in one step …";
+      draw.font = "11px " + palette.font;
+      draw.textBaseline = "middle";
+      draw.fillStyle = palette.plain.surface;
+      draw.fillRect(0, top, draw.measureText(text).width + 12, tl.LANE);
+      draw.fillStyle = palette.plain.ink;
+      draw.fillText(text, 6, top + tl.LANE / 2);
     }
 
     /* The range of blocks of a row, null before its answer. */
@@ -84,10 +108,13 @@ const timelinePaths = (() => {
       draw.fillStyle = palette.plain.surface; /* the lines of the time axis say nothing here */
       draw.fillRect(0, top - 3, viewport.width, row.height - 1);
       const range = this.of(row);
-      if (!range) return;
-      if (this.arriving && range.question !== this.arriving) draw.globalAlpha = PALE;
-      this.drawBlocks(draw, row, top, range);
-      draw.globalAlpha = 1;
+      const waits = this.isInOneStep(row);
+      if (range) {
+        if (waits || (this.arriving && range.question !== this.arriving)) draw.globalAlpha = PALE;
+        this.drawBlocks(draw, row, top, range);
+        draw.globalAlpha = 1;
+      }
+      if (waits) this.drawWait(draw, row, top);
     }
 
     drawBlocks(draw, row, top, range) {
