@@ -70,6 +70,9 @@ def compare_bar() -> Component:
     return html.Div(
         [
             html.Span("", className="compare-chosen", **attributes(data_compare_chosen="")),
+            html.Button(
+                [icon("swap"), "Swap"], type="button", className="button", **attributes(data_compare_action="turn")
+            ),
             html.Button("Clear", type="button", className="button", **attributes(data_compare_action="clear")),
             html.Button(
                 "Open in one timeline",

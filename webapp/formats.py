@@ -10,6 +10,7 @@ from webapp import preferences
 _DASH = "–"
 
 _EXACT_BYTES = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d+) B\b(?! (?:a|per) )")
+_MINUS = re.compile(r"(?<=\s)-(?=\d)")
 
 #: (units, factor between them) of each preference.
 BYTE_UNITS = {
@@ -54,8 +55,9 @@ def bytes_text(value: int | float | None) -> str:
 
 def in_units(sentence: str) -> str:
     """A sentence of an analysis, which says exact bytes, with them as `bytes_text`: "takes 2,795,744 B" -> "takes 2.7
-    MiB". Rates ("4 B a cycle") stay."""
-    return _EXACT_BYTES.sub(lambda found: bytes_text(int(found[1].replace(",", ""))), sentence)
+    MiB", "-4 twice" -> "−4 twice". Rates ("4 B a cycle") stay."""
+    shown = _EXACT_BYTES.sub(lambda found: bytes_text(int(found[1].replace(",", ""))), sentence)
+    return _MINUS.sub("−", shown)
 
 
 def percent_text(share: float | None) -> str:

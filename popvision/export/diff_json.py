@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-#: Changes when a key changes its meaning or is removed.
-FORMAT_VERSION = "1.0"
+#: Changes when a key changes its meaning or is removed. 2.0: a row that one report lacks has 0 as that report's value,
+#: and a difference; both were null in 1.0.
+FORMAT_VERSION = "2.0"
 
 
 def diff_document(diff: ReportDiff, outcomes: list[Outcome], most: int) -> dict[str, Any]:

@@ -71,6 +71,48 @@ def test_the_pane_leaves_room_and_follows_the_pages(viewer: Viewer, page: Page) 
     expect(page.locator("#help-pane .help-text")).to_contain_text("One processor of an IPU")
 
 
+@pytest.mark.parametrize("size", [(1000, 700), (700, 450)], ids=["small screen", "at 200 %"])
+@pytest.mark.parametrize("address", ["", "overview", "memory", "execution"])
+def test_a_narrow_window_has_the_pane_below_the_page(
+    viewer: Viewer, page: Page, size: tuple[int, int], address: str
+) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    if address:
+        viewer.open("tiny", address)
+    else:
+        viewer.go("/")
+        expect(page.locator(".start")).to_be_visible()
+    page.keyboard.press("h")
+    expect(page.locator("#help-pane .help-text h3").first).to_be_visible()
+    pane, frame, text = (
+        page.locator(each).bounding_box() for each in ("#help-pane", ".frame", "#help-pane .help-text")
+    )
+    assert pane
+    assert frame
+    assert text
+    assert frame["width"] == pane["width"] == size[0], "both have the whole width"
+    assert frame["y"] + frame["height"] <= pane["y"] + 0.5, "nothing of the page lies below the help"
+    assert frame["height"] >= size[1] / 2
+    assert text["height"] >= 100, "lines to read"
+    page.evaluate("() => document.activeElement.blur()")
+    page.keyboard.press("Escape")
+    expect(page.locator("#help-pane")).to_be_hidden()
+
+
+def test_escape_closes_the_help_before_it_undoes_a_selection(viewer: Viewer, page: Page) -> None:
+    viewer.open("tiny", "program_tree")
+    page.locator(".tree-row").first.click()
+    page.wait_for_url("**program=*")
+    page.keyboard.press("h")
+    _heading(page, "program-tree")
+    page.locator(".tree-row").first.click()
+    page.keyboard.press("Escape")
+    expect(page.locator("#help-pane")).to_be_hidden()
+    assert "program=" in page.url
+    page.locator("[role=treegrid]").press("Escape")
+    page.wait_for_function("() => !window.location.search.includes('program=')")
+
+
 def test_the_help_is_searched(page: Page) -> None:
     page.keyboard.press("h")
     box = page.locator("#help-pane [data-help-find]")

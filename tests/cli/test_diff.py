@@ -75,6 +75,15 @@ def test_json_says_the_same(folder: Path) -> None:
     assert document["changes"]["programs"]["changed"] == []
 
 
+def test_a_row_that_one_report_lacks_is_0_there(folder: Path) -> None:
+    document = json.loads(diff(folder, "--json", "--top", "0", target="hostile").stdout)
+    assert document["formatVersion"] == "2.0"
+    (lost,) = document["changes"]["variables"]["onlySource"]
+    assert lost["target"] is None
+    assert lost["valueTarget"] == 0
+    assert lost["difference"] == -lost["valueSource"] < 0
+
+
 def test_top_cuts_lists_but_not_counts(folder: Path) -> None:
     changes = json.loads(diff(folder, "--json", "--top", "1", target="hostile").stdout)["changes"]
     assert changes["variables"]["counts"]["onlySource"] == 1

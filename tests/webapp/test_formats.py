@@ -108,3 +108,4 @@ def test_bytes_within_a_sentence_are_in_the_users_unit() -> None:
     said = "Tile 0 is over by 2,795,744 B (1,604,804 B of variables), at 4,096 B a cycle; tile 12 has 812 B left."
     shown = "Tile 0 is over by 2.7 MiB (1.5 MiB of variables), at 4,096 B a cycle; tile 12 has 812 B left."
     assert in_units(said) == shown
+    assert in_units("Not attributed -2,795,744 B: a-b -4 twice.") == "Not attributed \u22122.7 MiB: a-b \u22124 twice."

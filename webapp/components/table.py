@@ -156,7 +156,7 @@ def _definition(column: Column) -> dict[str, Any]:
             "type": "rightAligned",
             "filter": "agNumberColumnFilter",
             "cellClass": "ag-right-aligned-cell number",
-            "valueFormatter": {"function": f'popvisionFormat(params.value, "{column.kind}")'},
+            "valueFormatter": {"function": f'popvisionFormat(params.value, "{column.kind}", params.data)'},
             "width": column.width or 120,
             "context": {"kind": column.kind},
         }

@@ -102,6 +102,8 @@ def _sentence(counts: dict[tuple[str, int], int], noun: str, unit: str = "") -> 
         for name, difference in ordered[:MOST_NAMED]
     ]
     sizes = [abs(difference) * counts[name, difference] for name, difference in ordered]
-    start = "mostly" if 2 * sizes[0] > sum(sizes) else f"largest {noun}s:"
     rest = sum(counts[entry] for entry in ordered[MOST_NAMED:])
-    return f"{start} {'; '.join(parts)}{f'; {rest:,} other {noun}' + 's' * (rest > 1) if rest else ''}"
+    if not rest:
+        return "; ".join(parts)
+    start = "mostly" if 2 * sizes[0] > sum(sizes) else f"largest {noun}s:"
+    return f"{start} {'; '.join(parts)}; {rest:,} other {noun}{'s' * (rest > 1)}"

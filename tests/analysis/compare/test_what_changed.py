@@ -109,4 +109,5 @@ def test_live_memory_that_is_not_attributed_names_what_it_is(monkeypatch: pytest
         sizes = [int(size.replace(",", "")) for size in re.findall(r" ([+-][\d,]+) B(?=;|$)", part.named)]
         assert sum(sizes) == part.difference
         assert "vertexCode +" in part.named
+        assert not part.named.startswith(("mostly", "largest")), "nothing is left out"
         assert each.note.startswith(f"Not attributed {part.difference:+,} B: ")

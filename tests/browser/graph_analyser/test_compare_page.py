@@ -124,7 +124,12 @@ def test_reports_are_chosen_with_the_keyboard(viewer: Viewer) -> None:
     page.get_by_role("checkbox", name="Choose base to compare").focus()
     page.keyboard.press("Space")
     expect(page.get_by_role("checkbox", name="Choose base to compare")).to_be_checked()
-    expect(page.locator("[data-compare-chosen]")).to_have_text("Source: changed, target: base")
+    expect(page.locator("[data-compare-chosen]")).to_have_text(
+        "Source: changed, target: base. Differences are target − source."
+    )
+    page.get_by_role("button", name="Swap", exact=True).click()
+    expect(page.locator("[data-compare-chosen]")).to_contain_text("Source: base, target: changed.")
+    page.get_by_role("button", name="Swap", exact=True).click()
     compare.focus()
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/r/{viewer.keys['changed']}/summary?vs={viewer.keys['base']}")

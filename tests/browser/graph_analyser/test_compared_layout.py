@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.shell_pages import Viewer
 from tests.samples import SAMPLES
@@ -75,3 +76,54 @@ def test_nothing_lies_beside_the_page(sized: Viewer, view: str) -> None:
     page.wait_for_function(
         "() => { const page = document.querySelector('#page'); return page.scrollWidth <= page.clientWidth + 1; }"
     )
+
+
+@pytest.mark.parametrize("view", ["memory", "liveness", "exchange"])
+def test_small_print_of_paired_figures_is_whole(sized: Viewer, view: str) -> None:
+    page = sized.open("matmul_chain", view, _versus(sized))
+    details = page.locator(".headline.paired .headline-detail").filter(has_text=re.compile(r"\w"))
+    expect(details.first).to_be_visible()
+    for each in details.all():
+        expect(each).to_be_visible()
+        assert each.evaluate("(box) => box.scrollWidth <= box.clientWidth + 1"), each.inner_text()
+
+
+def test_names_on_the_cards_and_hints_of_sections_wrap(sized: Viewer) -> None:
+    page = sized.open("matmul_chain", "summary", _versus(sized))
+    for each in page.locator(".figure-card .cut").all():
+        assert each.evaluate("(box) => box.scrollWidth <= box.clientWidth"), each.inner_text()
+    page = sized.open("matmul_chain", "overview", _versus(sized))
+    hints = page.locator(".section-hint")
+    expect(hints.filter(has_text="source: ")).to_have_count(3)
+    if page.evaluate("() => window.innerWidth <= 900"):
+        for each in hints.all():
+            assert each.evaluate("(box) => box.scrollWidth <= box.clientWidth"), each.inner_text()
+
+
+def test_a_row_that_is_still_read_shows_no_dash(viewer: Viewer) -> None:
+    viewer.page.set_viewport_size({"width": 1400, "height": 900})
+    page = viewer.open("matmul_chain", "execution")
+    page.get_by_role("tab", name="Steps").click()
+    cell = page.locator(".ag-center-cols-container .ag-row[row-index='0'] [col-id=cycles]")
+    expect(cell).to_have_text(re.compile(r"^[\d,]+$"))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route) if "getRowsRequest" in (route.request.post_data or "") else route.continue_()
+
+    page.route("**/_dash-update-component", hold)
+    page.locator(".ag-floating-filter input").first.fill("19")
+    expect(cell).to_have_text("\u2026")
+    page.unroute("**/_dash-update-component", hold)
+    for route in held:
+        route.continue_()
+    expect(cell).to_have_text(re.compile(r"^[\d,]+$"))
+
+
+def test_facts_of_a_step_are_whole(viewer: Viewer) -> None:
+    viewer.page.set_viewport_size({"width": 1400, "height": 900})
+    page = viewer.open("matmul_chain", "execution", "step=19")
+    page.get_by_role("tab", name="Details").click()
+    facts = page.locator(".trace-details .trace-facts")
+    expect(facts.locator("dt", has_text="Mean of active tiles")).to_be_visible()
+    assert facts.evaluate("(box) => box.scrollWidth <= box.clientWidth + 1")

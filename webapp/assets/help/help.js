@@ -136,10 +136,6 @@ const helpPane = (() => {
   document.addEventListener("keydown", (event) => {
     const box = /** @type {HTMLElement | null} */ (popvision.closest(event, ".manual"));
     if (!box) return;
-    if (event.key === "Escape" && box.id === "help-pane") {
-      event.stopPropagation();
-      toggle();
-    }
     if (event.key === "Enter" && popvision.closest(event, "[data-help-find]")) {
       const first = /** @type {HTMLElement | null} */ (box.querySelector(".help-found a"));
       if (first) first.click();
@@ -182,6 +178,20 @@ const helpPane = (() => {
     window.dispatchEvent(new Event("resize"));
     placeLink()?.focus();
   }
+
+  /* Escape closes the pane from the page too, before the page undoes a selection; fields, dialogues and open menus
+     come first. */
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key !== "Escape" || !isOpen() || document.querySelector("dialog[open], details.popover[open]")) return;
+      const isInPane = popvision.closest(event, "#help-pane") !== null;
+      if (!isInPane && popvision.closest(event, "input, textarea, select, .ag-popup") !== null) return;
+      event.stopPropagation();
+      toggle();
+    },
+    true,
+  );
 
   document.addEventListener("click", (event) => {
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;

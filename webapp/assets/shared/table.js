@@ -97,7 +97,9 @@ const sharedTable = (() => {
   }
 
   window.dashAgGridFunctions = Object.assign(window.dashAgGridFunctions || {}, {
-    popvisionFormat: format,
+    /* a row that the server still reads has no data yet: not the dash of a figure that is unknown */
+    popvisionFormat: (/** @type {any} */ value, /** @type {string} */ kind, /** @type {any} */ row) =>
+      row === undefined ? "\u2026" : format(value, kind),
     popvisionExact: exact,
     popvisionDifferenceStyle: differenceStyle,
     popvisionGridTheme: gridTheme,

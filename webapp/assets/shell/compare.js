@@ -87,9 +87,15 @@
     popvision.part("[data-compare-chosen]", bar).textContent =
       chosen.length < 2
         ? "Source: " + (names[0] || "") + ". Choose another " + kind + " to compare it with."
-        : "Source: " + names[0] + ", " + (names.length > 2 ? "targets: " : "target: ") + names.slice(1).join(", ");
+        : "Source: " +
+          names[0] +
+          ", " +
+          (names.length > 2 ? "targets: " : "target: ") +
+          names.slice(1).join(", ") +
+          ". Differences are target \u2212 source.";
     const button = popvision.part('[data-compare-action="compare"]', bar);
     /** @type {HTMLButtonElement} */ (button).disabled = chosen.length < 2;
+    popvision.part('[data-compare-action="turn"]', bar).hidden = chosen.length < 2;
     popvision.part('[data-compare-action="join"]', bar).hidden = kind !== "trace" || chosen.length < 2;
   }
 
@@ -138,10 +144,12 @@
     const folders = new Map(popvision.all("[data-key]").map((row) => [row.dataset.key, folderOf(row)]));
     const entries = stored(name);
     const texts = entries.map(textOf);
+    const labels = boxes().map((box) => box.dataset.label);
+    const isOne = (/** @type {string} */ label) => labels.filter((each) => each === label).length < 2;
     list.replaceChildren(
       ...entries.map((entry) => {
         const present = entry.keys.every((key) => folders.has(key));
-        const isAlone = texts.filter((each) => each === textOf(entry)).length === 1;
+        const isAlone = texts.filter((each) => each === textOf(entry)).length === 1 && entry.labels.every(isOne);
         const places = isAlone || !present ? [] : entry.keys.map((key) => folders.get(key));
         return item(name, entry, present, [...new Set(places)].join(", "));
       }),
@@ -218,6 +226,10 @@
     stop,
     clear: () => {
       chosen = [];
+      show();
+    },
+    turn: () => {
+      chosen.reverse();
       show();
     },
     compare: () => {

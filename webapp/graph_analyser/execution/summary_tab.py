@@ -89,7 +89,7 @@ def content(context: ViewContext) -> Component:
     hidden = hidden_types(selection)
     counted = hidden if selection.extras.get("filtered") == "1" else ()
     figures = [window_figures(source, ipu, window.begin, window.end, counted) for ipu in ipus]
-    head = _head(window, figures, target.clock_hz)
+    head = _head(window, figures, target.clock_hz, "" if context.target is None else " of the source")
     unknown = tiles_unknown(source)
     note = f"{unknown} The proportions below are those of the flat bars; balances and utilisation are unknown."
     not_recorded = phases_unknown_text(source)
@@ -151,7 +151,7 @@ def _exports(key: str, window: Window, ipu: int | None, counted: Collection[str]
     return html.Div(links, className="trace-exports")
 
 
-def _head(window: Window, figures: list[WindowFigures], clock: float) -> list[Component]:
+def _head(window: Window, figures: list[WindowFigures], clock: float, side: str) -> list[Component]:
     length = window.end - window.begin
     facts = [
         ("Total cycles", cycles_text(length, clock), f"device cycles {window.begin:,} to {window.end:,}"),
@@ -173,7 +173,10 @@ def _head(window: Window, figures: list[WindowFigures], clock: float) -> list[Co
         html.Div([html.Span(name, className="trace-name"), html.Span(value, className="trace-value")], title=title)
         for name, value, title in facts
     ]
-    return [html.Div(["Figures of ", html.Strong(window.text)], className="trace-scope", title=window.text), *cells]
+    return [
+        html.Div(["Figures of ", html.Strong(window.text), side], className="trace-scope", title=window.text),
+        *cells,
+    ]
 
 
 def _table(figures: list[WindowFigures]) -> Component:

@@ -107,7 +107,8 @@ def _always(source: ReportSource, key: str, state: LivenessState) -> Component:
     columns = figure_columns(always_live_table(source, state.where), _VARIABLES)
     return _with_total(
         [_total("Total", line.always_live)],
-        f"Variables that are always live on {where_text(state.where, target_of(source).num_replicas)}",
+        f"Variables that are always live on {where_text(state.where, target_of(source).num_replicas)}; "
+        "temporaries of an index are under Not-always-live variables",
         _with_parts(
             "always",
             long_table("liveness-always", key, query_of(state), columns, selectable=True),

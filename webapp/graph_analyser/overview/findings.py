@@ -27,11 +27,11 @@ _CAUSES = 3
 _BOUNDS = "upper bounds: the cost if the cause vanished and nothing else changed; they overlap"
 
 
-def place() -> Component:
-    """The place of the section, with a note until it is there."""
+def place(side: str = "") -> Component:
+    """The place of the section, with a note until it is there. `side` begins its hint: whose figures these are."""
     wait = html.P("Looking for causes …", className="note", role="status")
     body = html.Div(wait, id="overview-findings")
-    return section("findings", "What stands out", body, hint=_BOUNDS)
+    return section("findings", "What stands out", body, hint=side + _BOUNDS)
 
 
 def dismissed_of(selection: Mapping[str, str] | None) -> tuple[str, ...]:

@@ -26,10 +26,10 @@ _HEADS = (
 )
 
 
-def place() -> Component:
-    """The place of the section, with a note until it is there."""
+def place(side: str = "") -> Component:
+    """The place of the section, with a note until it is there. `side` begins its hint: whose figures these are."""
     body = html.Div(html.P("Adding up memory …", className="note"), id="overview-use")
-    return section("use", "What fills the memory", body, hint="bytes in use, gaps excluded")
+    return section("use", "What fills the memory", body, hint=side + "bytes in use, gaps excluded")
 
 
 def contents(context: ViewContext) -> list[Component]:

@@ -51,6 +51,7 @@ _LONGEST_WAIT = 0.3  #: seconds that the first lines wait for the rest
 def layout(context: ViewContext) -> Component:
     figures, target_figures = headline(context.source), _target_headline(context)
     target = if_recorded(context.source.reader.target)
+    side = "source: " if context.targets else ""
     cards = CardContext(context.key, 0.0 if target is None else target.clock_hz, ",".join(context.targets))
     return html.Div(
         [
@@ -60,10 +61,10 @@ def layout(context: ViewContext) -> Component:
             ),
             html.P(id="overview-unusual", className="note", role="status"),
             *(what_changed(context) if context.targets else []),
-            findings.place(),
+            findings.place(side),
             _pins(context),
-            waits.place(),
-            memory_use.place(),
+            waits.place(side),
+            memory_use.place(side),
             *part_stores("overview", "causes", (findings.DISMISSED,)),
             *part_stores("overview", "waits", ()),
             *part_stores("overview", "use", ()),

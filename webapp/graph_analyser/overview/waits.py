@@ -39,16 +39,16 @@ _COLUMNS = (
         width=115,
     ),
     Column("share", "Of the run", "percent", "Mean wait / device cycles of all recorded runs", width=110),
-    Column("longest", "Longest", "cycles", "The longest wait of a tile at one of these syncs", width=105),
+    Column("longest", "Longest wait", "cycles", "The longest wait of a tile at one of these syncs", width=130),
     Column("program", "Program", "integer", "Id in the program tree", hide=True),
     Column("step", "First sync", "integer", "The first of these syncs as an execution step", hide=True),
 )
 
 
-def place() -> Component:
-    """The place of the section, with a note until it is there."""
+def place(side: str = "") -> Component:
+    """The place of the section, with a note until it is there. `side` begins its hint: whose figures these are."""
     body = [html.Div(html.P("Adding up waits …", className="note"), id="overview-waits"), html.P(id="overview-wait")]
-    hint = "cost of waiting for the last tile at each sync, on the IPU whose steps take longest"
+    hint = side + "cost of waiting for the last tile at each sync, on the IPU whose steps take longest"
     return section("waits", "Who makes the tiles wait", body, hint=hint)
 
 
