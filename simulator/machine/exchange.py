@@ -12,8 +12,9 @@ one (their lead). A tile sends its farthest words first, so an exchange ends on 
     received after the first, one a cycle.
 
 Sources. Three instructions control a fragment that a tile receives (published-numbers 3); one a cycle is a guess, the
-rate at which a tile sends words. No published exchange reaches this bound: the chain's (6.1) need 629 instructions at
-the most, for 4,752 words.
+rate at which a tile sends words. The chain's exchanges (6.1) do not reach this bound: 629 instructions at the most, for
+4,752 words. The first of tutorial 6 does (200 fragments of a word on a tile) and is nearer to two cycles a fragment
+than to three (`benchmarks/validation/tutorial6.py`).
 
 One word a cycle: the planner rule cycles = bytes / 4 (published-numbers 7.7). Launch: three neighbouring
 tiles that receive 40, 36 and 40 bytes take 70 cycles with an active-tile balance of 99.5 %, which is
