@@ -303,7 +303,9 @@ def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, 
     if meta.get("modelVersion"):
         facts.append(
             html.Span(
-                f"model {meta['modelVersion']}", className="fact", title=f"Poplar API {meta.get('poplarVersion')}"
+                f"model {meta['modelVersion']}",
+                className="fact",
+                title="The version of the rules by which the report's producer computes cycles and bytes",
             )
         )
     if meta.get("poplarVersion"):

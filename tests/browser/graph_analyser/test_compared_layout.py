@@ -127,3 +127,11 @@ def test_facts_of_a_step_are_whole(viewer: Viewer) -> None:
     facts = page.locator(".trace-details .trace-facts")
     expect(facts.locator("dt", has_text="Mean of active tiles")).to_be_visible()
     assert facts.evaluate("(box) => box.scrollWidth <= box.clientWidth + 1")
+
+
+def test_names_of_compared_files_are_whole(viewer: Viewer) -> None:
+    viewer.page.set_viewport_size({"width": 1400, "height": 900})
+    page = viewer.open("matmul_chain", "source", _versus(viewer))
+    name = page.locator(".source-files .cut").first
+    expect(name).to_have_text("matmul_chain.py")
+    assert name.evaluate("(box) => box.scrollWidth <= box.clientWidth")

@@ -139,7 +139,10 @@ def _files(context: ViewContext, table: Any, chosen: str, line_sums: LineFigures
     query = "" if ipu is None else f"?ipu={ipu}"
     links = table_links(f"/data/{context.key}/table/source-files", query, "source-files", "the figures of all files")
     items.append(html.Div(links, className="row-export"))
-    return html.Nav(items, className="source-files", **attributes(aria_label="Files"))
+    has_pairs = context.target is not None and measure == "cycles"
+    return html.Nav(
+        items, className="source-files paired" if has_pairs else "source-files", **attributes(aria_label="Files")
+    )
 
 
 def _target_sums(context: ViewContext) -> LineFigures | None:
