@@ -20,6 +20,9 @@ const timelineNames = (() => {
     return node;
   }
 
+  /* The title of a row; that of a graph with its unit. */
+  const titleOf = (row) => row.title + (row.unit && row.kind === "graph" ? " (" + row.unit + ")" : "");
+
   class Names {
     constructor(timeline) {
       this.timeline = timeline;
@@ -74,11 +77,7 @@ const timelineNames = (() => {
         fold.setAttribute("aria-expanded", row.open ? "true" : "false");
         head.append(fold);
       } else head.append(element("span", "tl-fold-space"));
-      const title = element(
-        "span",
-        "tl-title",
-        row.title + (row.unit && row.kind === "graph" ? " (" + row.unit + ")" : ""),
-      );
+      const title = element("span", "tl-title", titleOf(row));
       title.title = row.title + (row.detail ? " " + row.detail : "") + (row.about ? "\n" + row.about : "");
       head.append(title);
       if (row.detail) head.append(Object.assign(element("span", "tl-detail", row.detail), { title: row.about || "" }));
@@ -151,6 +150,6 @@ const timelineNames = (() => {
     }
   }
 
-  return { Names };
+  return { Names, titleOf };
 })();
 Object.assign(popvision.timeline, timelineNames);

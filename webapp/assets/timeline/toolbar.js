@@ -111,7 +111,62 @@ const timelineToolbar = (() => {
     place.replaceChildren(...rows, note);
   }
 
-  /* The drawing and the names in one PNG. */
+  /* The figures and notes of the corner, which stand left of the overview. */
+  function drawCorner(draw, timeline) {
+    const { palette } = timeline;
+    draw.font = "11px " + palette.font;
+    draw.fillStyle = palette.plain.ink;
+    timeline.corner.box.querySelectorAll(".tl-corner-figures > div, .tl-corner-note").forEach((line, index) => {
+      draw.fillText(line.textContent || "", 10, 12 + 13 * index, tl.NAMES - 20);
+    });
+  }
+
+  /* What tells the lines of a graph apart. */
+  function drawSeries(draw, timeline, row, top) {
+    const graph = timeline.chartOf(row);
+    const left = 27 + 12 * row.depth;
+    draw.font = "11px " + timeline.palette.font;
+    row.graph.series.forEach((series, index) => {
+      const y = top + 32 + 17 * index;
+      draw.fillStyle = graph.colour(index);
+      draw.fillRect(left, y - 1.5, 12, 3);
+      draw.fillStyle = timeline.palette.plain.ink;
+      draw.fillText(series.name, left + 18, y, tl.NAMES - left - 24);
+    });
+  }
+
+  /* The colours of a heat map, from the strongest down, and their shares. */
+  function drawRamp(draw, timeline, row, top) {
+    const chart = timeline.chartOf(row);
+    const left = 27 + 12 * row.depth,
+      first = top + 26,
+      height = 146;
+    const colours = chart.colours().slice(1).reverse();
+    colours.forEach((colour, index) => {
+      draw.fillStyle = colour;
+      draw.fillRect(left, first + (height * index) / colours.length, 16, height / colours.length + 0.5);
+    });
+    const { marks } = chart.scale();
+    draw.font = "10px " + timeline.palette.font;
+    draw.fillStyle = timeline.palette.plain.ink;
+    marks.forEach((text, index) => {
+      draw.fillText(text, left + 22, first + 5 + ((height - 10) * index) / (marks.length - 1));
+    });
+  }
+
+  function drawLegends(draw, timeline) {
+    draw.save();
+    draw.beginPath();
+    draw.rect(0, timeline.top, tl.NAMES, timeline.view.height - timeline.top);
+    draw.clip();
+    for (const { row, top } of timeline.inSight()) {
+      if (row.open && row.kind === "graph") drawSeries(draw, timeline, row, top);
+      if (row.open && row.kind === "heatmap") drawRamp(draw, timeline, row, top);
+    }
+    draw.restore();
+  }
+
+  /* The drawing, the names with their legends and the figures in one PNG. */
   function save(timeline) {
     const { canvas, view, palette } = timeline;
     const copy = popvision.canvas.makeCanvas(canvas.width, canvas.height);
@@ -123,8 +178,11 @@ const timelineToolbar = (() => {
     draw.textBaseline = "middle";
     for (const { row, top } of timeline.inSight()) {
       if (top + 11 > timeline.top - 4)
-        draw.fillText(row.title, 10 + 12 * row.depth, top + 11, tl.NAMES - 20 - 12 * row.depth);
+        draw.fillText(tl.titleOf(row), 10 + 12 * row.depth, top + 11, tl.NAMES - 20 - 12 * row.depth);
     }
+    drawCorner(draw, timeline);
+    drawLegends(draw, timeline);
+    draw.fillStyle = palette.plain.ink;
     draw.font = "10px " + palette.font;
     draw.textAlign = "right";
     for (const { row, top } of timeline.inSight()) {
