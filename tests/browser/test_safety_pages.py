@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, FilePayload, expect
 
 from popvision.formats.debug_info import DebugInfo, SourceText, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
@@ -162,15 +162,16 @@ def zipped(folder: Path, name: str) -> bytes:
     return made.getvalue()
 
 
-def choose(viewer: Viewer, name: str, content: bytes) -> None:
+def choose(viewer: Viewer, *named: tuple[str, bytes]) -> None:
     with viewer.page.expect_file_chooser() as chooser:
-        viewer.page.get_by_role("button", name="Choose a file").click()
-    chooser.value.set_files({"name": name, "mimeType": "application/zip", "buffer": content})
+        viewer.page.get_by_role("button", name="Choose files").click()
+    files: list[FilePayload] = [{"name": name, "mimeType": "application/zip", "buffer": each} for name, each in named]
+    chooser.value.set_files(files)
 
 
 def test_an_uploaded_archive_opens(viewer: Viewer, folder: Path) -> None:
     page = viewer.go("/")
-    choose(viewer, "from elsewhere.zip", zipped(folder / "whole", "run7"))
+    choose(viewer, ("from elsewhere.zip", zipped(folder / "whole", "run7")))
     page.wait_for_url("**/overview")
     cycles = sql(folder / "whole", "select sum(cycles) from runs")[0]
     expect(page.locator(".overview-line").first).to_contain_text(f"{cycles:,} cycles")
@@ -178,10 +179,18 @@ def test_an_uploaded_archive_opens(viewer: Viewer, folder: Path) -> None:
     expect(page.locator("a.card-name", has_text="run7")).to_be_visible()
 
 
+def test_of_several_archives_the_list_shows_all(viewer: Viewer, folder: Path) -> None:
+    page = viewer.go("/")
+    choose(viewer, *((f"{name}.zip", zipped(folder / "whole", name)) for name in ("run8", "run9")))
+    for name in ("run8", "run9"):
+        expect(page.locator("a.card-name", has_text=name)).to_be_visible()
+    assert page.url == f"{viewer.base}/"
+
+
 def test_an_archive_that_leads_out_is_refused(viewer: Viewer, folder: Path) -> None:
     page = viewer.go("/")
     before = page.locator("a.card-name").count()
-    choose(viewer, "<b>evil.zip", zipped(folder / "whole", "../../out"))
+    choose(viewer, ("<b>evil.zip", zipped(folder / "whole", "../../out")))
     status = page.locator("[data-upload-status]")
     expect(status).to_contain_text("<b>evil.zip was not accepted: the archive holds")
     assert page.url == f"{viewer.base}/"

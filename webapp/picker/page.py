@@ -153,8 +153,8 @@ def _upload_zone() -> Component:
     return html.Div(
         [
             icon("folder"),
-            html.Span("Drop a report here: .zip, .tar, .tar.gz, profile.pop or .pvti. It stays on this machine."),
-            html.Button("Choose a file", type="button", className="button", **attributes(data_upload_choose="")),
+            html.Span("Drop reports here: .zip, .tar, .tar.gz, profile.pop or .pvti. They stay on this machine."),
+            html.Button("Choose files", type="button", className="button", **attributes(data_upload_choose="")),
             html.Span(role="status", **attributes(data_upload_status="")),
         ],
         className="upload",

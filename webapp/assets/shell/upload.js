@@ -15,7 +15,10 @@
     box.dataset.state = busy ? "busy" : "";
   }
 
-  /** @param {File} file */
+  /**
+   * @param {File} file
+   * @returns {Promise<string>} the address of what was sent, "" where the viewer refused it
+   */
   function send(file) {
     const request = new XMLHttpRequest();
     request.open("POST", "/data/upload?name=" + encodeURIComponent(file.name));
@@ -25,25 +28,40 @@
       const share = event.lengthComputable ? event.loaded / event.total : 0;
       say(share < 1 ? `Sending ${file.name}: ${Math.round(100 * share)} %` : `Unpacking ${file.name} …`, true);
     };
-    request.onerror = () => say(`${file.name} could not be sent: the viewer does not answer.`);
-    request.onload = () => {
-      if (request.status !== 200) {
-        say(request.responseText || `The viewer refused ${file.name}.`);
-        return;
-      }
-      say("");
-      const href = JSON.parse(request.responseText).href;
-      if (href === location.pathname) location.reload();
-      else location.assign(href);
-    };
-    request.send(file);
+    return new Promise((done) => {
+      request.onerror = () => {
+        say(`${file.name} could not be sent: the viewer does not answer.`);
+        done("");
+      };
+      request.onload = () => {
+        const isTaken = request.status === 200;
+        say(isTaken ? "" : request.responseText || `The viewer refused ${file.name}.`);
+        done(isTaken ? JSON.parse(request.responseText).href : "");
+      };
+      request.send(file);
+    });
+  }
+
+  /**
+   * One file is opened; of several the list shows all. The first one that is refused ends it, with its sentence.
+   * @param {File[]} files
+   */
+  async function sendAll(files) {
+    let href = "";
+    for (const file of files) {
+      href = await send(file);
+      if (!href) return;
+    }
+    if (files.length > 1) href = "/";
+    if (href === location.pathname) location.reload();
+    else location.assign(href);
   }
 
   function choose() {
     const existing = document.getElementById("upload-file");
     const input = existing instanceof HTMLInputElement ? existing : document.createElement("input");
     if (!input.isConnected) {
-      Object.assign(input, { type: "file", id: "upload-file", hidden: true });
+      Object.assign(input, { type: "file", id: "upload-file", hidden: true, multiple: true });
       input.accept = ".zip,.tar,.gz,.tgz,.pop,.pvti";
       document.body.append(input);
     }
@@ -54,7 +72,7 @@
   document.addEventListener("change", (event) => {
     const input = event.target;
     if (input instanceof HTMLInputElement && input.id === "upload-file" && input.files && input.files[0])
-      send(input.files[0]);
+      sendAll([...input.files]);
   });
 
   document.addEventListener("click", (event) => {
@@ -78,6 +96,6 @@
     if (!place || !event.dataTransfer || !event.dataTransfer.files.length) return;
     event.preventDefault();
     place.classList.remove("dropping");
-    send(event.dataTransfer.files[0]);
+    sendAll([...event.dataTransfer.files]);
   });
 })();
