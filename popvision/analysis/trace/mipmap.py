@@ -117,8 +117,10 @@ def build_mipmap(start: Int64Array, duration: UnsignedArray, name: UnsignedArray
 
 def usual_shift(start: Int64Array) -> int:
     """Width of the finest blocks: about four events begin in one, where their rate is the usual one of the lane."""
-    stride = max(1, len(start) // 4096)
-    gap = np.median(np.diff(start[::stride])) / stride
+    stride = max(1, len(start) // 65536)
+    # The time of `stride` events, at some thousand places of the lane.
+    places = np.arange(0, len(start) - stride, stride * max(1, len(start) // (stride * 4096)))
+    gap = np.median(start[places + stride] - start[places]) / stride
     return max(2, int(4 * gap).bit_length())
 
 
