@@ -96,11 +96,13 @@ def _align(sources: Sequence[HostTrace], mode: str, marker: Marker | None) -> Al
     end = max(source.end + shift for source, shift in zip(sources, shifts, strict=True))
     pause = _pause(sources, shifts) if mode == "absolute" else 0
     if pause:
-        seconds = pause / 1e9
-        notes.append(
-            f"{seconds:,.3f} s without any event lie between these traces; align different runs by first event."
-        )
+        notes.append(f"{pause_text(pause)}; align different runs by first event.")
     return Alignment(mode, tuple(shifts), begin, end, tuple(notes), fallback, pause)
+
+
+def pause_text(pause: int) -> str:
+    """What `Alignment.pause` says, without its end."""
+    return f"{pause / 1e9:,.3f} s without any event lie between these traces"
 
 
 def marker_time(source: HostTrace, marker: Marker) -> int | None:

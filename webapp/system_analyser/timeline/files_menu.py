@@ -10,6 +10,7 @@ import os
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.trace.alignment import pause_text
 from popvision.analysis.trace.joint import JointTrace
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon
@@ -60,9 +61,9 @@ def apart_note(context: ViewContext) -> Component | None:
     trace = context.trace
     if context.library is None or not isinstance(trace, JointTrace) or not trace.alignment.pause:
         return None
-    pause = f"{trace.alignment.pause / 1e9:,.3f} s without any event lie between these files, too far to see both. "
     link = _link("Align by first events", _address(joint_key(trace_keys(context.key), "first")))
-    return html.Div([pause, link], className="tl-apart", role="note")
+    sentence = f"{pause_text(trace.alignment.pause)}, too far to see both. "
+    return html.Div([sentence, link], className="tl-apart", role="note")
 
 
 def _files(library: Library, context: ViewContext, keys: list[str]) -> list[Component]:
