@@ -192,20 +192,22 @@ RANKS = (5, 6, 9, 5)
 ONE_MEMORY = {"constants.memoryBytesPerTile": [131_072], "constants.exchangeBytesPerCycle": [4]}
 
 
-#: examples/host_trace.py with many epochs, and steps of 10 ms.
-LIVE_PROGRAM = """
+#: examples/host_trace.py with another number of epochs and longer steps.
+_SLOW_PROGRAM = """
+import sys
 import time
+sys.argv[0] = "host_trace.py"
 from examples import host_trace
-step, host_trace.EPOCHS = host_trace.step, 10_000
-host_trace.step = lambda *batch: (time.sleep(0.01), step(*batch))[1]
+step, host_trace.EPOCHS = host_trace.step, {epochs}
+host_trace.step = lambda *batch: (time.sleep({seconds}), step(*batch))[1]
 host_trace.main()
 """
 
+#: It runs until it is ended.
+LIVE_PROGRAM = _SLOW_PROGRAM.format(epochs=10_000, seconds=0.01)
 
-#: examples/host_trace.py with a step long enough that programs started together run at once.
-HOST_PROGRAM = "import sys\nsys.argv[0] = 'host_trace.py'" + LIVE_PROGRAM.replace("10_000", "6").replace(
-    "0.01", "0.003"
-)
+#: Programs that are started together run at once.
+HOST_PROGRAM = _SLOW_PROGRAM.format(epochs=6, seconds=0.003)
 
 #: The versions of examples/train_mlp.py whose page is the picture "watch": values of its constant BATCH; the first is
 #: pinned.
@@ -257,19 +259,16 @@ def trace_example(folder: Path) -> None:
 
 def trace_hosts(folder: Path) -> None:
     """Trace a program for each of HOSTS, all at once."""
-    begun = [
-        subprocess.Popen(
-            [sys.executable, "-c", HOST_PROGRAM, str(folder / name)], cwd=HERE.parent, stdout=subprocess.DEVNULL
-        )
-        for name in HOSTS
+    folders = [folder / Path(name).stem for name in HOSTS]
+    programs = [
+        subprocess.Popen([sys.executable, "-c", HOST_PROGRAM, str(each)], cwd=HERE.parent, stdout=subprocess.DEVNULL)
+        for each in folders
     ]
-    for name, program in zip(HOSTS, begun, strict=True):
+    for name, each, program in zip(HOSTS, folders, programs, strict=True):
         if program.wait():
             raise RuntimeError(f"the program that is traced as {name} ended with {program.returncode}.")
-        (trace,) = (folder / name).glob("*.pvti")
-        trace.rename(folder / f"trace of {name}")
-        (folder / name).rmdir()
-        (folder / f"trace of {name}").rename(folder / name)
+        (trace,) = each.glob("*.pvti")
+        trace.rename(folder / name)
 
 
 def take_live(folder: Path) -> None:
