@@ -54,8 +54,8 @@ def bytes_text(value: int | float | None) -> str:
 
 
 def in_units(sentence: str) -> str:
-    """A sentence of an analysis, which says exact bytes, with them as `bytes_text`: "takes 2,795,744 B" -> "takes 2.7
-    MiB", "-4 twice" -> "−4 twice". Rates ("4 B a cycle") stay."""
+    """A sentence of an analysis as pages show it: exact bytes as `bytes_text`, "takes 2,795,744 B" -> "takes 2.7 MiB",
+    but rates ("4 B a cycle") stay; the hyphen before a number is a minus sign, as in tables."""
     shown = _EXACT_BYTES.sub(lambda found: bytes_text(int(found[1].replace(",", ""))), sentence)
     return _MINUS.sub("−", shown)
 
