@@ -18,7 +18,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from benchmarks.document import machine, write_section
+from benchmarks.document import machine_sentence, write_section
 from benchmarks.host_trace import seconds_until
 from benchmarks.trace_open import MainThread, hold, percentile
 from benchmarks.viewer import memory_of, page_of, processor_time, serving
@@ -176,7 +176,7 @@ def section(figures: dict[str, float], size: float, empty: float) -> str:
         f"{figures['events']:,} events on {figures['threads']} threads, {size:.0f} MB, "
         "`python -m benchmarks.host_timeline`. Processor time of the answering thread; opening in Chromium and frames "
         f"are wall time. Each of {OPENINGS} openings is by a new server and browser; the viewer's first page, which "
-        f"lists this trace, takes {empty:.2f} s. {machine()}",
+        f"lists this trace, takes {empty:.2f} s. {machine_sentence()}",
         "",
         "| question | measured | limit | |",
         "| --- | ---: | ---: | --- |",

@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.document import machine
+from benchmarks.document import machine_sentence
 
 ROUNDS = 5
 BUSY_THREADS = 4
@@ -176,7 +176,7 @@ def span_section(folder: Path) -> list[str]:
         f"`python -m benchmarks.host_trace spans`. Processor time of the traced thread per span over a bare loop (ns), "
         f"the median of {ROUNDS} rounds, alone and beside {BUSY_THREADS} busy threads of the same process; ours with "
         f"writing to the file included. Reading the clock once takes {reading[0]:.0f} ns on this machine, and a span "
-        f"reads it twice. Limit of ours: {SPAN_LIMIT} ns. {machine()}",
+        f"reads it twice. Limit of ours: {SPAN_LIMIT} ns. {machine_sentence()}",
         "",
         f"| tracer | alone (ns) | beside {BUSY_THREADS} threads (ns) | tracing off (ns) | within the limit |",
         "| --- | ---: | ---: | ---: | --- |",

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from benchmarks.document import machine, write_section
+from benchmarks.document import machine_sentence, write_section
 from benchmarks.trace_open import open_trace
 from benchmarks.traces.other_tools import environment, free_port
 from benchmarks.viewer import memory_of, page_of, serving
@@ -166,7 +166,7 @@ def section(rows: list[Row], intervals: float) -> str:
         f"{intervals / 1e6:.0f} M intervals on 1,472 tiles, the same in both forms; and ttnn-visualizer's own query and"
         " serialisation of 5 M buffer rows, without its web server (ours: any index or tile of 5 M lowered variables,"
         " the section on liveness). Both traces count from the command: ours to the last pixel of the"
-        f" overview, Perfetto to the labels of its tracks. JSON is Perfetto's slowest input. {machine()}",
+        f" overview, Perfetto to the labels of its tracks. JSON is Perfetto's slowest input. {machine_sentence()}",
         "",
         "| tool | time (s) | memory, highest (MiB) | input, memory of what |",
         "| --- | ---: | ---: | --- |",

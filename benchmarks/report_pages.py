@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.document import machine, write_section
+from benchmarks.document import machine_sentence, write_section
 from benchmarks.page_clock import Opening, PageClock
 from benchmarks.replay import CLIENTS, Recorder, Reply, replay
 from benchmarks.viewer import Memory, Serving, memory_of, page_of, processor_time, serving
@@ -144,7 +144,7 @@ def section(found: list[Measured]) -> str:
         f" (limit {REPLY_SIZE / 1000:.0f} kB). Processor time for the first page: of the page's main thread, and of the"
         f" server. Then {CLIENTS} clients at once repeat the requests of the whole visit"
         f" with its pauses (reply p95, limit {REPLY_TIME} ms). Memory of all server processes after that: their own"
-        f" (PSS without mapped files), mapped files, highest resident size. {machine()}",
+        f" (PSS without mapped files), mapped files, highest resident size. {machine_sentence()}",
         "",
         "| report | page | first page (ms) | page, processor (ms) | server, processor (ms) | requests | received (kB) |"
         " action, median (ms) | worst (ms) | largest reply (kB) | replies |"

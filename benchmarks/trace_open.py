@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page
 
-from benchmarks.document import machine, write_section
+from benchmarks.document import machine_sentence, write_section
 from benchmarks.trace_picture import reference_picture
 from benchmarks.viewer import memory_of, page_of, processor_time, serving
 from popvision.formats.generate.report import Size, generate
@@ -219,7 +219,7 @@ def section(results: list[Measured], times: int) -> str:
         "## Opening large execution traces",
         "",
         f"1,472 tiles; an interval is one non-zero (step, tile) cell. {times} openings each by a new server, no cache"
-        f" of popvision's own; files in the page cache of the system. {machine()}",
+        f" of popvision's own; files in the page cache of the system. {machine_sentence()}",
         "",
         "| report | open, median (s) | worst (s) | limit (s) | page, processor, median (ms) | server (ms) |"
         " server memory, worst (MiB) | limit (MiB) | file (MB) | canvas equals reference | command to serving (s) |",

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.document import machine, write_section
+from benchmarks.document import machine_sentence, write_section
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -181,7 +181,7 @@ def section(rate: int, seconds: int, found: dict[str, Followed]) -> str:
         f"A program that records {rate:,} events a second, {seconds} s for each row; "
         "`python -m benchmarks.traces.followed_timeline`. Server: processor time of `popvision view --follow`, in "
         f"thirds of the run, limit {SHARE_LIMIT:.0%} of one processor. Lag: wall time from the last event drawn to "
-        f"now, limit {LAG_LIMIT:g} s. Page: main thread of the page. {machine()}",
+        f"now, limit {LAG_LIMIT:g} s. Page: main thread of the page. {machine_sentence()}",
         "",
         "| the page shows | events at the end | server, thirds | pictures a second | lag: median | 95 % | longest "
         "| page | |",

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.document import machine, write_section
+from benchmarks.document import machine_sentence, write_section
 from benchmarks.traces.other_tools import environment, free_port
 from benchmarks.viewer import CHROMIUM, memory_of, processor_time, serving
 
@@ -209,7 +209,7 @@ def section(rows: list[Row], events: int, statistics: tuple[float, float]) -> st
         "all. Time from the command to the first complete picture (Perfetto: the names of its tracks; speedscope: its "
         "time order; traceinsight: its table). Processor time is that of the server and the page together; memory the "
         f"highest of each. Statistics of the entire trace per label take {statistics[0]:.2f} s of processor time here, "
-        f"the first of a trace, {statistics[1]:.2f} s on traceinsight's table. {machine()}",
+        f"the first of a trace, {statistics[1]:.2f} s on traceinsight's table. {machine_sentence()}",
         *([f"After {_PATIENCE} s a tool counts as one that does not open the trace."] if None in times else []),
         "",
         "| tool | time (s) | processor time (s) | server (MiB) | page (MiB) | file (MB) |",
