@@ -132,6 +132,7 @@ def test_facts_of_a_step_are_whole(viewer: Viewer) -> None:
 def test_names_of_compared_files_are_whole(viewer: Viewer) -> None:
     viewer.page.set_viewport_size({"width": 1400, "height": 900})
     page = viewer.open("matmul_chain", "source", _versus(viewer))
+    expect(page.locator("#source-details")).to_contain_text("with most cycles in the source report. Select a line")
     name = page.locator(".source-files .cut").first
     expect(name).to_have_text("matmul_chain.py")
     assert name.evaluate("(box) => box.scrollWidth <= box.clientWidth")

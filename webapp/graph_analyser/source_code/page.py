@@ -56,7 +56,7 @@ def layout(context: ViewContext) -> Component:
         return empty_hint("No debug context of this report names a source file and line.")
     code = _code(context, chosen, line_sums)
     area = html.Div([_files(context, table, chosen, line_sums), code], className="source-area")
-    details = html.Div(_hint(line_sums), id="source-details", className="panel")
+    details = html.Div(_hint(context, line_sums), id="source-details", className="panel")
     stores = part_stores("src", "details", _DETAILS_KEYS)
     return page_of_halves(
         "source", area, details, _KEYS, toolbar=_toolbar(context, line_sums), percent=68, stores=stores
@@ -203,12 +203,14 @@ def register(app: Dash, library: Library) -> None:
     register_part(app, library, "src", "details", ("source-details.children",), lambda context: [_details(context)])
 
 
-def _hint(line_sums: LineFigures) -> Component:
+def _hint(context: ViewContext, line_sums: LineFigures) -> Component:
     """What the mark says, and what a click does."""
-    most = "bytes live at the peak: no run was recorded" if line_sums.cycles is None else "cycles"
+    most = "cycles" if line_sums.cycles is not None else "bytes live at the peak"
+    report = "" if context.target is None else " in the source report"
+    reason = "" if line_sums.cycles is not None else ": no run was recorded"
     return empty_hint(
-        f"The marked line is the one of this file with most {most}. Select a line to see the programs and variables "
-        "that it creates."
+        f"The marked line is the one of this file with most {most}{report}{reason}. Select a line to see the programs "
+        "and variables that it creates."
     )
 
 
@@ -216,7 +218,7 @@ def _details(context: ViewContext) -> Component:
     """The programs and variables of the selected line."""
     line = whole_number(context.params.get("src_line", ""))
     if line is None:
-        return _hint(line_figures(context.source, _ipu(context.source, context.selection.ipu)))
+        return _hint(context, line_figures(context.source, _ipu(context.source, context.selection.ipu)))
     file = chosen_file(context.source, context.params.get("src_file", ""))
     return line_parts(context.source, context.key, file, line, context.target)
 
