@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+from popvision.pvti.clock import OFFSET_NS
 from popvision.pvti.declarations import Declarations
 from popvision.pvti.process_series import ProcessSeries
 from popvision.pvti.recorder import LATE_NS, ThreadBuffer, local
@@ -37,7 +38,7 @@ class Session:
         self.recording = options is not None
         self.declarations = Declarations(self.recording)
         self.channels = options.channels if options else None
-        self.clock_offset_ns = time.time_ns() - time.perf_counter_ns()
+        self.clock_offset_ns = OFFSET_NS
         self.on_end: Callable[[], None] = lambda: None
         """Called when recording ends, to switch all channels off."""
         self.on_fork: Callable[[], None] = lambda: None

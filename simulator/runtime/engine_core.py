@@ -7,6 +7,7 @@ from typing import Any
 
 from popvision import pvti
 from popvision.formats.profile.model import RunRecord, TileBlocks
+from popvision.pvti.clock import epoch_ns
 from simulator.base.errors import (
     ErrorCode,
     ErrorInfo,
@@ -117,7 +118,7 @@ class EngineCore(HostEnd):
         if self.compiled.machine.hardware:
             self._buffering = Buffering(*self.streams.buffering())
         foreseen = self._foreseen(index, settings)
-        begin, begin_ns = time.time_ns() // 1000, time.perf_counter_ns()
+        begin, begin_ns = epoch_ns() // 1000, time.perf_counter_ns()
         with (
             pvti.Tracepoint(_channel, "poplar::core::Engine::run"),
             running(self._float),
@@ -128,7 +129,7 @@ class EngineCore(HostEnd):
         if not self._executed:
             self.compiled.source.store.mark_executed()
             self._executed = True
-        end = time.time_ns() // 1000
+        end = -(-epoch_ns() // 1000)  # up to the next whole microsecond: the event of the run lies within
         time_of_run = foreseen or self._modelled(self.compiled.lowered.branches[index], settings)
         self.device_cycles += time_of_run.cycles
         if pvti.isRecording():

@@ -1,0 +1,31 @@
+"""The host's clock of a trace, and of the runs in a report: nanoseconds since the epoch by a monotonic clock, which is
+set by the system's clock once per process. Times of both files are then comparable to the nanosecond, and never run
+backwards when the system's clock is set."""
+
+from __future__ import annotations
+
+import time
+
+_TRIES = 16
+
+
+def measure_offset_ns() -> int:
+    """Nanoseconds from `time.perf_counter_ns()` to the time since the epoch.
+
+    The system's clock is read between two readings of the monotonic one. Of several tries the one in which these are
+    nearest to each other counts: in any other, the system may have run another program in between."""
+    nearest, offset = None, 0
+    for _ in range(_TRIES):
+        before, now, after = time.perf_counter_ns(), time.time_ns(), time.perf_counter_ns()
+        if nearest is None or after - before < nearest:
+            nearest, offset = after - before, now - (before + after) // 2
+    return offset
+
+
+#: Of this process and its forked children.
+OFFSET_NS = measure_offset_ns()
+
+
+def epoch_ns() -> int:
+    """Nanoseconds since the epoch."""
+    return time.perf_counter_ns() + OFFSET_NS
