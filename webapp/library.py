@@ -24,12 +24,17 @@ from popvision.analysis.trace.joint import join_traces, marker_at
 from popvision.kept import BoundedCache
 from webapp.joint_key import JointKey, parse_joint_key
 
-_Stamp = tuple[tuple[int, int], ...]
+_Stamp = tuple[tuple[int, int, bool], ...]
 
 
 #: A followed trace rests this long after it was opened, in seconds, and at least so many times the processor time that
 #: took: however large a file that is read as a whole is, opening it again takes at most a sixth of one processor.
 _SHORTEST_REST, _REST_PER_OPENING = 0.4, 6
+
+#: A commit can be read a moment after its last byte was written: SQLite waits for the disk in between. What is read in
+#: that moment is older than size and time of the journal say, so a journal is read once more when it has not been
+#: written for so many seconds.
+_SETTLED = 2.0
 
 #: Seconds after which a viewer that follows looks for new files again, and into reports that changed.
 _LOOK_EVERY = 2.0
@@ -260,8 +265,13 @@ class Library:
         return join_traces(parts, joint.mode, marker)
 
     def stamp(self, key: str) -> str:
-        """A text that changes with the file and its journal. Raises UnknownKeyError."""
-        return "-".join(f"{size:x}.{moment:x}" for size, moment in _stamp(self.entry(key)))
+        """A text that changes with the file and its journal, and once more when the journal is no longer written.
+        Raises UnknownKeyError."""
+        return "-".join(f"{size:x}.{moment:x}.{fresh:d}" for size, moment, fresh in _stamp(self.entry(key)))
+
+    def written(self, key: str) -> str:
+        """A text that changes with the file and its journal alone. Raises UnknownKeyError."""
+        return "-".join(f"{size:x}.{moment:x}" for size, moment, _ in _stamp(self.entry(key)))
 
     def forget(self, key: str) -> None:
         """Close a source, so that the next use reads its files again."""
@@ -304,13 +314,15 @@ def _key_of(report: ReportPath) -> str:
 
 
 def _stamp(entry: Entry) -> _Stamp:
-    """Size and time of the file and its journal, which change with every commit, hence with every generation."""
+    """Size and time of the file and its journal, which change with every commit, hence with every generation, and
+    whether the journal was written within the last `_SETTLED` seconds."""
     mains = [path / "profile.pop" if entry.kind == "report" else path for path in entry.paths]
-    stamps = []
-    for path in [each for main in mains for each in (main, main.with_name(main.name + "-wal"))]:
-        try:
-            status = path.stat()
-            stamps.append((status.st_size, status.st_mtime_ns))
-        except OSError:
-            stamps.append((-1, -1))
-    return tuple(stamps)
+    return tuple(each for main in mains for each in (_state(main), _state(main.with_name(main.name + "-wal"), True)))
+
+
+def _state(path: Path, is_journal: bool = False) -> tuple[int, int, bool]:
+    try:
+        status = path.stat()
+    except OSError:
+        return -1, -1, False
+    return status.st_size, status.st_mtime_ns, is_journal and time.time() - status.st_mtime < _SETTLED

@@ -45,7 +45,8 @@ def report_state(library: Library, key: str, known: str = "") -> dict[str, Any]:
     (None for a trace) with "identity", or "problem": one sentence why the file can no longer be shown."""
     try:
         entry = library.entry(key)
-        stamp = library.stamp(key)
+        # A report says by its generation whether it has grown; a trace does by this text alone.
+        stamp = library.stamp(key) if entry.kind == "report" else library.written(key)
         if stamp == known:
             return {"stamp": stamp}
         if not entry.path.exists():

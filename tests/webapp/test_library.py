@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,30 @@ def test_a_new_run_opens_the_report_again(tmp_path: Path) -> None:
         card = library.card(own(library)[0])
         assert (card.runs, card.total_cycles, card.state) == (1, 43, "running")
     assert library.card(own(library)[0]).state == "complete"
+
+
+def test_a_reading_during_a_commit_is_read_again_once_the_journal_rests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes of a commit are on the disk before SQLite lets others read it: the size and the time of the journal
+    are then those of a state that the reading does not have."""
+    (tmp_path / "a").mkdir()
+    with ProfileWriter(tmp_path / "a" / "profile.pop") as writer:
+        writer.write_compilation(tiny_compilation())
+        writer.append_run(tiny_run())
+        library = Library([tmp_path])
+        key = own(library)[0].key
+        early = library.report(key)
+        stamp, written = library.stamp(key), library.written(key)
+        assert library.report(key) is early
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 3)
+        assert library.written(key) == written
+        assert library.stamp(key) != stamp
+        later = library.report(key)
+        assert later is not early
+        monkeypatch.setattr(time, "time", lambda: now + 30)
+        assert library.report(key) is later
 
 
 def test_a_card_says_what_sql_says(tmp_path: Path) -> None:

@@ -82,3 +82,16 @@ def test_samples_among_the_users_reports_are_marked(tmp_path: Path) -> None:
     badge = "Shipped with PopVision: no program of yours"
     assert str(picker.layout(Library([SAMPLES / "train_mlp", own]))).count(badge) == 1
     assert badge not in str(picker.layout(Library([own])))
+
+
+def test_a_report_that_comes_while_the_list_is_built_changes_what_was_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tiny(tmp_path / "first")
+    library = Library([tmp_path], follows=True)
+    monkeypatch.setattr("webapp.library._LOOK_EVERY", 0)
+    found = library.entries
+    monkeypatch.setattr(library, "entries", lambda: found() if write_tiny(tmp_path / "second") is None else found())
+    shown = picker.layout(library)
+    assert "'second'" not in str(shown)
+    assert getattr(shown, "data-look") != library.look()

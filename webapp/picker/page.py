@@ -73,6 +73,8 @@ def _button(name: str, title: str, action: str) -> Component:
 
 def layout(library: Library, params: Mapping[str, str] | None = None) -> Component:
     """The sections of the list; `library` must be up to date. Of `params`, `find` and `state` are the filter."""
+    # Before the entries are read: what comes between the two differs from what was seen, and the list is built again.
+    seen = attributes(data_look=library.look()) if library.follows else {}
     everything = library.entries()
     reports = [each for each in everything if each.kind == "report"]
     linked = {trace.key for report in reports for trace in library.partners(report.key)}
@@ -105,7 +107,7 @@ def layout(library: Library, params: Mapping[str, str] | None = None) -> Compone
             html.Footer(_footer(), className="picker-foot"),
         ],
         className="picker",
-        **(attributes(data_look=library.look()) if library.follows else {}),
+        **seen,
     )
 
 

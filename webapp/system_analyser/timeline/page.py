@@ -236,6 +236,8 @@ def _drawing(context: ViewContext) -> Component:
 def facts(key: str, source: HostTrace, library: Library | None = None) -> dict[str, Any]:
     """What the drawing needs before its first request; with a `library`, the devices too. Times in ns; `begin`, in ns
     since the epoch, is text, since JavaScript numbers are exact only up to 2^53."""
+    # Before the devices: reports that come between the two differ from what was seen, and are asked for again.
+    live = live_state(source, library.look(key)) if library is not None and library.follows else None
     per_channel = _events_per_channel(source)
     devices = device_rows(library, key, source)
     channels = [
@@ -256,7 +258,7 @@ def facts(key: str, source: HostTrace, library: Library | None = None) -> dict[s
         "events": source.events,
         "recording": any(file.state == "recording" for file in source.files),
         "lost": "; ".join(map(str, source.lost)),
-        "live": live_state(source, library.look(key)) if library is not None and library.follows else None,
+        "live": live,
         "channels": channels,
         "families": families(),
         "files": [
