@@ -16,7 +16,7 @@ from popvision.formats.pvti.writer import TraceWriter
 from tests.analysis.trace.trace_case import make_trace
 from tests.reports import write_tiny
 from tests.samples import SAMPLES
-from webapp.library import Library
+from webapp.library import Entry, Library
 from webapp.picker import page as picker
 from webapp.picker.rows import distinct_folders
 
@@ -91,7 +91,12 @@ def test_a_report_that_comes_while_the_list_is_built_changes_what_was_seen(
     library = Library([tmp_path], follows=True)
     monkeypatch.setattr("webapp.library._LOOK_EVERY", 0)
     found = library.entries
-    monkeypatch.setattr(library, "entries", lambda: found() if write_tiny(tmp_path / "second") is None else found())
+
+    def entries() -> list[Entry]:
+        write_tiny(tmp_path / "second")
+        return found()
+
+    monkeypatch.setattr(library, "entries", entries)
     shown = picker.layout(library)
     assert "'second'" not in str(shown)
     assert getattr(shown, "data-look") != library.look()
