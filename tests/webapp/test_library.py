@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from popvision.analysis.execution.timeline import run_bars, timeline
 from popvision.analysis.report.not_recorded import FormatError
+from popvision.analysis.report.source import ReportSource
 from popvision.analysis.summary.report_list import find
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
@@ -82,6 +84,20 @@ def test_a_new_run_opens_the_report_again(tmp_path: Path) -> None:
         card = library.card(own(library)[0])
         assert (card.runs, card.total_cycles, card.state) == (1, 43, "running")
     assert library.card(own(library)[0]).state == "complete"
+
+
+def test_an_opened_report_stays_as_it_was_while_its_program_adds_runs(tmp_path: Path) -> None:
+    """Its columns are read one after another, and a run that is added in between would be in some of them."""
+    (tmp_path / "a").mkdir()
+    with ProfileWriter(tmp_path / "a" / "profile.pop") as writer:
+        writer.write_compilation(tiny_compilation())
+        writer.append_run(tiny_run())
+        source = Library([tmp_path]).report(own(Library([tmp_path]))[0].key)
+        assert len(timeline(source, 0)) == 4
+        writer.append_run(tiny_run())
+        assert run_bars(source).end.tolist() == [43]
+        assert (source.generation, len(source.reader.steps().type), source.reader.total_cycles()) == (1, 4, 43)
+    assert len(timeline(ReportSource(tmp_path / "a"), 0)) == 8
 
 
 def test_a_reading_during_a_commit_is_read_again_once_the_journal_rests(

@@ -18,7 +18,8 @@ class ReportSource:
     `debug_path` names the debug information to use instead of what lies beside the profile or one folder up. With
     `salvage` a damaged report opens as well: questions about what is damaged raise LostError, the others answer, and
     `lost` lists the losses. Without it, a question about a damaged part raises FormatError.
-    Debug information outside the folder `within` is left alone: a report's may lie one folder up.
+    Debug information outside the folder `within` is left alone: a report's may lie one folder up. With `one_state` the
+    report stays as it is now, whatever runs its program adds.
 
     Raises FormatError when there is no readable profile.pop, or no file at `debug_path`."""
 
@@ -29,13 +30,14 @@ class ReportSource:
         debug_path: str | Path | None = None,
         salvage: bool = False,
         within: Path | None = None,
+        one_state: bool = False,
     ) -> None:
         self.folder, profile = locate(folder_or_file)
         self._within = None if within is None else within.resolve()
         self._debug_path = None if debug_path is None else Path(debug_path)
         if self._debug_path is not None and not self._debug_path.is_file():
             raise FormatError(f"{self._debug_path} does not exist; give a debug.json or debug.cbor, or leave it out.")
-        self.reader = ProfileReader(profile, salvage=salvage)
+        self.reader = ProfileReader(profile, salvage=salvage, one_state=one_state)
         self._salvage = salvage
         self._lost_debug = ""
         self._debug: DebugContexts | None = None

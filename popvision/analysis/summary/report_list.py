@@ -116,10 +116,11 @@ def _find_file(path: Path) -> tuple[list[ReportPath], str]:
 
 
 def open_report(folder: Path) -> ReportSource:
-    """As far as it can be read: `lost` of the source says what damage has cost. Raises FormatError."""
+    """As far as it can be read, in the state that it has now: `lost` of the source says what damage has cost. Raises
+    FormatError."""
     from popvision.analysis.report.source import ReportSource
 
-    return ReportSource(folder, salvage=True)
+    return ReportSource(folder, salvage=True, one_state=True)
 
 
 def open_trace(path: Path) -> TraceSource:

@@ -27,10 +27,10 @@ from popvision.formats.profile.tables import Tables
 class ProfileFile:
     """Checked access to tables and arrays. With `salvage` a damaged part raises LostError and costs only itself."""
 
-    def __init__(self, path: str | Path, *, salvage: bool) -> None:
+    def __init__(self, path: str | Path, *, salvage: bool, one_state: bool = False) -> None:
         self.path = Path(path)
         self.database = SqliteFile(self.path, "profile.pop", salvage=salvage)
-        self.tables = Tables(self.database, salvage=salvage)
+        self.tables = Tables(self.database, salvage=salvage, one_state=one_state)
         self.losses = Losses(self.database, self.tables)
         if not self.tables.foreign and not salvage:
             self.tables["meta"]

@@ -45,10 +45,10 @@ class ProfileReader:
 
     A foreign SQLite database opens as far as its tables are known: `missing` names the rest, which reads as empty."""
 
-    def __init__(self, path: str | Path, *, salvage: bool = False) -> None:
+    def __init__(self, path: str | Path, *, salvage: bool = False, one_state: bool = False) -> None:
         """With `salvage` a damaged file opens as well: reading what is damaged raises LostError, the rest is read, and
-        `lost` lists the damage."""
-        self._file = ProfileFile(path, salvage=salvage)
+        `lost` lists the damage. With `one_state` the report stays as it is now, whatever runs its program adds."""
+        self._file = ProfileFile(path, salvage=salvage, one_state=one_state)
         self.path = self._file.path
 
     # The file: its state, its damage, its tables.

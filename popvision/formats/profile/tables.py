@@ -32,9 +32,10 @@ class Tables:
     """The tables of one profile.pop. Columns come back as int64 or float64 arrays or lists of str, in key order.
 
     With `salvage` a damaged table costs nothing but itself: reading it raises LostError, and of the tables that grow
-    with each run those runs remain that are whole in all of them. Of a foreign file see `foreign`."""
+    with each run those runs remain that are whole in all of them. Of a foreign file see `foreign`. With `one_state` all
+    tables have the runs that the file has now, and never those that a program adds later."""
 
-    def __init__(self, file: SqliteFile, *, salvage: bool = False) -> None:
+    def __init__(self, file: SqliteFile, *, salvage: bool = False, one_state: bool = False) -> None:
         self.file = file
         self.salvage = salvage
         self._settled = False  #: whether all tables of runs have been read
@@ -42,17 +43,28 @@ class Tables:
         self._signature: Signature | None = None
         self._columns: dict[str, dict[str, Column]] = {}
         self._lock = threading.Lock()
+        self._rows_of_state: dict[str, int] | None = None  #: rows of each table in the one state; None without one
         with file.connect() as db:
             self._present = table_names.present(db)
             self._version = (0, 0)
             self.foreign = not table_names.is_ours(db)
             if not self.foreign:
                 self._check_version(db)
+                if one_state:
+                    self._keep_to_state(db)
         if self.foreign and not self._present & {"steps", "programs", "memory_by_tile", "vars_info"}:
             raise FormatError(
                 f"{file.path} is an SQLite database, but none of its tables are those of a profile.pop; "
                 "give the profile.pop of a report folder."
             )
+
+    def _keep_to_state(self, db: sqlite3.Connection) -> None:
+        """Note what the file has now. Where the checksums cannot be read, tables are read as they are then."""
+        with contextlib.suppress(FormatError, sqlite3.DatabaseError, UnicodeDecodeError):
+            meta = self._read(db, TABLES["meta"])
+            rows = db.execute("SELECT name, sum(rows) FROM parts GROUP BY name").fetchall()
+            if all(isinstance(count, int) for _, count in rows):
+                self._columns["meta"], self._rows_of_state = meta, dict(rows)
 
     def rows(self, name: str) -> int:
         """Rows that a table has in the file, 0 where it is not there."""
@@ -89,12 +101,19 @@ class Tables:
         if name not in self._columns:
             try:
                 with self.file.connect() as db:
-                    self._columns[name] = self._read(db, TABLES[name])
+                    self._columns[name] = self._of_state(name, self._read(db, TABLES[name]))
             except FormatError as problem:
                 if not self.salvage:
                     raise
                 self._lose(name, problem)
         return self._columns[name]
+
+    def _of_state(self, name: str, columns: dict[str, Column]) -> dict[str, Column]:
+        """Without the runs that came after the one state. Rows are in the order of the runs."""
+        if self._rows_of_state is None or not TABLES[name].per_run:
+            return columns
+        rows = self._rows_of_state.get(name, 0)
+        return {each: column[:rows] for each, column in columns.items()}
 
     def _settle_runs(self) -> None:
         """Find out how many runs are whole before any of their rows is handed out."""
@@ -158,6 +177,8 @@ class Tables:
         return self[name][column]
 
     def _forget_old(self) -> None:
+        if self._rows_of_state is not None:
+            return
         now = self.file.signature()
         if now != self._signature:
             # A file written a moment ago may change again without a new time stamp: do not trust that one yet.
