@@ -2,6 +2,10 @@
 
 The handler stands only where the signal would end the process: not where the program or a C library handles it, which
 Linux says of both. The process still ends by the signal, after the trace is finalised.
+
+Python calls a handler between two steps of the main thread. A signal that comes when the main thread is about to block
+in the system, or on another thread, would wait for as long as that takes, where the system's own action ends the
+process at once. So a thread is told of the signal (`signal.set_wakeup_fd`), and wakes the main thread.
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
+
+_PATIENCE_S = 0.1  # until the main thread is interrupted again
 
 
 def at_termination(end: Callable[[], bool]) -> None:
@@ -38,6 +44,43 @@ def at_termination(end: Callable[[], bool]) -> None:
                 end_by_signal()
 
     signal.signal(signal.SIGTERM, handle)
+    _wake_the_main_thread(handle)
+
+
+def _wake_the_main_thread(handle: Callable[[int, FrameType | None], None]) -> None:
+    """From the first SIGTERM on, interrupt the main thread until it has called `handle`, which ends the process. Does
+    nothing where the program is told of signals itself. Children that the worker forks have the handler alone."""
+    import os
+    import signal
+    import threading
+    import time
+
+    told, tell = os.pipe()
+    os.set_blocking(tell, False)
+    before = signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+    if before != -1:
+        signal.set_wakeup_fd(before)
+        os.close(told)
+        os.close(tell)
+        return
+
+    def watch() -> None:
+        while os.read(told, 1)[0] != signal.SIGTERM:
+            pass
+        while signal.getsignal(signal.SIGTERM) is handle:
+            time.sleep(_PATIENCE_S)
+            signal.pthread_kill(main, signal.SIGTERM)
+
+    def in_child() -> None:
+        nonlocal tell
+        before = signal.set_wakeup_fd(-1)
+        if before != tell:
+            signal.set_wakeup_fd(before)
+        tell = -1  # what the program sets from now on is its own
+
+    main = threading.main_thread().ident or 0
+    os.register_at_fork(after_in_child=in_child)
+    threading.Thread(target=watch, name="pvti termination", daemon=True).start()
 
 
 def end_by_signal() -> None:

@@ -92,3 +92,55 @@ if __name__ == "__main__":
 """,
         tmp_path,
     )
+
+
+def worker_that(*lines: str) -> str:
+    """A program that prints the exit code of a worker, which does this after an event; after a minute it kills it."""
+    body = "\n    ".join(lines)
+    return f"""
+import multiprocessing, os, signal, threading, time
+def work():
+    {body}
+if __name__ == "__main__":
+    worker = multiprocessing.get_context("fork").Process(target=work)
+    worker.start()
+    worker.join(60)
+    print(worker.exitcode)
+    worker.kill()
+"""
+
+
+def test_a_signal_that_the_blocked_main_thread_does_not_notice_ends_the_worker(tmp_path: Path) -> None:
+    """As one does that comes right before the main thread blocks: here it is sent to another thread."""
+    code = worker_that(
+        'with pvti.Tracepoint(channel, "item"): pass',
+        "reading, writing = os.pipe()",
+        "send = lambda: (time.sleep(0.2), signal.pthread_kill(threading.get_ident(), signal.SIGTERM))",
+        "threading.Thread(target=send).start()",
+        "os.read(reading, 1)",
+    )
+    assert run(code, tmp_path).stdout.split() == ["-15"]
+    assert events(tmp_path) == 1
+    assert {reader.state for reader in traces(tmp_path)} == {"finalised"}
+
+
+def test_a_worker_that_is_told_of_signals_itself_stays_so(tmp_path: Path) -> None:
+    code = worker_that(
+        "mine = os.pipe2(os.O_NONBLOCK)[1]",
+        "signal.set_wakeup_fd(mine)",
+        'with pvti.Tracepoint(channel, "item"): pass',
+        "assert signal.set_wakeup_fd(-1) == mine",
+    )
+    assert run(code, tmp_path).stdout.split() == ["0"]
+
+
+def test_a_forked_child_of_a_worker_tells_it_nothing(tmp_path: Path) -> None:
+    code = worker_that(
+        'with pvti.Tracepoint(channel, "item"): pass',
+        "if os.fork() == 0:",
+        "    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))",
+        "    os.kill(os.getpid(), signal.SIGTERM)",
+        "os.wait()",
+        "time.sleep(0.5)",
+    )
+    assert run(code, tmp_path).stdout.split() == ["0"]
