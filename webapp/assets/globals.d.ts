@@ -61,6 +61,7 @@ interface Popvision extends PopvisionFrame, PopvisionShared {
     typeof timelinePalette &
     typeof timelinePaths &
     typeof timelineRows &
+    typeof timelineSlivers &
     typeof timelineStrip &
     typeof timelineTimeline &
     typeof timelineTip &

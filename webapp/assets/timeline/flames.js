@@ -59,6 +59,7 @@ const timelineFlames = (() => {
       this.light = light;
       this.data = null;
       this.busy = false;
+      this.slivers = new tl.Slivers();
       /** @type {Map<string, [number, number]>} rows of each lane, by "thread.depth" */
       this.lanes = new Map();
       /** @type {Map<number, [number, number]>} rows of the instants of each thread */
@@ -178,13 +179,13 @@ const timelineFlames = (() => {
     drawLane(data, draw, thread, depth, y) {
       const range = this.lanes.get(thread + "." + depth);
       if (!range) return;
-      const { viewport, colours, patterns } = this.timeline;
+      const { viewport, colours, view } = this.timeline;
       const { start, end, busy, count, label, channel } = data.arrays;
-      const height = tl.LANE - 1;
-      const strength = this.strength;
+      const { strength, slivers } = this;
       const least = this.light ? LEAST_LIT : 0.35;
       const named = [];
       let edge = -1;
+      slivers.begin(viewport.width, view.scale, colours);
       for (let index = this.firstIn(end, range, viewport.from); index < range[1]; index += 1) {
         const [left, right] = this.span(data.arrays, index, range[1], viewport);
         if (left > viewport.width) break;
@@ -193,23 +194,33 @@ const timelineFlames = (() => {
         const width = Math.min(viewport.width + 2, right) - x;
         const merged = count[index] > 1;
         /* A narrow event keeps a pixel, paler where the pixel is mostly empty. */
-        draw.fillStyle = colours[channel[index]];
         const full = merged ? Math.min(1, busy[index] / Math.max(1, end[index] - start[index])) : Math.min(1, width);
-        draw.globalAlpha = strength * (merged ? least + (1 - least) * full : Math.max(least, full));
+        const alpha = strength * (merged ? least + (1 - least) * full : Math.max(least, full));
         const wide = Math.max(1, width > 3 ? width - 1 : width);
-        if (x + wide > edge || wide > 1) draw.fillRect(x, y, wide, height);
+        if (x + wide <= edge && wide <= 1) continue;
         edge = x + wide;
-        if (wide >= PATTERNED && patterns[channel[index]]) {
-          draw.fillStyle = patterns[channel[index]];
-          draw.fillRect(x, y, wide, height);
-          draw.fillStyle = colours[channel[index]];
-        }
-        if (merged) draw.fillRect(x, y + height - 2, wide, 2);
-        if (this.light) tl.Light.outline(draw, this.timeline.palette, x, y, wide, height);
-        draw.globalAlpha = 1;
+        if (this.light || wide >= PATTERNED) this.drawBlock(draw, channel[index], alpha, merged, x, y, wide);
+        else slivers.add(x, wide, channel[index], alpha, merged);
         if (width > LABEL && label[index] >= 0) named.push(index, x, width);
       }
+      slivers.paint(draw, y, tl.LANE - 1);
       this.drawLabels(data, named, y);
+    }
+
+    drawBlock(draw, channel, alpha, merged, x, y, wide) {
+      const { colours, patterns, palette } = this.timeline;
+      const height = tl.LANE - 1;
+      draw.globalAlpha = alpha;
+      draw.fillStyle = colours[channel];
+      draw.fillRect(x, y, wide, height);
+      if (wide >= PATTERNED && patterns[channel]) {
+        draw.fillStyle = patterns[channel];
+        draw.fillRect(x, y, wide, height);
+        draw.fillStyle = colours[channel];
+      }
+      if (merged) draw.fillRect(x, y + height - tl.FOOT, wide, tl.FOOT);
+      if (this.light) tl.Light.outline(draw, palette, x, y, wide, height);
+      draw.globalAlpha = 1;
     }
 
     drawLabels(data, named, y) {
