@@ -19,12 +19,26 @@ import zstandard
 from playwright.sync_api import Browser, Page
 
 from popvision.formats.generate.report import Size, generate
-from tests.browser.frame import open_page
+from tests.browser.frame import PATIENCE, open_page
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
 TILES, IPUS = 24, 2
 _TOKENS = Path(__file__).parents[2] / "webapp" / "assets" / "shared" / "tokens.css"
+#: Until no trace moves, misses anything or waits for its selected step, and the page was told of the last movement.
+_RESTS = """(patience) => new Promise((resolve, reject) => {
+  const end = performance.now() + patience;
+  const isPicked = (trace) => !trace.picked || (trace.selected && trace.picked.endsWith(":" + trace.selected.step));
+  const look = (due) => {
+    const traces = [popvision.execution.current, popvision.execution.target].filter((each) => each);
+    const rests = (trace) => due - trace.movedAt > 350 && !trace.loop.frame && isPicked(trace);
+    if (traces.length && traces.every((each) => rests(each) && each.host.dataset.state === "complete")) resolve();
+    else if (due > end) reject(new Error("the traces do not come to rest"));
+    else later();
+  };
+  const later = () => setTimeout(look, 50, performance.now() + 50); /* timers run in the order in which they are due */
+  later();
+})"""
 _CLASSES = ("compute", "exchange", "global", "host", "wait", "sync")
 _CLASS_OF_TYPE = {
     "OnTileExecute": 0,
@@ -57,8 +71,7 @@ class Opened:
 
     def settle(self) -> None:
         """Until nothing visible is missing and the page has followed the window."""
-        self.page.wait_for_timeout(350)
-        self.page.wait_for_selector('[data-trace][data-state="complete"]')
+        self.page.evaluate(_RESTS, PATIENCE)
 
     def sql(self, query: str) -> list[Any]:
         """Rows; a single column comes as plain values."""

@@ -66,20 +66,14 @@ class Opened:
             self.page.keyboard.up("Shift")
 
     def wait_for_plot(self, plot: str, condition: str = "data.length > 0") -> None:
-        """Wait until the plot has data and a JavaScript condition on its `data` and `layout` holds. (The page allows
-        no eval, so Playwright's own waiting on an expression does not work there.)"""
-        ask = (
-            f"(() => {{ const g = document.querySelector('#{plot} .js-plotly-plot');"
-            f"if (!g || !g.data || !g.data.length) return false; const {{data, layout}} = g; return {condition}; }})()"
+        """Wait until the plot has data and a JavaScript condition on its `data` and `layout` holds."""
+        self.page.wait_for_function(
+            f"() => {{ const g = document.querySelector('#{plot} .js-plotly-plot');"
+            f"if (!g || !g.data || !g.data.length) return false; const {{data, layout}} = g; return {condition}; }}"
         )
-        for _ in range(600):
-            if self.page.evaluate(ask):
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(f"the plot {plot} never had {condition}")
 
     def wait_for_text(self, selector: str, text: str) -> None:
-        self.page.locator(selector, has_text=text).first.wait_for(timeout=30_000)
+        self.page.locator(selector, has_text=text).first.wait_for()
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def settle(page: Page) -> None:
 #: Grids draw their rows and headers in several steps.
 SETTLED = """() => new Promise((resolve) => {
   let last = performance.now();
-  const end = last + 4000, patience = last + 20000; /* answers may be slow where the machine is busy */
+  const end = last + 4000, patience = last + 60000; /* answers may be slow where the machine is busy */
   const watch = new MutationObserver(() => { last = performance.now(); });
   watch.observe(document.body, { childList: true, subtree: true });
   const isEmpty = (row) => row.offsetParent !== null && !row.children.length;

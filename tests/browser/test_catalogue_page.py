@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from popvision.package_data import package_folder
 from tests.browser.axe_pages import violations
+from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -31,21 +32,18 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def page(chromium: Browser, base: str) -> Iterator[Page]:
     page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light", reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
     problems = noted_problems(page, base)
     page.goto(base)
     page.get_by_role("link", name="Catalogue").click()
-    expect(page.locator("#catalogue-state")).to_have_text("3 reports", timeout=30_000)
+    expect(page.locator("#catalogue-state")).to_have_text("3 reports")
     yield page
     assert problems == []
     page.close()
 
 
-def names(page: Page) -> list[str]:
-    return page.locator(".catalogue-name").all_text_contents()
-
-
 def test_filter_and_sort_are_in_the_address(page: Page) -> None:
-    assert names(page) == list(NAMES)
+    expect(page.locator(".catalogue-name")).to_have_text(NAMES)
     page.get_by_role("button", name="Total device cycles").click()
     expect(page).to_have_url(re.compile("cat_sort=cycles"))
     expect(page.locator("th", has_text="Total device cycles")).to_have_attribute("aria-sort", "ascending")
@@ -56,16 +54,19 @@ def test_filter_and_sort_are_in_the_address(page: Page) -> None:
     page.keyboard.type("report like 'matmul%'")
     page.keyboard.press("Enter")
     expect(page.locator("#catalogue-state")).to_have_text("2 reports")
+    expect(page).to_have_url(re.compile("cat_where=report"))
     address = page.url
     page.goto("about:blank")
     page.goto(address)
     expect(page.locator("#catalogue-state")).to_have_text("2 reports")
     expect(page.locator("#catalogue-where")).to_have_value("report like 'matmul%'")
-    assert sorted(names(page)) == list(NAMES[:2])
+    expect(page.locator(".catalogue-name")).to_have_count(2)
+    assert sorted(page.locator(".catalogue-name").all_text_contents()) == list(NAMES[:2])
 
 
 def test_a_wrong_condition_is_a_sentence(chromium: Browser, base: str) -> None:
     page = chromium.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(f"{base}/catalogue?cat_where=cycles%20%3E")
     expect(page.locator("#catalogue-problem")).to_contain_text("the condition 'cycles >' cannot be used")
     page.locator("#catalogue-where").fill("cycles > 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,7 +65,7 @@ def test_a_run_that_is_added_is_offered_and_read(page: Page, growing: Growing) -
     page.get_by_role("button", name="Reload", exact=True).last.click()
     expect(card).to_contain_text(f"{2 * before:,}")
     expect(page.locator("#growth")).to_be_empty()
-    assert page.url.endswith("/summary?tiles=1&program=1")
+    expect(page).to_have_url(re.compile(r"/summary\?tiles=1&program=1$"))
     look(page)
     expect(page.locator("#growth")).to_be_empty()
 
@@ -75,11 +76,13 @@ def test_always_reload_waits_for_a_dialog_only(page: Page, growing: Growing) -> 
     page.evaluate("popvision.setPreference('reload', 'always')")
     look(page)
     page.keyboard.press("?")
+    expect(page.locator("#shortcuts")).to_be_visible()
     growing.writer.append_run(tiny_run())
     look(page)
     expect(page.locator("#growth")).to_contain_text("generation 2")
     expect(card).to_contain_text(f"{before:,}")
     page.keyboard.press("Escape")
+    expect(page.locator("#shortcuts")).to_be_hidden()
     look(page)
     expect(card).to_contain_text(f"{2 * before:,}")
 

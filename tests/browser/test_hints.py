@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.frame import PATIENCE
 from tests.browser.visit_pages import serve
 from tests.reports import write_tiny
 
@@ -20,6 +21,7 @@ def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
     base, library = serve(tmp_path)
     key = next(entry.key for entry in library.entries() if not entry.is_sample)
     page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(PATIENCE)
     page.goto(f"{base}/r/{key}/execution")
     expect(page.locator(".hint")).to_contain_text("The wheel zooms, a drag moves")
     yield page

@@ -123,6 +123,7 @@ def test_exchanges_are_ranked_by_received_bytes_before_any_run(viewer: Viewer) -
     page = viewer.open("sample", "exchange")
     expect(page.locator(".ag-header-cell[aria-sort=descending]")).to_have_attribute("col-id", "received")
     first = page.locator(".ag-center-cols-container .ag-row[row-index='0']")
+    expect(first.locator("[col-id=program]")).to_have_text(re.compile(r"^[\d,]+$"))
     id_ = first.locator("[col-id=program]").inner_text()
     expect(page.locator("#xch-headline")).to_contain_text(f"Id {id_}")
 

@@ -18,6 +18,7 @@ from popvision.analysis.summary.engine_runs import match_engine_runs
 from popvision.analysis.trace.source import TraceSource
 from popvision.package_data import package_folder
 from tests.browser.axe_pages import violations
+from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -33,6 +34,7 @@ def folder(tmp_path: Path) -> Path:
 def page(chromium: Browser, folder: Path) -> Iterator[Page]:
     base, _ = serve(folder.parent)
     page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(PATIENCE)
     problems = noted_problems(page, base)
     page.goto(base)
     yield page

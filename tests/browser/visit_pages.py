@@ -22,6 +22,7 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 from waitress import create_server
 
+from tests.browser.frame import PATIENCE, until_quiet
 from webapp.access import Access
 from webapp.app import create_app
 from webapp.library import Library
@@ -75,10 +76,10 @@ def visit(page: Page, base: str, path: str) -> dict[str, Any]:
     page.on("requestfailed", lambda r: problems.append(f"failed: {r.url}"))
     page.on("response", lambda r: problems.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
     page.on("request", lambda r: None if r.url.startswith((base, "data:", "blob:")) else problems.append(r.url))
+    page.set_default_timeout(PATIENCE)
     page.goto(base + path)
     page.wait_for_selector("#page > *", state="attached")
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(500)
+    until_quiet(page)
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return {"text": page.inner_text("body"), "problems": problems, "background": background}
 

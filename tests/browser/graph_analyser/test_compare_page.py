@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def compared(viewer: Viewer, *targets: str, source: str = "base") -> Page:
     page = viewer.open(source, "summary", "vs=" + ",".join(viewer.keys[each] for each in targets))
+    expect(page.locator("#summary-changes")).to_be_attached()
     expect(page.locator("#summary-changes > p[role=status]")).to_have_count(0)
     return page
 
@@ -109,8 +111,8 @@ def test_swap_stop_and_a_target_that_is_gone(viewer: Viewer) -> None:
     page.wait_for_url(f"**/r/{viewer.keys['changed']}/summary?tiles=3&vs={viewer.keys['base']}")
     expect(page.locator("#masthead .versus")).to_have_text("SourcechangedvsTargetbase")
     page.get_by_role("button", name="Stop comparing").click()
-    expect(page.locator("#masthead .versus")).to_have_count(0, timeout=15_000)
-    assert "vs=" not in page.url
+    expect(page.locator("#masthead .versus")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("vs="))
     page = viewer.open("base", "summary", "vs=gone")
     expect(page.locator(".versus-problem")).to_contain_text("The given folders have no report 'gone' to compare with")
 
@@ -147,6 +149,7 @@ def test_recent_reports_and_comparisons_are_remembered(viewer: Viewer) -> None:
     # Who turns back before the page came stays where he was: the list is not built again, as `go` awaits.
     expect(page.locator("#masthead .versus")).to_have_text("SourcebasevsTargetshorter")
     page = viewer.go("/")
+    expect(first).to_contain_text("base vs shorter")
     count = page.locator('[data-recent="comparisons"] li').count()
     first.get_by_role("button").click()
     expect(page.locator('[data-recent="comparisons"] li')).to_have_count(count - 1)
@@ -210,6 +213,7 @@ def test_two_reports_open_on_what_changed(viewer: Viewer, folder: Path) -> None:
     page = compared(viewer, "changed")
     used = [sql(folder / name, "select sum(excluding_gaps) from memory_by_tile")[0] for name in ("base", "changed")]
     assert used[1] - used[0] == 1_024
+    expect(page.locator(".waterfall").first).to_be_visible()
     totals = page.locator(".waterfall tr:last-child td:nth-child(3)").all_inner_texts()
     assert {"+100", "+1.0 KiB"} <= set(totals)
     tops = [page.locator(place).first.bounding_box() for place in (".waterfall", ".share-bar", "[data-metric=cycles]")]

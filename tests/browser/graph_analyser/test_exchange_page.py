@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.frame import open_page
 from tests.browser.noted_problems import noted_problems
@@ -156,7 +156,7 @@ def test_the_headline_is_that_of_the_database(viewer: Viewer) -> None:
 def test_the_cursor_says_what_the_table_says(viewer: Viewer) -> None:
     viewer.go("eight", "xch_tab=pairs")
     rows = viewer.page.locator("#xch-tab-pairs .ag-center-cols-container .ag-row")
-    rows.first.wait_for()
+    expect(rows.first.locator(".ag-cell").nth(4)).to_have_text("1,000 B")
     source, destination, _, _, size, _ = [text.strip() for text in rows.first.locator(".ag-cell").all_inner_texts()]
     assert (source, destination, size) == ("0", "5", "1,000 B")
     viewer.go("eight", f"tiles={source}&xch_to={int(destination) - 1}&xch_tab=pairs")
@@ -201,14 +201,14 @@ def test_a_word_of_the_language_in_the_address_names_no_drawing(viewer: Viewer) 
 
 def test_floor_plan_and_plot_by_tile(viewer: Viewer) -> None:
     viewer.go("eight", "xch_view=plan&tiles=0")
-    assert "guess" in viewer.page.inner_text("#xch-note")
+    expect(viewer.page.locator("#xch-note")).to_contain_text("guess")
     viewer.page.focus("#xch-board")
     assert "Sent 1,004 B" in viewer.spoken()
     assert "Sends to 2 tiles" in viewer.spoken()
     viewer.go("eight", "xch_view=tiles&xch_unit=cycles&tiles=5&xch_tab=tile")
     assert "own bytes take 255 cycles" in viewer.spoken()  # 1,000 B from tile 0 and 20 B from tile 4, 4 B a cycle
     viewer.page.wait_for_selector("#xch-tab-tile .facts-list")
-    assert "1,020 B" in viewer.page.inner_text("#xch-tab-tile")
+    expect(viewer.page.locator("#xch-tab-tile")).to_contain_text("1,020 B")
 
 
 def test_values_are_measured_from_the_mark(viewer: Viewer) -> None:
@@ -252,5 +252,4 @@ def test_differences(viewer: Viewer) -> None:
     assert np.array_equal(viewer.cells(8)[:7], picture(planted, 8, signed=True)[:7])  # the cursor lies on row 7
     assert viewer.spoken() == "\u221260 B, from tile 7, to tile 2"
     rows = viewer.page.locator("#xch-tab-pairs .ag-center-cols-container .ag-row")
-    rows.first.wait_for()
-    assert rows.count() == 3
+    expect(rows).to_have_count(3)

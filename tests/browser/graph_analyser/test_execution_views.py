@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.step_details import step_facts
@@ -129,8 +129,8 @@ def test_cursor_is_read_out_as_the_table_says(pages: Pages) -> None:
     for tile in range(3):
         pages.page.keyboard.press("ArrowDown")
         pages.page.locator("[data-trace] [aria-live]", has_text=f"tile {tile}: ").wait_for()
-    table = pages.page.locator("#execution-tiles .ag-center-cols-container .ag-row").nth(2).inner_text().split()
-    assert table[:4] == ["2", "5", "3", "8"]
+    row = pages.page.locator("#execution-tiles .ag-center-cols-container .ag-row").nth(2)
+    expect(row).to_have_text(re.compile(r"^\s*2\s+5\s+3\s+8\b"), use_inner_text=True)
     assert "begins at 5, 3 cycles" in spoken.inner_text()
     pages.page.keyboard.press("Enter")
     pages.settle()
@@ -169,13 +169,14 @@ def test_overlapped_io_has_its_own_lane(pages: Pages) -> None:
 def test_level_ipu_invents_no_tiles(pages: Pages) -> None:
     pages.use("ipulevel").go()
     assert pages.view()["bands"][0]["tilesHeight"] == 0
-    assert pages.page.get_by_text("BSP unknown").count() == 1
+    expect(pages.page.get_by_text("BSP unknown")).to_have_count(1)
     text = pages.tab("debug.computeInstrumentationLevel=tile", "#execution-tab-summary")
     assert "Tile balance" in text
-    status = pages.page.evaluate(
-        "async address => (await fetch(address)).status",
-        f"/data/{pages.key}/execution/bsp?ipu=0&pitch=1024&first=0&columns=4&rows=8",
-    )
+    with pages.page.expect_console_message(lambda said: "status of 400" in said.text):
+        status = pages.page.evaluate(
+            "async address => (await fetch(address)).status",
+            f"/data/{pages.key}/execution/bsp?ipu=0&pitch=1024&first=0&columns=4&rows=8",
+        )
     assert status == 400
     pages.problems[:] = [each for each in pages.problems if "400" not in each]
 
@@ -184,8 +185,9 @@ def test_a_report_against_itself_shows_no_difference(pages: Pages) -> None:
     pages.use("eight").go(f"vs={pages.keys['eight']}")
     text = pages.tab("Difference", ".trace-compared")
     assert "8 matched, 0 only in the source, 0 only in the target" in text
-    assert pages.page.locator(".trace-compared .diff-more, .trace-compared .diff-less").count() == 2  # those of the key
-    assert pages.page.locator("[data-trace]").count() == 2
+    differences = pages.page.locator(".trace-compared .diff-more, .trace-compared .diff-less")
+    expect(differences).to_have_count(2)  # those of the key
+    expect(pages.page.locator("[data-trace]")).to_have_count(2)
 
 
 def test_one_cycle_is_found_and_signed(pages: Pages) -> None:
@@ -195,8 +197,7 @@ def test_one_cycle_is_found_and_signed(pages: Pages) -> None:
     assert "+1" in signs
     rows = pages.rows("steps-of-both", f"ipu=0&from=0&to=5&vs={pages.keys['longer']}&vsfrom=0&vsto=5")
     assert [row["mean_cycles_diff"] for row in rows] == [0, 0, 0.5]
-    target = pages.page.evaluate("() => popvision.execution.target.selected.step")
-    assert target == 2
+    pages.page.wait_for_function("() => (popvision.execution.target.selected || {}).step === 2")
 
 
 def test_details_of_a_comparison_have_both_reports(pages: Pages) -> None:
@@ -209,8 +210,8 @@ def test_details_of_a_comparison_have_both_reports(pages: Pages) -> None:
     assert figures["Min"] == ["1", "2", "+1 (+100.00 %)"]
     assert figures["Max"] == ["2", "2", "0"]
     row = pages.page.locator("#execution-tab-details .ag-center-cols-container .ag-row").first
-    cells = {name: row.locator(f'[col-id="{name}"]').inner_text() for name in ("cycles_source", "cycles_target")}
-    assert cells == {"cycles_source": "1", "cycles_target": "2"}
+    for name, cycles in {"cycles_source": "1", "cycles_target": "2"}.items():
+        expect(row.locator(f'[col-id="{name}"]')).to_have_text(cycles)
 
 
 def test_a_step_without_a_match_counts_in_full(pages: Pages) -> None:
@@ -275,7 +276,7 @@ def test_workers_of_a_tile(pages: Pages) -> None:
     for _ in range(2):
         pages.page.keyboard.press(".")
         pages.settle()
-    text = pages.tab("Worker part", "#execution-tab-workers .trace-facts")
+    text = pages.tab(f"step {int(pages.params()['step']):,} ", "#execution-tab-workers .trace-facts")
     assert "tile 3 " in text
     href = pages.page.locator('#execution-tab-workers a[href*="vertices-on-workers.json"]').get_attribute("href")
     query = dict(parse_qsl(urlsplit(str(href)).query))
@@ -311,9 +312,9 @@ def test_workers_of_the_target_are_its_own(pages: Pages) -> None:
     for row in rows:
         loads[row["context"]] = loads.get(row["context"], 0) + row["thread_cycles"]
     assert 6 * max(loads.values()) == lanes.worker_part
-    drawn_lanes = pages.page.evaluate(
-        "() => document.querySelector('#execution-tab-workers .js-plotly-plot').data.flatMap((trace) => [...trace.y])"
-    )
+    plot = "document.querySelector('#execution-tab-workers .js-plotly-plot')"
+    pages.page.wait_for_function(f"() => {plot}?.data?.length > 0")
+    drawn_lanes = pages.page.evaluate(f"() => {plot}.data.flatMap((trace) => [...trace.y])")
     assert len(set(drawn_lanes)) == len(loads)
     pages.page.locator("#execution-tab-workers .trace-sides .segment", has_text="Source").click()
     own = pages.tab(f"Source train_mlp: {WORKED}", "#execution-tab-workers .trace-facts")

@@ -66,8 +66,8 @@ def test_levels_are_signed_and_what_has_no_partner_is_marked(viewer: Opened) -> 
 def test_a_cell_says_both_values_and_the_difference(viewer: Opened) -> None:
     viewer.problems.clear()
     page = viewer.page
-    page.goto(f"{viewer.base}/r/{viewer.key}/liveness?live_graph=heat&tiles=2&liveness=4&vs={_other(viewer)}")
-    page.locator("#live-heat[data-drawn*='vs=other']").wait_for(timeout=30_000)
+    viewer.go("liveness", f"live_graph=heat&tiles=2&liveness=4&vs={_other(viewer)}")
+    page.locator("#live-heat[data-drawn*='vs=other']").wait_for()
     viewer.wait_for_text("#live-reading .reading-name", "Tile 2, index 4:")
     part = page.locator("#live-reading .reading-part", has_text="Difference")
     change = _change(2, 4)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.analysis.memory.memory_case import Case, make_case
 from tests.browser.memory_pages import Opened, opened
@@ -70,7 +71,7 @@ def test_levels_are_those_of_the_highest_place_of_each_cell(
 
 def _open(viewer: Opened, query: str = "") -> None:
     viewer.go("liveness", "live_graph=heat" + query)
-    viewer.page.locator("#live-heat[data-drawn]").wait_for(timeout=30_000)
+    viewer.page.locator("#live-heat[data-drawn]").wait_for()
 
 
 def test_every_cell_has_the_colour_of_its_level(viewer: Opened) -> None:
@@ -98,7 +99,7 @@ def test_every_cell_has_the_colour_of_its_level(viewer: Opened) -> None:
 def _reading(viewer: Opened, tile: int, index: int) -> None:
     viewer.wait_for_text("#live-reading .reading-name", f"Tile {tile}, index {index}:")
     part = viewer.page.locator("#live-reading .reading-part", has_text="Total")
-    assert part.get_attribute("title") == f"{_bytes(tile, index):,} B"
+    expect(part).to_have_attribute("title", f"{_bytes(tile, index):,} B")
 
 
 def test_keys_move_a_cursor_that_is_announced_and_stands_in_the_table(viewer: Opened) -> None:
@@ -111,7 +112,7 @@ def test_keys_move_a_cursor_that_is_announced_and_stands_in_the_table(viewer: Op
         _reading(viewer, *place)
     viewer.wait_for_text(".tab-note", "on tile 1")
     row = viewer.page.locator(".ag-row[row-index='3'] .ag-cell[col-id='Total']")
-    row.wait_for(timeout=8000)
+    row.wait_for()
     address = f"{viewer.base}/data/{viewer.key}/table/liveness-steps.json?where=tile:1"
     rows = viewer.page.request.get(address).json()
     assert [each["Total"] for each in rows] == [_bytes(1, index) for index in range(INDICES)]
@@ -119,7 +120,7 @@ def test_keys_move_a_cursor_that_is_announced_and_stands_in_the_table(viewer: Op
 
 def _centre(viewer: Opened, tile: int, index: int) -> tuple[float, float]:
     """The point of the page in the middle of one cell, once the picture is drawn."""
-    viewer.page.locator("#live-heat[data-drawn]").wait_for(timeout=30_000)
+    viewer.page.locator("#live-heat[data-drawn]").wait_for()
     x, y, width, height = viewer.page.evaluate(
         "() => { const host = document.querySelector('#live-heat'), b = host.getBoundingClientRect();"
         "const a = host.heatMap.area;"
@@ -132,8 +133,8 @@ def test_a_click_selects_the_place_and_the_url_brings_it_back(viewer: Opened) ->
     _open(viewer)
     viewer.page.mouse.click(*_centre(viewer, 4, 7))
     _reading(viewer, 4, 7)
-    assert "tiles=4" in viewer.page.url
-    assert "liveness=7" in viewer.page.url
+    expect(viewer.page).to_have_url(re.compile("tiles=4"))
+    expect(viewer.page).to_have_url(re.compile("liveness=7"))
     viewer.page.reload()
     _reading(viewer, 4, 7)
     viewer.page.mouse.move(*_centre(viewer, 2, 5))
@@ -146,11 +147,11 @@ def test_zoom_shows_fewer_tiles_and_indices(viewer: Opened) -> None:
     viewer.page.focus("#live-heat")
     viewer.page.keyboard.press("w")
     viewer.page.keyboard.press("Shift+W")
-    viewer.page.locator("#live-heat[data-drawn*='tiles=1-3']").wait_for(timeout=8000)
-    assert "live_tiles=1-3" in viewer.page.url
-    assert "live_view=3-8" in viewer.page.url
+    viewer.page.locator("#live-heat[data-drawn*='tiles=1-3']").wait_for()
+    expect(viewer.page).to_have_url(re.compile("live_tiles=1-3"))
+    expect(viewer.page).to_have_url(re.compile("live_view=3-8"))
     viewer.page.keyboard.press("0")
-    viewer.page.locator("#live-heat[data-drawn*='indices=0-11']").wait_for(timeout=8000)
+    viewer.page.locator("#live-heat[data-drawn*='indices=0-11']").wait_for()
 
 
 def test_what_cannot_be_answered_is_said(viewer: Opened) -> None:

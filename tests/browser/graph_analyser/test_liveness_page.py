@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.memory_pages import Opened, opened
 
@@ -37,8 +38,8 @@ def test_the_curve_of_one_replica(viewer: Opened) -> None:
     drawn = viewer.figure("live-plot")
     assert drawn["Not always live"] == curve
     assert drawn["Always live"] == [always] * len(curve)
-    hint = viewer.page.locator(".headline-value").first.get_attribute("title") or ""
-    assert hint.startswith(f"{max(curve) + always:,} B")
+    hint = re.compile(f"^{max(curve) + always:,} B")
+    expect(viewer.page.locator(".headline-value").first).to_have_attribute("title", hint)
     viewer.wait_for_text(".headline-detail", f"index {curve.index(max(curve))}")
 
 
@@ -55,11 +56,12 @@ def test_the_peak_key_selects_and_the_tab_adds_up(viewer: Opened) -> None:
     viewer.go("liveness", "live_tab=not_always")
     viewer.wait_for_text(".tab-hint", f"At the peak, index {top}")
     viewer.wait_for_text(".total", f"Index {top}")
+    viewer.wait_for_plot("live-plot")
     viewer.page.focus("[data-plot=live]")
     viewer.page.keyboard.press("p")
     viewer.page.locator(".tab-hint").wait_for(state="detached")
     viewer.wait_for_text(".total", f"Index {top}")
-    assert f"liveness={top}" in viewer.page.url
+    expect(viewer.page).to_have_url(re.compile(f"liveness={top}"))
     address = f"{viewer.base}/data/{viewer.key}/table/liveness-live.csv?where=replica:0&indices={top}"
     rows = list(csv.DictReader(io.StringIO(viewer.page.request.get(address).text())))
     assert sum(int(row[f"Index {top}"]) for row in rows) == max(curve)
@@ -91,8 +93,8 @@ def test_shift_click_adds_a_column_with_a_signed_difference(viewer: Opened) -> N
     viewer.wait_for_text(".total", "Change 7 − 3")
     change = viewer.page.locator(".total", has_text="Change").get_attribute("title")
     assert change == f"{curve[7] - curve[3]:+,} B"
-    assert "liveness=3" in viewer.page.url
-    assert "live_also=7" in viewer.page.url
+    expect(viewer.page).to_have_url(re.compile("liveness=3"))
+    expect(viewer.page).to_have_url(re.compile("live_also=7"))
 
 
 def test_always_live_variables_of_a_tile(viewer: Opened) -> None:
@@ -100,15 +102,14 @@ def test_always_live_variables_of_a_tile(viewer: Opened) -> None:
     viewer.wait_for_text(".headline-label", "Peak of tile 2")
     expected = viewer.sql("select always_live from memory_by_tile where tile = 2")[0]
     total = viewer.page.locator(".total").first
-    total.wait_for(timeout=8000)
-    assert (total.get_attribute("title") or "").startswith(f"{expected:,} B")
+    expect(total).to_have_attribute("title", re.compile(f"^{expected:,} B"))
     highest = viewer.sql("select not_always_live from memory_by_tile where tile = 2")[0]
     assert max(viewer.figure("live-plot")["Not always live"]) == highest
 
 
 def test_the_filter_counts_and_changes_no_statistic(viewer: Opened) -> None:
     viewer.go("liveness")
-    viewer.page.locator(".range-part").first.wait_for(timeout=8000)
+    viewer.page.locator(".range-part").first.wait_for()
     before = viewer.page.locator(".range-line").inner_text()
     viewer.page.fill("#box-live_filter", "exchange")
     matching = viewer.sql(
@@ -140,7 +141,7 @@ def test_every_tab_in_both_themes(viewer: Opened) -> None:
     for theme in ("light", "dark"):
         for tab in ("always", "not_always", "vertices", "cycles", "flops"):
             viewer.page.click(f"#live_tab-tab-{tab}")
-            viewer.page.locator(f"#live-tab-{tab} > *").first.wait_for(timeout=8000)
+            viewer.page.locator(f"#live-tab-{tab} > *").first.wait_for()
         assert viewer.page.evaluate("document.documentElement.dataset.theme") == theme
         viewer.page.keyboard.press("t")
     assert viewer.problems == []
@@ -149,5 +150,4 @@ def test_every_tab_in_both_themes(viewer: Opened) -> None:
 def test_cycles_of_a_step(viewer: Opened) -> None:
     viewer.go("liveness", "live_tab=cycles&liveness=0")
     cell = viewer.page.locator(".ag-cell[col-id=Maximum]").first
-    cell.wait_for(timeout=8000)
-    assert cell.inner_text() == "1,200"  # program 1: 100 x (tile of its IPU + 10 x IPU), tiles 0 to 5
+    expect(cell).to_have_text("1,200")  # program 1: 100 x (tile of its IPU + 10 x IPU), tiles 0 to 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import statistics
 from collections.abc import Iterator
 from xml.etree import ElementTree
@@ -50,9 +51,9 @@ def test_without_gaps_the_curve_fills_the_plot(viewer: Opened) -> None:
     used = viewer.sql(f"select max(excluding_gaps) from memory_by_tile where tile < {TILES}")[0]
     viewer.go("memory")
     viewer.wait_for_plot("mem-plot", f"Math.abs(layout.yaxis.range[1] - 1.06 * {used}) < 1")
-    headline = viewer.page.locator("#mem-headline").inner_text()
-    assert f"{used:,} B" in headline
-    assert "with gaps" not in headline
+    headline = viewer.page.locator("#mem-headline")
+    expect(headline).to_contain_text(f"{used:,} B")
+    expect(headline).not_to_contain_text("with gaps")
 
 
 def test_a_hidden_curve_leaves_the_axis_to_the_others(viewer: Opened) -> None:
@@ -81,7 +82,7 @@ def test_the_tile_map_shows_what_is_in_use(viewer: Opened) -> None:
 def test_another_replica_is_named_and_shown(viewer: Opened) -> None:
     viewer.go("memory", "mem_replica=1")
     viewer.wait_for_text(".mem-tree-head", "all tiles")
-    assert viewer.page.locator("select[data-param=mem_replica]").input_value() == "1"
+    expect(viewer.page.locator("select[data-param=mem_replica]")).to_have_value("1")
     expected = sum(viewer.sql(f"select excluding_gaps from memory_by_tile where tile >= {TILES}"))
     assert _row(viewer, "Memory Excluding Gaps") == [f"{expected:,} B"]
 
@@ -117,7 +118,7 @@ def test_typed_tiles_get_a_column_each(viewer: Opened) -> None:
     viewer.wait_for_text(".mem-tree-head", "tile 3")
     expected = viewer.sql("select excluding_gaps from memory_by_tile where tile in (0, 2, 3) order by tile")
     assert _row(viewer, "Memory Excluding Gaps") == [f"{value:,} B" for value in expected]
-    assert "tiles=0" in viewer.page.url
+    expect(viewer.page).to_have_url(re.compile("tiles=0"))
 
 
 def test_click_and_shift_click_select_tiles(viewer: Opened) -> None:
@@ -129,12 +130,13 @@ def test_click_and_shift_click_select_tiles(viewer: Opened) -> None:
     viewer.wait_for_text(".mem-tree-head", "tile 1")
     expected = viewer.sql("select total from memory_by_tile where tile in (1, 4) order by tile")
     assert _row(viewer, "Memory Including Gaps") == [f"{value:,} B" for value in expected]
-    assert "tiles=4,1" in viewer.page.url
+    expect(viewer.page).to_have_url(re.compile("tiles=4,1"))
 
 
 def test_keys_select_and_zoom(viewer: Opened) -> None:
     viewer.go("memory")
     viewer.wait_for_text(".mem-tree-head", "all tiles")
+    viewer.wait_for_plot("mem-plot")
     viewer.page.focus("[data-plot=mem]")
     totals = viewer.sql(f"select always_live + not_always_live from memory_by_tile where tile < {TILES} order by tile")
     fullest = totals.index(max(totals))
@@ -157,13 +159,13 @@ def test_the_peak_of_a_tile_leads_to_its_index(viewer: Opened) -> None:
     viewer.page.wait_for_url("**/liveness?*")
     viewer.wait_for_text(".headline-label", "Peak of tile 3")
     total = viewer.sql("select always_live + not_always_live from memory_by_tile where tile = 3")[0]
-    hint = viewer.page.locator(".headline-value").first.get_attribute("title") or ""
-    assert hint.startswith(f"{total:,} B")
+    hint = re.compile(f"^{total:,} B")
+    expect(viewer.page.locator(".headline-value").first).to_have_attribute("title", hint)
 
 
 def test_what_lies_on_a_tile(viewer: Opened) -> None:
     viewer.go("memory", "tiles=1&mem_tab=variables")
-    viewer.page.locator(".ag-cell[col-id=Bytes]").first.wait_for(timeout=30_000)
+    viewer.page.locator(".ag-cell[col-id=Bytes]").first.wait_for()
     count = viewer.sql("select n from lowered_by_tile where tile = 1")[0]
     viewer.wait_for_text(".row-count", f"{count} row")
     text = viewer.page.request.get(f"{viewer.base}/data/{viewer.key}/table/memory-lowered.csv?tile=1").text()
@@ -175,7 +177,7 @@ def test_what_lies_on_a_tile(viewer: Opened) -> None:
     assert sorted(int(row["Bytes"]) for row in rows) == sorted(sizes.tolist())
     assert sizes.sum() > 0
     viewer.page.click(".segment:has-text('Address map')")
-    viewer.page.locator(".address-map[data-state=bands]").wait_for(timeout=30_000)
+    viewer.page.locator(".address-map[data-state=bands]").wait_for()
 
 
 def test_details_as_csv(viewer: Opened) -> None:
@@ -208,7 +210,7 @@ def test_the_cursor_of_the_address_map_says_what_lies_there(viewer: Opened) -> N
     (always_live_class,) = viewer.sql("select cast(value as integer) from meta where key = 'alwaysLiveClass'")
     stored.close()
     viewer.go("memory", "tiles=1&mem_tab=variables&mem_map=map&liveness=2")
-    viewer.page.locator(".address-map[data-state=bands]").wait_for(timeout=30_000)
+    viewer.page.locator(".address-map[data-state=bands]").wait_for()
     always = eq_class.index(always_live_class)
     viewer.page.evaluate(
         "at => document.querySelector('.address-map').addressMap.move(at, 2, false)", address[always] + size[always] - 1
@@ -234,7 +236,7 @@ def test_the_cursor_of_the_address_map_says_what_lies_there(viewer: Opened) -> N
 def test_the_address_map_is_drawn_as_told(viewer: Opened) -> None:
     """A pixel inside an allocation of full strength has its category's colour; one byte further up it has not."""
     viewer.go("memory", "tiles=1&mem_tab=variables&mem_map=map")
-    viewer.page.locator(".address-map[data-state=bands]").wait_for(timeout=30_000)
+    viewer.page.locator(".address-map[data-state=bands]").wait_for()
     seen = viewer.page.evaluate(
         """() => {
           const map = document.querySelector('.address-map').addressMap, to = window.popvision.addressMap;
@@ -258,7 +260,7 @@ def test_the_address_map_is_drawn_as_told(viewer: Opened) -> None:
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_the_address_map_is_saved_as_an_image(viewer: Opened, kind: str) -> None:
     viewer.go("memory", "tiles=1&mem_tab=variables&mem_map=map")
-    viewer.page.locator(".address-map[data-state=bands]").wait_for(timeout=30_000)
+    viewer.page.locator(".address-map[data-state=bands]").wait_for()
     viewer.page.click("summary[aria-label='Save the map as an image']")
     with viewer.page.expect_download() as saved:
         viewer.page.click(f"[data-save-map={kind}]")
@@ -273,7 +275,7 @@ def test_the_fullest_tile_leads_the_list(viewer: Opened) -> None:
     order = viewer.sql(f"select tile from memory_by_tile where tile < {TILES} order by total desc, tile")
     viewer.go("memory", "mem_tab=tiles")
     first = viewer.page.locator(".ag-center-cols-container .ag-row[row-index='0'] [col-id=Tile]")
-    expect(first).to_have_text(str(order[0]), timeout=30_000)
+    expect(first).to_have_text(str(order[0]))
     viewer.page.locator(".ag-center-cols-container .ag-row[row-index='1'] [col-id=Tile]").click()
     viewer.page.wait_for_url(f"**tiles={order[1]}*")
 
@@ -294,7 +296,7 @@ def test_the_waterfall_of_a_tile_ends_at_its_memory(viewer: Opened) -> None:
 def test_a_report_compared_with_itself_is_equal_everywhere(viewer: Opened) -> None:
     viewer.problems.clear()
     viewer.go("memory", f"vs={viewer.key}&tiles=2")
-    viewer.page.locator(".mem-tree .diff").first.wait_for(timeout=30_000)
+    viewer.page.locator(".mem-tree .diff").first.wait_for()
     assert set(viewer.page.locator(".mem-tree .diff").all_text_contents()) == {"0 B"}
     curves = viewer.figure("mem-plot")
     assert curves["Tile memory (Source)"] == curves["Tile memory (Target)"]

@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _empty(page: Page) -> list[str]:
     """What stays empty when the rows have arrived."""
     try:
-        page.wait_for_function(f"() => ({EMPTY})().length === 0", timeout=20_000)
+        page.wait_for_function(f"() => ({EMPTY})().length === 0")
     except TimeoutError:
         return list(page.evaluate(EMPTY))
     return []

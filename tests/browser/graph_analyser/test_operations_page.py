@@ -69,10 +69,10 @@ def test_groups_open_into_the_next_part_of_their_names(viewer: Viewer) -> None:
     page = viewer.open("one", "operations", "ops_group=1")
     page.locator(".ops-main [col-id=name].ag-cell", has_text=re.compile("^net$")).click()
     expect(page.locator("#ops-title")).to_contain_text("2 operations")
-    assert "ops_name=net" in page.url
+    expect(page).to_have_url(re.compile("ops_name=net"))
     page.keyboard.press("o")
     expect(page.locator(".ops-path")).to_contain_text("net")
-    assert "ops_under=net" in page.url
+    expect(page).to_have_url(re.compile("ops_under=net"))
     assert set(row(page, "net/first")) >= {"cycles", "code", "programs"}
     expect(page.locator(".ops-main [col-id=name].ag-cell", has_text="out")).to_have_count(0)
     page.keyboard.press("u")
@@ -133,6 +133,9 @@ def test_the_graph_answers_to_the_pointer(viewer: Viewer) -> None:
     expect(page.locator(".ops-node.chosen")).to_have_count(0)  # a drag chooses nothing
     page.mouse.move(x + 60, y + 40)
     page.mouse.wheel(0, -240)
+    page.wait_for_function(
+        "([node, width]) => node.getBoundingClientRect().width > width", arg=[second.element_handle(), moved["width"]]
+    )
     zoomed = second.bounding_box()
     assert zoomed is not None
     assert zoomed["width"] > moved["width"]

@@ -122,6 +122,7 @@ def test_a_pinned_statement_that_fails_says_so(viewer: Viewer) -> None:
     page = viewer.open("tiny", "sql")
     page.locator("#sql-editor").fill("select tile from nowhere")
     page.locator("#sql-pin").click()
+    expect(page.locator("#sql-pin")).to_have_text("Unpin")
     page = viewer.open("tiny", "overview")
     section = page.locator('details[data-fold="pins"]')
     expect(section.locator(".note")).to_contain_text("nowhere")

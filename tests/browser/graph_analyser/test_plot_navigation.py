@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.memory_pages import Opened, opened
 
@@ -23,7 +24,7 @@ def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def _open(viewer: Opened, query: str = "") -> None:
     viewer.go("liveness", query)
     viewer.wait_for_plot("live-plot")
-    viewer.page.locator(".plot-nav-percent").wait_for(timeout=20_000)
+    viewer.page.locator(".plot-nav-percent").wait_for()
 
 
 def _wait_window(viewer: Opened, first: float, last: float) -> None:
@@ -38,7 +39,7 @@ def test_buttons_and_boxes_move_the_window(viewer: Opened) -> None:
     page.fill(".plot-nav-percent", "300")
     page.keyboard.press("Enter")
     _wait_window(viewer, 4, 7)
-    assert page.input_value(".plot-nav-percent") == "300 %"
+    expect(page.locator(".plot-nav-percent")).to_have_value("300 %")
     page.click("[data-plot-action=on]")
     _wait_window(viewer, 8, 11)
     page.click("[data-plot-action=back]")
@@ -47,16 +48,16 @@ def test_buttons_and_boxes_move_the_window(viewer: Opened) -> None:
     page.get_by_label("Last position shown").fill("5")
     page.keyboard.press("Enter")
     _wait_window(viewer, 0, 5)
-    assert "live_view=0-5" in page.url
+    expect(page).to_have_url(re.compile("live_view=0-5"))
     page.click("[data-plot-action=in]")
     _wait_window(viewer, 2, 4)
     page.click("[data-plot-action=reset]")
     _wait_window(viewer, 0, 11)
-    assert "live_view" not in page.url
+    expect(page).not_to_have_url(re.compile("live_view"))
     page.click("[data-plot-action=fold]")
-    assert not page.locator(".plot-nav-percent").is_visible()
+    expect(page.locator(".plot-nav-percent")).to_be_hidden()
     page.click("[data-plot-action=fold]")
-    assert page.locator(".plot-nav-percent").is_visible()
+    expect(page.locator(".plot-nav-percent")).to_be_visible()
 
 
 def test_keys_work_by_place_without_focus(viewer: Opened) -> None:
@@ -85,13 +86,13 @@ def test_the_mark_measures_to_the_cursor(viewer: Opened) -> None:
     page.keyboard.press("m")
     page.keyboard.press("ArrowRight")
     viewer.wait_for_text("#live-reading .reading-mark", "+1 from the mark at Index 3")
-    assert "live_mark=3" in page.url
+    expect(page).to_have_url(re.compile("live_mark=3"))
     part = reading.locator(".reading-part", has_text="Not always live")
     assert [each.get_attribute("title") for each in part.all()][1] == f"{curve[4] - curve[3]:+,} B"
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     viewer.wait_for_text("#live-reading .reading-hint", "Select an index")
-    assert "live_mark" not in page.url
+    expect(page).not_to_have_url(re.compile("live_mark"))
 
 
 def test_next_and_previous_match_of_the_filter(viewer: Opened) -> None:
@@ -123,19 +124,18 @@ def test_a_report_against_itself_is_zero_everywhere(viewer: Opened) -> None:
     _open(viewer, f"vs={viewer.key}&liveness={index}&live_align=programs")
     for tab in ("always", "not_always", "vertices", "cycles", "steps"):
         page.click(f"#live_tab-tab-{tab}")
-        cells = page.locator(f"#live-tab-{tab} .ag-cell[col-id$='_diff']")
-        cells.first.wait_for(timeout=20_000)
-        for _ in range(100):  # rows of a long table come later
-            texts = set(cells.all_inner_texts())
-            if texts and "–" not in texts:
-                break
-            page.wait_for_timeout(100)
-        assert texts <= {"0", "0 B", "0.00", "0.00 pp"}
+        selector = f"#live-tab-{tab} .ag-cell[col-id$='_diff']"
+        page.wait_for_function(  # rows of a long table come later
+            "selector => { const cells = [...document.querySelectorAll(selector)];"
+            " return cells.length && cells.every((each) => !['–', '\u2026', ''].includes(each.innerText.trim())); }",
+            arg=selector,
+        )
+        assert set(page.locator(selector).all_inner_texts()) <= {"0", "0 B", "0.00", "0.00 pp"}
     drawn = viewer.figure("live-plot")
     assert drawn["Source: not always live"] == drawn["Target: not always live"]
     assert drawn["Source: not always live"] == curve
     part = page.locator("#live-reading .reading-part", has_text="Difference")
-    assert part.get_attribute("title") == "0 B"
+    expect(part).to_have_attribute("title", "0 B")
     _open(viewer, f"vs={viewer.key}&live_diff=1")
     viewer.wait_for_plot("live-plot", "data.some(t => t.name && t.name.startsWith('Difference'))")
     assert set(viewer.figure("live-plot")["Difference (Target − Source)"]) == {0}
