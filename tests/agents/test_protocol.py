@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import select
 import sqlite3
 import subprocess
 import sys
@@ -26,6 +27,9 @@ from tests.samples import SAMPLES
 
 TRAINING = "sample_reports/train_mlp"
 
+#: Seconds that a loaded machine may take for an answer.
+PATIENCE = 60.0
+
 
 class Agent:
     """A client over the pipes of `popvision mcp`."""
@@ -39,6 +43,7 @@ class Agent:
         self._id += 1
         self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
         assert self.process.stdout is not None
+        assert select.select([self.process.stdout], [], [], PATIENCE)[0], f"no answer to {method}"
         reply = json.loads(self.process.stdout.readline())
         assert (reply["jsonrpc"], reply["id"]) == ("2.0", self._id)
         return reply["result"]  # type: ignore[no-any-return]
@@ -58,7 +63,7 @@ class Agent:
     def end(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        assert self.process.wait(20) == 0
+        assert self.process.wait(PATIENCE) == 0
         for pipe in (self.process.stdout, self.process.stderr):
             assert pipe is not None
             pipe.close()

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from popvision.package_data import package_folder
 from tests.analysis.ranks.rank_program import run_rank
 from tests.browser.axe_pages import violations
+from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -41,6 +42,7 @@ def site(folder: Path) -> tuple[str, dict[str, str]]:
 @pytest.fixture
 def page(chromium: Browser, site: tuple[str, dict[str, str]]) -> Iterator[Page]:
     page = chromium.new_page(viewport={"width": 1400, "height": 1000}, color_scheme="light", reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
     problems = noted_problems(page, site[0])
     yield page
     assert problems == []

@@ -69,7 +69,7 @@ def test_headings_sort_both_ways_and_the_address_keeps_it(viewer: Viewer) -> Non
     by_cycles = ["conv_large", "matmul", "conv_small"]
     heading(page, "Total device cycles")
     assert listed(page)[:3] == by_cycles
-    assert page.url.endswith("/?sort=-time")
+    expect(page).to_have_url(f"{viewer.base}/?sort=-time")
     heading(page, "Total device cycles")
     assert listed(page)[:3] == by_cycles[::-1]
     assert set(listed(page)[3:]) == {"copy", "broken"}  # nothing known stands last
@@ -82,7 +82,7 @@ def test_headings_sort_both_ways_and_the_address_keeps_it(viewer: Viewer) -> Non
     expect(sorted_by).to_have_text("Name")
     heading(page, "Written")
     expect_listed(page, NEWEST_FIRST)
-    assert page.url.endswith("/")
+    expect(page).to_have_url(f"{viewer.base}/")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_state_is_chosen(viewer: Viewer) -> None:
     page = viewer.go("/")
     page.get_by_label("State", exact=True).select_option("damaged")
     expect_listed(page, ["broken"])
-    assert page.url.endswith("/?state=damaged")
+    expect(page).to_have_url(f"{viewer.base}/?state=damaged")
     page.reload()
     expect_listed(page, ["broken"])
     expect(page.get_by_label("State", exact=True)).to_have_value("damaged")
@@ -196,7 +196,8 @@ def test_a_reload_keeps_the_order(viewer: Viewer, folder: Path) -> None:
 
 
 def test_hundreds_of_rows_filter_at_once(viewer: Viewer, folder: Path) -> None:
-    """A keystroke costs less than a quarter of a second on a busy machine; alone it takes a tenth of that."""
+    """A keystroke costs less than a quarter of a second; alone it takes a tenth of that. Counted is the best of several
+    rounds: on a busy machine other programs take their turns in some."""
     page = viewer.go("/")
     page.evaluate(
         """(many) => {
@@ -212,9 +213,12 @@ def test_hundreds_of_rows_filter_at_once(viewer: Viewer, folder: Path) -> None:
     )
     taken = page.evaluate(
         """() => {
-          const begin = performance.now();
-          for (const find of ["run", "run 39", "run 3 written>1000d"]) popvision.select({ find });
-          return (performance.now() - begin) / 3;
+          const round = () => {
+            const begin = performance.now();
+            for (const find of ["run", "run 39", "run 3 written>1000d"]) popvision.select({ find });
+            return (performance.now() - begin) / 3;
+          };
+          return Math.min(...Array.from({ length: 5 }, round));
         }"""
     )
     assert page.locator("[data-list] tbody tr:visible").count() > 0

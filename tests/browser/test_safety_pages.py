@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, FilePayload, expect
 
 from popvision.formats.debug_info import DebugInfo, SourceText, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
+from tests.browser.frame import PATIENCE
 from tests.browser.shell_pages import Viewer, sql
 from tests.browser.visit_pages import serve
 from tests.reports import i8, tiny_compilation, tiny_run, write_tiny
@@ -210,6 +211,7 @@ def test_an_exported_view_opens_without_a_network(
     path = tmp_path / "page.html"
     download.value.save_as(path)
     context = chromium.new_context(offline=True, accept_downloads=False)
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     asked: list[str] = []
     opened.on("request", lambda request: asked.append(request.url))
@@ -233,6 +235,7 @@ def test_a_hostile_report_exported(viewer: Viewer, chromium: Browser, tmp_path: 
         page.locator("a[data-export-page]").click()
     download.value.save_as(tmp_path / "page.html")
     opened = chromium.new_page(viewport={"width": 1400, "height": 900})
+    opened.set_default_timeout(PATIENCE)
     problems: list[str] = []
     opened.on("console", lambda message: problems.append(message.text))
     opened.goto((tmp_path / "page.html").as_uri())
@@ -248,13 +251,14 @@ def test_the_first_visit_trades_the_token_for_a_cookie(chromium: Browser, folder
     base, library = serve(folder, access)
     key = next(each.key for each in library.entries() if each.path.name == "named")
     context = chromium.new_context()
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     answer = page.goto(f"{base}/r/{key}/memory?tiles=0")
     assert answer is not None
     assert answer.status == 401
     assert "needs the token" in page.inner_text("body")
     page.goto(f"{base}/r/{key}/memory?tiles=0&token={access.token}")
-    expect(page.locator("#page")).to_contain_text("Fullest tile", timeout=20_000)
+    expect(page.locator("#page")).to_contain_text("Fullest tile")
     assert page.url == f"{base}/r/{key}/memory?tiles=0"
     cookie = next(each for each in context.cookies() if each["name"] == access.cookie)
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")

@@ -37,7 +37,7 @@ class Visitor:
 
     def sees(self, *texts: str) -> None:
         for text in texts:
-            expect(self.page.locator("#page")).to_contain_text(text, timeout=20_000)
+            expect(self.page.locator("#page")).to_contain_text(text)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_the_slowest_program_and_why(visitor: Visitor) -> None:
     visitor.sees(SLOW_NAME, f"Id {SLOW_PROGRAM}")
     visitor.click(page.get_by_role("tab", name="Tiles", exact=True))
     figures = page.locator(".statistics tr", has_text="Cycles, execution step").locator("td")
-    expect(figures.nth(-2)).to_have_text("4,000", timeout=20_000)
+    expect(figures.nth(-2)).to_have_text("4,000")
     expect(figures.nth(-1)).to_have_text(str(SLOW_TILE))
     expect(figures.nth(-3)).to_have_text("850.0")  # the mean: one tile holds the others up
 

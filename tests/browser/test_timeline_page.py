@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sqlite3
 import struct
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from popvision.formats.pvti.generate import generate_trace
 from tests.browser.frame import open_page
@@ -20,6 +21,9 @@ from tests.browser.visit_pages import serve
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 EVENTS = 6000
+
+#: Until the page has written a window that moved into its address, 250 ms later by its own clock, and begun to draw it.
+_AT_REST = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => done()), 350))"
 
 
 class Viewer:
@@ -34,9 +38,9 @@ class Viewer:
         self.complete()
 
     def complete(self) -> None:
-        self.page.wait_for_selector('[data-timeline][data-state="complete"]', timeout=15_000)
-        self.page.wait_for_timeout(350)
-        self.page.wait_for_selector('[data-timeline][data-state="complete"]', timeout=15_000)
+        self.page.wait_for_selector('[data-timeline][data-state="complete"]')
+        self.page.evaluate(_AT_REST)
+        self.page.wait_for_selector('[data-timeline][data-state="complete"]')
 
     def url(self) -> dict[str, str]:
         return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
@@ -146,9 +150,13 @@ def test_the_search_tab_lists_the_matches_and_a_row_zooms_to_its_event(viewer: V
     said = viewer.page.inner_text(".tl-scope")
     count = int(said.split(" ")[0].replace(",", ""))
     viewer.page.wait_for_selector(f".tl-matches >> text=/ of {count:,}$/")
+    viewer.complete()
+    first = viewer.url()["tl_event"]
     rows = viewer.page.locator(".tl-table .ag-center-cols-container .ag-row")
+    expect(rows.nth(1).locator("[col-id=duration_us]")).to_have_text(re.compile(r"\d"))
     second = rows.nth(1).inner_text().split("\n")
     rows.nth(1).click()
+    viewer.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["tl_event"] != [first])
     viewer.complete()
     state = viewer.url()
     thread, depth, position = state["tl_event"].split(".")
@@ -166,10 +174,11 @@ def test_clicking_an_event_shows_its_facts_and_n_goes_on(viewer: Viewer) -> None
     viewer.page.wait_for_selector(".tl-facts >> text=Self time")
     stamp = f"{times[3] // 1000 % 10**6:06}"
     assert f".{stamp[:3]} {stamp[3:]}" in viewer.page.inner_text(".tl-facts")
+    viewer.page.wait_for_function("() => popvision.timeline.current.chosen")
     viewer.page.focus(".tl")
     viewer.page.keyboard.press("n")
+    expect(viewer.page).to_have_url(re.compile(r"tl_event=0\.0\.4"))
     viewer.complete()
-    assert viewer.url()["tl_event"] == "0.0.4"
     viewer.page.keyboard.press("Escape")
     viewer.page.wait_for_selector(".tl-facts >> text=All events")
     assert "tl_event" not in viewer.url()
@@ -229,8 +238,8 @@ def test_call_tree_of_a_selected_event(viewer: Viewer) -> None:
     viewer.go("tl_fold=h0&tl_tab=calls&tl_event=0.0.0")
     viewer.page.wait_for_selector("#tl-tab-calls .ag-row")
     rows = viewer.page.locator("#tl-tab-calls .ag-row")
-    assert rows.count() > 3
-    assert "100.00 %" in rows.first.inner_text()
+    expect(rows.nth(3)).to_be_attached()
+    expect(rows.first).to_contain_text("100.00 %")
     viewer.page.wait_for_selector("#tl-tab-calls >> text=/^Inside /")
 
 

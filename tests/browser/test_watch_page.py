@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Response, expect
 
 from tests.browser.axe_pages import violations
+from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
 from tests.watch.watch_command import PROGRAM, Watch, watching
 
@@ -36,6 +38,7 @@ def watch(program: Path) -> Iterator[Watch]:
 @pytest.fixture
 def page(chromium: Browser, watch: Watch) -> Iterator[Page]:
     opened = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    opened.set_default_timeout(PATIENCE)
     problems = noted_problems(opened, watch.base)
     opened.goto(watch.url)
     expect(opened.locator("#watch-note")).to_contain_text("Version 1, ")
@@ -132,12 +135,14 @@ def test_failures_stand_in_their_line_and_figures_stay_in_grey(page: Page, progr
 
 
 def test_nothing_is_read_again_while_nothing_changes(page: Page) -> None:
-    sizes: list[int] = []
-    page.on("response", lambda answer: sizes.append(len(answer.body())) if "/state" in answer.url else None)
+    answers: list[Response] = []
+    page.on("response", lambda answer: answers.append(answer) if "/state" in answer.url else None)
     row = page.locator(f"[id='code-row-{LINE - 1}']").element_handle()
-    page.wait_for_timeout(1500)
-    assert len(sizes) > 3
-    assert max(sizes) <= len(json.dumps({"turn": 1000}))
+    for _ in range(12):  # one every 100 ms, on a machine that is free
+        with page.expect_response(re.compile(r"/state\?")):
+            pass
+    assert len(answers) >= 12
+    assert max(len(answer.body()) for answer in answers) <= len(json.dumps({"turn": 1000}))
     assert row is not None
     assert row.evaluate("each => each.isConnected")
 
@@ -168,6 +173,7 @@ def test_keys_and_both_themes(page: Page, program: Path) -> None:
 
 def test_the_end_of_the_command_is_said(chromium: Browser, program: Path) -> None:
     page = chromium.new_page()
+    page.set_default_timeout(PATIENCE)
     with watching(program) as opened:
         page.goto(opened.url)
         expect(page.locator("#watch-note")).to_contain_text("Version 1, ")

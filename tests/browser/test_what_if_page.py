@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from popvision.package_data import package_folder
 from tests.browser.axe_pages import violations
+from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 from tests.catalogue.planted_sweep import plant_sweep
@@ -30,10 +31,11 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def page(chromium: Browser, base: str) -> Iterator[Page]:
     page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light", reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
     problems = noted_problems(page, base)
     page.goto(base)
     page.get_by_role("link", name="What if").click()
-    expect(page.locator("#catalogue-state")).to_have_text("5 points", timeout=60_000)
+    expect(page.locator("#catalogue-state")).to_have_text("5 points")
     yield page
     assert problems == []
     page.close()
@@ -48,11 +50,14 @@ def test_time_and_memory_side_by_side_and_where_it_stops(page: Page) -> None:
     sentences = page.locator("#what-if-sentences li")
     expect(sentences.nth(0)).to_contain_text("Mk1: it stops fitting below 256 KiB per tile; with 128 KiB per tile")
     expect(sentences.nth(1)).to_contain_text("Mk2: it stops fitting below 624 KiB per tile;")
+    expect(page.locator("#what-if-table tbody tr")).to_have_count(3)
     table = cells(page)
     assert [row[0] for row in table] == ["128 KiB", "256 KiB", "624 KiB"]
     assert (table[0][1], table[0][3]) == ("does not fit", "does not fit")
     assert table[1][3] == "no report"
-    speed, memory = page.locator(".what-if-plot svg").all()
+    plots = page.locator(".what-if-plot svg")
+    expect(plots).to_have_count(2)
+    speed, memory = plots.all()
     expect(speed).to_have_attribute("aria-label", "Device time over Memory per tile, 5 points")
     expect(memory).to_have_attribute("aria-label", "Fullest tile, including gaps over Memory per tile, 5 points")
     expect(speed.locator(".what-if-mark")).to_have_count(3)
@@ -113,9 +118,10 @@ def test_a_report_of_a_sweep_leads_to_its_place(page: Page) -> None:
 def test_a_folder_without_a_sweep_says_how_to_make_one(chromium: Browser, tmp_path: Path) -> None:
     shutil.copytree(package_folder("sample_reports") / "out_of_memory", tmp_path / "one")
     page = chromium.new_page()
+    page.set_default_timeout(PATIENCE)
     base = serve(tmp_path)[0]
     page.goto(f"{base}/what-if")
-    expect(page.locator("#what-if-how")).to_contain_text("popvision sweep what_if.toml -d what_if", timeout=60_000)
+    expect(page.locator("#what-if-how")).to_contain_text("popvision sweep what_if.toml -d what_if")
     expect(page.locator("#what-if-problem")).to_contain_text("No report here is a point of a sweep")
     expect(page.locator("[data-what-if-export]").first).to_be_hidden()
     expect(page.locator("#catalogue-state")).to_be_empty()

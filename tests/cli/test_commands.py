@@ -7,15 +7,20 @@ import io
 import json
 import os
 import pty
+import select
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.cli.called import popvision
 from tests.reports import write_tiny
+
+#: Seconds that a loaded machine may take for what a command says next.
+PATIENCE = 60.0
 
 
 def process(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -190,8 +195,9 @@ def test_run_of_a_program_that_raises_names_no_folder_that_is_not_there(tmp_path
 
 def read_until(terminal: int, text: str) -> str:
     """What a terminal shows, up to and with `text`."""
-    said = ""
+    said, ends = "", time.monotonic() + PATIENCE
     while text not in said:
+        assert select.select([terminal], [], [], max(0, ends - time.monotonic()))[0], said
         said += os.read(terminal, 10_000).decode()
     return said
 
@@ -215,14 +221,19 @@ def test_run_on_a_terminal_says_what_the_program_is_doing(tmp_path: Path) -> Non
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "popvision", "run", "--no-trace", "-d", str(out), str(program), str(out)]
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE) as child:
-        read_until(ours, "compiling, 2 of 6 phases done (")
-        (tmp_path / "compile").touch()
-        said = read_until(ours, "running program 0, run 1 of this engine (")
-        assert "compiled after " in said
-        assert f"{out / 'profile.pop'}; running" in said
-        (tmp_path / "run").touch()
-        read_until(ours, "Reports are in ")
-        assert child.wait() == 0
+        try:
+            read_until(ours, "compiling, 2 of 6 phases done (")
+            (tmp_path / "compile").touch()
+            said = read_until(ours, "running program 0, run 1 of this engine (")
+            assert "compiled after " in said
+            assert f"{out / 'profile.pop'}; running" in said
+            (tmp_path / "run").touch()
+            read_until(ours, "Reports are in ")
+            assert child.wait(PATIENCE) == 0
+        finally:  # a program that is not let on would wait for ever, and `with` for the command
+            for name in ("compile", "run"):
+                (tmp_path / name).touch()
+            child.kill()
     os.close(theirs)
     os.close(ours)
 

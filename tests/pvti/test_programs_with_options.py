@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from popvision.formats.pvti.reader import TraceReader
-from tests.pvti.traced import ROOT, tree
+from tests.pvti.traced import PATIENCE, ROOT, tree
 
 EPOCHS = """
 import libpvti as pvti
@@ -140,8 +140,9 @@ def start(folder: Path, code: str, options: str | None) -> subprocess.CompletedP
     if options is not None:
         environment["PVTI_OPTIONS"] = options
     (folder / "program.py").write_text(code)
+    command = [sys.executable, "program.py"]
     return subprocess.run(
-        [sys.executable, "program.py"], env=environment, cwd=folder, capture_output=True, text=True, check=False
+        command, env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
 
 

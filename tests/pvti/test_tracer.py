@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sqlite3
 import subprocess
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from popvision.formats.errors import FormatError
-from tests.pvti.traced import PRELUDE, ROOT, labels, only_trace, run, traces, tree
+from tests.pvti.traced import PRELUDE, ROOT, UNTIL_WRITTEN, labels, only_trace, run, traces, tree
 
 
 def test_scopes_nest_and_end_when_an_exception_passes(tmp_path: Path) -> None:
@@ -277,22 +278,22 @@ def _kill(folder: Path, after: float, wait_for_first: bool = False) -> int:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PVTI_OPTIONS": json.dumps({"directory": str(folder)})}
     with subprocess.Popen([sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
-        first = program.stdout.readline() if wait_for_first else ""
+        if wait_for_first:
+            select.select([program.stdout], [], [], 60)
         time.sleep(after)
         program.send_signal(signal.SIGKILL)
-        printed = [line for line in (first + program.stdout.read()).splitlines(keepends=True) if line.endswith("\n")]
+        printed = [line for line in program.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
     return int(printed[-1]) if printed else 0
 
 
 def test_a_live_trace_can_be_read(tmp_path: Path) -> None:
     done = run(
-        """
-import time
-from popvision.formats.pvti.reader import TraceReader
+        UNTIL_WRITTEN
+        + """
 for _ in range(10):
     with pvti.Tracepoint(channel, "x"):
         pass
-time.sleep(0.3)
+until_written(10)
 reader = TraceReader(pvti.getCurrentTraceFilename())
 print(reader.state, len(reader.events(reader.threads()[0].id).lanes[0]))
 """,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from popvision import pva
-from tests.pvti.traced import only_trace, run, traces, tree
+from tests.pvti.traced import UNTIL_WRITTEN, only_trace, run, traces, tree
 
 DATASET = """
 import libpvti as pvti
@@ -265,8 +265,8 @@ PoptorchTracepoint.event(channel, "flag")
 
 def test_a_signal_that_ends_the_program_leaves_a_readable_file(tmp_path: Path) -> None:
     done = run(
-        "import os, signal, time\nfor _ in range(9):\n    with pvti.Tracepoint(channel, 'x'): pass\n"
-        "time.sleep(0.3)\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(9)\n",
+        UNTIL_WRITTEN + "import os, signal\nfor _ in range(9):\n    with pvti.Tracepoint(channel, 'x'): pass\n"
+        "until_written(9)\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(9)\n",
         tmp_path,
         check=False,
     )

@@ -13,7 +13,22 @@ from popvision.formats.pvti.columns import Slices
 from popvision.formats.pvti.reader import TraceReader
 
 ROOT = Path(__file__).parents[2]
+#: seconds that a program may take on a loaded machine; one that waits for a lock or for a dead worker never ends
+PATIENCE = 300
 PRELUDE = "import popvision.pvti as pvti\nchannel = pvti.createTraceChannel('work')\n"
+#: `until_written(spans)` returns when so many are in the file of the program that runs
+UNTIL_WRITTEN = """
+import time
+from popvision.formats.pvti.reader import TraceReader
+
+def until_written(spans):
+    ends = time.monotonic() + 60
+    while time.monotonic() < ends:
+        reader = TraceReader(pvti.getCurrentTraceFilename())
+        if sum(len(lane) for row in reader.threads() for lane in reader.events(row.id).lanes) >= spans:
+            return
+        time.sleep(0.02)
+"""
 #: a program of twelve spans
 TWELVE_STEPS = "for i in range(12):\n    with pvti.Tracepoint(channel, f'step {i}'):\n        pass\n"
 
@@ -26,8 +41,9 @@ def run(code: str, folder: Path, *, options: str | None = None, check: bool = Tr
     script = folder / "program.py"
     folder.mkdir(parents=True, exist_ok=True)
     script.write_text(PRELUDE + code)
+    command = [sys.executable, str(script)]
     return subprocess.run(
-        [sys.executable, str(script)], env=environment, cwd=folder, capture_output=True, text=True, check=check
+        command, env=environment, cwd=folder, capture_output=True, text=True, check=check, timeout=PATIENCE
     )
 
 

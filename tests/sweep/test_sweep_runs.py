@@ -83,7 +83,7 @@ def test_limits_end_a_point_and_say_so(tmp_path: Path) -> None:
     assert allocates["error"].startswith("its processes held ")
     assert allocates["error"].endswith(" s, more than the limit of 200 MiB")
     assert sleeps["error"] == "it took longer than the limit of 0.4 s"
-    assert 0.4 <= sleeps["seconds"] < 10
+    assert 0.4 <= sleeps["seconds"] < 60  # which the program would sleep
 
 
 def test_memory_counts_descendants() -> None:
@@ -238,12 +238,13 @@ def test_a_killed_sweep_leaves_no_program_behind(tmp_path: Path) -> None:
     path = sweep_file(tmp_path, EACH + "how = ['sleeps']\nn = [1]")
     command = [sys.executable, "-m", "popvision", "sweep", str(path), "-d", str(tmp_path / "out")]
     process = subprocess.Popen(command)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not starts(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.01)
     (child,) = map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
     process.kill()
     process.wait()
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not Path(f"/proc/{child}").exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import popvision
-from tests.watch.watch_command import PROGRAM, Watch, running_with, watching
+from tests.watch.watch_command import PATIENCE, PROGRAM, Watch, running_with, watching
 
 LINE = PROGRAM.splitlines().index('b = popops.add(graph, a, a, program, "double")') + 1
 
@@ -211,7 +211,7 @@ def test_requests_of_other_sites_are_refused(program: Path) -> None:
         assert watch.post("delete") == 404
         request = urllib.request.Request(f"{watch.base}/data/watch/state", headers={"Host": "evil.example"})
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(request)
+            urllib.request.urlopen(request, timeout=PATIENCE)
         watch.version(1)
         assert watch.post("run") == 204
         watch.version(2)

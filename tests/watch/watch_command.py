@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -63,7 +64,7 @@ class Watch:
 
     def state(self, known: int = 0, file: str = "") -> dict[str, Any]:
         query = urllib.parse.urlencode({"known": known, "file": file})
-        with urllib.request.urlopen(f"{self.base}/data/watch/state?{query}") as answer:
+        with urllib.request.urlopen(f"{self.base}/data/watch/state?{query}", timeout=PATIENCE) as answer:
             return dict(json.load(answer))
 
     def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -88,7 +89,7 @@ class Watch:
         headers = {"X-Popvision": "watch"} if header is None else header
         request = urllib.request.Request(f"{self.base}/data/watch/{action}", b"", headers, method="POST")
         try:
-            with urllib.request.urlopen(request) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             return error.code
@@ -109,11 +110,12 @@ def watching(program: Path, *options: str, arguments: tuple[str, ...] = ()) -> I
     )
     assert process.stdout is not None
     try:
+        assert select.select([process.stdout], [], [], PATIENCE)[0], "it does not say where it serves"
         line = process.stdout.readline()
         assert line.startswith("Serving on "), line
         yield Watch(process, line.split()[-1])
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
         assert list(scratch.iterdir()) == []
     finally:
         process.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import parse_qs, urlparse
@@ -11,7 +12,7 @@ from playwright.sync_api import Browser, Route
 
 from tests.analysis.trace.trace_case import make_trace
 from tests.browser.axe_pages import violations
-from tests.browser.frame import open_page
+from tests.browser.frame import PATIENCE, open_page
 from tests.browser.test_timeline_page import Viewer
 from tests.browser.visit_pages import serve
 
@@ -138,10 +139,12 @@ def test_rows_that_take_long_come_one_after_another(viewer: Viewer) -> None:
     viewer.page.route("**/timeline/paths?*", hold)
     open_page(viewer.page, viewer.base, f"/t/{viewer.key}/timeline?tl_flame=paths")
     asked: list[str] = []
+    ends = time.monotonic() + PATIENCE / 1000
     while not asked or asked[-1] == "0":
         if asked:
             held[len(asked) - 1].continue_()
         while len(held) == len(asked):
+            assert time.monotonic() < ends, asked
             viewer.page.wait_for_timeout(20)
         asked.append(parse_qs(urlparse(held[-1].request.url).query)["rows"][0])
     assert asked[-1] == "1"
@@ -175,6 +178,7 @@ def test_a_merged_row_that_is_waited_for_says_that_it_comes_in_one_step(
     chromium: Browser, viewer: Viewer, theme: Literal["light", "dark"]
 ) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 800}, color_scheme=theme)
+    page.set_default_timeout(PATIENCE)
     page.add_init_script(
         "window.written = []; const write = CanvasRenderingContext2D.prototype.fillText;"
         "CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {"
@@ -185,11 +189,10 @@ def test_a_merged_row_that_is_waited_for_says_that_it_comes_in_one_step(
     said = "Adding up the calls of 2 threads, in one step …"
     page.goto(f"{viewer.base}/t/{viewer.key}/timeline?tl_flame=paths&tl_merge=1")
     page.wait_for_function("(said) => window.written.includes(said)", arg=said)
-    page.evaluate("() => { window.written = []; }")
     held[-1].continue_()
     page.unroute("**/timeline/paths?*")
     page.wait_for_selector('[data-timeline][data-state="complete"]')
-    page.evaluate("() => popvision.timeline.current.schedule()")
+    page.evaluate("() => { window.written = []; popvision.timeline.current.schedule(); }")
     page.wait_for_function("() => window.written.includes('step')")
     assert page.evaluate("(said) => !window.written.includes(said)", said)
     page.close()

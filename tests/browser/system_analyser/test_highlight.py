@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.analysis.trace.trace_case import make_trace
 from tests.browser.axe_pages import violations
+from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -39,6 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 @pytest.fixture(params=["light", "dark"])
 def page(chromium: Browser, site: tuple[str, str], request: pytest.FixtureRequest) -> Iterator[Page]:
     page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme=request.param)
+    page.set_default_timeout(PATIENCE)
     problems = noted_problems(page, site[0])
     yield page
     assert problems == []
@@ -124,6 +126,7 @@ def test_an_event_of_the_drawing_is_marked_in_the_statistics(page: Page, site: t
 
 def test_the_key_l_highlights_the_label_of_the_selected_event(page: Page, site: tuple[str, str]) -> None:
     show(page, site, "tl_event=0.1.3")
+    page.wait_for_function("() => popvision.timeline.current.chosen")
     page.locator(".tl").focus()
     page.keyboard.press("l")
     expect(page.locator(".tl-corner")).to_contain_text("highlighted: copy")
@@ -143,6 +146,7 @@ def test_merged_calls_are_highlighted_too(page: Page, site: tuple[str, str]) -> 
 
 def test_a_number_that_the_trace_does_not_have_highlights_nothing(chromium: Browser, site: tuple[str, str]) -> None:
     page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(PATIENCE)
     show(page, site, "tl_label=4711")
     expect(page.locator(".tl-corner")).to_contain_text("Events")
     expect(page.locator(".tl-corner")).not_to_contain_text("highlighted")

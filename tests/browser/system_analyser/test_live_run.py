@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import IO
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -81,13 +83,14 @@ class Program:
         assert answers is not None
         given.write(f"{step}\n")
         given.flush()
+        assert select.select([answers], [], [], PATIENCE / 1000)[0], f"no answer to {step}"
         assert answers.readline() == "done\n"
 
     def end(self) -> None:
         given: IO[str] | None = self.process.stdin
         assert given is not None
         given.close()
-        assert self.process.wait() == 0
+        assert self.process.wait(PATIENCE / 1000) == 0
 
 
 @pytest.fixture
@@ -102,6 +105,7 @@ def program(tmp_path: Path) -> Iterator[Program]:
 def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
     base, _ = serve(tmp_path, follows=True)
     page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(PATIENCE)
     problems = noted_problems(page, base)
     page.goto(base)
     yield page

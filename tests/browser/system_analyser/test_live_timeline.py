@@ -250,9 +250,9 @@ def test_a_file_that_is_deleted_and_made_again(opened: Opener, recording: Record
 
 def test_a_file_that_is_locked_is_read_when_it_is_free(opened: Opener, recording: Recording, tmp_path: Path) -> None:
     recording.writer.close()
-    page = opened("", goes_away=True)
-    with closing(sqlite3.connect(tmp_path / "run.pvti", isolation_level=None)) as other:
-        other.execute("PRAGMA journal_mode=DELETE")
+    with closing(sqlite3.connect(tmp_path / "run.pvti", PATIENCE / 1000, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode=DELETE")  # refused while the viewer reads
+        page = opened("", goes_away=True)
         other.execute("INSERT INTO meta VALUES ('note', 'first')")
         other.execute("BEGIN EXCLUSIVE")
         expect(page.locator(".tl-live")).to_contain_text(
@@ -283,7 +283,7 @@ def test_a_refused_search_draws_all_events_and_leaves_no_red_sentence(opened: Op
     page = opened("?tl_only=1&tl_find=/step(/", goes_away=True)
     expect(page.locator(".tl-problem")).not_to_be_empty()
     expect(page.locator("#notice")).to_be_empty()
-    assert page.evaluate("popvision.timeline.current.flames.data.arrays.start.length") == 100
+    page.wait_for_function("() => popvision.timeline.current.flames.data?.arrays.start.length === 100")
     expect(page.locator(".tl-corner")).not_to_contain_text("only matches")
     page.locator('[data-param="tl_find"] input').fill("no such label")
     expect(page.locator(".tl-corner")).to_contain_text("only matches")
@@ -316,6 +316,6 @@ while True:
         writer.send_signal(signal.SIGKILL)
         writer.wait()
     expect(page.locator(".tl-live")).to_contain_text(
-        "not written for 10 s (idle, or its program was killed)", timeout=30_000
+        "not written for 10 s (idle, or its program was killed)", timeout=PATIENCE
     )
     expect(page.locator(".tl-corner")).to_contain_text("its process was killed")

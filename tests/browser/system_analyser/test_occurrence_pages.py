@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.analysis.trace.trace_case import make_trace
 from tests.browser.axe_pages import violations
+from tests.browser.frame import PATIENCE, until_quiet
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -34,6 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 @pytest.fixture
 def page(chromium: Browser, site: tuple[str, str]) -> Iterator[Page]:
     page = chromium.new_page(viewport={"width": 1300, "height": 950}, color_scheme="light", reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
     problems = noted_problems(page, site[0])
     yield page
     assert problems == []
@@ -68,6 +70,7 @@ def test_a_point_leads_to_its_event(page: Page, site: tuple[str, str]) -> None:
     show(page, site, "&tl_event=0.0.3")
     points = page.locator("#tl-tab-occurrences .point")
     expect(points).not_to_have_count(0)
+    until_quiet(page)
     boxes = [points.nth(at).bounding_box() for at in range(points.count())]
     top = min((box for box in boxes if box is not None), key=lambda box: box["y"])
     page.mouse.click(top["x"] + top["width"] / 2, top["y"] + top["height"] / 2)
@@ -93,6 +96,7 @@ def test_the_tab_breaks_no_rule(page: Page, site: tuple[str, str], theme: str) -
 
 def test_the_list_is_saved(page: Page, site: tuple[str, str]) -> None:
     show(page, site, "&tl_event=0.0.3")
+    expect(page.locator('#tl-tab-occurrences .ag-row[row-index="0"]')).to_be_visible()
     with page.expect_download() as saved:
         page.locator("#tl-tab-occurrences").get_by_role("button", name="CSV").click()
     assert len(Path(saved.value.path()).read_text().splitlines()) == 51
@@ -127,10 +131,10 @@ def test_names_of_percentiles_do_not_overlap(
     base, library = serve(tmp_path)
     key = next(entry.key for entry in library.entries() if not entry.is_sample)
     page = chromium.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
     show(page, (base, key), "&tl_event=0.0.3")
     drawn = page.locator("#tl-tab-occurrences .annotation")
-    expect(drawn).to_have_count(len(names))
-    assert drawn.all_text_contents() == names
+    expect(drawn).to_have_text(names)
     boxes = [each for each in (drawn.nth(at).locator(".bg").bounding_box() for at in range(len(names))) if each]
     assert len(boxes) == len(names)
     plot = page.locator("#tl-tab-occurrences .main-svg").first.bounding_box()

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser
 
 from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.writer import TraceWriter
+from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -47,6 +48,7 @@ def test_graphs_are_drawn_in_their_range(
     base, library = serve(tmp_path)
     (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
     page = chromium.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
+    page.set_default_timeout(PATIENCE)
     problems = noted_problems(page, base)
     page.goto(f"{base}/t/{key}/timeline")
     page.wait_for_selector('[data-timeline][data-state="complete"]')

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from tests.browser.frame import PATIENCE
 from tests.browser.visit_pages import serve
 
 pytestmark = pytest.mark.browser
@@ -28,6 +29,7 @@ def test_a_saved_drawing_has_its_figures_and_legends(chromium: Browser, tmp_path
     base, library = serve(tmp_path)
     (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
     page = chromium.new_page(viewport={"width": 1280, "height": 1200})
+    page.set_default_timeout(PATIENCE)
     page.add_init_script(NOTED)
     page.goto(f"{base}/t/{key}/timeline?tl_fold=t0&tl_heat=2&tl_hide=0")
     page.wait_for_selector('[data-timeline][data-state="complete"]')

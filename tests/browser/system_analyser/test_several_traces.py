@@ -33,7 +33,7 @@ class Viewer:
         return self.page
 
     def complete(self) -> None:
-        self.page.wait_for_selector('[data-timeline][data-state="complete"]', timeout=15_000)
+        self.page.wait_for_selector('[data-timeline][data-state="complete"]')
 
     def path(self) -> str:
         return urlparse(self.page.url).path
@@ -201,6 +201,8 @@ def test_the_pointer_on_the_activity_names_its_span(viewer: Viewer) -> None:
 def test_a_key_sets_and_removes_marks_of_the_address(viewer: Viewer) -> None:
     page = viewer.go(f"/t/{viewer.keys[0]}/timeline?tl_event=0.1.0&tl_marks=5000000")
     viewer.complete()
+    page.wait_for_function("() => popvision.timeline.current.chosen")
+    page.mouse.move(0, 0)
     page.focus("[data-timeline]")
     page.keyboard.press("m")  # no pointer on the drawing: at the begin of the selected event
     expect(page.locator(".tl-facts")).to_contain_text("00:00:00.010 000, 5 ms after mark 1")

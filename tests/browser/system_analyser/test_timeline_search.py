@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.analysis.trace.trace_case import make_trace
+from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -32,6 +33,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 @pytest.fixture
 def page(chromium: Browser, site: tuple[str, str]) -> Iterator[Page]:
     page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    page.set_default_timeout(PATIENCE)
     problems = noted_problems(page, site[0])
     yield page
     assert [each for each in problems if "400" not in each] == []
