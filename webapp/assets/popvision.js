@@ -100,6 +100,19 @@ const popvisionCore = (() => {
     listeners.forEach((listener) => listener(current, patch));
   }
 
+  /**
+   * Run after a pause, unless the reader has gone to another page meanwhile: what is selected would be the next page's.
+   *
+   * @param {() => void} run
+   * @param {number} pause ms
+   */
+  function later(run, pause) {
+    const page = window.location.pathname;
+    return window.setTimeout(() => {
+      if (window.location.pathname === page) run();
+    }, pause);
+  }
+
   /* ---- moving between pages ---- */
 
   /** @param {string} path */
@@ -289,6 +302,7 @@ const popvisionCore = (() => {
     mount,
     notice: setNotice,
     select,
+    later,
     go,
     redraw: () => redraw(false),
     reload: () => redraw(true),

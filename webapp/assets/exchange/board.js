@@ -75,6 +75,7 @@
     }
 
     stop() {
+      window.clearTimeout(this.restTimer);
       this.loop.stop();
       this.listeners.stop();
     }
@@ -178,7 +179,7 @@
       this.view = { x0: left, x1: right, y0: up, y1: down };
       this.frameArea = null;
       window.clearTimeout(this.restTimer);
-      this.restTimer = window.setTimeout(() => this.publish(), REST);
+      this.restTimer = popvision.later(() => this.publish(), REST);
       this.schedule();
     }
 

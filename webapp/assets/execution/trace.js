@@ -218,7 +218,7 @@ const executionTrace = (() => {
       this.movedAt = performance.now();
       execution.leadPeer(this);
       window.clearTimeout(this.restTimer);
-      this.restTimer = window.setTimeout(() => this.publish(), REST);
+      this.restTimer = popvision.later(() => this.publish(), REST);
       this.schedule();
     }
 

@@ -67,7 +67,9 @@ const executionTracePair = (() => {
   }
 
   async function selectPartner(trace, step, ipu) {
+    const page = window.location.pathname;
     const partner = await partnerOf(trace, step, "target");
+    if (window.location.pathname !== page) return;
     const on = trace.ipu === null && ipu ? ipu : null;
     popvision.select(
       partner === null ? { tstep: step, step: null, on, sel: null } : { step: partner, tstep: null, on, sel: null },

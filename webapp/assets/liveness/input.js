@@ -37,7 +37,7 @@ const livenessInput = (() => {
       drop: (end) => show(map, begin, end),
       click: async (point) => {
         const at = map.answer && map.placeAt(point);
-        if (at) choose(map, await map.highest(map.cellOf(at)));
+        if (at) await chooseHighest(map, at);
       },
     };
   }
@@ -79,7 +79,11 @@ const livenessInput = (() => {
     plots.setWindow(map.plot, Math.min(one.index, other.index), Math.max(one.index, other.index));
   }
 
-  function choose(map, place) {
+  /* Select the tile and the index with most bytes of the cell at a place. */
+  async function chooseHighest(map, at) {
+    const page = window.location.pathname;
+    const place = await map.highest(map.cellOf(at));
+    if (window.location.pathname !== page) return;
     popvision.select({ tiles: place.tile, liveness: place.index, live_also: null, program: null });
   }
 
@@ -105,7 +109,7 @@ const livenessInput = (() => {
       KeyW: () => event.shiftKey && map.setTiles(...zoomed(tiles, map.heat.tiles, 0.5, middle)),
       KeyS: () => event.shiftKey && map.setTiles(...zoomed(tiles, map.heat.tiles, 2, middle)),
       Enter: async () => {
-        if (cursor.tile !== null && cursor.index !== null) choose(map, await map.highest(map.cellOf(cursor)));
+        if (cursor.tile !== null && cursor.index !== null) await chooseHighest(map, cursor);
       },
     };
     const action = actions[event.code];

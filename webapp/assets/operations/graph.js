@@ -257,12 +257,9 @@
       this.view = view;
       this.draw();
       window.clearTimeout(this.timer);
-      const page = window.location.pathname;
-      this.timer = window.setTimeout(() => {
-        if (this.host.isConnected && window.location.pathname === page)
-          popvision.select({
-            ops_zoom: [view[0].toFixed(3), Math.round(view[1]), Math.round(view[2])].join(","),
-          });
+      this.timer = popvision.later(() => {
+        const zoom = [view[0].toFixed(3), Math.round(view[1]), Math.round(view[2])].join(",");
+        if (this.host.isConnected) popvision.select({ ops_zoom: zoom });
       }, REST);
     }
 

@@ -272,7 +272,14 @@
     } catch (_) {
       reports = [];
     }
-    if (dialog().open) show();
+    if (!dialog().open) return;
+    const held = entries[chosen]; /* stays chosen where reports come above it */
+    show();
+    chosen = Math.max(
+      0,
+      entries.findIndex((each) => each.title === held?.title && each.group === held.group),
+    );
+    mark();
   }
 
   /* Dash has no text box that takes these attributes. */

@@ -106,7 +106,7 @@
     }
 
     /**
-     * The answer of an action with the statement, null after a problem, which is shown.
+     * The whole answer of an action with the statement, null after a problem, which is shown.
      *
      * @param {string} action
      */
@@ -121,7 +121,7 @@
       try {
         const answer = await this.post(action, id);
         const isProblem = (answer.headers.get("Content-Type") || "").startsWith("application/problem+json");
-        if (answer.ok && !isProblem) return answer;
+        if (answer.ok && !isProblem) return await answer.blob();
         sentence = isProblem ? (await answer.json()).problem : await answer.text();
       } catch (_) {
         /* the sentence says so */
@@ -139,7 +139,7 @@
       popvision.select({ sql: sql.length <= LONGEST_SHARED ? sql : null });
       const answer = await this.ask("run");
       if (!answer) return;
-      this.answer = await answer.json();
+      this.answer = JSON.parse(await answer.text());
       const { rows, more, seconds } = this.answer;
       const count = rows.length.toLocaleString("en-US") + (rows.length === 1 ? " row" : " rows");
       const rest = more ? "; there are more: CSV and JSON hold up to 100,000" : "";
@@ -156,7 +156,7 @@
     /** @param {"csv" | "json"} kind */
     async save(kind) {
       const answer = await this.ask("export." + kind);
-      if (answer) popvision.download(await answer.blob(), "query." + kind);
+      if (answer) popvision.download(answer, "query." + kind);
     }
 
     /** @param {KeyboardEvent} event */

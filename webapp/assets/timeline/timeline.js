@@ -19,6 +19,15 @@ const timelineTimeline = (() => {
 
   const eventKey = (event) => event.thread + "." + (event.depth < 0 ? "i" : event.depth) + "." + event.position;
 
+  /* The selected event, from its facts. */
+  const chosenOf = ({ thread, depth, position, start, duration }) => ({
+    thread,
+    depth,
+    position,
+    start,
+    end: start + duration,
+  });
+
   class Timeline {
     constructor(host) {
       this.host = host;
@@ -132,7 +141,7 @@ const timelineTimeline = (() => {
     moved() {
       this.schedule();
       window.clearTimeout(this.writing);
-      this.writing = window.setTimeout(() => {
+      this.writing = popvision.later(() => {
         const { viewport } = this;
         this.written = viewport.isFit ? undefined : String(Math.round(viewport.from));
         this.writtenTo = viewport.isFit ? undefined : String(Math.round(viewport.to));
@@ -271,16 +280,11 @@ const timelineTimeline = (() => {
       if (this.chosen && eventKey(this.chosen) === text) return;
       try {
         const facts = await popvision.fetchJson(`/data/${this.facts.key}/timeline/event?at=${text}`);
-        this.chosen = {
-          thread: facts.thread,
-          depth: facts.depth,
-          position: facts.position,
-          start: facts.start,
-          end: facts.start + facts.duration,
-        };
+        if (popvision.selection().tl_event !== text) return; /* something else was selected meanwhile */
+        this.chosen = chosenOf(facts);
         if (scroll) this.scrollToEvent(this.chosen);
       } catch (_) {
-        this.chosen = null;
+        if (popvision.selection().tl_event === text) this.chosen = null;
       }
       this.schedule();
     }
@@ -380,13 +384,7 @@ const timelineTimeline = (() => {
       const from = Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0));
       try {
         const { first } = await popvision.fetchJson(`/data/${this.facts.key}/timeline/label?name=${name}&time=${from}`);
-        this.chosen = {
-          thread: first.thread,
-          depth: first.depth,
-          position: first.position,
-          start: first.start,
-          end: first.start + first.duration,
-        };
+        this.chosen = chosenOf(first);
         this.write({ tl_event: eventKey(this.chosen), tl_label: String(name) });
         this.schedule();
       } catch (problem) {
