@@ -52,7 +52,7 @@ const popvisionCore = (() => {
   }
 
   /**
-   * @param {string} id
+   * @param {string | object} id
    * @param {Record<string, unknown>} props
    */
   function setProps(id, props) {
@@ -291,6 +291,11 @@ const popvisionCore = (() => {
 
   window.dash_clientside.popvision = Object.assign(window.dash_clientside.popvision || {}, {
     visit,
+    /** @param {[string | object, Record<string, unknown>][] | null} parts ids and properties of components */
+    setParts: (parts) => {
+      (parts || []).forEach(([id, props]) => setProps(id, props));
+      return window.dash_clientside.no_update;
+    },
     /** @param {Patch} patch */
     mergeSelection: (patch) => {
       select(patch);

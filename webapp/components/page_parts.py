@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update, set_props
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
@@ -93,6 +93,7 @@ class TabSet:
             *(part_stores(self.prefix, "plot", plot_keys) if plot_keys else ()),
             *part_stores(self.prefix, "tab", (*self.keys, self.param)),
             dcc.Store(id=f"{self.prefix}-tab-shown", data={}),
+            dcc.Store(id=f"{self.prefix}-tab-parts"),
             html.Div([self._box(value) for value in self.titles if value not in offered], hidden=True),
             html.Div(id=f"{self.prefix}-done", hidden=True),
         ]
@@ -201,6 +202,7 @@ def register_tabs(
     @app.callback(
         [Output(f"{prefix}-tab-{value}", "children") for value in values],
         Output(f"{prefix}-tab-shown", "data"),
+        Output(f"{prefix}-tab-parts", "data"),
         Input(f"{prefix}-tab-now", "data"),
         Input("theme", "data"),
         State("selection", "data"),
@@ -215,7 +217,7 @@ def register_tabs(
         pathname: str | None,
         shown: Mapping[str, tuple[str, list[str]]] | None,
     ) -> Any:
-        unchanged = [no_update] * (len(values) + 1)
+        unchanged = [no_update] * (len(values) + 2)
         try:
             context = _context(library, tab_set.kind, now, selection, theme, pathname)
         except (FormatError, UnknownKeyError):
@@ -229,20 +231,27 @@ def register_tabs(
         shown_mark, shown_parts = (shown or {}).get(tab, ("", []))
         if shown_mark == mark:
             return unchanged
-        filled, parts = _renewed(app, _or_hint(content, context, tab, empty_hint), shown_parts)
+        filled, ids, parts = _renewed(app, _or_hint(content, context, tab, empty_hint), shown_parts)
         boxes = [filled if value == tab else no_update for value in values]
-        return [*boxes, {**(shown or {}), tab: [mark, parts]}]
+        return [*boxes, {**(shown or {}), tab: [mark, ids]}, parts]
+
+    # An answer that a later question overtakes is dropped with all of its outputs, hence not `dash.set_props`: that
+    # would show its parts, which the mark does not know of.
+    app.clientside_callback(
+        ClientsideFunction("popvision", "setParts"),
+        Output(f"{prefix}-done", "title", allow_duplicate=True),
+        Input(f"{prefix}-tab-parts", "data"),
+        prevent_initial_call=True,
+    )
 
 
-def _renewed(app: Dash, content: Component | str, shown: list[str]) -> tuple[Any, list[str]]:
-    """What a box is filled with, no_update where its tables and drawings are those shown, whose rows and figures are
-    then set; and the ids of the parts that can be set alone."""
+def _renewed(app: Dash, content: Component | str, shown: list[str]) -> tuple[Any, list[str], Any]:
+    """What a box is filled with, no_update where its tables and drawings are those shown; the ids of the parts that can
+    be set alone; and these parts, (id, properties) each, where only their rows and figures are set."""
     parts = renewed_parts(content)
     if not parts or sorted(parts) != shown:
-        return frozen(content, managed_by(app), again=True), sorted(parts)
-    for id, props in parts.values():
-        set_props(id, props)
-    return no_update, shown
+        return frozen(content, managed_by(app), again=True), sorted(parts), no_update
+    return no_update, shown, list(parts.values())
 
 
 def filled_page(app: Dash, page: Any, context: ViewContext) -> None:

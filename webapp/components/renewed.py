@@ -1,7 +1,7 @@
 """What changes in the content of a tab while its table and drawing stay: rows, figures, lines of text, and HTML.
 
 A table that is made anew loses the user's sorting, filter, place and focus. So where the same tables and drawings are
-shown again, a callback sets their rows and figures alone (`dash.set_props`). Such content has a part with an id
+shown again, a callback sets their rows and figures alone (page_parts.py). Such content has a part with an id
 {"renewed": name}, which says what it is of; ids of its tables and drawings are dicts. Content without tables can be
 such a part as a whole: `renewed_html`. The cost is one walk over the components.
 """

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.analysis.trace.trace_case import make_trace
-from tests.browser.frame import PATIENCE
+from tests.browser.frame import PATIENCE, until_quiet
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 from tests.plain_report import PlainProgram, PlainReport, PlainVariable
@@ -56,6 +56,32 @@ def test_an_event_that_comes_after_another_was_selected_is_not(opened: tuple[Pag
         held[0].continue_()
     page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
     assert page.evaluate(CHOSEN) == "0.0.1"
+
+
+def test_a_tab_that_a_later_question_overtakes_shows_nothing_of_it(opened: tuple[Page, str, dict[str, str]]) -> None:
+    page, base, keys = opened
+    page.goto(f"{base}/t/{keys['trace']}/timeline?tl_event=0.0.0")
+    name = page.locator(".tl-facts tr", has_text="Name").locator("td")
+    expect(name).to_have_text("x")
+    until_quiet(page)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        is_of_tab = '"0.0.1"' in (route.request.post_data or "") and "tl-tab-now" in (route.request.post_data or "")
+        if is_of_tab and not held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/*dash-update*", hold)
+    page.evaluate("popvision.select({ tl_event: '0.0.1' })")
+    while not held:
+        page.wait_for_timeout(20)
+    page.evaluate("popvision.select({ tl_event: '0.0.0' })")
+    page.wait_for_function("() => popvision.timeline.current.chosen?.position === 0")
+    held[0].continue_()
+    until_quiet(page)
+    expect(name).to_have_text("x")
 
 
 def test_a_window_that_rests_after_the_page_was_left_stays_out_of_the_next_address(
