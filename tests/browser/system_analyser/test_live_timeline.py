@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from popvision.formats.pvti.writer import TraceWriter
-from tests.browser.frame import PATIENCE, open_page, until_quiet
+from tests.browser.frame import PATIENCE, open_page
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -220,7 +220,7 @@ def test_a_window_that_is_over_is_left_alone(opened: Opener, recording: Recordin
     expect(scope).to_contain_text("selected window")
     expect(page.locator(".tl-matches")).to_have_text("1 of 100")
     expect(page.locator("#tl-tab-statistics .ag-row").first).to_be_visible()
-    until_quiet(page)
+    page.wait_for_function("() => !popvision.waiting()")
     asked: list[str] = []
     page.on("response", lambda answer: asked.append(answer.text()) if "_dash-update" in answer.url else None)
     recording.add(50)

@@ -26,7 +26,8 @@ class Tabs:
 
     def fill(self, selection: dict[str, str], shown: dict[str, str], path: str = "") -> dict[str, Any]:
         """The properties that change, by component."""
-        names = [f"xch-tab-{value}.children" for value in TAB_SET.titles] + ["xch-tab-shown.data"]
+        names = [f"xch-tab-{value}.children" for value in TAB_SET.titles]
+        names += ["xch-tab-shown.data", "xch-tab-parts.data"]
         outputs = [{"id": name.partition(".")[0], "property": name.partition(".")[2]} for name in names]
         values = {"theme": "light", "selection": selection, "xch-tab-shown": shown}
         values["xch-tab-now"] = {key: selection[key] for key in (*TAB_SET.keys, TAB_SET.param) if key in selection}
