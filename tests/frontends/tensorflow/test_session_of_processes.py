@@ -128,18 +128,23 @@ def test_on_demand_waits_until_the_other_is_killed(
     other = child("ALWAYS")
     assert line_of(other) == "configured"
     configure("ON_DEMAND")
+    waits = "Currently there is no available device for TensorFlow virtual device /device:IPU:0. Waiting for one to "
     ended: list[float] = []
+    said: list[str] = []
 
     def end() -> None:
-        time.sleep(0.5)
+        until = time.monotonic() + 60
+        while waits not in "".join(said) and time.monotonic() < until:
+            time.sleep(0.05)
+            said.append(capfd.readouterr().err)
         ended.append(time.monotonic())
         other.send_signal(signal.SIGKILL)
 
     threading.Thread(target=end).start()
     assert sum_of_ones() == [2, 2]
     assert time.monotonic() > ended[0]
-    waits = "Currently there is no available device for TensorFlow virtual device /device:IPU:0. Waiting for one to "
-    assert capfd.readouterr().err.count(waits + "become available.") == 1
+    said.append(capfd.readouterr().err)
+    assert "".join(said).count(waits + "become available.") == 1
 
 
 def test_waiting_ends_with_an_error(child: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
