@@ -79,11 +79,12 @@ const timelinePalette = (() => {
     return swatch;
   }
 
-  const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  /* Red, green and blue of #rrggbb. */
+  const rgbOf = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
   const mix = (from, to, share) =>
     "rgb(" +
-    parts(from)
-      .map((each, at) => Math.round(each + (parts(to)[at] - each) * share))
+    rgbOf(from)
+      .map((each, at) => Math.round(each + (rgbOf(to)[at] - each) * share))
       .join(",") +
     ")";
 
@@ -91,6 +92,6 @@ const timelinePalette = (() => {
   const ramp = (empty, pale, strong, count) =>
     [empty].concat(Array.from({ length: count }, (_, at) => mix(pale, strong, at / (count - 1))));
 
-  return { readPalette, ramp, makePatterns, makeSwatch };
+  return { readPalette, ramp, rgbOf, makePatterns, makeSwatch };
 })();
 Object.assign(popvision.timeline, timelinePalette);

@@ -4,10 +4,9 @@
    longer than a few additions. A pixel has the mean colour of what covers it, by area and strength. */
 const timelineSlivers = (() => {
   "use strict";
+  const tl = popvision.timeline;
   const FOOT = 2; /* pixels: the line below merged events */
   const SUMS = 6; /* per pixel: red, green, blue, strength, area, strength of merged events */
-
-  const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 
   class Slivers {
     constructor() {
@@ -25,7 +24,7 @@ const timelineSlivers = (() => {
 
     /* Begin a lane of `width` pixels, of `scale` device pixels each. */
     begin(width, scale, colours) {
-      if (colours !== this.colours) this.inks = colours.map(parts);
+      if (colours !== this.colours) this.inks = colours.map(tl.rgbOf);
       this.colours = colours;
       this.scale = scale;
       this.width = Math.ceil(width * scale);
