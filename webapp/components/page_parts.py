@@ -235,8 +235,12 @@ def register_tabs(
         boxes = [filled if value == tab else no_update for value in values]
         return [*boxes, {**(shown or {}), tab: [mark, ids]}, parts]
 
-    # An answer that a later question overtakes is dropped with all of its outputs, hence not `dash.set_props`: that
-    # would show its parts, which the mark does not know of.
+    _set_parts(app, prefix)
+
+
+def _set_parts(app: Dash, prefix: str) -> None:
+    """Set the parts that an answer holds. Dash drops an answer that a later question overtakes, with all its outputs;
+    `dash.set_props` would show its parts all the same, and the mark would not say so."""
     app.clientside_callback(
         ClientsideFunction("popvision", "setParts"),
         Output(f"{prefix}-done", "title", allow_duplicate=True),
