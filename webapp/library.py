@@ -33,7 +33,7 @@ _SHORTEST_REST, _REST_PER_OPENING = 0.4, 6
 
 #: A commit can be read a moment after its last byte was written: SQLite waits for the disk in between. What is read in
 #: that moment is older than size and time of the journal say, so a journal is read once more when it has not been
-#: written for so many seconds.
+#: written for so many seconds: a guess at what a slow disk takes.
 _SETTLED = 2.0
 
 #: Seconds after which a viewer that follows looks for new files again, and into reports that changed.

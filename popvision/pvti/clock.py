@@ -1,12 +1,12 @@
 """The host's clock of a trace, and of the runs in a report: nanoseconds since the epoch by a monotonic clock, which is
-set by the system's clock once per process. Times of both files are then comparable to the nanosecond, and never run
-backwards when the system's clock is set."""
+set by the system's clock once per process. A run of the report so lies around its event of the trace, and times never
+run backwards when the system's clock is set."""
 
 from __future__ import annotations
 
 import time
 
-_TRIES = 16
+_TRIES = 16  # some microseconds in all; a guess: one try that nothing interrupts is enough
 
 
 def measure_offset_ns() -> int:
