@@ -82,9 +82,9 @@ def test_blocks_that_share_a_pixel_are_mixed_by_area_and_strength(page: Page) ->
     assert near(found[6], [170, 0, 85, 191])
 
 
-def test_events_drawn_wider_than_they_are_do_not_add_up_above_their_strength(page: Page) -> None:
+def test_events_drawn_wider_than_they_are_lie_over_each_other(page: Page) -> None:
     found = filled(drawn(page, [(3, 1, RED, 0.4, False), (3, 1, RED, 0.4, False)])[0])
-    assert near(found[3], [255, 0, 0, 102])
+    assert near(found[3], [255, 0, 0, 163])  # 1 - 0.6 * 0.6
 
 
 def test_merged_events_have_a_line_below_and_nothing_is_left_of_the_lane_before(page: Page) -> None:

@@ -6,7 +6,7 @@ const timelineSlivers = (() => {
   "use strict";
   const tl = popvision.timeline;
   const FOOT = 2; /* pixels: the line below merged events */
-  const SUMS = 6; /* per pixel: red, green, blue, strength, area, strength of merged events */
+  const SUMS = 7; /* per pixel: red, green, blue, strength, area, strength of merged events, opacity */
 
   class Slivers {
     constructor() {
@@ -51,6 +51,7 @@ const timelineSlivers = (() => {
         sums[at + 3] += part;
         sums[at + 4] += area;
         if (isMerged) sums[at + 5] += part;
+        sums[at + 6] += part * (1 - sums[at + 6]);
       }
       if (first < this.range[0]) this.range[0] = first;
       if (last > this.range[1]) this.range[1] = last;
@@ -72,7 +73,7 @@ const timelineSlivers = (() => {
         const area = Math.max(1, sums[at + 4]); /* several may share a pixel */
         const to = 4 * pixel;
         for (let part = 0; part < 3; part += 1) data[to + part] = data[foot + to + part] = sums[at + part] / strength;
-        data[to + 3] = (255 * strength) / area;
+        data[to + 3] = 255 * Math.max(strength / area, sums[at + 6]); /* those drawn wider lie over each other */
         data[foot + to + 3] = (255 * sums[at + 5]) / area;
       }
       sums.fill(0, SUMS * first, SUMS * last);
