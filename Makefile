@@ -21,17 +21,26 @@ TORCH_INDEX ?=
 FRONTENDS := .venv-frontends
 TENSORFLOW := .venv-tensorflow
 
-.PHONY: help demo test test-frontends test-slurm check full stubs bench validate samples pictures clean system-demo system-test system-slurm
+.PHONY: help demo test test-pages test-frontends test-slurm test-long check full stubs bench validate samples pictures clean system-demo system-test system-pages system-slurm
 
 help:
 	@echo "On Debian 12, as root:  $(APT)"
 	@echo "make demo      install, run the sample programs with profiling on, open the viewer on their reports"
-	@echo "make test      every test of a commit (needs chromium)"
-	@echo "make test-frontends   tests of PyTorch and TensorFlow programs, in .venv-frontends and .venv-tensorflow"
-	@echo "make test-slurm  tests of jobs on a pod under a real Slurm; as root:  $(SLURM_APT)"
+	@echo
+	@echo "Before a commit:"
 	@echo "make check     format, lint, types, import rules; the same for JavaScript"
-	@echo "make full      make test plus long fuzzing, kill loops and screenshots in both themes"
+	@echo "make test      every test without a mark: simulator, library, command line, server of the viewer"
+	@echo "Where you changed webapp/, too:"
+	@echo "make test-pages  pages in headless Chromium"
+	@echo "Where you changed simulator/frontends, compat/ or simulator/slurm, too:"
+	@echo "make test-frontends   PyTorch and TensorFlow programs, in .venv-frontends and .venv-tensorflow"
+	@echo "make test-slurm  jobs on a pod under a real Slurm; as root:  $(SLURM_APT)"
+	@echo "Before an issue is closed:"
+	@echo "make test-long   long Hypothesis, sweeps and kill loops"
 	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
+	@echo "Before a release:"
+	@echo "make full      every test with any mark: hours of mutated files, screenshots in both themes"
+	@echo
 	@echo "make bench     the tables of docs/benchmarks.md"
 	@echo "make validate  published figures beside the simulator's, docs/validation.md; docs/sensitivity.md"
 	@echo "make samples   make sample_reports/ again"
@@ -52,7 +61,11 @@ system-demo:
 	$(call need,)
 
 system-test:
-	$(call need,git g++ dot chromium capnp readelf)
+	$(call need,git g++ dot capnp readelf)
+
+# Pages are opened in Debian's Chromium, which the project does not install for anything else.
+system-pages:
+	$(call need,chromium)
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -73,9 +86,19 @@ demo: $(VENV)/.demo
 
 # A test that leaves files in the tree makes these fail.
 CLEANLY := $(BIN)/python -m tests.structure.clean_tree
+UNMARKED := not long and not fuzz
 
+# CI ends where a test of a commit takes more than six seconds of processor time.
 test: $(VENV)/.dev
-	$(CLEANLY) $(BIN)/python -m pytest -m "not full" $(LIMIT) $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest -m "$(UNMARKED) and not browser" --ignore tests/browser $(LIMIT) $(WORKERS) $(if $(CI),--processor-limit 6)
+
+test-pages: $(VENV)/.dev | system-pages
+	$(CLEANLY) $(BIN)/python -m pytest -m "$(UNMARKED)" tests/browser $(LIMIT) $(WORKERS)
+
+test-long: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages
+	$(CLEANLY) $(BIN)/python -m pytest -m long $(WORKERS)
+	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m long tests/frontends $(WORKERS)
+	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m long tests/frontends/tensorflow $(WORKERS)
 
 $(FRONTENDS)/.torch: pyproject.toml | system-test
 	@echo "Installing PyTorch and what its tests need (about 400 MB to download, three minutes or so) ..."
@@ -89,9 +112,9 @@ $(TENSORFLOW)/.tensorflow: pyproject.toml | system-test
 	$(TENSORFLOW)/bin/pip install --quiet --disable-pip-version-check -e '.[test,tensorflow]'
 	@touch $@
 
-test-frontends: $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
-	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "not full" $(LIMIT) tests/frontends $(WORKERS)
-	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m "not full" $(LIMIT) tests/frontends/tensorflow $(WORKERS)
+test-frontends: $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages
+	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "$(UNMARKED)" $(LIMIT) tests/frontends $(WORKERS)
+	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m "$(UNMARKED)" $(LIMIT) tests/frontends/tensorflow $(WORKERS)
 
 # RUNLEVEL=1: the packages' own services are not started.
 system-slurm:
@@ -103,7 +126,7 @@ system-slurm:
 test-slurm: $(FRONTENDS)/.torch | system-slurm
 	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest $(LIMIT) tests/slurm
 
-full: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow
+full: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages
 	$(CLEANLY) $(BIN)/python -m pytest $(WORKERS)
 	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest tests/frontends $(WORKERS)
 	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest tests/frontends/tensorflow $(WORKERS)

@@ -81,7 +81,7 @@ def test_a_view_and_its_menus(viewer: Viewer, view: str) -> None:
     assert sorted(set(in_both_themes(page))) == []
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("view", VIEWS)
 def test_all_tabs_of_a_view_and_its_comparison(viewer: Viewer, view: str) -> None:
     page = viewer.open("tiny", view, SELECTED)

@@ -37,7 +37,7 @@ HOSTILE_VALUES = {
     "numbers": "-1,1e9,NaN,0-99999999999",
 }
 
-#: Those that every commit tries; `make full` tries all.
+#: Those that every commit tries; `make test-long` tries all.
 OFTEN = ("markup", "long")
 VARIED = ("memory", "program_tree", "exchange")
 
@@ -59,7 +59,7 @@ def test_every_shared_key_is_tried(viewer: Viewer) -> None:
 
 
 @pytest.mark.parametrize(
-    "view", [each if each in VARIED else pytest.param(each, marks=pytest.mark.full) for each in VIEWS]
+    "view", [each if each in VARIED else pytest.param(each, marks=pytest.mark.long) for each in VIEWS]
 )
 def test_an_address_opens_what_was_selected(viewer: Viewer, view: str) -> None:
     state = STATE | {"vs": viewer.keys["hostile"]}
@@ -75,7 +75,7 @@ def test_an_address_opens_what_was_selected(viewer: Viewer, view: str) -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(
-    "kind", [each if each in OFTEN else pytest.param(each, marks=pytest.mark.full) for each in HOSTILE_VALUES]
+    "kind", [each if each in OFTEN else pytest.param(each, marks=pytest.mark.long) for each in HOSTILE_VALUES]
 )
 def test_hostile_values_are_text_or_nothing(viewer: Viewer, view: str, kind: str) -> None:
     keys = [*SHARED_KEYS, *OWN_KEYS.get(view, [])]

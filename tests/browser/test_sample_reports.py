@@ -15,7 +15,7 @@ from popvision.package_data import package_folder
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.browser
 def test_samples_in_both_themes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.browser.visit_pages", str(package_folder("sample_reports"))]

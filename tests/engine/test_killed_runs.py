@@ -68,7 +68,7 @@ def test_killed_at_a_random_moment(tmp_path, seed):
     check(tmp_path, random.Random(seed).uniform(0, 0.12))
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20, 220))
 def test_killed_at_many_random_moments(tmp_path, seed):
     check(tmp_path, random.Random(seed).uniform(0, 0.3))

@@ -135,7 +135,7 @@ def test_what_does_not_fit_is_named(printed):
     assert printed("out_of_memory", SAMPLES / "train_mlp")[1] == 0
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_script_on_1472_tiles(printed, tmp_path_factory, script):
     run = example_run(tmp_path_factory, "layered_training.py")

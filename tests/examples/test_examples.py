@@ -71,7 +71,7 @@ def test_matmul_chain(argument: str, tmp_path_factory: pytest.TempPathFactory) -
     assert ("4 x 7 x 50 on 1400 tiles" in done.stdout) == (argument == "--plan")
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_out_of_memory_leaves_a_report(tmp_path_factory: pytest.TempPathFactory) -> None:
     done = example_run(tmp_path_factory, "out_of_memory.py")
     check_overflow(done.returncode, done.stderr, done.folder, tiles=1000)

@@ -25,7 +25,7 @@ QUICK = {
 }
 SLOW = ("halo_exchange", "layered_training", "matmul_chain", "replicated_training", "train_cnn", "train_mlp")
 EVERY = [(name, QUICK[name]) for name in QUICK]
-EVERY += [pytest.param(name, (), marks=pytest.mark.full) for name in SLOW]  # type: ignore[misc]
+EVERY += [pytest.param(name, (), marks=pytest.mark.long) for name in SLOW]  # type: ignore[misc]
 
 
 def run(name: str, words: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

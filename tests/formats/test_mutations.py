@@ -40,7 +40,7 @@ def test_two_thousand_mutations(report: Path, first: int) -> None:
     try_batch(report, first)
 
 
-@pytest.mark.full
+@pytest.mark.fuzz
 @pytest.mark.parametrize("first", range(2_000, 20_000, BATCH))
 def test_twenty_thousand_mutations(report: Path, first: int) -> None:
     try_batch(report, first)

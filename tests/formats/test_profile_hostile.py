@@ -73,7 +73,7 @@ def test_bit_flips_and_truncation(tmp_path: Path) -> None:
     flips(path, tmp_path / "x" / "profile.pop", 120)
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_many_bit_flips_and_truncation(tmp_path: Path) -> None:
     flips(write_tiny(tmp_path), tmp_path / "x" / "profile.pop", 6_000)
 

@@ -39,7 +39,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 #: The product too large for its tiles takes a minute on a busy machine; its report is checked in examples/ as well.
-LAWFUL = [pytest.param(name, marks=pytest.mark.full) if name == "memory" else name for name in sorted(EXAMPLES)]
+LAWFUL = [pytest.param(name, marks=pytest.mark.long) if name == "memory" else name for name in sorted(EXAMPLES)]
 
 
 @pytest.mark.parametrize("name", LAWFUL)
@@ -64,7 +64,7 @@ def test_intervals_of_the_chain(example: Callable[[str], Path]) -> None:
     report.close()
 
 
-@pytest.mark.parametrize("name", [pytest.param("chain_hw", marks=pytest.mark.full), "train"])
+@pytest.mark.parametrize("name", [pytest.param("chain_hw", marks=pytest.mark.long), "train"])
 def test_two_processes_write_the_same_database(name: str, example: Callable[[str], Path], tmp_path: Path) -> None:
     assert dump(example(name)) == dump(run_example(EXAMPLES[name], tmp_path / name).folder)
 

@@ -24,6 +24,6 @@ def verified(seed: int) -> int:
             return engine.executable.compiled.lowered.table.type.count("DoExchange")
 
 
-@pytest.mark.parametrize("first", [0, 30, *(pytest.param(n, marks=pytest.mark.full) for n in range(60, 600, 30))])
+@pytest.mark.parametrize("first", [0, 30, *(pytest.param(n, marks=pytest.mark.long) for n in range(60, 600, 30))])
 def test_exchanges_of_random_programs_obey_the_limits(first: int) -> None:
     assert sum(verified(seed) for seed in range(first, first + 30)) > 100

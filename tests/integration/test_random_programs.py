@@ -34,14 +34,14 @@ def test_three_ways_agree(data: Any) -> None:
     differential(drawn(data))
 
 
-@pytest.mark.full
+@pytest.mark.long
 @settings(max_examples=3000, **RELAXED)
 @given(st.data())
 def test_three_ways_agree_for_long(data: Any) -> None:
     differential(drawn(data))
 
 
-@pytest.mark.parametrize("first", [0, 40, *(pytest.param(n, marks=pytest.mark.full) for n in range(80, 400, 40))])
+@pytest.mark.parametrize("first", [0, 40, *(pytest.param(n, marks=pytest.mark.long) for n in range(80, 400, 40))])
 def test_three_ways_agree_on_larger_programs(first: int) -> None:
     for seed in range(first, first + 40):
         differential(seeded(seed))

@@ -97,7 +97,7 @@ def test_what_vertices_use_is_live_where_a_variable_has_parts(tmp_path: Path) ->
     report.close()
 
 
-@pytest.mark.full
+@pytest.mark.long
 @settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 @given(data=st.data())
 def test_reports_of_many_random_programs(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -186,7 +186,7 @@ def mutate(whole: bytes, random: np.random.Generator) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("attempts", [300, pytest.param(100_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("attempts", [300, pytest.param(100_000, marks=pytest.mark.fuzz)])
 @pytest.mark.parametrize("state", ["finalised", "journal"])
 def test_mutated_traces_never_crash_hang_or_nest_wrongly(tmp_path: Path, state: str, attempts: int) -> None:
     path = tmp_path / "t.pvti"

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.host_trace_spans import EVENTS_PER_SECOND, memory_at_rate
 
 
-@pytest.mark.parametrize("seconds", [6, pytest.param(600, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seconds", [6, pytest.param(600, marks=pytest.mark.fuzz)])
 def test_memory_is_flat(tmp_path: Path, seconds: int) -> None:
     rows, size = memory_at_rate(tmp_path, seconds)
     settled = next(resident for at, _, resident in rows if at >= min(seconds / 3, 20))

@@ -256,7 +256,7 @@ def test_a_killed_program_leaves_all_it_had_written(tmp_path: Path, seed: int) -
     assert (np.diff(events.lanes[0].start) > 0).all()
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_killed_at_random_often(tmp_path: Path) -> None:
     random = np.random.default_rng(5)
     for attempt in range(200):

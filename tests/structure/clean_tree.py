@@ -1,13 +1,15 @@
 """Run a command and fail if it leaves the tree changed: python -m tests.structure.clean_tree COMMAND ...
 
 Looks at files and folders, empty ones too, so it works without git. Names that .gitignore lists, and hidden ones, do
-not count.
+not count. Prints the wall and processor time of the command last.
 """
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
+import time
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -64,5 +66,14 @@ def run_cleanly(root: Path, command: list[str]) -> int:
     return code or bool(found)
 
 
+def main(command: list[str]) -> int:
+    """`run_cleanly` in the project's folder; prints the time that the command and its children took."""
+    begin = time.monotonic()
+    code = run_cleanly(Path(__file__).resolve().parents[2], command)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{time.monotonic() - begin:.0f} s, {children.ru_utime + children.ru_stime:.0f} s of processor time.")
+    return code
+
+
 if __name__ == "__main__":
-    sys.exit(run_cleanly(Path(__file__).resolve().parents[2], sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

@@ -24,7 +24,7 @@ from tests.stubs.trial import turns_red
 ROOMS = ("tests/poplar", "tests/runtime", "tests/codelets", "tests/compiler")
 #: Tests tried for one body, the shortest first.
 TRIES = 8
-_QUICK = ("-q", "-s", "-p", "no:cacheprovider", "-m", "not full and not browser")
+_QUICK = ("-q", "-s", "-p", "no:cacheprovider", "-m", "not long and not fuzz and not browser")
 Items = Mapping[str, pytest.Item]
 
 

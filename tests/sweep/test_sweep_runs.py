@@ -229,7 +229,7 @@ def test_killed_at_random_every_point_ends_once(tmp_path: Path) -> None:
     kill_and_resume(tmp_path, kills=4, seed=1)
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_killed_fifty_times_every_point_ends_once(tmp_path: Path) -> None:
     kill_and_resume(tmp_path, kills=50, seed=2)
 

@@ -57,7 +57,7 @@ def test_a_slice() -> None:
         assert (compared, refused) == ((0, 1) if listed else (1, 0)), name
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 720, 12))
 def test_every_operator(first: int) -> None:
     listed = set(REFUSED.read_text().splitlines())
@@ -67,7 +67,7 @@ def test_every_operator(first: int) -> None:
             assert (compared == 0) == (full_name(entry) in listed), full_name(entry)
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_the_table_has_operators_of_this_torch() -> None:
     names = {full_name(entry) for entry in database()}
     assert set(REFUSED.read_text().splitlines()) <= names

@@ -135,7 +135,7 @@ def test_grids_and_stacks() -> None:
     )
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("start", [None, 0, 2, -3, 9])
 @pytest.mark.parametrize("end", [None, 1, 7, -1, 100])
 def test_all_slices(start: int | None, end: int | None) -> None:
@@ -144,13 +144,13 @@ def test_all_slices(start: int | None, end: int | None) -> None:
         check_operator(lambda x: [x[:, start:end:step] for step in steps], torch.randn(2, 7))
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize(("size", "step"), list(itertools.product((1, 2, 4, 7), (1, 2, 3, 7))))
 def test_all_windows(size: int, step: int) -> None:
     check_operator(lambda x: (x.unfold(0, size, step), x.unfold(1, min(size, 3), step)), torch.randn(7, 3))
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular", "constant"])
 @pytest.mark.parametrize("amounts", [(0, 0), (3, 0), (0, 3), (-1, 2), (2, -1), (1, 1, 3, 2), (0, 2, -1, 0)])
 def test_all_paddings(mode: str, amounts: tuple[int, ...]) -> None:

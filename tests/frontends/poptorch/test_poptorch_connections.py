@@ -65,7 +65,7 @@ def test_on_demand_waits_until_the_other_process_is_killed(
     assert capsys.readouterr().err.count("No device of 1 IPU(s) is free; waiting for one.") == 1
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_every_model_waits_where_the_variable_says_so(
     holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

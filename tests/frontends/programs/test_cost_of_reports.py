@@ -12,7 +12,7 @@ from examples.pytorch.mnist_network import Network, WithLoss
 from simulator.poplibs.poplin.products.blas_threads import in_one_thread
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_a_step_takes_at_most_a_tenth_longer() -> None:
     torch.manual_seed(0)
     inputs = torch.randn(8, 1, 28, 28), torch.randint(0, 10, (8,))

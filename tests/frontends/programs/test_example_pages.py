@@ -122,7 +122,7 @@ IN_CI = ("data_parallel", "gpt")
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(name, marks=() if name in IN_CI else pytest.mark.full) for name in EXAMPLES],
+    params=[pytest.param(name, marks=() if name in IN_CI else pytest.mark.long) for name in EXAMPLES],
 )
 def example(request: Any) -> tuple[str, Example]:
     return request.param, EXAMPLES[request.param]

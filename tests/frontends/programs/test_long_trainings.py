@@ -73,7 +73,7 @@ def test_accuracy_without_dropout_is_that_of_torch() -> None:
     assert accuracy_on_device(network, *unseen) == pytest.approx(expected, abs=0.5)
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_accuracy_with_dropout_is_that_of_torch() -> None:
     images, labels = digits(2000, 0)
     unseen = digits(960, 1)
@@ -110,7 +110,7 @@ def resident_bytes() -> int:
     raise AssertionError("Linux says how much memory a process has.")
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("reports", [False, True])
 def test_memory_stays_over_ten_thousand_steps(reports: bool, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("POPVISION_TILES", "16")

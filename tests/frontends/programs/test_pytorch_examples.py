@@ -154,7 +154,7 @@ def test_a_resnet_classifies_large_images_on_four_ipus(tmp_path: Path) -> None:
         assert sorted(set(report.vertices()["ipu"])) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("name", ["pytorch_pipeline", pytest.param("pytorch_mnist", marks=pytest.mark.full)])
+@pytest.mark.parametrize("name", ["pytorch_pipeline", pytest.param("pytorch_mnist", marks=pytest.mark.long)])
 def test_examples_join_the_demo(name: str, tmp_path: Path) -> None:
     assert set(demo.PYTORCH_PROGRAMS) <= set(demo.programs())
     demo.run(name, tmp_path / name)

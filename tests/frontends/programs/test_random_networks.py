@@ -92,7 +92,7 @@ def test_random_networks(case: Case) -> None:
     check(case)
 
 
-@pytest.mark.full
+@pytest.mark.long
 @settings(SLOW, max_examples=500)
 @given(case=cases())
 def test_many_random_networks(case: Case) -> None:
