@@ -96,7 +96,8 @@ test-pages: $(VENV)/.dev | system-pages
 	$(CLEANLY) $(BIN)/python -m pytest -m "$(UNMARKED)" tests/browser $(LIMIT) $(WORKERS)
 
 test-long: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages
-	$(CLEANLY) $(BIN)/python -m pytest -m long $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest -m long --ignore tests/browser $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest -m long tests/browser $(WORKERS)
 	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m long tests/frontends $(WORKERS)
 	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m long tests/frontends/tensorflow $(WORKERS)
 
@@ -127,7 +128,8 @@ test-slurm: $(FRONTENDS)/.torch | system-slurm
 	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest $(LIMIT) tests/slurm
 
 full: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages
-	$(CLEANLY) $(BIN)/python -m pytest $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest --ignore tests/browser $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest tests/browser $(WORKERS)
 	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest tests/frontends $(WORKERS)
 	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest tests/frontends/tensorflow $(WORKERS)
 

@@ -1,7 +1,7 @@
 """Headless Chromium on a viewer served from this process, for the tests of pages.
 
-Served once a module: a module with reports of its own has a fixture `folder`, or a `viewer` of its own kind, with
-`problems`. `pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]` watches over them.
+Chromium is started once a process, the viewer once a module: a module with reports of its own has a fixture `folder`,
+or a `viewer` of its own kind, with `problems`. `pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]` watches over them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,22 @@ def chromium_is_there() -> None:
         pytest.fail(f"{CHROMIUM} is missing: the page tests need it; run apt-get install chromium.", pytrace=False)
 
 
-@pytest.fixture(scope="module")
-def chromium(chromium_is_there: None) -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def started_chromium(chromium_is_there: None) -> Iterator[Browser]:
+    """One process for all modules. Playwright's event loop runs in this thread until the session ends."""
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(started_chromium: Browser) -> Iterator[Browser]:
+    """The browser, without the pages of other modules: what a module leaves open is closed."""
+    yield started_chromium
+    for context in started_chromium.contexts:
+        context.close()
 
 
 @pytest.fixture(scope="module")
