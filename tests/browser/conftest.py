@@ -1,7 +1,8 @@
 """Headless Chromium on a viewer served from this process, for the tests of pages.
 
 Chromium is started once a process, the viewer once a module: a module with reports of its own has a fixture `folder`,
-or a `viewer` of its own kind, with `problems`. `pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]` watches over them.
+or a `viewer` of its own kind, with `problems`.
+`pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]` watches over them.
 """
 
 from __future__ import annotations
