@@ -41,7 +41,7 @@ def declare(writer: TraceWriter, site: int) -> None:
         writer.add_site(site, site, 1 + site % 3, None)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1), journal_rows()), max_size=6), st.sampled_from(MODES), st.data())
 def test_joined_pieces_make_the_same_trace(appends: Appends, mode: str, data: st.DataObject) -> None:
     marker = Marker("y", occurrence=data.draw(st.integers(0, 2))) if mode == "event" else None
