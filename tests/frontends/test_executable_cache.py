@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import sys
 import numpy as np
 import pytest
 
+from simulator.base import version
 from simulator.engine import executable_file
 from simulator.frontends.session.executable_cache import ExecutableCache, Outcome, entry_bytes, executable_key
 from simulator.poplar import FLOAT, DeviceManager, Engine, Graph, Target, TargetType, compileGraph, poplar_error
@@ -229,3 +231,51 @@ def test_keys_tell_targets_options_and_parts_apart():
     assert len(set(keys)) == len(keys)
     assert all(len(key) == 16 and int(key, 16) >= 0 for key in keys)
     assert keys[0] == executable_key(one, [b"ab", b"c"], {"OTHER": "1"})
+
+
+@pytest.fixture
+def copied_sources(tmp_path, monkeypatch):
+    """`packageHash` reads a copy of the sources."""
+    copies = {name: tmp_path / "copy" / name for name in version.source_folders()}
+    for name, folder in version.source_folders().items():
+        shutil.copytree(folder, copies[name], ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(version, "source_folders", lambda: copies)
+    version.packageHash.cache_clear()
+    yield copies
+    version.packageHash.cache_clear()
+
+
+def test_sources_are_told_apart_by_what_they_say(copied_sources):
+    installed = version.packageHash()
+    lowering = copied_sources["simulator"] / "frontends" / "lowering"
+    rules = lowering / "products.py"
+    (lowering / "__pycache__").mkdir()
+    (lowering / "__pycache__" / "products.cpython.pyc").write_bytes(b"compiled")
+    (lowering / ".products.py.swp").write_bytes(b"an editor's")
+    os.utime(rules, (0, 0))
+    version.packageHash.cache_clear()
+    assert version.packageHash() == installed, "neither where files lie, nor their times, nor what lies beside them"
+    text = rules.read_text()
+    assert text.count("if beta == 0:") == 1
+    digests = {installed}
+    for path, changed in [
+        (rules, text.replace("if beta == 0:", "if beta == 1:").encode()),  # as long as before
+        (copied_sources["simulator"] / "codelets/include/print.h", b""),
+        (copied_sources["popvision/formats"] / "executable.capnp", b""),
+        (lowering / "new_rules.py", b""),
+    ]:
+        path.write_bytes(changed)
+        assert version.packageHash() in digests, "read once per process"
+        version.packageHash.cache_clear()
+        digests.add(version.packageHash())
+    assert len(digests) == 5
+
+
+def test_another_rule_has_another_key(copied_sources):
+    target = Target.createIPUTarget(1, "ipu2")
+    before = executable_key(target, ["program"], {})
+    assert executable_key(target, ["program"], {}) == before
+    with (copied_sources["simulator"] / "frontends/lowering/products.py").open("a") as rules:
+        rules.write("\n")
+    version.packageHash.cache_clear()
+    assert executable_key(target, ["program"], {}) != before

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from simulator.base import version
 from simulator.frontends import poptorch
 from simulator.frontends.poptorch import OutputMode
 
@@ -276,6 +278,24 @@ def test_the_second_model_takes_the_cached_executable(pair: Any, tmp_path: Any) 
     again = poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))
     assert again(x, y)[0].shape == out.shape
     again.destroy()
+
+
+def test_a_changed_source_misses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file more among the sources stands for a changed rule. Without a change the entry is used again."""
+    added, cache = tmp_path / "added", tmp_path / "cache"
+    added.mkdir()
+    folders = {**version.source_folders(), "added": added}
+    monkeypatch.setattr(version, "source_folders", lambda: folders)
+    counts = []
+    for text in ("one", "one", "two"):
+        (added / "rule.py").write_text(text)
+        version.packageHash.cache_clear()
+        model = poptorch.inferenceModel(torch.nn.ReLU(), options().enableExecutableCaching(str(cache)))
+        assert model(torch.tensor([-1.0, 2.0])).tolist() == [0, 2]
+        model.destroy()
+        counts.append(len(list(cache.glob("*.popef"))))
+    version.packageHash.cache_clear()
+    assert counts == [1, 1, 2]
 
 
 def test_counters_share_the_cycles_of_a_run(pair: Any) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from simulator.base import version
 from simulator.engine import executable_file
 from simulator.frontends.tensorflow import log_lines, system
 from simulator.frontends.tensorflow.capture.function import capture_function
@@ -318,6 +319,24 @@ def test_each_option_of_a_program_is_part_of_its_key(category: str, option: str,
     config.configure_ipu_system()
     sum_of_ones()
     assert len(entries(tmp_path)) == 2
+
+
+def test_a_changed_source_misses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file more among the sources stands for a changed rule. Without a change the entry is used again."""
+    added = tmp_path / "added"
+    added.mkdir()
+    folders = {**version.source_folders(), "added": added}
+    monkeypatch.setattr(version, "source_folders", lambda: folders)
+    counts = []
+    for text in ("one", "one", "two"):
+        (added / "rule.py").write_text(text)
+        version.packageHash.cache_clear()
+        reset_ipu_configuration()
+        configure()
+        assert sum_of_ones() == [2, 2]
+        counts.append(len(entries(tmp_path)))
+    version.packageHash.cache_clear()
+    assert counts == [1, 1, 2]
 
 
 def test_flags_and_variables_are_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
