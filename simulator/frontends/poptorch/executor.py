@@ -250,11 +250,8 @@ class PoplarExecutor:
     def _result(self, buffers: list[Any]) -> Any:
         assert self._program is not None
         assert self._compiled is not None
-        interface = self._program.interface
-        tensors = [
-            result_tensor(one, buffer, interface, interface.settings.outputs)
-            for one, buffer in zip(interface.outputs, buffers, strict=True)
-        ]
+        outputs = self._program.interface.outputs
+        tensors = [result_tensor(one, buffer) for one, buffer in zip(outputs, buffers, strict=True)]
         return self._compiled.captured.restore(tensors)
 
     # Weights

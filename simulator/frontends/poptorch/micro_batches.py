@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
-from simulator.frontends.lowering.lowered import Interface, Outputs, OutputStream
+from simulator.frontends.lowering.lowered import OutputStream
 from simulator.frontends.poptorch.errors import Error
 
 
@@ -69,12 +69,11 @@ def bind(forward: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> Bo
     return BoundArguments(tuple(leaf for _, leaf in pairs), structure, tuple(names))
 
 
-def result_tensor(one: OutputStream, buffer: Any, interface: Interface, outputs: Outputs) -> Any:
+def result_tensor(one: OutputStream, buffer: Any) -> Any:
     """The user's tensor of one output: micro-batches joined along the batch dimension; scalars become a vector, except
     where there is only one."""
     sent = buffer.shape[0]
     tensor = torch.from_numpy(buffer.copy())
-    single = outputs in (Outputs.FINAL, Outputs.SUM) and interface.settings.replicas == 1
     if not one.stream.shape:
-        return tensor[0] if single else tensor
+        return tensor[0] if sent == 1 else tensor
     return tensor.reshape(sent * one.stream.shape[0], *one.stream.shape[1:])

@@ -98,10 +98,29 @@ def test_product_and_sum(function: Callable[..., Any], shapes: Any, beta: float,
     check_operator(lambda c, a, b: function(c, a, b, beta=beta, alpha=alpha), *operands, length=10)
 
 
-def test_an_addend_with_factor_zero_is_not_read() -> None:
-    addend = torch.full((2, 2), float("nan"))
+@pytest.mark.parametrize("inner", [3, 0])
+@pytest.mark.parametrize("alpha", [1, 2])
+@pytest.mark.parametrize(
+    ("function", "addend", "left", "right"),
+    [
+        (torch.addmm, (2, 2), (2, -1), (-1, 2)),
+        (torch.addmv, (2,), (2, -1), (-1,)),
+        (torch.baddbmm, (3, 2, 2), (3, 2, -1), (3, -1, 2)),
+        (torch.addbmm, (2, 2), (3, 2, -1), (3, -1, 2)),
+        (torch.addr, (2, 4), (2,), (4,)),
+    ],
+)
+def test_an_addend_with_factor_zero_is_not_read(
+    function: Callable[..., Any], addend: Any, left: Any, right: Any, alpha: int, inner: int
+) -> None:
+    """Of an inner dimension without elements, too: the product is zero there. -1 stands for that dimension."""
+    operands = [torch.randn([inner if size < 0 else size for size in shape]) for shape in (left, right)]
     check_operator(
-        lambda c, a, b: torch.addmm(c, a, b, beta=0), addend, torch.randn(2, 3), torch.randn(3, 2), training=False
+        lambda c, a, b: function(c, a, b, beta=0, alpha=alpha),
+        torch.full(addend, float("nan")),
+        *operands,
+        length=10,
+        training=False,
     )
 
 

@@ -85,6 +85,24 @@ def test_output_modes(pair: Any, mode: str, out_shape: Any, loss_shape: Any) -> 
     model.destroy()
 
 
+@pytest.mark.parametrize(
+    "function", [torch.sum, torch.mean, torch.amax, torch.linalg.vector_norm, torch.argmax, torch.any]
+)
+def test_a_reduction_to_one_number_has_no_dimension(function: Any) -> None:
+    class Reduces(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return function(x)
+
+    x = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
+    for iterations in (1, 2):
+        model = poptorch.inferenceModel(Reduces(), options(deviceIterations=iterations))
+        got, parts = model(x), x.chunk(iterations)
+        expected = torch.stack([function(part) for part in parts]) if iterations > 1 else function(x)
+        assert got.shape == expected.shape
+        torch.testing.assert_close(got, expected, check_dtype=False)
+        model.destroy()
+
+
 def test_every_n_returns_the_last_of_each_n(pair: Any) -> None:
     net, twin, x, y = pair
     chosen = options(deviceIterations=4).outputMode(OutputMode.EveryN, 2)
