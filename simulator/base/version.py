@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import popvision
+from popvision import formats
 
 #: The version of Poplar whose API this is. Our own version stands where an SDK has its build hash.
 API_LEVEL = "3.4.0"
@@ -32,7 +32,7 @@ def source_folders() -> dict[str, Path]:
     """The installed sources that a compiled program depends on: the simulator, and the formats of what it saves."""
     return {
         "simulator": Path(__file__).parents[1],
-        "popvision/formats": Path(popvision.__file__).parent / "formats",
+        "popvision/formats": Path(formats.__file__).parent,
     }
 
 
