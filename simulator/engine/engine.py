@@ -24,6 +24,7 @@ from simulator.engine.buffer_arguments import buffer_argument, callback_argument
 from simulator.engine.compilation import ProgressFunc, compile_for_engine
 from simulator.engine.devices.device import Device
 from simulator.engine.executable import Executable, close_at_end
+from simulator.engine.occupation import Occupation
 from simulator.engine.options import EngineOptions, RuntimeLayers, RuntimeOptions, resolve
 from simulator.engine.prepared_device import PreparedDevice
 from simulator.engine.progress import say
@@ -109,6 +110,7 @@ class Engine:
         self.core = EngineCore(compiled, self.executable.plan, self._options.run_settings(target, os.environ))
         self._runtime = RuntimeLayers(self._options.values, target)
         self._runs = 0
+        self._occupation = Occupation()
         self._folder = self.executable.take_folder(self._options)
         profile = "" if self._folder is None else self._folder.graph_profile_path
         self._prepared = PreparedDevice(compiled, target, profile)
@@ -116,14 +118,23 @@ class Engine:
 
     def prepare(self, device: Device, runOptions: RuntimeOptions | None = None) -> None:
         """Configure a device for `deploy`; the runtime options hold for all runs until the next `prepare`. Raises
-        poplar_error for a device of another kind or one not attached, graph_memory_allocation_error where the program
-        does not fit."""
+        poplar_error for a device of another kind or one not attached and while the engine runs,
+        graph_memory_allocation_error where the program does not fit."""
+        with self._occupation.of("prepare", "being prepared"):
+            self._prepare(device, runOptions)
+
+    def _prepare(self, device: Device, runOptions: RuntimeOptions | None) -> None:
         with pvti.Tracepoint(_channel, "poplar::core::Engine::prepare"):
             self._prepared.prepare(device)
             self._runtime.prepare(runOptions)
 
     def deploy(self) -> None:
-        """Load the program onto the prepared device. Raises poplar_error where none is prepared."""
+        """Load the program onto the prepared device. Raises poplar_error where none is prepared, and while the engine
+        runs."""
+        with self._occupation.of("deploy", "being loaded"):
+            self._deploy()
+
+    def _deploy(self) -> None:
         if self._prepared.device is None:
             raise poplar_error("The device is not prepared; call prepare(device) before deploy().")
         with pvti.Tracepoint(pvti.tracePoplar, "Prepare IPU Executable"):
@@ -132,12 +143,13 @@ class Engine:
 
     def load(self, device: Device | None = None) -> None:
         """`prepare` and `deploy`; without a device onto the one of the last time. All variables get their first values
-        again. Raises poplar_error where there was no last time."""
-        target = device or self._prepared.device
-        if target is None:
-            raise poplar_error("The engine was never loaded; call load(device) with a device the first time.")
-        self.prepare(target)
-        self.deploy()
+        again. Raises poplar_error where there was no last time, and while the engine runs."""
+        with self._occupation.of("load", "being loaded"):
+            target = device or self._prepared.device
+            if target is None:
+                raise poplar_error("The engine was never loaded; call load(device) with a device the first time.")
+            self._prepare(target, None)
+            self._deploy()
 
     def loadAndRun(self, device: Device, prog: int = 0) -> None:
         """`load` and `run`."""
@@ -152,11 +164,17 @@ class Engine:
         """Run program number `prog`; `debugName` names the run in reports, `options` hold for this run only. Returns
         when the program has ended, or soon after `stop`.
 
-        Raises poplar_error before loading, for an unknown number, and on a device that was stopped, reset or detached
-        since loading; runtime_error where the program ends itself or meets an error."""
-        if not self.core.loaded:
-            raise poplar_error("The engine is not loaded; call load(device) before run().")
-        self._prepared.check_ready()
+        Raises poplar_error before loading, for an unknown number, while the engine runs, and on a device that was
+        stopped, reset or detached since loading; runtime_error where the program ends itself or meets an error."""
+        with self._occupation.of("run", f"running program {prog}"):
+            device = self._prepared.device
+            if device is None or not self.core.loaded:
+                raise poplar_error("The engine is not loaded; call load(device) before run().")
+            with device.condition.running():
+                self._prepared.check_ready()
+                self._run(prog, debugName, options)
+
+    def _run(self, prog: int, debugName: str, options: RuntimeOptions | None) -> None:
         settings = self._runtime.settings(options)
         try:
             index = operator.index(prog)

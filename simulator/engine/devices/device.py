@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from popvision import pvti
@@ -18,12 +20,36 @@ if TYPE_CHECKING:
 _channel = pvti.channel("Poplar Runtime")
 
 
-@dataclass
 class DeviceCondition:
-    """Whether Engine.stop left the device undefined, and how often it was reset."""
+    """Whether Engine.stop left the device undefined, how often it was reset, and whether programs run on it."""
 
-    undefined: bool = False
-    resets: int = 0
+    def __init__(self) -> None:
+        self.undefined = False
+        self.resets = 0
+        self._running = 0  #: programs; a CPU runs those of several engines at once
+        self._lock = Lock()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """While a program runs: the device cannot be reset."""
+        with self._lock:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def reset(self, device: int) -> None:
+        """Raises poplar_error while a program runs. `device` is the number that the sentence names."""
+        with self._lock:
+            if self._running:
+                raise poplar_error(
+                    f"Device {device} is running a program; call reset() after run() has returned, not meanwhile from "
+                    "a callback or another thread."
+                )
+            self.undefined = False
+            self.resets += 1
 
 
 @methods_refuse_wrong_arguments()
@@ -102,11 +128,10 @@ class Device:
 
     def reset(self) -> None:
         """Bring a device into its first state: programs must be loaded again, and one that was left undefined by
-        Engine.stop is usable. Raises poplar_error for hardware that is not attached."""
+        Engine.stop is usable. Raises poplar_error for hardware that is not attached, and while a program runs."""
         if not self._attached and self._locks is not None:
             raise poplar_error(f"Device {self._id} is not attached; call attach() before reset().")
-        self.condition.undefined = False
-        self.condition.resets += 1
+        self.condition.reset(self._id)
 
     def createVirtualDevice(self, tilesPerIPU: int) -> Device:
         """The same device seen as one with fewer tiles on each IPU."""
