@@ -38,7 +38,7 @@ help:
 	@echo "make test-frontends   PyTorch and TensorFlow programs, in .venv-frontends and .venv-tensorflow"
 	@echo "make test-slurm  jobs on a pod under a real Slurm; as root:  $(SLURM_APT)"
 	@echo "Before an issue is closed:"
-	@echo "make test-long   long Hypothesis, sweeps and kill loops"
+	@echo "make test-long   random examples of Hypothesis, sweeps and kill loops"
 	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
 	@echo "Before a release:"
 	@echo "make full      every test with any mark: hours of mutated files, screenshots in both themes"
@@ -97,11 +97,15 @@ test: $(VENV)/.dev
 test-pages: $(VENV)/.dev | system-pages
 	$(CLEANLY) $(BIN)/python -m pytest -m "$(UNMARKED)" tests/browser $(LIMIT) $(WORKERS)
 
+# Each test of Hypothesis once more, with random examples.
+LONG := (long or hypothesis) and not fuzz
+
+test-long: export HYPOTHESIS_PROFILE := long
 test-long: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages
-	$(CLEANLY) $(BIN)/python -m pytest -m long --ignore tests/browser $(WORKERS)
-	$(CLEANLY) $(BIN)/python -m pytest -m long tests/browser $(WORKERS)
-	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m long tests/frontends $(WORKERS)
-	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m long tests/frontends/tensorflow $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest -m "$(LONG)" --ignore tests/browser $(WORKERS)
+	$(CLEANLY) $(BIN)/python -m pytest -m "$(LONG)" tests/browser $(WORKERS)
+	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "$(LONG)" tests/frontends $(WORKERS)
+	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m "$(LONG)" tests/frontends/tensorflow $(WORKERS)
 
 $(FRONTENDS)/.torch: pyproject.toml | system-test
 	@echo "Installing PyTorch and what its tests need (about 400 MB to download, three minutes or so) ..."
@@ -129,6 +133,7 @@ system-slurm:
 test-slurm: $(FRONTENDS)/.torch | system-slurm
 	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest $(LIMIT) tests/slurm
 
+full: export HYPOTHESIS_PROFILE := long
 full: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages
 	$(CLEANLY) $(BIN)/python -m pytest --ignore tests/browser $(WORKERS)
 	$(CLEANLY) $(BIN)/python -m pytest tests/browser $(WORKERS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.regions import elements
@@ -31,7 +31,6 @@ def vertices(draw: st.DrawFn) -> list[tuple[slice, slice, slice]]:
     return [(part(), part(), part()) for _ in range(draw(st.integers(0, 5)))]
 
 
-@settings(max_examples=300, deadline=None)
 @given(vertices())
 def test_a_conflict_is_found_exactly_where_two_vertices_have_one(parts: list[tuple[slice, slice, slice]]) -> None:
     graph = Graph(Target(TargetType.IPU_MODEL, tiles_per_ipu=2))

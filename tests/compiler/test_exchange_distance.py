@@ -5,7 +5,7 @@ cycles to the opposite side, one per island of four tiles."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.formats.profile import ProfileReader
@@ -172,7 +172,6 @@ def test_moving_whole_islands_keeps_totals(rows, order):
     assert len(e.size) == len(moved.size)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.permutations(range(24)), st.integers(0, 23))
 def test_random_copies_through_the_compiler_conserve_bytes(order, cut):
     """A permutation of 24 words over four tiles: what tiles receive is what lies elsewhere."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.compile import compile_graph
@@ -137,7 +137,6 @@ def strided_operands(data: Any, type_: Type) -> tuple[Any, Graph, Sequence, Any,
     return device, graph, program, values, expected
 
 
-@settings(max_examples=60, derandomize=True, deadline=None, phases=[Phase.generate])
 @given(st.data(), st.sampled_from([HALF, CHAR, FLOAT]))
 def test_random_strided_operands(data: Any, type_: Type) -> None:
     """Operands that are strided views between random mappings, packed wherever senders may: the same values in the
@@ -152,7 +151,6 @@ def test_random_strided_operands(data: Any, type_: Type) -> None:
             assert found["found"].reshape(expected.shape).tolist() == expected.tolist()
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, phases=[Phase.generate])
 @given(st.data(), st.sampled_from([HALF, CHAR]))
 def test_packing_operands_neither_adds_nor_loses_bytes(data: Any, type_: Type) -> None:
     """Received bytes of each tile, messages, and elements read are those without packing."""
@@ -192,7 +190,6 @@ def test_a_wrong_pack_buffer_of_operands_is_found(planted: str, monkeypatch: pyt
         Engine(graph, program, VERIFY)
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, phases=[Phase.generate])
 @given(st.data(), st.sampled_from([HALF, CHAR]))
 def test_what_cannot_be_packed_is_told_without_arranging_it(data: Any, type_: Type) -> None:
     """The look at neighbouring rows refuses nothing that a full search would pack."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.compile import compile_graph
@@ -134,7 +134,6 @@ def test_the_report_of_a_packed_copy_keeps_every_law(tmp_path: Path) -> None:
     report.close()
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, phases=[Phase.generate])
 @given(st.data())
 def test_random_strided_copies(data: Any) -> None:
     """Copies of strided views between random mappings, packed wherever senders may: the same values in the
@@ -171,7 +170,6 @@ def test_random_strided_copies(data: Any) -> None:
             assert found.reshape(rows, columns).tolist() == expected.tolist()
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, phases=[Phase.generate])
 @given(st.integers(0, 10_000), st.sampled_from([HALF, CHAR]))
 def test_packing_neither_adds_nor_loses_bytes(seed: int, type_: Type) -> None:
     """Received and sent bytes of each tile, and messages, are those without packing; words can only become fewer."""

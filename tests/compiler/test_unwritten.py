@@ -1,7 +1,7 @@
 """debug.verify finds reads of elements that nothing can have written, with the program that reads, and no others."""
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simulator.codelets.vertex import InOut, Input, Vector, Vertex
@@ -232,7 +232,6 @@ def reads(run):
 
 
 @given(Trees)
-@settings(max_examples=60, deadline=None)
 def test_a_fault_is_a_copy_that_no_run_reaches_with_a_written_source(tree):
     """The twin walks through every straight run."""
     runs = paths(tree)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.exchange import multicast
@@ -16,7 +16,6 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
 @given(ROWS)
 def test_one_sort_says_the_same(rows: list[tuple[int, int, int, int]]) -> None:
     src, dst, place, length = (np.array(column, np.int64) for column in zip(*rows, strict=True))
@@ -45,7 +44,6 @@ def test_a_multicast_is_one_run_with_its_receivers() -> None:
     assert [column.tolist() for column in runs.joined()] == [[0, 1], [48, 32], [12, 8]]
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0, 3, 5, 1 << 40]), st.integers(0, 9)), max_size=9))
 def test_sums_by_key(pairs: list[tuple[int, int]]) -> None:
     key, value = (np.array([pair[i] for pair in pairs], np.int64) for i in (0, 1))

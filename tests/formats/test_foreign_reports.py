@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision import pva
@@ -174,7 +174,6 @@ CELL = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.data())
 def test_any_part_of_the_published_tables(data: st.DataObject) -> None:
     """Random tables, columns and cells: every question is answered, or one sentence is raised."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.source import TraceSource
@@ -22,8 +22,6 @@ from tests.analysis.trace.trace_case import JournalRow, journal_rows, journal_tr
 
 #: (process, thread, begin ns, end ns, channel, label, metadata)
 Row = tuple[int, str, int, int, str, str, str]
-
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def write(path: Path, document: Any) -> Path:
@@ -57,7 +55,6 @@ spans = st.lists(
 
 
 @given(spans)
-@SLOW
 def test_complete_events_keep_both_ends(tmp_path: Path, rows: list[tuple[int, int, int, int, str]]) -> None:
     events: list[dict[str, Any]] = [
         {"ph": "X", "pid": pid, "tid": tid, "ts": ts / 8, "dur": dur / 8, "name": name, "cat": "c"}
@@ -73,7 +70,6 @@ def test_complete_events_keep_both_ends(tmp_path: Path, rows: list[tuple[int, in
 
 
 @given(journal_rows())
-@SLOW
 def test_our_own_export_comes_back(tmp_path: Path, rows: list[JournalRow]) -> None:
     source = journal_trace(tmp_path / "j.pvti", rows)
     with (tmp_path / "j.json").open("w") as stream:
@@ -222,7 +218,6 @@ def test_spans_below_the_deepest_lane_are_counted(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=80), st.integers(0, 400))
-@SLOW
 def test_mutated_traces_open_or_are_refused(tmp_path: Path, patch: bytes, at: int) -> None:
     whole = json.dumps([json.loads(EVENT)] * 4 + [{"ph": "b", "id": 1, "ts": 3, "name": "x", "cat": "y"}]).encode()
     (tmp_path / "m.json").write_bytes(whole[:at] + patch + whole[at + len(patch) :])

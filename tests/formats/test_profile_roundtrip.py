@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.formats.errors import FormatError
@@ -132,7 +132,6 @@ def steps_of(tiles: int) -> st.SearchStrategy[list[list[tuple[int, int]]]]:
     return st.lists(st.lists(tile, min_size=tiles, max_size=tiles), min_size=1, max_size=5)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.integers(1, 6).flatmap(steps_of))
 def test_statistics_equal_a_loop_over_tiles(steps: list[list[tuple[int, int]]]) -> None:
     patterns = [StepOnIpu(*(np.array(column, dtype=np.int64) for column in zip(*step, strict=True))) for step in steps]

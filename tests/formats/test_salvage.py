@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.report.source import ReportSource
@@ -141,7 +141,6 @@ def test_a_truncated_file_tells_the_truth_about_the_rest(
     honest(path, truth)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), flips=st.integers(1, 6), cut=st.booleans())
 def test_no_number_changes_without_a_warning(
     original: tuple[Path, bytes, dict[str, str]], seed: int, flips: int, cut: bool

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.target import Target
@@ -76,7 +76,6 @@ def total_cycles(executable: CompiledGraph) -> int:
     )
 
 
-@settings(max_examples=12, deadline=None)
 @given(KINDS, st.booleans())
 def test_bytes_are_conserved_in_every_breakdown(steps: list[tuple[str, int, int]], hardware: bool) -> None:
     compilation = compiled(target_of(MK2, hardware), steps).compilation
@@ -96,7 +95,6 @@ def test_bytes_are_conserved_in_every_breakdown(steps: list[tuple[str, int, int]
     assert memory.not_always_live.max(initial=0) <= live.bytes.max(initial=0) <= memory.not_always_live.sum()
 
 
-@settings(max_examples=12, deadline=None)
 @given(KINDS, st.sampled_from([MK1, MK2]))
 def test_a_tile_s_peak_is_its_maximum_over_indices(steps: list[tuple[str, int, int]], chip: Chip) -> None:
     """From the allocations of a tile and their ranges of indices, added up one by one."""
@@ -114,7 +112,6 @@ def test_a_tile_s_peak_is_its_maximum_over_indices(steps: list[tuple[str, int, i
         assert height.max(initial=0) == memory.not_always_live[tile.tile]
 
 
-@settings(max_examples=12, deadline=None)
 @given(KINDS)
 def test_nothing_exceeds_its_bandwidth(steps: list[tuple[str, int, int]]) -> None:
     """4 bytes a cycle and tile each way, 8 of what a pair receives together; no vertex more FLOPs than the AMP has."""
@@ -151,7 +148,6 @@ def one_step(kind: str, size: int, dtype: Any = FLOAT, chip: Chip = MK2) -> tupl
     return sum(busy), ceil(size / TILES)
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     st.sampled_from(["add", "tanh"]), st.sampled_from([FLOAT, HALF]), st.integers(TILES, 40_000), st.integers(1, 3000)
 )
@@ -159,7 +155,6 @@ def test_elementwise_cycles_grow_with_work(kind: str, dtype: Any, size: int, mor
     assert one_step(kind, size, dtype)[0] <= one_step(kind, size + more, dtype)[0]
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.sampled_from(["add", "tanh", "reduce"]), st.integers(20_000, 200_000))
 def test_neighbouring_sizes_jump_only_where_a_count_is_rounded_up(kind: str, size: int) -> None:
     """More than 5 % only when a worker of the busiest tile gets another vector."""
@@ -168,7 +163,6 @@ def test_neighbouring_sizes_jump_only_where_a_count_is_rounded_up(kind: str, siz
         assert abs(after / before - 1) <= 0.05
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.integers(16, 300), st.integers(16, 300), st.integers(16, 300), st.integers(0, 2))
 def test_neighbouring_products_jump_only_with_their_plan(m: int, k: int, n: int, dimension: int) -> None:
     sizes = [[m, k, n], [m, k, n]]
@@ -209,7 +203,6 @@ def _product_cycles(m: int, k: int, n: int) -> list[int]:
     ]
 
 
-@settings(max_examples=10, deadline=None)
 @given(KINDS)
 def test_chips_are_ordered_as_their_constants_demand(steps: list[tuple[str, int, int]]) -> None:
     """Bow is Mk2 at a higher clock: equal cycles of what happens on it, less time. Formulas of element-wise vertices
@@ -235,7 +228,6 @@ def test_formulas_grow_with_work_in_each_branch(size: int, more: int, dtype: str
     assert scaled.scaled_add((dtype, dtype), whole) <= scaled.scaled_add((dtype, dtype), longer)
 
 
-@settings(max_examples=6, deadline=None)
 @given(KINDS, st.booleans())
 def test_the_same_program_gives_the_same_figures(steps: list[tuple[str, int, int]], hardware: bool) -> None:
     one, other = (compiled(target_of(MK2, hardware), steps) for _ in range(2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.integration.random_program import Pick
@@ -25,19 +25,8 @@ def differential(pick: Pick) -> None:
         agree(run_engine(made, place, by_vertices(made.body.program, made.graph), runs, options), wanted)
 
 
-RELAXED: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
-
-
-@settings(max_examples=60, derandomize=True, **RELAXED)
 @given(st.data())
 def test_three_ways_agree(data: Any) -> None:
-    differential(drawn(data))
-
-
-@pytest.mark.long
-@settings(max_examples=3000, **RELAXED)
-@given(st.data())
-def test_three_ways_agree_for_long(data: Any) -> None:
     differential(drawn(data))
 
 

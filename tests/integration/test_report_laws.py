@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplar import FLOAT, Engine, Graph
@@ -98,7 +98,6 @@ def test_what_vertices_use_is_live_where_a_variable_has_parts(tmp_path: Path) ->
 
 
 @pytest.mark.long
-@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 @given(data=st.data())
 def test_reports_of_many_random_programs(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     check_program(lambda low, high: data.draw(st.integers(low, high)), tmp_path_factory.mktemp("laws"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.regions import elements
@@ -108,7 +108,6 @@ def test_duplication_one_after_another_and_tile_by_tile() -> None:
     assert graph.getTileMapping(whole)[0] == [(0, 6)]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_every_copy_is_a_clone(data: st.DataObject) -> None:
     graph = new_graph()

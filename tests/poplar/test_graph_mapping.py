@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.regions import elements
@@ -51,7 +51,6 @@ def writes(draw: st.DrawFn) -> list[tuple[int, int, int, int, int]]:
     return out
 
 
-@settings(max_examples=200, deadline=None)
 @given(writes(), st.integers(0, 12))
 def test_the_last_write_of_an_element_wins(all_writes: list[tuple[int, int, int, int, int]], look_at: int) -> None:
     graph = new_graph()
@@ -251,7 +250,6 @@ def test_reordering_to_the_order_of_memory() -> None:
         graph.reorderToSimplify(t, [a])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.permutations(range(12)), st.permutations(range(12)))
 def test_a_rearrangement_and_its_inverse(order: list[int], other: list[int]) -> None:
     graph = new_graph()

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.regions import elements
@@ -131,7 +131,6 @@ def test_intervals_that_are_the_same_memory_have_one_number() -> None:
         graph.getSortedContiguousRegions(t, [(3, 12)])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_sorted_regions_cover_what_was_asked_for(data: st.DataObject) -> None:
     graph = new_graph()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.codelets.vertex import InOut, Input, Output, Vector, VectorList, Vertex, vertex_type
@@ -28,6 +28,7 @@ from simulator.poplar import (
     poplar_error,
 )
 from simulator.poplar.program import Execute, Sequence
+from tests.example_profiles import costly
 from tests.poplar.graph_state import state_of
 
 TILES = 4
@@ -199,7 +200,7 @@ CALLS = st.lists(
 )
 
 
-@settings(max_examples=40)
+@costly()
 @given(CALLS)
 def test_a_twin_that_never_saw_the_refused_calls_is_the_same(calls: list[tuple[Any, int, int]]) -> None:
     built, twin = Built(), Built()

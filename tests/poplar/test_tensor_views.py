@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.arrays import Int64Array
@@ -158,7 +158,6 @@ def chains(draw: st.DrawFn) -> tuple[Tensor, Int64Array]:
     return t, twin
 
 
-@settings(max_examples=400, deadline=None)
 @given(chains())
 def test_a_chain_of_views_names_the_elements_that_numpy_names(case: tuple[Tensor, Int64Array]) -> None:
     t, twin = case
@@ -169,7 +168,6 @@ def test_a_chain_of_views_names_the_elements_that_numpy_names(case: tuple[Tensor
     assert t.flatten() == t.reshape([twin.size])
 
 
-@settings(max_examples=200, deadline=None)
 @given(chains())
 def test_regions_are_maximal_and_stay_inside_variables(case: tuple[Tensor, Int64Array]) -> None:
     t, twin = case
@@ -187,7 +185,6 @@ def test_regions_are_maximal_and_stay_inside_variables(case: tuple[Tensor, Int64
     assert np.array_equal(np.concatenate([*by_variable, np.empty(0, np.int64)]), twin.reshape(-1))
 
 
-@settings(max_examples=200, deadline=None)
 @given(chains())
 def test_strided_says_the_same_as_regions(case: tuple[Tensor, Int64Array]) -> None:
     t, twin = case
@@ -201,7 +198,6 @@ def test_strided_says_the_same_as_regions(case: tuple[Tensor, Int64Array]) -> No
     assert np.array_equal(start + (np.array(strides).reshape(-1, 1) * grid).sum(axis=0), twin.reshape(-1))
 
 
-@settings(max_examples=150, deadline=None)
 @given(chains(), st.data())
 def test_intersects_with_a_part_of_the_variable(case: tuple[Tensor, Int64Array], data: st.DataObject) -> None:
     t, twin = case

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplar import FLOAT, HALF, INT, Graph, Tensor, Type
@@ -111,7 +111,6 @@ def test_the_vector_comes_once_and_every_worker_reads_it() -> None:
     st.booleans(),
     st.integers(1, 8),
 )
-@settings(max_examples=60, deadline=None)
 def test_same_by_vertex_by_kernel_and_in_numpy(
     name: str, type_: Any, shape: list[int], kept: list[bool], in_place: bool, turned: bool, tiles: int
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplar import FLOAT, HALF
@@ -51,7 +51,6 @@ RUN = st.one_of(
 
 
 @given(st.lists(RUN, min_size=1, max_size=5))
-@settings(max_examples=150, deadline=None)
 def test_the_same_patterns_as_a_slow_scan(runs: list[list[int]]) -> None:
     lengths = np.array([len(run) for run in runs])
     elements = np.concatenate([np.array(run, np.int64) for run in runs])
@@ -72,7 +71,6 @@ def test_the_same_patterns_as_a_slow_scan(runs: list[list[int]]) -> None:
     assert np.bincount(patterns.run, patterns.elements).tolist() == lengths.tolist()
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(3, 40), st.integers(1, 60), st.integers(1, 4), st.sampled_from(["ADD", "DIVIDE", "MAXIMUM"]), st.data()
 )

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplibs.popops.reductions.params import reduce_array
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.sampled_from([(16, 8, 16, 16), (8, 3, 40, 25), (5, 64, 64, 2), (128, 300, 2, 1), (4, 1, 97, 97)]),
     st.permutations(range(4)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplar import BOOL, FLOAT, HALF, Graph, Tensor, index_error
@@ -49,7 +49,6 @@ def test_stages(op: Operation, terms: int, dims: list[int]) -> None:
     assert np.allclose(by_kernel, expected, rtol=terms * 1.2e-7)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=3), st.data(), st.booleans())
 def test_any_dimensions(shape: list[int], data: st.DataObject, transposed: bool) -> None:
     axes = list(range(len(shape)))

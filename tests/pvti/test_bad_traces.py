@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.activity import ipu_activity
@@ -425,7 +425,6 @@ def slow_nested_lengths(lanes: list[Slices]) -> list[int]:
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
 def test_the_part_that_nests_is_that_of_a_slow_loop(data: st.DataObject) -> None:
     lanes = []
     for _ in range(data.draw(st.integers(1, 3))):

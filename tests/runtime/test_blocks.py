@@ -3,7 +3,7 @@ each time."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.formats.profile.model import COMMON, OVERFLOW
@@ -73,7 +73,6 @@ def expected(tree, now, found):
     return now
 
 
-@settings(max_examples=25, deadline=None)
 @given(trees())
 def test_every_execution_of_every_block(tree):
     programs = Programs(model())
@@ -330,7 +329,6 @@ class ByHand:
         self.stored, self.full_since = 0, None
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=40), st.integers(16, 100))
 def test_buffers_by_hand(moves, size):
     """Program 0 empties the buffer (recorded itself), programs 1 to 3 nest as they come."""

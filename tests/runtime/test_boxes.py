@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base import regions
@@ -36,7 +36,6 @@ def views(draw: Any) -> tuple[np.ndarray, np.ndarray]:
     return base, view
 
 
-@settings(max_examples=300, deadline=None)
 @given(views())
 def test_a_box_holds_the_elements_in_order(both: tuple[np.ndarray, np.ndarray]) -> None:
     _, view = both
@@ -70,7 +69,6 @@ def test_irregular_elements_are_no_box() -> None:
     assert box_of_runs(interleaved, 1, interleaved.shape) is None
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     st.permutations(range(4)),
     st.permutations(range(4)),

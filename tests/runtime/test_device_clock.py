@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.formats.profile.model import PHASE_OF_TYPE
@@ -170,7 +170,6 @@ def unrolled(body):
             yield item
 
 
-@settings(max_examples=60)
 @given(bodies)
 def test_loops_equal_their_unrolled_form(body):
     flat = list(unrolled(body))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from poplibs.slow_machine import SlowMachine
 from runtime.both_engines import ACCURATE, graph_of
@@ -15,6 +15,7 @@ from runtime.program_trees import LENGTH, VECTORS, Builder, State, Tree, interpr
 from popvision.formats.profile.model import RunRecord
 from simulator.poplar import Engine, Graph
 from simulator.poplar.program import Copy, Sequence
+from tests.example_profiles import costly
 
 PROFILED = {"debug.instrument": "true"}
 
@@ -49,7 +50,7 @@ def by_engine(device: Any, graph: Graph, program: Sequence, start: State, option
         return [found, list(engine.core.recorder.records)]
 
 
-@settings(max_examples=8, deadline=None)
+@costly()
 @given(trees(), st.lists(trees(), min_size=2, max_size=2), st.integers(0, 99), st.sampled_from([1, 1, 2]))
 def test_all_ways_of_running_agree(tree: list[Tree], bodies: list[list[Tree]], seed: int, ipus: int) -> None:
     functions = [[step for step in body if step[0] in ("copy", "constant", "mix", "if", "while")] for body in bodies]

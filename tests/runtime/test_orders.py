@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel, Tensor
@@ -115,7 +115,6 @@ def test_what_the_host_reads_keeps_its_order() -> None:
     assert find_temporaries(graph.store, [program]).orders == {}
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.permutations(range(4)), st.permutations(range(4)), st.integers(0, 3), st.integers(0, 1000))
 def test_places_in_an_order(there: list[int], view: list[int], cut: int, seed: int) -> None:
     """Any view of an ordered variable reads what was written through the whole of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel, Tensor
@@ -53,7 +53,6 @@ def test_what_the_host_sees_or_a_loop_carries_keeps_its_memory() -> None:
     assert names(graph, program) == []
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["add", "mul", "max"]), st.integers(0, 9), st.integers(0, 9)), max_size=25))
 def test_random_programs_compute_the_same_as_numpy(steps: list[tuple[str, int, int]]) -> None:
     graph, program = Graph(IPUModel().createDevice()), Sequence()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.packed import pack, packed_response
@@ -27,7 +27,6 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, list[Any]]]:
     return header, arrays
 
 
-@settings(max_examples=100, deadline=None)
 @given(ARRAYS, st.text(max_size=20))
 def test_what_is_packed_comes_back(columns: list[tuple[str, list[int]]], note: str) -> None:
     arrays = {f"a{row}": np.array(values, kind) for row, (kind, values) in enumerate(columns)}

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from popvision.analysis.trace.calls import call_tree
 from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
@@ -33,7 +33,6 @@ def test_places_by_hand(tmp_path: Path) -> None:
     assert blocks.narrow == 0
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(nested_spans())
 def test_blocks_nest_and_do_not_overlap(tmp_path: Path, spans: list[Span]) -> None:
     source = make_trace(tmp_path / "a.pvti", spans)

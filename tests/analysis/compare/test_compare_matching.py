@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.compare import align as align_module
@@ -44,7 +44,6 @@ def _longest_common(one: list[int], other: list[int]) -> int:
 
 
 @given(_codes, _codes)
-@settings(max_examples=150, deadline=None)
 def test_align_is_a_longest_common_subsequence(one: list[int], other: list[int]) -> None:
     i, j = align(np.array(one, np.int64), np.array(other, np.int64))
     assert [one[k] for k in i] == [other[k] for k in j]
@@ -54,7 +53,6 @@ def test_align_is_a_longest_common_subsequence(one: list[int], other: list[int])
 
 
 @given(_codes, _codes)
-@settings(max_examples=100, deadline=None)
 def test_align_beyond_its_budget_still_pairs_equals_in_order(one: list[int], other: list[int]) -> None:
     budget, align_module.BUDGET = align_module.BUDGET, -1
     try:
@@ -88,7 +86,6 @@ def _twin(one: list[int], other: list[int]) -> set[tuple[int, int]]:
 
 
 @given(st.lists(st.integers(0, 6), max_size=10), st.lists(st.integers(0, 6), max_size=10))
-@settings(max_examples=100, deadline=None)
 def test_keys_match_as_often_as_both_sides_have_them(one: list[int], other: list[int]) -> None:
     pairing = Pairing(len(one), len(other))
     pairing.match_keys((np.array(one, np.int64), np.array(other, np.int64)), 1)
@@ -190,7 +187,6 @@ _names = st.lists(st.sampled_from("abcde"), min_size=1, max_size=9)
 
 
 @given(names=_names, row=st.integers(0, 8), edit=st.sampled_from(["remove", "insert", "rename"]), lines=st.booleans())
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_one_edit_of_any_program_is_one_edit(
     tmp_path_factory: pytest.TempPathFactory, names: list[str], row: int, edit: str, lines: bool
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.compare.matching import match_compute_sets, match_vertex_types
@@ -123,7 +123,6 @@ def test_ranks_of_tiles(pair: tuple[ReportSource, ReportSource]) -> None:
         assert row["IPU"] == row["Tile"] // 3
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=80), st.integers(1, 50))
 def test_every_value_is_in_one_bin(values: list[int], most: int) -> None:
     found = histogram(values, most)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.compare.matching import match_programs
@@ -111,7 +111,6 @@ def test_a_file_with_itself_is_line_by_line(pair: tuple[ReportSource, ReportSour
 lines = st.lists(st.sampled_from("abc"), max_size=12)
 
 
-@settings(deadline=None)
 @given(lines, lines)
 def test_aligned_lines_are_all_there_and_equal(one: list[str], other: list[str]) -> None:
     mine, theirs = (each.tolist() for each in align_lines(one, other))
@@ -124,7 +123,6 @@ def test_aligned_lines_are_all_there_and_equal(one: list[str], other: list[str])
         assert mine == theirs
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), max_size=20))
 def test_sizes_of_subtrees(steps: list[int]) -> None:
     depth = [0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.compare.exchange import difference_messages, matrix_difference
@@ -152,7 +152,6 @@ def test_missing_messages_are_unknown_not_zero(tmp_path: Path) -> None:
 pairs = st.tuples(st.integers(0, 10), st.integers(0, 10), st.integers(1, 50))
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(pairs, max_size=30), st.integers(1, 5), st.integers(0, 9), st.integers(1, 11), st.permutations(range(11))
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.execution.aggregation import GROUPINGS, aggregate, aggregate_vertices
@@ -66,7 +66,6 @@ def test_self_cycles_add_up_to_the_window(chain: ReportSource, by: str) -> None:
     assert (rows["total_cycles"] >= rows["self_cycles"]).all()
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 50), st.integers(1, 50), st.sampled_from(["part", "level1", "level2", "name"]))
 def test_groups_equal_a_loop_over_steps(tiny: ReportSource, begin: int, length: int, by: str) -> None:
     source, end = tiny, begin + length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.execution.bars import bars_in_window, strip
@@ -179,7 +179,6 @@ def overlap(begin: int, end: int, column: int, grid: Grid) -> int:
     return max(0, min(end * GRAIN, left + grid.pitch) - max(begin * GRAIN, left))
 
 
-@settings(max_examples=150, deadline=None)
 @given(machines(), st.integers(300, 20 * GRAIN), st.integers(0, 6), st.integers(1, 12))
 def test_every_bar_is_drawn_or_counted_once_and_cells_tell_shares(
     machine: Machine, pitch: int, first: int, columns: int
@@ -207,7 +206,6 @@ def test_every_bar_is_drawn_or_counted_once_and_cells_tell_shares(
             assert (packed >> 5 * index & 31 > 0) == (share > 0)
 
 
-@settings(max_examples=100, deadline=None)
 @given(machines(), st.integers(300, 20 * GRAIN), st.integers(0, 6), st.integers(1, 12))
 def test_overview_tells_the_share_of_every_column(machine: Machine, pitch: int, first: int, columns: int) -> None:
     grid, steps = Grid(pitch, first, columns), machine.timeline()

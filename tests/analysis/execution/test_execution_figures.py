@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.execution.step_details import find_steps, step_at, step_facts, step_tiles, steps_in_window
@@ -33,7 +33,6 @@ def machines(draw: st.DrawFn) -> Machine:
     return machine
 
 
-@settings(max_examples=150, deadline=None)
 @given(machines(), st.integers(0, 200), st.integers(0, 200))
 def test_figures_equal_a_loop_over_cells(machine: Machine, one: int, other: int) -> None:
     begin, end = sorted((min(one, machine.total), min(other, machine.total)))
@@ -60,7 +59,6 @@ def test_figures_equal_a_loop_over_cells(machine: Machine, one: int, other: int)
     assert found.compute_mean == pytest.approx(mean)
 
 
-@settings(max_examples=60, deadline=None)
 @given(machines(), st.integers(0, 200))
 def test_figures_of_two_halves_add_up(machine: Machine, cut: int) -> None:
     steps, middle = machine.timeline(), min(cut, machine.total)

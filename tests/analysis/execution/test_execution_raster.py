@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid, packed, raster
@@ -52,7 +52,6 @@ def slow_raster(machine: Machine, grid: Grid) -> list[list[list[int]]]:
     return picture
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_raster_equals_cutting_every_cell(data: st.DataObject) -> None:
     machine = data.draw(machines())
@@ -61,7 +60,6 @@ def test_raster_equals_cutting_every_cell(data: st.DataObject) -> None:
     assert found.tolist() == slow_raster(machine, grid)
 
 
-@settings(max_examples=60, deadline=None)
 @given(machines(), st.integers(1, 40))
 def test_pixels_of_the_whole_run_hold_all_its_tile_cycles(machine: Machine, columns: int) -> None:
     pitch = machine.total * GRAIN // columns + 1
@@ -71,7 +69,6 @@ def test_pixels_of_the_whole_run_hold_all_its_tile_cycles(machine: Machine, colu
     assert whole.tolist() == [GRAIN * clock for clock in machine.clocks]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_levels_round_shares_and_never_lose_a_class(data: st.DataObject) -> None:
     machine = data.draw(machines())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.execution.flame import flame, flat
@@ -82,7 +82,6 @@ def machines(draw: st.DrawFn) -> Machine:
     return made
 
 
-@settings(max_examples=200, deadline=None)
 @given(machines())
 def test_overlaps_equal_a_loop_over_pairs(made: Machine) -> None:
     steps = made.timeline()

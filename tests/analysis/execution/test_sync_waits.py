@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.execution.waits import sync_waits
@@ -48,7 +48,6 @@ def walked(leaves: list[PlainProgram]) -> list[tuple[int, int, int, int, int]]:
     return rows
 
 
-@settings(max_examples=60, deadline=None)
 @given(steps)
 def test_waits_are_those_of_a_walk(leaves: list[PlainProgram]) -> None:
     with TemporaryDirectory() as folder:

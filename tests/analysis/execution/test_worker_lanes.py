@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.execution.worker_lanes import NO_CONTEXT, lanes_by_tile, lanes_of_tile, worker_lanes
@@ -44,7 +44,6 @@ def test_supervisors_alone() -> None:
     assert (found.length, found.critical, found.held_up, found.idle_share, found.beyond) == (16, 1, 9, None, None)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 2, 3, 4, 5, NO_CONTEXT]), st.integers(0, 50)), max_size=30))
 def test_lanes_equal_a_loop(vertices: list[tuple[int, int]]) -> None:
     found = lanes_of_tile(lanes(*vertices), 0, 0, 6, None)

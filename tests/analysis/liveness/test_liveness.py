@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.liveness.curve import curve, fullest_tile, live_classes, peak, tile_curve
@@ -108,7 +108,6 @@ def test_unknown_scopes_are_named(opened: tuple[Case, ReportSource]) -> None:
         curve(source, Where("tile", 8))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10_000), st.integers(1, 14))
 def test_any_report_against_the_slow_twin(seed: int, indices: int) -> None:
     case = make_case(seed, ipus=1, tiles_per_ipu=2, indices=max(indices, 4))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.liveness.curve import curve
@@ -128,7 +128,6 @@ _band = st.tuples(st.integers(0, 60), st.integers(1, 40), st.integers(0, 20), st
 _span = st.tuples(st.integers(0, 50), st.integers(1, 70))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(_band, max_size=12), _span, _span, st.integers(1, 9), st.integers(1, 9))
 def test_cells_are_areas(
     rows: list[tuple[int, int, int, int, int]], up: tuple[int, int], along: tuple[int, int], columns: int, high: int
@@ -151,7 +150,6 @@ def test_cells_are_areas(
     assert (drawn.category == np.where(slow.any(axis=2), slow.argmax(axis=2), NO_CATEGORY)).all()
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 1300), st.integers(1, 50), st.integers(0, 900))
 def test_margins_are_counts(opened: Found, span: int, rows: int, bottom: int) -> None:
     case, source = opened

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.memory.lowered_sums import add_equal, allocation_sums
@@ -73,7 +73,6 @@ def test_a_tile_that_was_not_written_is_said(tmp_path: Path) -> None:
 _row = st.tuples(st.integers(-1, 3), st.integers(-1, 3), st.integers(-1, 3), st.integers(0, 1000))
 
 
-@settings(deadline=None)
 @given(st.lists(_row, max_size=40), st.sampled_from([0, 2**40]))
 def test_equal_rows_are_added(rows: list[tuple[int, int, int, int]], far: int) -> None:
     """`far` makes keys so large that they do not fit into one number."""

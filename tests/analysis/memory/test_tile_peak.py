@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.compare.tile_peak import compared_peaks
@@ -45,7 +45,6 @@ def slow_parts(case: Case, tile: int, index: int) -> dict[tuple[str, str], int]:
     return dict(found)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
 def test_every_byte_is_counted_once(seed: int) -> None:
     case = make_case(seed, ipus=1, tiles_per_ipu=2)

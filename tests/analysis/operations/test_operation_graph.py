@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.operations import drawing as drawing_module
@@ -147,7 +147,6 @@ def test_without_flops_there_is_no_roofline(tmp_path: Path) -> None:
         flow(source, operation_groups(source))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), _edges(n))))
 def test_boxes_do_not_overlap_and_arrows_point_down(case: tuple[int, list[tuple[int, int]]]) -> None:
     n, edges = case

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.programs import figures, program_tree
@@ -73,7 +73,6 @@ def walk(children: list[list[int]], program: int, depth: int = 0) -> list[tuple[
     return [(program, depth, len(below) + 1), *below]
 
 
-@settings(deadline=None)
 @given(graphs)
 def test_rows_of_a_tree(children: list[list[int]]) -> None:
     source: Any = FakeSource(programs(list(children)))
@@ -83,7 +82,6 @@ def test_rows_of_a_tree(children: list[list[int]]) -> None:
         assert found == walk(list(children), root.program)
 
 
-@settings(deadline=None)
 @given(graphs, st.data())
 def test_self_and_total_cycles(children: list[list[int]], data: st.DataObject) -> None:
     n = len(children)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.execution.timeline import run_bars, timeline
@@ -67,7 +67,6 @@ def test_a_run_without_an_event_is_left_out(tmp_path: Path) -> None:
     assert (strip.run.tolist(), strip.level.first.tolist()) == ([1], [4, 5, 6, 7])
 
 
-@settings(max_examples=30, deadline=None)
 @given(length=st.integers(1_000, 10**12))
 def test_each_end_lies_within_a_nanosecond_of_its_share(length: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     strip, report = strip_of(tmp_path_factory.mktemp("strip"), [(101_000, 101_000 + length)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.bottom_up import bottom_up
@@ -16,8 +16,6 @@ from popvision.analysis.trace.calls import CallTree, call_tree, threads_tree
 from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.event_filter import event_matcher, parse_filter
 from tests.analysis.trace.trace_case import JournalRow, Span, journal_rows, journal_trace, make_trace, nested_spans
-
-SMALL = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @dataclass
@@ -113,7 +111,6 @@ WINDOW = st.tuples(st.integers(0, 150), st.integers(1, 250))
 FILTER = st.sampled_from(["", "x", "dur>2ns", "channel:b"])
 
 
-@SMALL
 @given(spans=nested_spans(), window=WINDOW, text=FILTER, without=st.integers(0, 3))
 def test_nested_events(tmp_path: Path, spans: list[Span], window: tuple[int, int], text: str, without: int) -> None:
     source = make_trace(tmp_path / "t.pvti", spans)
@@ -121,7 +118,6 @@ def test_nested_events(tmp_path: Path, spans: list[Span], window: tuple[int, int
     agree(source, threads, window[0], sum(window), text)
 
 
-@SMALL
 @given(journal=journal_rows(), window=st.tuples(st.integers(0, 60), st.integers(1, 80)), text=FILTER)
 def test_events_that_outlive_what_encloses_them(
     tmp_path: Path, journal: list[JournalRow], window: tuple[int, int], text: str

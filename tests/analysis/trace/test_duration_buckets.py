@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace import duration_buckets
@@ -69,7 +69,6 @@ def trace_of(lanes: list[list[tuple[int, int]]], names: int) -> HostTrace:
     return trace
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 4), DURATIONS), min_size=1, max_size=120), min_size=1, max_size=3),
     st.integers(5, 70_000),

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.columns import HostTrace
@@ -94,7 +94,6 @@ FILTERS = [
 ]
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(nested_spans(), journal_rows(), st.sampled_from(FILTERS))
 def test_events_are_those_of_the_loop(tmp_path: Path, spans: list[Span], rows: list[JournalRow], text: str) -> None:
     parts = [make_trace(tmp_path / "a.pvti", spans), journal_trace(tmp_path / "b.pvti", rows)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.bottom_up import bottom_up
@@ -13,8 +13,6 @@ from popvision.analysis.trace.event_filter import event_matcher, parse_filter
 from popvision.analysis.trace.source import TraceSource
 from tests.analysis.trace.test_trace_statistics import paths, self_time
 from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
-
-SMALL = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def events_of(source: TraceSource, tree: CallTree) -> dict[tuple[str, ...], tuple[tuple[int, int, int], int]]:
@@ -30,7 +28,6 @@ def around(spans: list[Span], index: int) -> list[str]:
     return [each[3] for each in spans[: index + 1] if each[0] == own[0] and each[1] <= own[1] and each[2] >= own[2]]
 
 
-@SMALL
 @given(
     spans=nested_spans(), begin=st.integers(0, 150), length=st.integers(1, 200), text=st.sampled_from(["x", "dur>9ns"])
 )
@@ -60,7 +57,6 @@ def test_longest_events_and_matches_of_a_window(
         assert source.names.label[lane.name[position]] == path[-1].split("/")[1]
 
 
-@SMALL
 @given(spans=nested_spans())
 def test_callers_have_the_self_times_of_what_they_called(tmp_path: Path, spans: list[Span]) -> None:
     source = make_trace(tmp_path / "t.pvti", spans)

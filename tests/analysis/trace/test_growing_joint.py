@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.alignment import MODES, Marker
@@ -23,6 +23,7 @@ from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.writer import TraceWriter
 from tests.analysis.trace.test_growing_trace import add, described, recording
 from tests.analysis.trace.trace_case import JournalRow, journal_rows
+from tests.example_profiles import costly
 
 Appends = list[tuple[int, list[JournalRow]]]  # (file, rows that it gets)
 
@@ -41,7 +42,7 @@ def declare(writer: TraceWriter, site: int) -> None:
         writer.add_site(site, site, 1 + site % 3, None)
 
 
-@settings(max_examples=25, deadline=None)
+@costly()
 @given(st.lists(st.tuples(st.integers(0, 1), journal_rows()), max_size=6), st.sampled_from(MODES), st.data())
 def test_joined_pieces_make_the_same_trace(appends: Appends, mode: str, data: st.DataObject) -> None:
     marker = Marker("y", occurrence=data.draw(st.integers(0, 2))) if mode == "event" else None

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.columns import HostTrace
@@ -65,7 +65,6 @@ def described(source: HostTrace) -> list[object]:
     return facts
 
 
-@settings(deadline=None)
 @given(journal_rows(), st.integers(1, 9))
 def test_pieces_make_the_same_trace(rows: list[JournalRow], piece: int) -> None:
     with TemporaryDirectory() as folder:

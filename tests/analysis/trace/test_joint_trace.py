@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.activity import RUN_LABEL, ipu_activity
@@ -43,7 +43,6 @@ def test_metadata_is_that_of_the_own_file(tmp_path: Path) -> None:
     assert event_facts(joint, 0, 0, 0).metadata is None
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(nested_spans(), nested_spans(), st.sampled_from(["absolute", "first"]), st.integers(0, 50))
 def test_statistics_of_both_are_those_of_one_file_with_all_events(
     tmp_path: Path, one: list[Span], other: list[Span], mode: str, later: int
@@ -78,7 +77,6 @@ def test_an_event_of_the_page_marks_its_label_channel_and_number(tmp_path: Path)
             marker_at([first, second], *place)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(nested_spans())
 def test_ipu_activity_is_the_union_of_the_runs(tmp_path: Path, spans: list[Span]) -> None:
     named = [(thread, begin, end, name.replace("a/x", f"a/{RUN_LABEL}")) for thread, begin, end, name in spans]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.columns import HostTrace
@@ -25,7 +25,6 @@ def loop(source: HostTrace, wanted: int, begin: int, end: int) -> list[tuple[int
     ]
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(nested_spans(), st.integers(0, 30), st.integers(1, 40), st.booleans())
 def test_every_event_is_counted_once_and_the_longest_are_named(
     tmp_path: Path, spans: list[Span], first: int, length: int, joint: bool

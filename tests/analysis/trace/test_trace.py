@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.columns import Lane
@@ -94,7 +94,6 @@ def test_the_name_of_a_block_is_that_of_its_longest_event(generated: TraceSource
         assert blocks.name[index] in lane.name[rows][longest]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spans=nested_spans(), window=st.tuples(st.integers(0, 220), st.integers(1, 220)))
 def test_windows_of_small_traces(tmp_path: Path, spans: list[Span], window: tuple[int, int]) -> None:
     source = make_trace(tmp_path / "t.pvti", spans)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.alignment import Marker, align_traces, marker_time
@@ -89,7 +89,6 @@ def test_runs_of_different_days_are_pointed_out(tmp_path: Path) -> None:
 
 
 @given(spans=nested_spans(), occurrence=st.integers(0, 5), channel=st.sampled_from(["", "a", "b"]))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_time_of_a_marker_is_that_of_a_sorted_list(
     tmp_path: Path, spans: list[Span], occurrence: int, channel: str
 ) -> None:

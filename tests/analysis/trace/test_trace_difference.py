@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.difference import difference_frame, trace_difference
@@ -36,7 +36,6 @@ def slow(trace: HostTrace) -> Figures:
     return {key: (count[key], total[key], own[key]) for key in count}
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(nested_spans(), nested_spans())
 def test_every_path_has_the_figures_of_both_sides(tmp_path: Path, one: list[Span], other: list[Span]) -> None:
     source, target = make_trace(tmp_path / "a.pvti", one), make_trace(tmp_path / "b.pvti", other)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from popvision.analysis.trace.source import TraceSource
 from popvision.export.traces.chrome import write_chrome
@@ -20,8 +20,6 @@ from tests.analysis.trace.trace_case import JournalRow, journal_rows, journal_tr
 
 #: (thread, begin ns, end ns, label)
 Row = tuple[int, int, int, str]
-
-ANY_JOURNAL = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def spans_of(source: TraceSource) -> Counter[Row]:
@@ -41,7 +39,6 @@ def nanoseconds(microseconds: float) -> int:
 
 
 @given(journal_rows())
-@ANY_JOURNAL
 def test_chrome_events_are_those_of_the_trace(tmp_path: Path, rows: list[JournalRow]) -> None:
     source = journal_trace(tmp_path / "j.pvti", rows)
     document = written(write_chrome, source)
@@ -78,7 +75,6 @@ def nest(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 @given(journal_rows())
-@ANY_JOURNAL
 def test_speedscope_profiles_replay_to_the_events_of_the_trace(tmp_path: Path, rows: list[JournalRow]) -> None:
     source = journal_trace(tmp_path / "j.pvti", rows)
     document = written(write_speedscope, source)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.calls import call_tree
@@ -25,7 +25,6 @@ from popvision.analysis.trace.statistics import PERCENTILES, SPREAD_STEPS, label
 from popvision.formats.pvti.generate import generate_trace
 from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
 
-SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WINDOW = st.tuples(st.integers(0, 220), st.integers(1, 220))
 
 
@@ -39,7 +38,6 @@ def self_time(spans: list[Span], index: int, window: tuple[int, int] = (0, 1 << 
     return mine
 
 
-@SMALL
 @given(spans=nested_spans(), window=WINDOW)
 def test_statistics_per_label(tmp_path: Path, spans: list[Span], window: tuple[int, int]) -> None:
     source = make_trace(tmp_path / "t.pvti", spans)
@@ -78,7 +76,6 @@ def test_more_events_than_the_column_of_parents_can_count(tmp_path: Path, outer:
         assert call_tree(source, begin, 10 * outer).count.tolist() == [outers, inners][: 1 + bool(inners)]
 
 
-@SMALL
 @given(spans=nested_spans(), window=WINDOW)
 def test_call_tree_of_a_window_has_the_sums_of_the_statistics(
     tmp_path: Path, spans: list[Span], window: tuple[int, int]
@@ -150,7 +147,6 @@ def test_self_times_of_all_labels_add_up_to_the_busy_time(tmp_path: Path) -> Non
     assert frame.loc[("b", "inner"), "self_us"] == pytest.approx(25 / 1e3)
 
 
-@SMALL
 @given(spans=nested_spans())
 def test_call_tree_of_everything(tmp_path: Path, spans: list[Span]) -> None:
     source = make_trace(tmp_path / "t.pvti", spans)
@@ -196,7 +192,6 @@ def test_call_tree_of_one_event(tmp_path: Path) -> None:
     }
 
 
-@SMALL
 @given(spans=nested_spans(), text=st.sampled_from(["x", "Y", "z", "none"]), backwards=st.booleans())
 def test_search_goes_through_all_matches_in_time_order(
     tmp_path: Path, spans: list[Span], text: str, backwards: bool
@@ -227,7 +222,6 @@ def test_search_goes_through_all_matches_in_time_order(
         assert again is None
 
 
-@SMALL
 @given(spans=nested_spans(), window=WINDOW, most=st.integers(1, 6), text=st.sampled_from(["x", "Y", "z", ""]))
 def test_the_list_of_matches_is_that_of_the_window(
     tmp_path: Path, spans: list[Span], window: tuple[int, int], most: int, text: str
@@ -293,7 +287,6 @@ def test_the_first_matches_are_those_of_one_sort(tmp_path: Path) -> None:
 
 
 @given(nested_spans(), st.integers(0, 210))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_first_event_of_a_name_from_a_time_on(tmp_path: Path, spans: list[Span], time: int) -> None:
     source = make_trace(tmp_path / "t.pvti", spans, [(0, 7, "a/mark")])
     for name, label in enumerate(source.names.label):

@@ -4,7 +4,7 @@ Safe: whatever way a program takes, a value is live where it is written, where i
 """
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.ir.accesses import Accesses, elements_of
@@ -124,7 +124,6 @@ _trees = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(_trees, st.lists(st.booleans(), max_size=30), st.randoms(use_true_random=False))
 def test_no_way_loses_a_value(body, choices, random):
     """Three runs, so that what survives from run to run is checked too."""

@@ -1,7 +1,7 @@
 """Live ranges against a twin that unrolls every loop and looks ahead from each position, element by element."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.ir.accesses import Accesses, elements_of
@@ -148,7 +148,6 @@ def touches(part, variable, half):
     return bool(part & {(variable, half), (variable, None)})
 
 
-@settings(max_examples=150)
 @given(bodies)
 def test_equal_to_looking_ahead_over_the_unrolled_program(body):
     p = Program(body)

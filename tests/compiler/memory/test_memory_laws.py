@@ -1,7 +1,7 @@
 """Laws of the compiler's memory on random programs: sums, alignment, instrumentation, derivations."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.formats.profile.model import CATEGORIES
@@ -58,7 +58,6 @@ def built(target, sizes, steps):
     return graph, program
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.booleans(), st.lists(SIZES, min_size=4, max_size=4), STEPS)
 def test_laws(on_hardware, sizes, steps):
     graph, program = built((hardware if on_hardware else model)(), sizes, steps)

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 
 from simulator.frontends import poptorch
+from tests.example_profiles import costly
 from tests.frontends.programs.random_networks import OPTIMIZERS, Case, cases, network_and_data
 
 STEPS = 3
@@ -20,8 +21,6 @@ RTOL = 2e-4
 #: float32 torch may be this many times nearer to float64 than the device
 WORSE_THAN_TORCH = 32
 TILES = "16"
-
-SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -86,14 +85,7 @@ def check(case: Case) -> None:
         check_near(network.state_dict()[name], value, near.state_dict()[name], name)
 
 
-@settings(SLOW, max_examples=8, derandomize=True, database=None)
+@costly()
 @given(case=cases())
 def test_random_networks(case: Case) -> None:
-    check(case)
-
-
-@pytest.mark.long
-@settings(SLOW, max_examples=500)
-@given(case=cases())
-def test_many_random_networks(case: Case) -> None:
     check(case)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplibs.poplin.products import blas_threads, blocked
@@ -27,7 +27,6 @@ def matrices(m: int, k: int, n: int, stack: tuple[int, ...] = (), seed: int = 1)
     return left.astype(np.float32), right.astype(np.float32)
 
 
-@settings(max_examples=40, deadline=None)
 @given(*[st.integers(0, 150)] * 3, st.sampled_from([(), (1,), (3,)]), st.booleans(), st.booleans())
 def test_any_product(m: int, k: int, n: int, stack: tuple[int, ...], turned: bool, other_turned: bool) -> None:
     left, right = matrices(m, k, n, stack)

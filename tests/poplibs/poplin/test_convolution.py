@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import signal
 
@@ -110,7 +110,6 @@ def checked(params: ConvParams, tiles: int, laid_out: bool = True, options: Any 
 SIZES = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 18), st.integers(1, 18))
 
 
-@settings(max_examples=10, deadline=None)
 @given(
     SIZES,
     st.tuples(*[st.integers(1, 9)] * 2),
@@ -308,7 +307,6 @@ def test_steps_carry_poplibs_names(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 16), st.integers(1, 40), st.integers(1, 4), st.sampled_from([1, 3]), st.booleans())
 def test_cycles_grow_with_work(rows: int, width: int, groups: int, kernel: int, half: bool) -> None:
     """Cycles of one vertex, over channels, positions and kernel positions."""

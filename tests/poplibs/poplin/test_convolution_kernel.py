@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplibs.poplin.convolutions import windows
@@ -66,7 +66,6 @@ def in_order(rng: Any, shape: tuple[int, ...], order: list[int]) -> Any:
     return stored.transpose(np.argsort(order))
 
 
-@settings(max_examples=150, deadline=None)
 @given(convolutions(), st.data())
 def test_any_convolution(params: CanonicalConvParams, data: Any) -> None:
     if min(params.output_field) < 1:

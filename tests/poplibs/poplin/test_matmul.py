@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplar import (
@@ -51,7 +51,6 @@ def product(m: int, k: int, n: int, type_: Any, tiles: int, turned: str = "") ->
     return by_vertex, by_kernel, exact, magnitude * (k * 6e-8 + (0 if type_ is FLOAT else 5e-4)) + 1e-30
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.tuples(st.integers(1, 40), st.integers(1, 70), st.integers(1, 40)),
     st.sampled_from([1, 3, 16, 64]),

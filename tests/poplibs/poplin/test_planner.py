@@ -6,7 +6,7 @@ from itertools import product
 from math import ceil
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplibs.poplin.planning.machine import Machine
@@ -139,7 +139,6 @@ def _shares_of_one_size(parts: int, split: int) -> bool:
     return split <= parts and ceil(parts / ceil(parts / split)) == split
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 90), st.integers(1, 60), st.integers(1, 40))
 def test_no_split_tried_one_by_one_is_cheaper(m: int, k: int, n: int, tiles: int) -> None:
     plan = plan_matmul("float", m, k, n, Machine(tiles, 638_976), constraints=AMP)
@@ -159,7 +158,6 @@ def test_no_split_tried_one_by_one_is_cheaper(m: int, k: int, n: int, tiles: int
 SIZES = st.tuples(st.integers(1, 90), st.integers(1, 120), st.integers(1, 90))
 
 
-@settings(max_examples=40, deadline=None)
 @given(SIZES, st.sampled_from(["float", "half"]), st.integers(1, 4), st.sampled_from([1, 4, 60, 300]))
 def test_a_plan_covers_everything_and_counts_what_it_uses(
     size: tuple[int, int, int], dtype: str, groups: int, tiles: int
@@ -182,7 +180,6 @@ def test_a_plan_covers_everything_and_counts_what_it_uses(
     assert all(cycles >= 0 for _, cycles in plan.terms)
 
 
-@settings(max_examples=25, deadline=None)
 @given(SIZES, st.sampled_from([4, 64]), st.lists(st.floats(0.0005, 0.05), min_size=2, max_size=4))
 def test_more_memory_is_never_slower(size: tuple[int, int, int], tiles: int, proportions: list[float]) -> None:
     plans = [plan_matmul("float", *size, Machine(tiles, 638_976, memory_proportion=p)) for p in sorted(proportions)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplar import (
@@ -108,7 +108,6 @@ def test_every_form_and_the_sum_of_squares() -> None:
         assert np.array_equal(one[1], other[1])
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     st.integers(1, 5),
     st.sampled_from([1, 2, 31, 33, 191, 400, 1300]),

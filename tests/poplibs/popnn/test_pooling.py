@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.poplar import FLOAT, HALF, Graph, Tensor, graph_connection_error, invalid_option, poplar_error
@@ -50,7 +50,6 @@ def gradient_written_out(x: Any, slope: Any, params: PoolParams, divided: bool =
     return grad
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from(list(PoolingType)),
     st.tuples(st.integers(1, 3), st.integers(1, 20)),

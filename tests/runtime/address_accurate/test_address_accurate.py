@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.formats.profile.model import CATEGORIES
@@ -22,6 +22,7 @@ from simulator.poplibs import popops
 from simulator.poplibs.poplin import matMul
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.values.numeric_plan import NumericPlan
+from tests.example_profiles import costly
 from tests.runtime.both_engines import ACCURATE, Workbench, graph_of, results, scattered
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -413,7 +414,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, phases=[Phase.generate])
+@costly()
 @given(st.sampled_from([4, 7, 16]), st.sampled_from([FLOAT, HALF]), st.integers(0, 10_000), steps)
 def test_random_graphs(tiles, type_, seed, steps_):
     bench = Workbench(tiles, seed)
