@@ -165,14 +165,23 @@ def test_times_are_exact_to_the_nanosecond(value: object, expected: int | None) 
     assert nanoseconds(value) == expected
 
 
+def test_an_array_may_lack_its_end(tmp_path: Path) -> None:
+    """The format allows it, for programs that are killed; the trace may still be written."""
+    for end, state in (("", "recording"), (",", "recording"), (",\n", "recording"), ("]", "finalised")):
+        (tmp_path / "t.json").write_text(f"[{EVENT}{end}")
+        source = TraceSource(tmp_path / "t.json")
+        assert (source.events, source.files[0].state) == (1, state)
+        assert "problem" not in source.meta
+
+
 EVENT = '{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "a"}'
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (f"[{EVENT}", "it ends within the list of events"),
-        (f"[{EVENT},", "it ends within the list of events"),
+        (f'{{"traceEvents": [{EVENT}', "it ends within the list of events"),
+        (f'{{"traceEvents": [{EVENT},', "it ends within the list of events"),
         (f'[{EVENT}, {{"ph": "X", "na', 'in \'{"ph": "X", "na\''),
         (f'{{"traceEvents": [{EVENT}], "x": ', "is no complete JSON trace"),
         (f"[{EVENT}, }}]", "is no complete JSON trace"),

@@ -77,6 +77,68 @@ def test_slices_instants_and_counters(tmp_path: Path) -> None:
     assert [each.instant_time.tolist() for each in source.threads] == [[140]]
 
 
+def test_ends_close_begins_by_time_and_name(tmp_path: Path) -> None:
+    """The end of "late" stands before its begin, as where two writers make one file; "outer" names what it ends."""
+    made = Building()
+    made.thread(10, 4, 5, "main")
+    made.event(5_000, END, 10)
+    made.event(1_000, BEGIN, 10, "late")
+    made.event(10_000, BEGIN, 10, "outer")
+    made.event(11_000, BEGIN, 10, "lost")
+    made.event(15_000, END, 10, "outer").debug_annotations.add(name="rows", int_value=9)
+    made.event(16_000, END, 10, "unknown")
+    path = tmp_path / "t.pftrace"
+    path.write_bytes(made.trace.SerializeToString())
+    assert import_trace(path, tmp_path / "t.pvti") == {"ends without a begin": 1}
+    source = TraceSource(tmp_path / "t.pvti")
+    assert spans(source) == Counter(
+        [
+            (4, "main", 1_000, 4_000, "c", "late", ""),
+            (4, "main", 10_000, 5_000, "c", "outer", '{"rows": 9}'),
+            (4, "main", 11_000, 4_000, "c", "lost", ""),
+        ]
+    )
+    assert [thread.unfinished for thread in source.threads] == [frozenset({(1, 0)})]
+
+
+def test_older_events_pair_by_id(tmp_path: Path) -> None:
+    """Phases of Chrome's older macros: B and E of a thread, b and e of an id, which belongs to a process if local."""
+    made = Building()
+    made.thread(10, 4, 5, "main")
+    made.thread(11, 6, 7, "other")
+
+    def older(phase: str, time: int, uuid: int, name: str, **id: int) -> None:
+        event = made.event(time, 0, uuid, name)
+        event.legacy_event.phase = ord(phase)
+        for kind, value in id.items():
+            setattr(event.legacy_event, kind, value)
+
+    older("B", 0, 10, "call")
+    older("E", 9, 10, "call")
+    older("E", 10, 10, "call")
+    older("b", 1, 10, "load", unscoped_id=3)
+    older("b", 2, 10, "load", local_id=3)
+    older("b", 3, 10, "load", global_id=3)
+    older("e", 20, 11, "load", unscoped_id=3)
+    older("e", 30, 11, "load", local_id=3)
+    older("e", 40, 11, "load", global_id=3)
+    older("e", 50, 10, "load", local_id=3)
+    older("n", 60, 10, "load", global_id=3)
+    path = tmp_path / "t.pftrace"
+    path.write_bytes(made.trace.SerializeToString())
+    assert import_trace(path, tmp_path / "t.pvti") == {"ends without a begin": 2}
+    source = TraceSource(tmp_path / "t.pvti")
+    load = "load (asynchronous)"
+    assert spans(source) == Counter(
+        [
+            (4, "main", 0, 9, "c", "call", ""),
+            (4, load, 1, 19, "c", "load", ""),
+            (4, load, 2, 48, "c", "load", ""),
+            (4, load, 3, 37, "c", "load", ""),
+        ]
+    )
+
+
 def test_interned_names_defaults_and_incremental_clocks_belong_to_a_sequence(tmp_path: Path) -> None:
     made = Building()
     for sequence, name in ((1, "first"), (2, "second")):

@@ -136,6 +136,7 @@ class HostTrace(ABC):
     end: int
     kept: Kept
     is_growing: bool = False  #: one of many readings of a file that its program still writes
+    moved: int = 0  #: spans of earlier readings of a file that grows whose end came late and lies elsewhere
     _preparing: Sequence[Future[Mipmap]] = ()  #: what `prepare` began: the mipmaps of all lanes that have one
 
     @property

@@ -3,6 +3,9 @@
 The columns of the events so far grow at their end (growing_columns.py), so that a reading costs what is new: 100,000
 events cost some tens of milliseconds, whether the trace has a thousand events or ten million. Once the program has
 ended, and the journal became nested slices, the file is read as a whole.
+
+The trace of another tool is imported anew at each reading, since its events come in any order: an end may lie before
+what was shown of its span. `moved` of a reading counts the spans that such ends have moved so far.
 """
 
 from __future__ import annotations
@@ -31,12 +34,14 @@ class FollowedTrace:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._growing: _Growing | None = None
+        self._shown: _Shown | None = None  #: of another tool's trace at the last reading
+        self._moved = 0
         self._bytes = 0  #: of the file when it was last read: SQLite adds pages to a trace, and takes none away
 
     def now(self) -> TraceSource:
         """The trace as it is now. Raises FormatError with one sentence when nothing of it can be read."""
         if is_foreign_trace(self.path):
-            return TraceSource(self.path)
+            return self._imported()
         for _ in range(2):
             reader = TraceReader(self.path, salvage=True)
             if not reader.is_growing():
@@ -50,6 +55,16 @@ class FollowedTrace:
         self._growing = None
         return TraceSource(self.path)
 
+    def _imported(self) -> TraceSource:
+        size, source = self.path.stat().st_size, TraceSource(self.path)
+        shown = _Shown.of(source)
+        if self._shown is None or size < self._bytes:
+            self._moved = 0
+        else:
+            self._moved += _moved_spans(self._shown, shown)
+        self._shown, self._bytes, source.moved = shown, size, self._moved
+        return source
+
     def _grown(self, reader: TraceReader) -> TraceSource:
         status = self.path.stat()
         identity = (status.st_ino, reader.meta.get("run_id"), reader.meta.get("clock_offset_ns"))
@@ -60,6 +75,51 @@ class FollowedTrace:
         grown = growing.read(self.path, reader)
         self._growing = growing
         return grown
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The spans of a reading, a row each: thread (a hash of what tells it from others), name, begin, end, is open."""
+
+    table: Int64Array
+
+    @classmethod
+    def of(cls, source: TraceSource) -> _Shown:
+        names = np.array(
+            [hash((source.names.channel_name[channel], label)) for channel, label in _channel_and_label(source.names)],
+            np.int64,
+        )
+        parts = [np.zeros((5, 0), np.int64)]
+        for thread in source.threads:
+            number = hash((thread.row.pid, thread.row.tid, thread.row.name))
+            for depth, lane in enumerate(thread.lanes):
+                is_open = np.zeros(len(lane), np.int64)
+                is_open[[position for level, position in thread.unfinished if level == depth]] = 1
+                parts.append(np.stack([np.full(len(lane), number), names[lane.name], lane.start, lane.end, is_open]))
+        return cls(np.concatenate(parts, axis=1))
+
+
+def _channel_and_label(names: Names) -> list[tuple[int, str]]:
+    return list(zip(names.channel.tolist(), names.label, strict=True))
+
+
+def _moved_spans(before: _Shown, after: _Shown) -> int:
+    """Spans with another end than before. One that was open has moved where it ends before what was shown of it.
+    Spans of one thread, name and begin are told apart by their ends, the open ones last."""
+    side = np.repeat([0, 1], [before.table.shape[1], after.table.shape[1]])
+    thread, name, begin, end, is_open = np.concatenate([before.table, after.table], axis=1)
+    order = np.lexsort((end, is_open, side, begin, name, thread))
+    keys = np.stack([thread, name, begin, side])[:, order]
+    is_first = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(order)]
+    first = np.flatnonzero(is_first)
+    rank = np.arange(len(order)) - first[np.cumsum(is_first) - 1]
+    same_span = np.cumsum(np.append(True, (keys[:3, 1:] != keys[:3, :-1]).any(axis=0))[: len(order)])
+    codes = same_span * (len(order) + 1) + rank
+    old, new = (order[keys[3] == each] for each in (0, 1))
+    _, at, to = np.intersect1d(codes[keys[3] == 0], codes[keys[3] == 1], assume_unique=True, return_indices=True)
+    old, new = old[at], new[to]
+    has_moved = np.where(is_open[old] == 1, (is_open[new] == 0) & (end[new] < end[old]), end[new] != end[old])
+    return int(has_moved.sum())
 
 
 @dataclass

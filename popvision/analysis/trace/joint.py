@@ -38,6 +38,7 @@ class JointTrace(HostTrace):
     ) -> None:
         self.parts, self.alignment, self._numbers = tuple(parts), alignment, numbers
         self.is_growing = any(part.is_growing for part in parts)
+        self.moved = sum(part.moved for part in parts)
         self.label = " + ".join(part.label for part in parts)
         self.lost = [f"{part.label}: {sentence}" for part in parts for sentence in part.lost]
         self.names, self.threads = names, threads

@@ -75,7 +75,7 @@ class TraceSource(HostTrace):
                 self.label,
                 self.path,
                 self.meta,
-                self.reader.state,
+                self.meta.get("source_state", self.reader.state),
                 self._processes,
                 range(len(self.threads)),
                 range(len(self.series)),

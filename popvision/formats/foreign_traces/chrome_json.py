@@ -1,10 +1,10 @@
 """Chrome trace events, as viztracer, PyTorch's profiler, TensorFlow and many others write them.
 
 Format: "Trace Event Format" (Google, 2016). Taken: complete events (X), begins and ends (B, E), instants (i, I, R),
-asynchronous events (b, e, n; S, F, T) on a track per category, id and process, counters (C), names of processes and
-threads (M), flows (s, t, f; one that ends without `bp` leads to the next span of its thread). Object snapshots (N, O,
-D), samples (P) and marks of clocks are counted and left out. `baseTimeNanoseconds` (PyTorch) and `otherData.begin_ns`
-(ours) give the zero of the trace's clock."""
+asynchronous events (b, e, n; S, F, T) on a track per category, id, scope and process, counters (C), names of
+processes and threads (M), flows (s, t, f; one that ends without `bp` leads to the next span of its thread). Object
+snapshots (N, O, D), samples (P) and marks of clocks are counted and left out. `baseTimeNanoseconds` (PyTorch) and
+`otherData.begin_ns` (ours) give the zero of the trace's clock."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def read_chrome_json(path: Path) -> Recording:
     if not reader.taken:
         raise FormatError(f"{path} holds no trace events (objects with a phase `ph`).")
     recording.epoch_ns = _epoch(stream.facts)
-    recording.problem = stream.problem
+    recording.problem, recording.is_open = stream.problem, stream.is_open
+    recording.finish_spans()
     return recording
 
 
@@ -103,11 +104,11 @@ class _Reader:
         self._thread(event).add_span(time, time + duration, self._site(event))
 
     def _begin(self, event: dict[str, Any], time: int) -> None:
-        self._thread(event).add_begin(time, self._site(event))
+        track = self._thread(event)
+        self.recording.marks.add_begin(track.number, time, self._site(event), track.number)
 
     def _end(self, event: dict[str, Any], time: int) -> None:
-        if not self._thread(event).add_end(time):
-            self.recording.left_out["ends without a begin"] += 1
+        self.recording.marks.add_end(self._thread(event).number, time, self._site(event))
 
     def _instant(self, event: dict[str, Any], time: int) -> None:
         self._thread(event).add_instant(time, self._site(event))
@@ -116,10 +117,7 @@ class _Reader:
         phase = event["ph"]
         if "bind_id" in event and "id" not in event:
             event = {**event, "id": event["bind_id"]}
-        local = event.get("id2")
-        id = event.get("id", local)
-        process = self._process(event) if isinstance(local, dict) and "local" in local else None
-        key = (process, str(event.get("cat", "")), _text(event.get("name")), json.dumps(id, default=str))
+        key = (self._process_of_id(event), *_scoped_id(event), _text(event.get("name")))
         binds_next = phase == "f" and event.get("bp") != "e"
         track, name = self._thread(event), _text(event.get("name"))
         self.recording.flows.add(key, name, track, time, first=phase == "s", binds_next=binds_next)
@@ -134,14 +132,14 @@ class _Reader:
                 self.recording.sample(key, name, str(series), time, number)
 
     def _asynchronous_begin(self, event: dict[str, Any], time: int) -> None:
-        self._asynchronous(event).add_begin(time, self._site(event))
+        group, track = self._asynchronous_group(event), self._asynchronous_track(event)
+        self.recording.marks.add_begin(group, time, self._site(event), track.number)
 
     def _asynchronous_end(self, event: dict[str, Any], time: int) -> None:
-        if not self._asynchronous(event).add_end(time):
-            self.recording.left_out["ends without a begin"] += 1
+        self.recording.marks.add_end(self._asynchronous_group(event), time, self._site(event))
 
     def _asynchronous_instant(self, event: dict[str, Any], time: int) -> None:
-        self._asynchronous(event).add_instant(time, self._site(event))
+        self._asynchronous_track(event).add_instant(time, self._site(event))
 
     def _metadata(self, event: dict[str, Any]) -> None:
         given = event.get("args")
@@ -161,15 +159,25 @@ class _Reader:
             track.name = tid
         return track
 
-    def _asynchronous(self, event: dict[str, Any]) -> Track:
-        """The track of an asynchronous event. Events of one category and id nest, whatever thread they come from."""
-        process, id = self._process(event), event.get("id", event.get("id2", ""))
-        key = (process, "asynchronous", str(event.get("cat", "")), json.dumps(id, default=str))
+    def _asynchronous_group(self, event: dict[str, Any]) -> int:
+        """What an asynchronous begin or end belongs to, whatever thread it comes from: its category, id and scope, and
+        its process where the id is local."""
+        return self.recording.group((self._process_of_id(event), *_scoped_id(event)))
+
+    def _asynchronous_track(self, event: dict[str, Any]) -> Track:
+        """Where an asynchronous event stands: in its process, beside what has the same category, id and scope."""
+        process = self._process(event)
+        key = (process, "asynchronous", *_scoped_id(event))
         track = self.recording.track(key, process, _id(event.get("tid", 0)))
         if not track.name:
             track.name = f"{_text(event.get('name'))} (asynchronous)"
             track.order = float("inf")
         return track
+
+    def _process_of_id(self, event: dict[str, Any]) -> int | None:
+        """The process in which an id counts; None for one that counts in all."""
+        id = event.get("id2")
+        return self._process(event) if "id" not in event and isinstance(id, dict) and "local" in id else None
 
     def _process(self, event: dict[str, Any]) -> int:
         pid = event.get("pid", 0)
@@ -200,6 +208,13 @@ def nanoseconds(microseconds: Any) -> int | None:
     else:
         return None
     return value if abs(value) < _LATEST_NS else None
+
+
+def _scoped_id(event: dict[str, Any]) -> tuple[str, str, str]:
+    """Category, scope and id of an event."""
+    id = event.get("id", event.get("id2", ""))
+    text = json.dumps(id, default=str) if isinstance(id, (dict, list)) else _text(id)
+    return _text(event.get("cat")), _text(event.get("scope")), text
 
 
 def _number(value: Any) -> float | None:

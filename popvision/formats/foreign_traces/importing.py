@@ -97,10 +97,12 @@ def reader_of(path: Path) -> Callable[[Path], Recording]:
 
 
 def write_recording(recording: Recording, target: Path, origin: str) -> None:
-    """Write a finalised .pvti. Spans without an end are cut at the last event of their track and marked."""
+    """Write a finalised .pvti."""
     meta = {"producer": recording.producer, "imported_from": origin}
     if recording.problem:
         meta["problem"] = recording.problem
+    if recording.is_open:
+        meta["source_state"] = "recording"
     writer = TraceWriter(target, meta, clock_offset_ns=0)
     try:
         with writer.transaction():
@@ -128,7 +130,10 @@ def _write_names(writer: TraceWriter, recording: Recording) -> None:
         writer.add_process(pid, pid, None, name)
     texts: dict[str, int] = {}
     channels: dict[str, int] = {}
+    used = _used_sites(recording)
     for (channel, label, metadata), site in recording.sites.items():
+        if not used[site]:
+            continue
         if channel not in channels:
             channels[channel] = len(channels) + 1
             writer.set_channel(channels[channel], channel or "events", True)
@@ -142,14 +147,19 @@ def _write_names(writer: TraceWriter, recording: Recording) -> None:
         writer.add_site(site, channels[channel], ids[0], ids[1])
 
 
+def _used_sites(recording: Recording) -> NDArray[np.bool_]:
+    """Whether an event has a site: those of ends and what was joined of two are only read from."""
+    used = np.zeros(len(recording.sites), bool)
+    for track in recording.tracks.values():
+        used[np.asarray(track.site)] = True
+        used[np.asarray(track.instant_site)] = True
+    return used
+
+
 def _write_track(writer: TraceWriter, id: int, track: Track, recording: Recording) -> None:
-    begin, end, site = (_ints(column) for column in (track.begin, track.end, track.site))
-    instant_time, instant_site = _ints(track.instant_time), _ints(track.instant_site)
-    unfinished = np.array(track.open_spans, np.int64)
-    end = end.copy()
-    end[unfinished] = begin[unfinished]
-    end[unfinished] = max(int(column.max(initial=np.iinfo(np.int64).min)) for column in (end, instant_time))
-    layout = lay_out(begin + recording.epoch_ns, end + recording.epoch_ns, site, unfinished)
+    begin, end, site = (np.asarray(column) for column in (track.begin, track.end, track.site))
+    instant_time, instant_site = np.asarray(track.instant_time), np.asarray(track.instant_site)
+    layout = lay_out(begin + recording.epoch_ns, end + recording.epoch_ns, site, np.asarray(track.unfinished))
     if layout.too_deep:
         recording.left_out["spans nested too deep"] += layout.too_deep
     for depth, lane in enumerate(layout.lanes):
@@ -191,7 +201,7 @@ def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track])
             continue
         if binds_next:
             if thread not in begins:
-                begins[thread] = np.sort(_ints(track.begin))
+                begins[thread] = np.sort(np.asarray(track.begin))
             at = int(np.searchsorted(begins[thread], time))
             moment = int(begins[thread][at]) if at < len(begins[thread]) else time
         writer.add_flow_point(flow, thread, moment + recording.epoch_ns)
@@ -205,10 +215,6 @@ def _write_counters(writer: TraceWriter, recording: Recording) -> None:
             graphs[graph] = len(graphs) + 1
             writer.add_graph(graphs[graph], counters.graph, "")
         writer.add_series(series, graphs[graph], counters.name)
-        times, values = _ints(counters.times), np.frombuffer(counters.values, np.float64)
+        times, values = np.asarray(counters.times), np.asarray(counters.values)
         order = np.argsort(times, kind="stable")
         writer.add_samples(series, (times[order] + recording.epoch_ns).tolist(), values[order].tolist())
-
-
-def _ints(column: object) -> Ints:
-    return np.frombuffer(column, np.int64) if len(column) else np.zeros(0, np.int64)  # type: ignore[call-overload, arg-type]

@@ -1,7 +1,8 @@
 """The objects of a JSON trace one at a time, from a sliding window: memory stays bounded by the largest object.
 
 A trace is an array of events, or an object with the array `traceEvents` among other keys. Numbers with a fraction come
-as text, so that none is rounded. A file that ends early or is damaged gives the events before; `problem` tells."""
+as text, so that none is rounded. A file that ends early or is damaged gives the events before; `problem` tells. An
+array may lack its `]`, as the format allows: its program still writes it, or never came to the end."""
 
 from __future__ import annotations
 
@@ -32,6 +33,7 @@ class JsonTraceStream:
         self.path = path
         self.facts: dict[str, Any] = {}
         self.problem = ""  #: why the rest of the file could not be read; "" when all of it was
+        self.is_open = False  #: an array of events without its end
         self._text = ""
         self._at = 0
         self._file: IO[str] | None = None
@@ -65,7 +67,7 @@ class JsonTraceStream:
     def _document(self) -> Iterator[dict[str, Any]]:
         first = self._next_character()
         if first == "[":
-            yield from self._array()
+            yield from self._array(may_be_open=True)
             return
         if first != "{":
             raise self._error(f"it begins with {first!r}")
@@ -83,10 +85,13 @@ class JsonTraceStream:
             if self._next_character() != ",":
                 return
 
-    def _array(self) -> Iterator[dict[str, Any]]:
+    def _array(self, *, may_be_open: bool = False) -> Iterator[dict[str, Any]]:
         while True:
             character = self._next_character()
             if character == "]":
+                return
+            if not character and may_be_open:
+                self.is_open = True
                 return
             if not character:
                 raise self._error("it ends within the list of events")

@@ -44,6 +44,7 @@ def read_perfetto(path: Path) -> Recording:
             raise FormatError(f"{path} is no Perfetto trace: {str(problem).splitlines()[0]}.") from None
         reader.recording.problem = f"{path} is damaged after {reader.recording.events:,} events: {problem}"
     reader.place_tracks()
+    reader.recording.finish_spans()
     if not reader.recording.events:
         raise FormatError(f"{path} holds no track events; other data sources of Perfetto are not read.")
     return reader.recording
@@ -177,11 +178,12 @@ class _Reader:
         uuid = event.track_uuid if event.HasField("track_uuid") else sequence.track
         for flow in [*event.flow_ids, *event.terminating_flow_ids]:
             self.recording.flows.add((flow,), "", self._track(uuid), time, first=False, binds_next=False)
+        marks = self.recording.marks
         if event.type == _BEGIN:
-            self._track(uuid).add_begin(time, self._site(sequence, event))
+            number = self._track(uuid).number
+            marks.add_begin(number, time, self._site(sequence, event), number)
         elif event.type == _END:
-            if not self._track(uuid).add_end(time):
-                self.recording.left_out["ends without a begin"] += 1
+            marks.add_end(self._track(uuid).number, time, self._site(sequence, event))
         elif event.type == _INSTANT:
             self._track(uuid).add_instant(time, self._site(sequence, event))
         elif event.type == _COUNTER:
@@ -199,13 +201,33 @@ class _Reader:
         if phase == "X":
             self._track(uuid).add_span(time, time + legacy.duration_us * 1000, self._site(sequence, event))
         elif phase == "B":
-            self._track(uuid).add_begin(time, self._site(sequence, event))
+            number = self._track(uuid).number
+            self.recording.marks.add_begin(number, time, self._site(sequence, event), number)
         elif phase == "E":
-            self._track(uuid).add_end(time)
+            self.recording.marks.add_end(self._track(uuid).number, time, self._site(sequence, event))
         elif phase in "iI":
             self._track(uuid).add_instant(time, self._site(sequence, event))
+        elif phase in "benSFTp":
+            self._asynchronous(sequence, uuid, time, event)
         else:
             self.recording.left_out[f"older events of phase {phase!r}"] += 1
+
+    def _asynchronous(self, sequence: _Sequence, uuid: int, time: int, event: Any) -> None:
+        """An event of a category, id and scope, whichever thread it comes from; a local id counts in its process."""
+        legacy, phase = event.legacy_event, chr(event.legacy_event.phase & 0x7F)
+        kind = legacy.WhichOneof("id") or ""
+        category, label = self._category(sequence, event), self._label(sequence, event)
+        id = (category, legacy.id_scope, kind, getattr(legacy, kind, 0))
+        group = self.recording.group((self._place(uuid)[0] if kind == "local_id" else None, *id))
+        if phase in "eF":
+            self.recording.marks.add_end(group, time, self._site(sequence, event))
+            return
+        track = self.recording.track((uuid, *id), 0, 0)
+        track.name = track.name or f"{label} (asynchronous)"
+        if phase in "bS":
+            self.recording.marks.add_begin(group, time, self._site(sequence, event), track.number)
+        else:
+            track.add_instant(time, self._site(sequence, event))
 
     def _count(self, uuid: int, time: int, event: Any) -> None:
         descriptor = self.tracks.get(uuid)
@@ -225,23 +247,33 @@ class _Reader:
 
     def place_tracks(self) -> None:
         """Give each track the process and thread that it, or one above it, describes: descriptors come in any order."""
-        for uuid, track in ((int(str(key[0])), track) for key, track in self.recording.tracks.items()):
-            above, seen = self.tracks.get(uuid), 0
-            while above is not None and not track.process and seen < 64:
-                if above.HasField("thread"):
-                    track.process, track.tid = above.thread.pid, above.thread.tid
-                elif above.HasField("process"):
-                    track.process = above.process.pid
-                above, seen = self.tracks.get(above.parent_uuid) if above.parent_uuid else None, seen + 1
+        for key, track in self.recording.tracks.items():
+            track.process, track.tid = self._place(int(str(key[0])))
             self.recording.processes.setdefault(track.process, "")
 
+    def _place(self, uuid: int) -> tuple[int, int]:
+        """Process and thread of a track; 0 for what no descriptor says so far."""
+        above, seen = self.tracks.get(uuid), 0
+        while above is not None and seen < 64:
+            if above.HasField("thread"):
+                return above.thread.pid, above.thread.tid
+            if above.HasField("process"):
+                return above.process.pid, 0
+            above, seen = self.tracks.get(above.parent_uuid) if above.parent_uuid else None, seen + 1
+        return 0, 0
+
     def _site(self, sequence: _Sequence, event: Any) -> int:
-        label = event.name or sequence.texts.get(("event_names", event.name_iid), "")
-        categories = [*event.categories]
-        categories += [sequence.texts.get(("event_categories", iid), "") for iid in event.category_iids]
         facts = {_annotation_name(sequence, each): _value(sequence, each) for each in event.debug_annotations}
         metadata = json.dumps(facts, default=str) if facts else None
-        return self.recording.site(",".join(filter(None, categories)), label, metadata)
+        return self.recording.site(self._category(sequence, event), self._label(sequence, event), metadata)
+
+    def _label(self, sequence: _Sequence, event: Any) -> str:
+        return event.name or sequence.texts.get(("event_names", event.name_iid), "")
+
+    def _category(self, sequence: _Sequence, event: Any) -> str:
+        categories = [*event.categories]
+        categories += [sequence.texts.get(("event_categories", iid), "") for iid in event.category_iids]
+        return ",".join(filter(None, categories))
 
 
 def _annotation_name(sequence: _Sequence, annotation: Any) -> str:

@@ -1,13 +1,22 @@
 """`Recording`: what a foreign trace holds, as columns, until `write_recording` turns it into a .pvti.
 
-Times are ns since the trace's own zero; events of a track are in no order. Bounded by MOST_EVENTS events of 40 bytes
-and MOST_METADATA texts, since the files come from anywhere."""
+Times are ns since the trace's own zero; events of a track are in no order. Begins and ends wait as marks until
+`finish_spans` pairs them. Bounded by MOST_EVENTS events of some 40 bytes and MOST_METADATA texts, since the files come
+from anywhere."""
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from popvision.formats.foreign_traces.pairing import OPEN, Marks, pair
+
+Ints = NDArray[np.int64]
 
 MOST_EVENTS = 200_000_000
 
@@ -24,6 +33,7 @@ class Track:
 
     process: int
     tid: int
+    number: int  #: in `Recording.tracks`, from 0
     name: str = ""
     order: float = 0.0  #: tracks of a process are shown in this order
     begin: array[int] = field(default_factory=lambda: array("q"))
@@ -31,7 +41,7 @@ class Track:
     site: array[int] = field(default_factory=lambda: array("q"))
     instant_time: array[int] = field(default_factory=lambda: array("q"))
     instant_site: array[int] = field(default_factory=lambda: array("q"))
-    open_spans: list[int] = field(default_factory=list)  #: positions of spans without an end so far, innermost last
+    unfinished: array[int] = field(default_factory=lambda: array("q"))  #: positions of spans that nothing ends
 
     def add_span(self, begin: int, end: int, site: int) -> None:
         """A span with both ends known."""
@@ -39,18 +49,15 @@ class Track:
         self.end.append(end)
         self.site.append(site)
 
-    def add_begin(self, time: int, site: int) -> None:
-        """A span that `add_end` ends."""
-        self.open_spans.append(len(self.begin))
-        self.add_span(time, time, site)
-
-    def add_end(self, time: int) -> bool:
-        """End the innermost open span. False when none is open."""
-        if not self.open_spans:
-            return False
-        position = self.open_spans.pop()
-        self.end[position] = max(time, self.begin[position])
-        return True
+    def add_spans(self, begin: Ints, end: Ints, site: Ints, unfinished: Ints) -> None:
+        """Spans in the order of the file, `unfinished` of them by position. An end of OPEN is the last event of the
+        track."""
+        times = [begin, end[end < OPEN], *(np.asarray(each) for each in (self.begin, self.end, self.instant_time))]
+        last = max(int(column.max(initial=np.iinfo(np.int64).min)) for column in times)
+        del times  # an array with a view cannot grow
+        self.unfinished.extend((unfinished + len(self.begin)).tolist())
+        for column, values in ((self.begin, begin), (self.end, np.where(end < OPEN, end, last)), (self.site, site)):
+            column.frombytes(values.tobytes())
 
     def add_instant(self, time: int, site: int) -> None:
         """An event without duration."""
@@ -101,12 +108,15 @@ class Recording:
         self.epoch_ns = 0  #: ns since the Unix epoch at the trace's zero; 0 when the file does not say
         self.processes: dict[int, str] = {}
         self.tracks: dict[tuple[object, ...], Track] = {}
+        self.marks = Marks()
+        self._groups: dict[tuple[object, ...], int] = {}  #: of asynchronous marks; those of a track have its number
         self.flows = FlowPoints()
         self.counters: dict[tuple[object, ...], Counters] = {}
         self.sites: dict[tuple[str, str, str | None], int] = {}
         self.metadata_texts = 0
         self.events = 0
         self.problem = ""  #: why the rest of the file could not be read
+        self.is_open = False  #: the file lacks its end: its program still writes it, or was killed
         self.left_out: Counter[str] = Counter()  #: what the file holds and a .pvti cannot, with its number
 
     def site(self, channel: str, label: str, metadata: str | None = None) -> int:
@@ -125,8 +135,55 @@ class Recording:
         """The track of that key; its first use makes it."""
         track = self.tracks.get(key)
         if track is None:
-            track = self.tracks[key] = Track(process, tid)
+            track = self.tracks[key] = Track(process, tid, len(self.tracks))
         return track
+
+    def group(self, key: tuple[object, ...]) -> int:
+        """The number of the asynchronous begins and ends of that key, which may stand on several tracks."""
+        return self._groups.setdefault(key, -1 - len(self._groups))
+
+    def finish_spans(self) -> None:
+        """Pair begins and ends, after the last event was read. Ends that close nothing are counted as left out;
+        metadata of an end joins that of its begin, and wins where both have a key."""
+        pairs = pair(self.marks, *self._name_numbers())
+        self.marks = Marks()
+        if pairs.ends_left_out:
+            self.left_out["ends without a begin"] += pairs.ends_left_out
+        site = self._joined_sites(pairs.site, pairs.end_site)
+        order = np.argsort(pairs.track, kind="stable")
+        bounds = np.searchsorted(pairs.track[order], np.arange(len(self.tracks) + 1))
+        for track in self.tracks.values():
+            rows = order[bounds[track.number] : bounds[track.number + 1]]
+            if len(rows):
+                unfinished = np.flatnonzero(pairs.end_site[rows] < 0)
+                track.add_spans(pairs.begin[rows], pairs.end[rows], site[rows], unfinished)
+
+    def _name_numbers(self) -> tuple[Ints, Ints]:
+        """Of each site the numbers of its label and its channel; 0 is the empty text."""
+        texts: dict[str, int] = {"": 0}
+        numbers = [
+            (texts.setdefault(label, len(texts)), texts.setdefault(channel, len(texts)))
+            for channel, label, _ in self.sites
+        ]
+        table = np.array(numbers, np.int64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+    def _joined_sites(self, begin: Ints, end: Ints) -> Ints:
+        """The sites of spans: those of their begins, with the metadata of their ends."""
+        keys = list(self.sites)
+        has_more = np.array([metadata is not None for *_, metadata in keys] + [False])  # the last one is -1, no end
+        rows = np.flatnonzero(has_more[end])
+        joined = begin.copy()
+        both, place = np.unique(np.stack([begin[rows], end[rows]]), axis=1, return_inverse=True)
+        numbers = []
+        for first, last in both.T.tolist():
+            channel, label, metadata = keys[first]
+            facts = json.loads(metadata or "{}") | json.loads(keys[last][2] or "{}")
+            is_full = self.metadata_texts >= MOST_METADATA
+            numbers.append(first if is_full else self.site(channel, label, json.dumps(facts)))
+        if numbers:
+            joined[rows] = np.array(numbers, np.int64)[place.reshape(-1)]
+        return joined
 
     def sample(self, key: tuple[object, ...], graph: str, name: str, time: int, value: float) -> None:
         """A sample of a counter."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.drawing import blocks_in
 from popvision.analysis.trace.growing import FollowedTrace
+from popvision.analysis.trace.joint import JointTrace, join_traces
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.formats.pvti.finalise import finalise
@@ -201,3 +203,59 @@ def test_a_reading_touches_new_chunks_alone(tmp_path: Path, pieces: int) -> None
         add(writer, 0, [(1 << 2, 10 + pieces * 20), (1 << 2 | 1, 20 + pieces * 20)])
         grown = followed.now()
         assert (grown.events, grown.lost) == (pieces + 1, [])
+
+
+def mark(phase: str, time: int, name: str) -> str:
+    return json.dumps({"ph": phase, "ts": time, "name": name, "pid": 1, "tid": 1})
+
+
+def ends_of(source: TraceSource) -> dict[str, tuple[int, bool]]:
+    """Label -> (end in us, whether it is open), of a trace in which each label has one span."""
+    return {
+        source.names.label[lane.name[at]]: (int(lane.end[at]) // 1000, (depth, at) in thread.unfinished)
+        for thread in source.threads
+        for depth, lane in enumerate(thread.lanes)
+        for at in range(len(lane))
+    }
+
+
+def test_late_ends_move_spans_of_another_tools_trace(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    followed = FollowedTrace(path)
+    readings = []
+    for added in (
+        ["[" + mark("B", 0, "a"), mark("B", 10, "b"), mark("i", 100, "i")],
+        [mark("E", 110, "b")],  # in its time: nothing shown so far was wrong
+        [mark("E", 50, "a")],  # a was shown up to 110
+        [mark("E", 20, "b")],  # b ended at 20, its end at 110 is one of none
+        [mark("i", 200, "i") + "]"],
+    ):
+        with path.open("a") as file:
+            file.write(",\n".join(["", *added]) if file.tell() else ",\n".join(added))
+        reading = followed.now()
+        readings.append((ends_of(reading), reading.moved, reading.files[0].state))
+    assert readings == [
+        ({"a": (100, True), "b": (100, True)}, 0, "recording"),
+        ({"a": (110, True), "b": (110, False)}, 0, "recording"),
+        ({"a": (50, False), "b": (110, False)}, 1, "recording"),
+        ({"a": (50, False), "b": (20, False)}, 2, "recording"),
+        ({"a": (50, False), "b": (20, False)}, 2, "finalised"),
+    ]
+    assert TraceSource(path).moved == 0
+    assert JointTrace.moved == 0
+    assert join_traces([followed.now(), followed.now()]).moved == 4
+    path.write_text("[" + mark("X", 0, "another"))
+    assert followed.now().moved == 0
+
+
+def test_many_moved_spans_are_counted_apart(tmp_path: Path) -> None:
+    """Spans of equal begins and names count by how many of them have other ends."""
+    path = tmp_path / "t.json"
+    followed = FollowedTrace(path)
+    begins = [mark("B", 0, "f") for _ in range(4)] + [mark("i", 1000, "last")]
+    path.write_text("[" + ",".join([*begins, mark("E", 900, "f")]))
+    assert followed.now().moved == 0
+    path.write_text("[" + ",".join([*begins, mark("E", 900, "f"), mark("E", 5, "f"), mark("E", 6, "f")]))
+    reading = followed.now()
+    assert sum(len(thread.unfinished) for thread in reading.threads) == 1
+    assert reading.moved == 3  # one from 900 to 5, two from open to 6 and 900

@@ -222,7 +222,10 @@ const timelineLive = (() => {
           : "live";
       const last = facts.events ? ", last at " + tl.stamp(facts.total, 1e9, BigInt(facts.begin)) + " UTC" : "";
       const events = facts.events.toLocaleString("en-US") + (facts.events === 1 ? " event" : " events");
-      this.say((replacing.has(this.identity) ? "replaced by another recording: " : "") + state + ", " + events + last);
+      const spans = facts.moved.toLocaleString("en-US") + (facts.moved === 1 ? " span" : " spans");
+      const moved = facts.moved ? ", " + spans + " moved by ends that came late" : "";
+      const replaced = replacing.has(this.identity) ? "replaced by another recording: " : "";
+      this.say(replaced + state + ", " + events + last + moved);
     }
 
     say(text) {

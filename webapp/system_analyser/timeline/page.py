@@ -258,6 +258,7 @@ def facts(key: str, source: HostTrace, library: Library | None = None) -> dict[s
         "events": source.events,
         "recording": any(file.state == "recording" for file in source.files),
         "lost": "; ".join(map(str, source.lost)),
+        "moved": source.moved,
         "live": live,
         "channels": channels,
         "families": families(),

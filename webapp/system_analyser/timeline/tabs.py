@@ -239,7 +239,7 @@ def summary(
             "Type",
             "Instant"
             if event.depth < 0
-            else "Unfinished, clipped at the last event"
+            else "Unfinished, clipped where what encloses it or its thread ends"
             if event.unfinished
             else "Duration",
         )
@@ -322,7 +322,7 @@ def _trace_rows(source: HostTrace) -> list[tuple[str, Any]]:
         ("Clock", "host time, one monotonic clock per process"),
     ]
     if unfinished:
-        rows.append(("Unfinished", f"{unfinished:,} events, clipped at the last event of their thread"))
+        rows.append(("Unfinished", f"{unfinished:,} events, clipped where what encloses them or their thread ends"))
     for file in source.files:
         rows += _file_rows(file)
     return rows
@@ -334,7 +334,7 @@ def _file_rows(file: TraceFile) -> list[tuple[str, Any]]:
         rows.append(("Moved", f"{'later' if file.shift > 0 else 'earlier'} by {nanoseconds_text(abs(file.shift))}"))
     if file.state == "recording":
         rows.append(("State", "being recorded, or the program was killed"))
-    known = {"format", "version", "clock_offset_ns", "state"}
+    known = {"format", "version", "clock_offset_ns", "state", "source_state"}
     return rows + [(key, value) for key, value in sorted(file.meta.items()) if key not in known]
 
 
