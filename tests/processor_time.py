@@ -50,7 +50,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     report = yield
-    if report.when == "call" and not any(item.get_closest_marker(mark) for mark in EXCUSED):
+    whole = report.when == "call" and _SECONDS in item.stash  # a report of a subtest comes before the call ends
+    if whole and not any(item.get_closest_marker(mark) for mark in EXCUSED):
         report.user_properties.append((_PROPERTY, item.stash[_SECONDS]))
     return report
 

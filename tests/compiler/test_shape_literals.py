@@ -30,12 +30,12 @@ def literals(path: Path) -> list[tuple[int, int]]:
     ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOM)))
-def test_no_shape_of_a_published_program(path: Path) -> None:
-    found = [(number, line) for number, line in literals(path) if number in SHAPES]
-    assert not found, f"{path.relative_to(ROOM)} has the figures {found}: of which rule?"
-    for plan in PLANS:
-        assert not plan <= {number for number, _ in literals(path)}
+def test_no_shape_of_a_published_program(subtests: pytest.Subtests) -> None:
+    for path in FILES:
+        with subtests.test(str(path.relative_to(ROOM))):
+            found = literals(path)
+            assert not [(number, line) for number, line in found if number in SHAPES], "figures of which rule?"
+            assert not [plan for plan in PLANS if plan <= {number for number, _ in found}]
 
 
 def test_the_scan_finds_what_is_planted(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.base.options.option import CATEGORIES, Option, everywhere
+from simulator.base.options.option import CATEGORIES, everywhere
 from simulator.base.options.table import ENGINE_TABLE
 from simulator.base.target import TargetType
 from simulator.runtime.recording import report_folder
@@ -15,16 +15,17 @@ SHOWN_ELSEWHERE = ("target.deterministicWorkers",)
 KEPT = {"debug.retainDebugInformation": "true"}
 
 
-@pytest.mark.parametrize("option", ENGINE_TABLE.values(), ids=lambda o: o.name)
-def test_every_option_has_a_statement_for_every_target(option: Option) -> None:
-    for target in TargetType:
-        words = option.effects.on(target)
-        assert words <= set(CATEGORIES) or words == {"raises"}
-        statement = option.effects.statement(target)
-        assert statement in ("does not apply here", "raises") or statement.startswith("changes ")
-    applies = any(option.effects.on(target) for target in TargetType)
-    assert applies == option.effective, "an option that applies nowhere is one without an effect yet"
-    assert applies or option.source == "seen", "every documented option applies to some target"
+def test_every_option_has_a_statement_for_every_target(subtests: pytest.Subtests) -> None:
+    for option in ENGINE_TABLE.values():
+        with subtests.test(option.name):
+            for target in TargetType:
+                words = option.effects.on(target)
+                assert words <= set(CATEGORIES) or words == {"raises"}
+                statement = option.effects.statement(target)
+                assert statement in ("does not apply here", "raises") or statement.startswith("changes ")
+            applies = any(option.effects.on(target) for target in TargetType)
+            assert applies == option.effective, "an option that applies nowhere is one without an effect yet"
+            assert applies or option.source == "seen", "every documented option applies to some target"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import signal
 
 from simulator.poplar import FLOAT, HALF, Graph, Tensor, graph_connection_error, poplar_error, type_error
 from simulator.poplar.program import Sequence
@@ -50,6 +49,8 @@ def params_of(
 
 def by_scipy(x: Any, w: Any, params: ConvParams) -> Any:
     """[batch, channels, field] by [groups, out, in, kernel], in float64, with each transform written out."""
+    from scipy import signal  # as slow to import as all of these tests to collect
+
     t, k, o = params.inputTransform, params.kernelTransform, params.outputTransform
     dims = params.getNumFieldDims()
 
