@@ -16,7 +16,6 @@ from popvision.analysis.trace.source import TraceSource
 from popvision.export.traces.events import event_columns
 from popvision.formats.foreign_traces.importing import import_trace
 from popvision.formats.foreign_traces.recording import Recording
-from tests.formats.test_foreign_traces import SLOW
 
 PLACE = {"pid": 1, "tid": 1}
 
@@ -207,7 +206,6 @@ def fits(end: Mark, begin: Mark) -> bool:
 
 
 @given(marks_of_groups)
-@SLOW
 def test_pairs_are_those_of_a_slow_reading(marks: list[Mark]) -> None:
     expected, ends_left_out = slowly_paired(marks)
     for is_asynchronous in (False, True):
