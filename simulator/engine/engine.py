@@ -23,10 +23,10 @@ from simulator.base.wrong_arguments import checks_arguments, methods_refuse_wron
 from simulator.engine.buffer_arguments import buffer_argument, callback_arguments
 from simulator.engine.compilation import ProgressFunc, compile_for_engine
 from simulator.engine.devices.device import Device
+from simulator.engine.devices.occupation import LoadedProgram
 from simulator.engine.executable import Executable, close_at_end
-from simulator.engine.occupation import Occupation
 from simulator.engine.options import EngineOptions, RuntimeLayers, RuntimeOptions, resolve
-from simulator.engine.prepared_device import PreparedDevice
+from simulator.engine.prepared_device import PreparedDevice, check_attached
 from simulator.engine.progress import say
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Program
@@ -110,7 +110,7 @@ class Engine:
         self.core = EngineCore(compiled, self.executable.plan, self._options.run_settings(target, os.environ))
         self._runtime = RuntimeLayers(self._options.values, target)
         self._runs = 0
-        self._occupation = Occupation()
+        self._program = LoadedProgram("the engine")
         self._folder = self.executable.take_folder(self._options)
         profile = "" if self._folder is None else self._folder.graph_profile_path
         self._prepared = PreparedDevice(compiled, target, profile)
@@ -120,36 +120,38 @@ class Engine:
         """Configure a device for `deploy`; the runtime options hold for all runs until the next `prepare`. Raises
         poplar_error for a device of another kind or one not attached and while the engine runs,
         graph_memory_allocation_error where the program does not fit."""
-        with self._occupation.of("prepare", "being prepared"):
-            self._prepare(device, runOptions)
+        with self._program.busy("prepare", "being prepared"):
+            self._prepare("prepare", device, runOptions)
 
-    def _prepare(self, device: Device, runOptions: RuntimeOptions | None) -> None:
+    def _prepare(self, call: str, device: Device, runOptions: RuntimeOptions | None) -> None:
         with pvti.Tracepoint(_channel, "poplar::core::Engine::prepare"):
             self._prepared.prepare(device)
+            device.condition.check_idle(call, self._program)
             self._runtime.prepare(runOptions)
 
     def deploy(self) -> None:
-        """Load the program onto the prepared device. Raises poplar_error where none is prepared, and while the engine
-        runs."""
-        with self._occupation.of("deploy", "being loaded"):
-            self._deploy()
+        """Load the program onto the prepared device, in place of what was there; a CPU holds any number of programs.
+        Raises poplar_error where none is prepared, and while the engine or the device runs."""
+        with self._program.busy("deploy", "being loaded"):
+            self._deploy("deploy")
 
-    def _deploy(self) -> None:
-        if self._prepared.device is None:
+    def _deploy(self, call: str) -> None:
+        device = self._prepared.device
+        if device is None:
             raise poplar_error("The device is not prepared; call prepare(device) before deploy().")
+        check_attached(device)
         with pvti.Tracepoint(pvti.tracePoplar, "Prepare IPU Executable"):
-            self.core.load()
-        self._prepared.note_loaded()
+            device.condition.load(call, self._program, self.core.load)
 
     def load(self, device: Device | None = None) -> None:
         """`prepare` and `deploy`; without a device onto the one of the last time. All variables get their first values
-        again. Raises poplar_error where there was no last time, and while the engine runs."""
-        with self._occupation.of("load", "being loaded"):
+        again. Raises poplar_error where there was no last time, and while the engine or the device runs."""
+        with self._program.busy("load", "being loaded"):
             target = device or self._prepared.device
             if target is None:
                 raise poplar_error("The engine was never loaded; call load(device) with a device the first time.")
-            self._prepare(target, None)
-            self._deploy()
+            self._prepare("load", target, None)
+            self._deploy("load")
 
     def loadAndRun(self, device: Device, prog: int = 0) -> None:
         """`load` and `run`."""
@@ -164,15 +166,16 @@ class Engine:
         """Run program number `prog`; `debugName` names the run in reports, `options` hold for this run only. Returns
         when the program has ended, or soon after `stop`.
 
-        Raises poplar_error before loading, for an unknown number, while the engine runs, and on a device that was
-        stopped, reset or detached since loading; runtime_error where the program ends itself or meets an error."""
-        with self._occupation.of("run", f"running program {prog}"):
-            device = self._prepared.device
-            if device is None or not self.core.loaded:
-                raise poplar_error("The engine is not loaded; call load(device) before run().")
-            with device.condition.running():
-                self._prepared.check_ready()
-                self._run(prog, debugName, options)
+        Raises poplar_error before loading, for an unknown number, while the engine runs, on a device that was stopped,
+        reset or detached since loading, and where another program was loaded onto it; runtime_error where the program
+        ends itself or meets an error."""
+        program = self._program
+        program.begin("run", "running program", prog)
+        try:
+            program.check_loaded("run")
+            self._run(prog, debugName, options)
+        finally:
+            program.end()
 
     def _run(self, prog: int, debugName: str, options: RuntimeOptions | None) -> None:
         settings = self._runtime.settings(options)
@@ -195,18 +198,20 @@ class Engine:
         """Stop a running program from another thread or a callback: `run` returns where the program would synchronise
         with the host next; one that never does runs to its end. The device is left undefined: no program runs on it
         before `Device.reset` and `load`. Raises poplar_error before the engine is loaded."""
-        device = self._prepared.device
-        if device is None or not self.core.loaded:
+        program = self._program
+        if program.lost or program.place is None:
             raise poplar_error("The engine is not loaded, so there is nothing to stop; call load(device) first.")
-        device.condition.undefined = True
+        program.place.undefined = True
         self.core.ask_to_stop()
 
     def close(self) -> None:
         """Finish the reports and give the memory of all tensors back; profiles can still be read. Idempotent; a
-        closed engine can be loaded again, without further reports."""
-        if self._finish.detach() is not None:
-            _close(self._folder, self.core)
-        self.core.unload()
+        closed engine can be loaded again, without further reports. Raises poplar_error while the engine runs."""
+        with self._program.busy("close", "being closed"):
+            self._program.unload()
+            if self._finish.detach() is not None:
+                _close(self._folder, self.core)
+            self.core.unload()
 
     def serializeExecutable(self, out: IO[bytes]) -> None:
         """Write the engine's executable to a binary file object, for `Executable.deserialize`."""
@@ -247,10 +252,13 @@ class Engine:
 
         The device runs the Copy program of createHostRead: its clock goes on (`getTimeStamp`), profiles do not show it.
 
-        Raises stream_connection_error for an unknown handle, another size or another type, and poplar_error before the
-        engine is loaded."""
+        Raises stream_connection_error for an unknown handle, another size or another type, and poplar_error where and
+        while `run` cannot run."""
         metadata, buffer = buffer_argument(f"Tensor '{handle}'", arguments, named)
-        self.core.read(handle, buffer, metadata, self._runtime.settings(None))
+        call = "readTensor"
+        with self._program.busy(call, "reading a tensor"):
+            self._program.check_loaded(call)
+            self.core.read(handle, buffer, metadata, self._runtime.settings(None))
 
     @overload
     def writeTensor(self, handle: str, buf: Any, bufEnd: Any = None, /) -> None: ...
@@ -263,7 +271,10 @@ class Engine:
         tensor of each replica, one after the other. For a QUARTER tensor it holds the encoded bytes, and `metadata`
         comes first. The device's clock goes on as with readTensor. Raises as readTensor does."""
         metadata, buffer = buffer_argument(f"Tensor '{handle}'", arguments, named)
-        self.core.write(handle, buffer, metadata, self._runtime.settings(None))
+        call = "writeTensor"
+        with self._program.busy(call, "writing a tensor"):
+            self._program.check_loaded(call)
+            self.core.write(handle, buffer, metadata, self._runtime.settings(None))
 
     # ---- streams -----------------------------------------------------------------------------------------------
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from typing import IO, Any
 
-from simulator.base.errors import poplar_error, stream_connection_error, symbol_error
+from simulator.base.errors import stream_connection_error, symbol_error
 from simulator.base.options.run import RunSettings
-from simulator.base.target import Target, TargetType
+from simulator.base.target import Target
 from simulator.base.types import Type
 from simulator.base.wrong_arguments import checks_arguments, methods_refuse_wrong_arguments
 from simulator.engine.devices.device import Device
+from simulator.engine.devices.occupation import LoadedProgram
 from simulator.engine.executable import Executable
-from simulator.engine.prepared_device import check_attached, out_of_memory_error
+from simulator.engine.prepared_device import PreparedDevice
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.host.host_buffers import memory_of
 
@@ -57,44 +58,48 @@ class ModuleRuntime:
     """Loads a module's code and branches to it on every tile. Between runs, external variables belong to the caller."""
 
     def __init__(self, module: Module) -> None:
-        self._executable = module.executable
-        self._core = EngineCore(self._executable.compiled, self._executable.plan, RunSettings(recording=False))
+        self._executable = executable = module.executable
+        self._core = EngineCore(executable.compiled, executable.plan, RunSettings(recording=False))
+        self._prepared = PreparedDevice(executable.compiled, executable.getTarget(), executable.graph_profile_path)
+        self._program = LoadedProgram("the module")
 
     @checks_arguments
     def load(self, device: Device) -> None:
-        """Load the code. Raises poplar_error for a device that it was not compiled for, graph_memory_allocation_error
-        where it does not fit."""
-        mine, target = self._executable.getTarget(), device.getTarget()
-        if (mine.getTargetArchString(), mine.getNumTiles()) != (target.getTargetArchString(), target.getNumTiles()):
-            raise poplar_error(
-                f"The module was compiled for {mine.getNumTiles()} tiles of {mine.getTargetArchString()}, the device "
-                f"has {target.getNumTiles()} of {target.getTargetArchString()}; compile it for this device's target."
-            )
-        check_attached(device)
-        if self._executable.compiled.out_of_memory and target.type is TargetType.IPU:
-            raise out_of_memory_error(self._executable.compiled.out_of_memory, self._executable.graph_profile_path)
-        self._core.load()
+        """Load the code, in place of what was on the device. Raises poplar_error for a device that it was not compiled
+        for, and while the device runs; graph_memory_allocation_error where it does not fit."""
+        with self._program.busy("load", "being loaded"):
+            self._prepared.prepare(device)
+            device.condition.load("load", self._program, self._core.load)
 
     def run(self) -> int:
-        """Branch to the start of the code on each tile; returns the modelled cycles until the last tile is done."""
-        if not self._core.loaded:
-            raise poplar_error("The module is not loaded; call load(device) before run().")
-        before = self._core.device_cycles
-        self._core.run(0, "")
-        return self._core.device_cycles - before
+        """Branch to the start of the code on each tile; returns the modelled cycles until the last tile is done. Raises
+        poplar_error before loading, while the module runs, and where `Engine.run` does for its device."""
+        program = self._program
+        program.begin("run", "running")
+        try:
+            program.check_loaded("run")
+            before = self._core.device_cycles
+            self._core.run(0, "")
+            return self._core.device_cycles - before
+        finally:
+            program.end()
 
     def writeExternal(self, symbol: str, buffer: Any) -> None:
         """Copy a buffer of exactly its size into an external variable. Raises symbol_error for an unknown symbol and
         stream_connection_error for another size or type."""
-        place, type_ = self._place(symbol)
-        values = self._memory(symbol, buffer, place, type_, writable=False)
-        for memory in self._core.memories:
-            memory.write(place, values)
+        with self._program.busy("writeExternal", "writing an external variable"):
+            self._program.check_loaded("writeExternal")
+            place, type_ = self._place(symbol)
+            values = self._memory(symbol, buffer, place, type_, writable=False)
+            for memory in self._core.memories:
+                memory.write(place, values)
 
     def readExternal(self, symbol: str, buffer: Any) -> None:
         """Copy an external variable into a buffer of exactly its size. Raises as writeExternal does."""
-        place, type_ = self._place(symbol)
-        self._memory(symbol, buffer, place, type_, writable=True)[...] = self._core.memories[0].read(place)
+        with self._program.busy("readExternal", "reading an external variable"):
+            self._program.check_loaded("readExternal")
+            place, type_ = self._place(symbol)
+            self._memory(symbol, buffer, place, type_, writable=True)[...] = self._core.memories[0].read(place)
 
     def _memory(self, symbol: str, buffer: Any, place: Any, type_: Type, *, writable: bool) -> Any:
         flat = memory_of(buffer, type_, f"External variable '{symbol}'", writable=writable)
@@ -105,8 +110,6 @@ class ModuleRuntime:
         return flat
 
     def _place(self, symbol: str) -> tuple[Any, Type]:
-        if not self._core.loaded:
-            raise poplar_error(f"The module is not loaded; call load(device) before '{symbol}' is read or written.")
         for variable, name in _externals(self._executable).items():
             if name == symbol:
                 store = self._executable.compiled.source.store

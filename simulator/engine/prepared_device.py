@@ -1,4 +1,4 @@
-"""PreparedDevice: the device that an engine is prepared for, and whether programs may run on it."""
+"""PreparedDevice: the device that a program is prepared for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ class PreparedDevice:
     def __init__(self, compiled: CompiledGraph, target: Target, graph_profile: str) -> None:
         self._compiled, self._target, self._graph_profile = compiled, target, graph_profile
         self.device: Device | None = None
-        self._resets = -1  #: of the device, when the program was loaded
 
     def prepare(self, device: Any) -> None:
         """Take a device. Raises poplar_error for one of another kind or one not attached, graph_memory_allocation_error
@@ -35,26 +34,6 @@ class PreparedDevice:
             raise out_of_memory_error(self._compiled.out_of_memory, self._graph_profile)
         self.device = device
 
-    def note_loaded(self) -> None:
-        """The program was loaded onto the device just now."""
-        assert self.device is not None
-        self._resets = self.device.condition.resets
-
-    def check_ready(self) -> None:
-        """Raise poplar_error where the device was stopped, reset or detached since the program was loaded."""
-        assert self.device is not None
-        check_attached(self.device)
-        condition = self.device.condition
-        if condition.undefined:
-            raise poplar_error(
-                f"Device {self.device.getId()} was stopped by Engine.stop() and is undefined; call device.reset() and "
-                "load(device) before run()."
-            )
-        if condition.resets != self._resets:
-            raise poplar_error(
-                f"Device {self.device.getId()} was reset after the engine was loaded; call load(device) before run()."
-            )
-
 
 def out_of_memory_error(message: str, graph_profile: str) -> graph_memory_allocation_error:
     """The error of a program that does not fit. `graph_profile` is the path of the saved graph profile, "" for none."""
@@ -65,7 +44,7 @@ def out_of_memory_error(message: str, graph_profile: str) -> graph_memory_alloca
 
 def check_attached(device: Device) -> None:
     """Raise poplar_error for simulated hardware that is not attached."""
-    if device.getTarget().type is TargetType.IPU and not device.isAttached():
+    if not device.condition.is_usable:
         raise poplar_error(f"Device {device.getId()} is not attached; call device.attach() first.")
 
 

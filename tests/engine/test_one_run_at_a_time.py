@@ -1,4 +1,4 @@
-"""While a program runs, its engine cannot be run or loaded again, and its device cannot be reset."""
+"""While a program runs, its engine does nothing else, and its device cannot be reset, detached or loaded."""
 
 import re
 import threading
@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from simulator.poplar import Device, DeviceManager, Engine, TargetType, poplar_error
+from simulator.poplar import FLOAT, Device, DeviceManager, Engine, TargetType, poplar_error
 from simulator.poplar.program import Sequence
 from tests.poplar.options.small import model, streaming
 
@@ -24,15 +24,24 @@ CALLS = {
     "loadAndRun": lambda engine, device: engine.loadAndRun(device, 1),
     "prepare": lambda engine, device: engine.prepare(device),
     "deploy": lambda engine, device: engine.deploy(),
+    "close": lambda engine, device: engine.close(),
+    "readTensor": lambda engine, device: engine.readTensor("x", np.zeros(2, np.float32)),
+    "writeTensor": lambda engine, device: engine.writeTensor("x", np.zeros(2, np.float32)),
     "reset": lambda engine, device: device.reset(),
+    "detach": lambda engine, device: device.detach(),
 }
-METHODS = {"load again": "load", "loadAndRun": "load"}  #: where a call is refused under another name
+METHODS = {
+    "load again": "load",
+    "loadAndRun": "load",
+    "load another": "load",
+}  #: where a call is refused under another name
 
 
 def refusal(call, device):
     """The whole sentence that refuses a call."""
     method = METHODS.get(call, call)
-    holder = f"Device {device.getId()} is running a program" if call == "reset" else "The engine is running program 0"
+    of_device = call in ("reset", "detach")
+    holder = f"Device {device.getId()} is running a program" if of_device else "The engine is running program 0"
     return f"{holder}; call {method}() after run() has returned, not meanwhile from a callback or another thread."
 
 
@@ -40,6 +49,10 @@ def loaded(device, out, options=None):
     """An engine whose program 0 sends two numbers to `out` once, and whose program 1 does nothing."""
     device.attach()
     graph, program = streaming(device, 2, 1)
+    x = graph.addVariable(FLOAT, [2], "x")
+    graph.setTileMapping(x, 0)
+    graph.createHostRead("x", x)
+    graph.createHostWrite("x", x)
     engine = Engine(graph, [program, Sequence()], options)
     engine.connectStream("in", np.zeros(2, np.float32))
     engine.connectStreamToCallback("out", out)
@@ -62,6 +75,7 @@ def test_a_callback_of_the_run_is_refused_and_the_run_goes_on(kind, call):
         engine.run()
     assert refused == [refusal(call, device)] * 2
     CALLS[call](engine, device)  # afterwards it is allowed
+    device.attach()
     engine.loadAndRun(device, 1)
     device.detach()
 

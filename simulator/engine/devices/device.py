@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from popvision import pvti
@@ -13,43 +10,12 @@ from simulator.base.errors import poplar_error
 from simulator.base.target import Target, TargetType
 from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 from simulator.engine.devices.device_locks import DeviceLocks
+from simulator.engine.devices.occupation import DeviceCondition
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 _channel = pvti.channel("Poplar Runtime")
-
-
-class DeviceCondition:
-    """Whether Engine.stop left the device undefined, how often it was reset, and whether programs run on it."""
-
-    def __init__(self) -> None:
-        self.undefined = False
-        self.resets = 0
-        self._running = 0  #: programs; a CPU runs those of several engines at once
-        self._lock = Lock()
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """While a program runs: the device cannot be reset."""
-        with self._lock:
-            self._running += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running -= 1
-
-    def reset(self, device: int) -> None:
-        """Raises poplar_error while a program runs. `device` is the number that the sentence names."""
-        with self._lock:
-            if self._running:
-                raise poplar_error(
-                    f"Device {device} is running a program; call reset() after run() has returned, not meanwhile from "
-                    "a callback or another thread."
-                )
-            self.undefined = False
-            self.resets += 1
 
 
 @methods_refuse_wrong_arguments()
@@ -66,10 +32,7 @@ class Device:
         self._id = id_
         self._ipus = ipus
         self._locks = locks
-        self._attached = False
-        self._give_back: weakref.finalize[..., Device] | None = None
-        self._seen_from: Device | None = None  #: of a virtual device: the one that it is a part of
-        self.condition = DeviceCondition()
+        self.condition = DeviceCondition(id_, target.type)
 
     @staticmethod
     def createCPUDevice(numberOfTiles: int = 1) -> Device:
@@ -105,41 +68,37 @@ class Device:
 
     def attach(self) -> bool:
         """Take the device for this process; False when another one has any of its IPUs. Models are always free."""
+        condition = self.condition
         with pvti.Tracepoint(_channel, "poplar::core::IPUDevice::attach"):
             if self._locks is None:
-                self._attached = True
-            elif not self._attached:
-                self._attached = self._locks.take(self._ipus)
-                if self._attached:
-                    self._give_back = weakref.finalize(self, self._locks.give_back, self._ipus)
-                    self._give_back.atexit = False  # the system drops the locks of a process that ends
-            return self._attached
+                condition.attached = True
+            elif not condition.attached and self._locks.take(self._ipus):
+                condition.attached = True
+                # By whom knows the device last. The system drops the locks of a process that ends.
+                condition.give_back = weakref.finalize(condition, self._locks.give_back, self._ipus)
+                condition.give_back.atexit = False
+            return condition.attached
 
     def isAttached(self) -> bool:
-        return self._attached
+        return self.condition.attached
 
     def detach(self) -> None:
-        """Give the device back."""
-        if self._attached and self._locks is not None:
-            if self._give_back is not None:
-                self._give_back.detach()
-            self._locks.give_back(self._ipus)
-        self._attached = False
+        """Give the device back. What was loaded onto simulated hardware is lost. Raises poplar_error while a program
+        runs."""
+        self.condition.detach()
 
     def reset(self) -> None:
         """Bring a device into its first state: programs must be loaded again, and one that was left undefined by
         Engine.stop is usable. Raises poplar_error for hardware that is not attached, and while a program runs."""
-        if not self._attached and self._locks is not None:
+        if not self.condition.attached and self._locks is not None:
             raise poplar_error(f"Device {self._id} is not attached; call attach() before reset().")
-        self.condition.reset(self._id)
+        self.condition.reset()
 
     def createVirtualDevice(self, tilesPerIPU: int) -> Device:
         """The same device seen as one with fewer tiles on each IPU."""
         device = Device(
             self._target.createVirtualTarget(self._target.getNumIPUs(), tilesPerIPU), self._id, self._ipus, self._locks
         )
-        device._attached = self._attached
-        device._seen_from = self
         device.condition = self.condition
         return device
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import tensorflow as tf
@@ -19,10 +20,13 @@ from simulator.poplar import Device, Executable
 
 _channel = pvti.createTraceChannel("tensorflow_plugin")
 
+#: the function on each device
+_on_device: WeakKeyDictionary[Device, ref[DeviceFunction]] = WeakKeyDictionary()
+
 
 class DeviceFunction:
-    """One executable of a function. One function is on a device at a time: `load` it before it runs, and `leave`
-    before another one is loaded."""
+    """One executable of a function. One function is on a device at a time: a load first brings the variables of the one
+    before to the host, and a run of that one loads it again."""
 
     def __init__(
         self,
@@ -40,30 +44,40 @@ class DeviceFunction:
         self._variables = variables
         self._keys = {name: id(handle) for name, handle in captured.variables.items()}
         self._written = [self._keys[name] for name, _ in captured.program.updates]
-        self.is_loaded = False
+        self.device: Device | None = None  #: that it was loaded onto last
+        self._seed = 0
         self.cycles = 0  #: of the last run
         for name, handle in captured.variables.items():
             variables.register(handle, tf.as_dtype(captured.variable_dtypes[name]))
 
     def load(self, device: Device, seed: int = 0) -> None:
-        """Load onto an attached device. Variables are sent before the next run. `seed`: of random operators that have
-        none of their own."""
+        """Load onto an attached device, in place of the function there. Variables are sent before the next run. `seed`:
+        of random operators that have none of their own."""
+        before = _function_on(device)
+        if before is not None:
+            before.leave()
         with pvti.Tracepoint(_channel, "engine_.load(device_)"):
             self._program.load(device)
         if not self._program.interface.settings.synthetic_data:
             connect_host_ends(self._program.engine, self.captured.program.operators, self.captured.host_ends)
-        self._program.send_seed(seed)
-        self.is_loaded = True
+        _on_device[device] = ref(self)
+        self.device = device
+        self.send_seed(seed)
+
+    @property
+    def is_loaded(self) -> bool:
+        return self.device is not None and _function_on(self.device) is self
 
     def send_seed(self, seed: int) -> None:
         """Set the seed of random operators that have none of their own."""
+        self._seed = seed
         self._program.send_seed(seed)
 
     def leave(self) -> None:
         """Bring to the host what only the device has; another function takes the device."""
-        if self.is_loaded:
+        if self.device is not None and self.is_loaded:
             self._variables.leave(self)
-            self.is_loaded = False
+            del _on_device[self.device]
 
     def close(self) -> None:
         """Leave the device, and write the report."""
@@ -73,6 +87,8 @@ class DeviceFunction:
     def run(self, arguments: Sequence[AnyArray]) -> list[AnyArray]:
         """Call the function. `arguments` has one array per argument of the function, [iterations, *shape] where the
         program repeats; the results are those of the last call, or of each if the program sends all."""
+        if self.device is not None and not self.is_loaded:
+            self.load(self.device, self._seed)
         self._send_variables()
         for name, argument in zip(self.captured.inputs, arguments, strict=True):
             if name is not None:
@@ -108,3 +124,9 @@ class DeviceFunction:
                 values[name] = self._variables.host_value(key)
         self._program.send_weights(values)
         self._variables.note_sent(self, stale)
+
+
+def _function_on(device: Device) -> DeviceFunction | None:
+    """The function that a device has."""
+    reference = _on_device.get(device)
+    return None if reference is None else reference()

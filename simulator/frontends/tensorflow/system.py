@@ -251,9 +251,7 @@ class System:
         device = self._device_for_run()
         if device is None:
             return None
-        if self._loaded is not function:
-            if self._loaded is not None:
-                self._loaded.leave()
+        if function.device is not device or not function.is_loaded:
             with errors.as_tensorflow("Load engine"):
                 function.load(device, _seed[0])
             self._loaded = function

@@ -44,7 +44,10 @@ def test_two_programs_and_a_function_on_the_host_share_a_variable() -> None:
     added.run([np.float32(5)])
     assert on_host().numpy() == 107
     doubled.run([np.float32(2)])
-    assert total.numpy() == 214
+    assert not added.is_loaded
+    added.run([np.float32(1)])  # loaded again by itself; what it replaces is fetched first
+    assert not doubled.is_loaded
+    assert total.numpy() == 215
 
 
 def test_several_iterations_of_a_run_take_inputs_of_their_own() -> None:
