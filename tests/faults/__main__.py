@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,7 @@ def main(words: list[str]) -> int:
 
 def run(options: argparse.Namespace) -> None:
     """Make the copy and its environments, and run the list."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit("Interrupted."))  # tests that run are ended, too
     faults = fault_list.read(options.list)
     if options.only:
         first, _, last = options.only.partition("-")

@@ -121,7 +121,7 @@ class Copy:
         failed.unlink(missing_ok=True)
         command = [self.path / environment / "bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         chosen = " and ".join(f"not {mark}" for mark in sorted(self._marks.intersection(left_out)))
-        command += ["-p", "note_failed_tests", "-m", chosen, *(["-x"] if first_only else [])]
+        command += ["-p", "note_failed_tests", "-m", chosen, "-x" if first_only else "--continue-on-collection-errors"]
         command += ["--timeout", str(TEST_LIMIT), *tests]
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
         variables |= {"TMPDIR": str(self._room), "XDG_CACHE_HOME": str(self._room), "FAILED_TESTS": str(failed)}
@@ -145,6 +145,8 @@ class Copy:
                 _kill(process.pid)  # what a test started and left, too
                 process.wait()
         text = (self._room / "output").read_text(encoding="utf-8", errors="replace")
+        if code == NOT_UNDERSTOOD and "while loading conftest" in text:
+            code = NOT_COLLECTED
         if code in (NOT_UNDERSTOOD, INTERNAL_ERROR) and "ERROR: not found:" not in text:
             raise RuntimeError(f"{' '.join(map(str, command))}: {text[-2000:]}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -19,6 +19,7 @@ class Row(NamedTuple):
     met: str = ""  #: the last pass whose tests it met
     seconds: float = 0.0  #: processor time
     commit: str = ""  #: where it was tried
+    proved: str = ""  #: "yes" once the test passed without the fault
 
 
 def read(path: Path) -> list[Row]:

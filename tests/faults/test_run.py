@@ -38,6 +38,7 @@ FILES = {
     FILE: SOURCE,
     "tests/query/test_rows.py": f"{IMPORT} double\n\n\ndef test_double():\n    assert double(2) == 4\n",
     "tests/pva/test_half.py": f"{IMPORT} half\n\n\ndef test_half():\n    assert half(4) == 2\n",
+    "tests/pva/test_red.py": "def test_red():\n    assert False\n",
     "pyproject.toml": '[tool.pytest.ini_options]\nmarkers = ["full: hours"]\n',
 }
 
@@ -57,6 +58,8 @@ class Tried:
         self.copy.add_environment(".venv", Path(sys.executable))
         self.file = folder / "seed_1_now.csv"
         self.said: list[str] = []
+        interrupted = Row(1, table.FOUND, "make test", "tests/pva/test_red.py::test_red", "fails", "likeliest")
+        table.write([interrupted], self.file)
         self.in_room = self.rows_after("room", [])
         self.elsewhere = self.rows_after("elsewhere", [])
 
@@ -76,7 +79,12 @@ def test_a_fault_is_found_by_the_test_of_its_room_that_fails(tried: Tried) -> No
     row = tried.in_room[1]
     assert (row.result, row.command, row.how) == (table.FOUND, "make test", "fails")
     assert row.test == "tests/query/test_rows.py::test_double"
-    assert row.seconds > 0
+    assert (row.seconds > 0, row.proved) == (True, "yes")
+
+
+def test_a_test_that_fails_without_the_fault_finds_nothing(tried: Tried) -> None:
+    assert "tests/pva/test_red.py::test_red fails without fault 1, too" in tried.said
+    assert tried.elsewhere[2].result == table.SURVIVES
 
 
 def test_a_fault_that_no_test_sees_survives(tried: Tried) -> None:

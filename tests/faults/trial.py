@@ -9,8 +9,9 @@ A fault meets, until a test fails:
     all         every other test of CI: all faults left are planted together for one run, then each alone meets the
                 tests that failed
 
-A test that fails counts when it passes without the fault; one that opens pages has to fail twice. Each row is written
-when it is known, so a run that was interrupted goes on where it was.
+A test that fails counts when it passes without the fault: after each pass one run without faults proves that for all
+tests together. One that opens pages has to fail twice. Each row is written when it is known, so a run that was
+interrupted goes on where it was.
 """
 
 from __future__ import annotations
@@ -35,31 +36,46 @@ class Trial:
     def __init__(self, faults: list[Fault], copy: Copy, file: Path, environments: set[str], known: list[Row]) -> None:
         self._faults, self._copy, self._file = faults, copy, file
         self._environments = environments
-        numbers = {fault.number for fault in faults}
-        self._known = {row.number: row for row in known if row.result == table.FOUND and row.number in numbers}
+        self._numbers = {fault.number for fault in faults}
+        self._known = {row.number: row for row in known if row.result == table.FOUND and row.number in self._numbers}
         self.rows = {row.number: row for row in table.read(file)}
         self._tests = TestFiles(copy.path)
-        self._green: set[str] = set()  #: tests seen to pass without a fault
+        self._unsteady: set[str] = set()  #: tests that fail without a fault too
         self._seconds = 0.0
 
     def run(self, last: str, most_seconds: float, say: Callable[[str], None]) -> None:
         """All passes up to `last`; none begins after `most_seconds` of processor time, earlier runs included."""
-        self._try_known_tests()
         for name in PASSES[: PASSES.index(last) + 1]:
-            if name == "all":
+            self._run_pass(name, most_seconds, say)
+            while self._forget_unproved(say):
+                self._run_pass(name, most_seconds, say)
+
+    def _run_pass(self, name: str, most_seconds: float, say: Callable[[str], None]) -> None:
+        if name == "all":
+            if not self._is_used_up(most_seconds, say):
                 self._all_others(say)
-                continue
-            if name == "known" and not self._known:
-                continue
-            for fault in self._faults:
-                row = self.rows.get(fault.number, Row(fault.number))
-                if row.result != table.SURVIVES or (row.met and PASSES.index(row.met) >= PASSES.index(name)):
-                    continue
-                if sum(row.seconds for row in self.rows.values()) > most_seconds:
-                    say(f"Stopped: {most_seconds:.0f} s of processor time are used up.")
+            return
+        for fault in self._faults:
+            if self._is_due(fault, name):
+                if self._is_used_up(most_seconds, say):
                     return
-                self._note(self._met(fault, row, name))
+                self._note(self._met(fault, self.rows.get(fault.number, Row(fault.number)), name))
                 say(str(self.rows[fault.number]))
+
+    def _is_due(self, fault: Fault, name: str) -> bool:
+        """Whether a fault still has to meet the tests of a pass, and all their environments are there."""
+        row = self.rows.get(fault.number, Row(fault.number))
+        if name == "known" and fault.number not in self._known:
+            return False
+        there = self._environments.issuperset(command.environment for command in commands_of(fault))
+        met = PASSES.index(row.met) if row.met else -1
+        return there and row.result == table.SURVIVES and met < PASSES.index(name)
+
+    def _is_used_up(self, most_seconds: float, say: Callable[[str], None]) -> bool:
+        used = sum(row.seconds for row in self.rows.values())
+        if used > most_seconds:
+            say(f"Stopped after {used:.0f} s of processor time.")
+        return used > most_seconds
 
     def _met(self, fault: Fault, row: Row, name: str) -> Row:
         """The row after a fault met the tests of a pass."""
@@ -85,44 +101,47 @@ class Trial:
                 yield command, self._tests.elsewhere(fault, command)[: 2 * LIKELIEST]
             return
         for command in commands_of(fault):
-            if command.environment in self._environments:
-                tests = self._tests.of_room(fault, command)
-                yield command, tests[:LIKELIEST] if name == "likeliest" else tests[LIKELIEST:]
+            tests = self._tests.of_room(fault, command)
+            yield command, tests[:LIKELIEST] if name == "likeliest" else tests[LIKELIEST:]
 
     def _found(self, fault: Fault, text: str, command: Command, tests: list[str]) -> tuple[str, str] | None:
         """The test that finds a fault, and how it fails."""
-        ignored: list[str] = []
+        passed: list[str] = []
+        self._copy.plant(fault.file, text)
         for _ in range(TRIES):
-            self._copy.plant(fault.file, text)
-            outcome = self._run(command, [*tests, *(f"--deselect={test}" for test in ignored)])
+            outcome = self._run(command, [*tests, *(f"--deselect={test}" for test in (*self._unsteady, *passed))])
             if outcome.code < 0:
                 return tests[0], "does not end"
             if outcome.green:
                 return None
             test = outcome.failed[0] if outcome.failed else tests[0]
-            again = command is not PAGES or not self._run(command, [test]).green
-            self._copy.clean()
-            if again and self._passes(command, test):
-                return test, "not collected" if outcome.code == NOT_COLLECTED else "fails"
-            ignored.append(test)
+            if command is not PAGES or not self._run(command, [test]).green:
+                return test, "is not collected" if outcome.code == NOT_COLLECTED else "fails"
+            passed.append(test)
         return None
 
-    def _passes(self, command: Command, test: str) -> bool:
-        """Whether a test passes in the copy as it is."""
-        if test not in self._green and self._run(command, [test]).green:
-            self._green.add(test)
-        return test in self._green
-
-    def _try_known_tests(self) -> None:
-        """Run the known tests of each command at once without a fault: those that pass need no such run later."""
-        left = [row for row in self._known.values() if row.number not in self.rows]
+    def _forget_unproved(self, say: Callable[[str], None]) -> bool:
+        """Run the tests that found something without any fault; whether one fails there: its rows are tried again."""
+        left = [row for row in self.rows.values() if row.result == table.FOUND and not row.proved]
+        self._copy.clean()
+        forgotten = False
         for command in COMMANDS:
-            tests = sorted({row.test for row in left if self._command_of(row) is command})
-            there = [test for test in tests if (self._copy.path / test.partition("::")[0]).exists()]
-            if there and command.environment in self._environments:
-                outcome = self._run(command, there, first_only=False)
-                if outcome.green or outcome.code == TESTS_FAILED:
-                    self._green |= set(there) - set(outcome.failed)
+            rows = [row for row in left if row.number in self._numbers and self._command_of(row) is command]
+            if not rows or command.environment not in self._environments:
+                continue
+            self._seconds = 0.0
+            outcome = self._run(command, sorted({row.test for row in rows}), first_only=False)
+            for row in rows:
+                share = row.seconds + self._seconds / len(rows)
+                if outcome.code in (0, TESTS_FAILED) and not row.test.startswith(tuple(outcome.failed)):
+                    self._note(row._replace(proved="yes", seconds=share))
+                else:
+                    say(f"{row.test} fails without fault {row.number}, too")
+                    self._unsteady.add(row.test)
+                    before = PASSES[PASSES.index(row.met) - 1] if row.met != PASSES[0] else ""
+                    self._note(Row(row.number, met=before, seconds=share))
+                    forgotten = True
+        return forgotten
 
     def _command_of(self, row: Row) -> Command:
         """The command that found a fault in the other table."""
@@ -136,7 +155,7 @@ class Trial:
 
     def _all_others(self, say: Callable[[str], None]) -> None:
         """Plant what is left together; its time is shared out."""
-        left = [fault for fault in self._faults if self._is_left(fault)]
+        left = [fault for fault in self._faults if fault.number in self.rows and self._is_due(fault, "all")]
         if not left:
             return
         self._seconds = 0.0
@@ -148,7 +167,9 @@ class Trial:
                     assert text is not None
                     self._copy.plant(fault.file, text)
                 others = [] if command is not TEST else [f"--ignore={PAGES.folder}"]
-                failed[command] = self._run(command, [command.folder, *others], first_only=False).failed
+                whole = [command.folder, *others]
+                outcome = self._run(command, whole, first_only=False)
+                failed[command] = outcome.failed or ([] if outcome.green else whole)
                 self._copy.clean()
                 say(f"{command.name}: {len(failed[command])} tests fail with {len(left)} faults together")
         share = self._seconds / len(left)
@@ -164,10 +185,6 @@ class Trial:
                     break
             self._note(row._replace(seconds=row.seconds + self._seconds))
             say(str(row))
-
-    def _is_left(self, fault: Fault) -> bool:
-        row = self.rows[fault.number]
-        return row.result == table.SURVIVES and row.met != "all"
 
     def _note(self, row: Row) -> None:
         self._copy.clean()
