@@ -34,6 +34,8 @@ class Value:
         return count
 
 
+#: key of a place's annotations: the user's program computes it without gradients
+WITHOUT_GRADIENT = "without_gradient"
 #: a tensor, a list, a number, a truth value, a text or nothing
 Argument = Any
 
@@ -71,7 +73,7 @@ class Operator:
     @property
     def stops_gradients(self) -> bool:
         """Whether no gradient passes, by the user's wish."""
-        return self.name == "aten.detach.default"
+        return self.name == "aten.detach.default" or WITHOUT_GRADIENT in self.place.annotations
 
     def operands(self) -> Iterator[Value]:
         """Every tensor among the arguments, in their order."""

@@ -23,6 +23,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
 
 from simulator.frontends.capture.dropouts import keep_dropouts
+from simulator.frontends.capture.grad_modes import GradModes, watched
 from simulator.frontends.capture.gradients import GradientRecorder
 from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, is_users, read_place
 from simulator.frontends.captured import Input, Operator, Program, Value, Weight, WeightKind
@@ -66,8 +67,17 @@ _DATA_DEPENDENT = (
 _OWN_LIST_OF_WEIGHTS = r"The tensor attributes? (self\.\S*_flat_weights\[\d+\](, )?)+ (was|were) assigned"
 
 
+#: what torch.export makes torch say while it copies a tensor that torch.func.jvp or torch.autograd.grad made
+_GRAD_OF_NO_LEAF = r"The \.grad attribute of a Tensor that is not a leaf"
+
+
 #: how torch's messages write a size that depends on data
 _UNKNOWN_SIZE = re.compile(r"\(u\d+\)|\bu\d+ ")
+
+_GRADIENT_IN_FORWARD = (
+    "torch.autograd.grad in forward cannot be traced through an operator whose gradient reads its own result (tanh, "
+    "exp, softmax, norm); write that gradient by its formula, or with torch.func.jvp."
+)
 
 
 @dataclass(frozen=True)
@@ -111,12 +121,16 @@ def capture(
 
     Raises CaptureError for modules whose graph depends on the data of tensors, and for a training module without a
     loss, or with several."""
-    exported = _export(module, tuple(arguments), dict(named), excluded)
+    modes = GradModes(training)
+    with torch.set_grad_enabled(training), watched(module, modes):
+        exported = _export(module, tuple(arguments), dict(named), excluded, modes)
     reading = _Reading(exported, training, excluded, loss_output)
     return reading.captured()
 
 
-def _export(module: Any, arguments: tuple[Any, ...], named: dict[str, Any], excluded: Sequence[str]) -> Any:
+def _export(
+    module: Any, arguments: tuple[Any, ...], named: dict[str, Any], excluded: Sequence[str], modes: GradModes
+) -> Any:
     quiet = [logging.getLogger(name) for name in ("torch.export", "torch.fx.experimental.symbolic_shapes")]
     levels = [logger.level for logger in quiet]
     for logger in quiet:
@@ -127,12 +141,16 @@ def _export(module: Any, arguments: tuple[Any, ...], named: dict[str, Any], excl
         with torch.fx.traceback.preserve_node_meta(), warnings.catch_warnings(), contextlib.redirect_stderr(printed):
             warnings.simplefilter("ignore", FutureWarning)
             warnings.filterwarnings("ignore", _OWN_LIST_OF_WEIGHTS, UserWarning)
+            warnings.filterwarnings("ignore", _GRAD_OF_NO_LEAF, UserWarning)
+            warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)  # torch.func.jvp
             exported = torch.export.export(module, arguments, named, strict=False)
             keep_dropouts(exported)
             exported = exported.run_decompositions({})
     except _DATA_DEPENDENT as error:
         raise CaptureError(_data_dependent(error, excluded)) from error
     except RuntimeError as error:
+        if modes.differentiates and "found a fake tensor" in str(error):
+            raise CaptureError(_GRADIENT_IN_FORWARD) from error
         if not _UNKNOWN_SIZE.search(str(error)):
             raise
         raise CaptureError(_data_dependent(error, excluded)) from error
@@ -256,7 +274,7 @@ class _Reading:
         parts: list[Any] = []
         returned = self.nodes[-1].args[0]
         for spec, node in zip(self.exported.graph_signature.output_specs, returned, strict=True):
-            if spec.kind is OutputKind.BUFFER_MUTATION:
+            if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION):
                 updates.append((spec.target, self.reader.values[node]))
             elif spec.kind is not OutputKind.USER_OUTPUT:
                 raise CaptureError(f"The module writes into its argument {spec.target}; an IPU program cannot.")

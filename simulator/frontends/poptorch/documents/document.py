@@ -52,6 +52,16 @@ results are those of one IPU ([tests](../tests/frontends/lowering/test_pipeline.
 *Replicas* take micro-batches in turns, add their gradients over all replicas (`ReplicatedAllReduce`) and draw random
 numbers of their own ([tests](../tests/frontends/lowering/test_lowered_replicas.py)).
 
+## Gradients
+
+Forward is traced once, with autograd on; gradients are those of eager torch, or one sentence refuses the construct
+([each construct and what holds for it](../tests/frontends/poptorch/test_gradients_of_forward.py)). Equal to eager:
+`torch.no_grad`, `enable_grad`, `inference_mode`, `requires_grad_`, `detach`, `.data`, writes that autograd does not
+see (under `no_grad`, through `.data`: the gradient goes on as before, a weight keeps the value after the step),
+checkpoints, `torch.func.vmap`, `jvp` and `functional_call`. Refused: `.backward()`, `.grad` and `retain_grad` in
+forward, `saved_tensors_hooks`, `torch.func.grad` and `vjp`, and `torch.autograd.grad` through operators whose gradient
+reads their result.
+
 ## The profile
 
 With `POPLAR_ENGINE_OPTIONS='{"autoReport.all": "true"}'` each model leaves a report in `training/` or `inference/`. Its
