@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import logging
 import os
 import socket
 import sys
@@ -73,9 +72,8 @@ def _serve_on(
     watched: WatchedProgram | None,
     out: TextIO,
 ) -> None:
-    from waitress import create_server
-
     from webapp.app import create_app
+    from webapp.connections import server_on
     from webapp.security import HostPolicy, host_names
     from webapp.uploads import Uploads
 
@@ -89,9 +87,7 @@ def _serve_on(
     policy = HostPolicy(port=number, allowed=names, own=own)
     app = create_app(library, policy, access=access, uploads=Uploads(library) if uploads else None, watched=watched)
     _share_freed_memory()
-    # A page requests many files at once; this logger would report that as overload.
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    server = create_server(app.server, sockets=[bound], threads=8, ident="popvision")
+    server = server_on(app.server, bound)
     for note in library.notes if watched is None else ():
         print(note, file=out)
     url = f"http://{_shown_host(host)}:{number}/{'' if watched is None else 'watch'}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import stat
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -16,13 +17,25 @@ from tests.reports import write_tiny
 from webapp.app import create_app
 from webapp.library import Library
 from webapp.security import HostPolicy
-from webapp.uploads import RefusedError, Uploads
+from webapp.uploads import RefusedError, Uploads, store
 from webapp.uploads.unpack import Caps, unpack
 
 PORT = 8124
 HEADERS = {"Host": f"localhost:{PORT}", "X-Popvision": "upload", "Origin": f"http://localhost:{PORT}"}
 
 Pack = Callable[..., bytes]
+
+
+def with_large_table(archive: bytes, size: int, zip64: bool) -> bytes:
+    """The archive with a last record, or one of zip64, that says how long its table of contents is."""
+    body, end = archive[:-22], bytearray(archive[-22:])
+    if not zip64:
+        end[12:16] = struct.pack("<I", size)
+        return body + bytes(size) + bytes(end)
+    end[12:20] = b"\xff" * 8
+    record = struct.pack("<4sQHHLLQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, 0)
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, len(body), 1)
+    return body + bytes(min(size, 4 << 20)) + record + locator + bytes(end)
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +161,12 @@ def test_many_members_are_refused(tmp_path: Path, pack: Pack) -> None:
     [
         (b"", "neither a .zip"),
         (b"plain text " * 60, "neither a .zip"),
-        (b"PK\3\4" + bytes(90), "no table of contents"),
+        (b"PK\3\4" + bytes(90), "damaged"),
         (b"\x1f\x8b" + bytes(90), "damaged"),
         (zipped(("readme.txt", b"x")), "holds no profile.pop"),
+        (with_large_table(zipped(("profile.pop", b"x")), 3 << 20, zip64=False), "contents is larger than 2 MiB"),
+        (with_large_table(zipped(("profile.pop", b"x")), 3 << 20, zip64=True), "contents is larger than 2 MiB"),
+        (with_large_table(zipped(("profile.pop", b"x")), 2**63, zip64=True), "damaged"),
     ],
 )
 def test_other_files_are_refused_with_a_sentence(tmp_path: Path, content: bytes, reason: str) -> None:
@@ -187,7 +203,32 @@ def test_an_upload_opens(viewer: Viewer, profile: bytes) -> None:
     assert answer.json == {"href": f"/r/{entry.key}/overview", "entries": 1}
     assert library.report(entry.key).reader.total_cycles() == 43
     assert entry.path.name == "my_run"
-    assert stat.S_IMODE(entry.path.parent.parent.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(folder.stat().st_mode) & 0o700 for folder in entry.path.parents[:3]} == {0o700}
+    assert stat.S_IMODE(entry.path.parents[2].stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("name", ["upload.zip", "packed.zip", "contents.zip", "日本.zip", "", ".zip", "a/b.zip"])
+def test_any_name_is_taken(viewer: Viewer, profile: bytes, name: str) -> None:
+    client, library, _ = viewer
+    before = len(library.entries())
+    answer = client.post(
+        "/data/upload", query_string={"name": name}, data=zipped(("profile.pop", profile)), headers=HEADERS
+    )
+    assert (answer.status_code, len(library.entries())) == (200, before + 1)
+
+
+def test_only_uploads_that_are_kept_count(tmp_path: Path, profile: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "MOST_UPLOADS", 2)
+    uploads = Uploads(Library([tmp_path]))
+    good = zipped(("profile.pop", profile))
+    for content in (b"text", b"text", good, b"text", good):
+        if content is good:
+            assert len(uploads.take(io.BytesIO(content), "a.zip", None)) == 1
+        else:
+            with pytest.raises(RefusedError, match="neither"):
+                uploads.take(io.BytesIO(content), "a.zip", None)
+    with pytest.raises(RefusedError, match="limit of 2 uploads"):
+        uploads.take(io.BytesIO(good), "a.zip", None)
 
 
 def test_other_sites_cannot_upload(viewer: Viewer, profile: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import tempfile
@@ -25,37 +26,38 @@ class Uploads:
         self._library = library
         self.caps = caps
         self._lock = threading.Lock()
-        self._count = 0
+        self._numbers = itertools.count(1)
+        self._kept = 0  #: uploads whose files are here, or on their way
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def take(self, stream: IO[bytes], name: str, length: int | None) -> list[Entry]:
         """The reports and traces of an uploaded file. Raises RefusedError."""
         if length is not None and length > self.caps.packed_bytes:
             raise RefusedError(f"the file is larger than {self.caps.packed_bytes >> 20:,} MiB")
-        place = self._place(name)
-        packed = place.parent / "upload"
+        private = self._private_folder()
+        place, packed = private / "contents" / _stem(name), private / "packed"
         try:
+            private.mkdir(mode=0o700)
+            place.mkdir(parents=True, mode=0o700)
             self._receive(stream, packed)
             unpack(packed, name, place, self.caps)
         except BaseException:
-            shutil.rmtree(place.parent, ignore_errors=True)
+            shutil.rmtree(private, ignore_errors=True)
+            with self._lock:
+                self._kept -= 1
             raise
         packed.unlink()
         return self._library.add(place)
 
-    def _place(self, name: str) -> Path:
-        """A new folder with the name of the upload, in a new private folder."""
+    def _private_folder(self) -> Path:
+        """The path of a new folder for one upload."""
         with self._lock:
-            if self._count >= MOST_UPLOADS:
+            if self._kept >= MOST_UPLOADS:
                 raise RefusedError(f"this viewer has reached its limit of {MOST_UPLOADS} uploads; restart it")
-            self._count += 1
+            self._kept += 1
             if self._folder is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="popvision-upload-", ignore_cleanup_errors=True)
-            own = Path(self._folder.name) / str(self._count)
-        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", re.sub(r"(\.tar)?\.[A-Za-z]+$", "", name)).strip("_")[:60]
-        place = own / (stem or "upload")
-        place.mkdir(parents=True, mode=0o700)
-        return place
+            return Path(self._folder.name) / str(next(self._numbers))
 
     def _receive(self, stream: IO[bytes], path: Path) -> None:
         size = 0
@@ -65,3 +67,9 @@ class Uploads:
                 if size > self.caps.packed_bytes:
                     raise RefusedError(f"the file is larger than {self.caps.packed_bytes >> 20:,} MiB")
                 file.write(chunk)
+
+
+def _stem(name: str) -> str:
+    """The name of an upload without its suffix, as a folder's name."""
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", re.sub(r"(\.tar)?\.[A-Za-z]+$", "", name)).strip("_")[:60]
+    return stem or "upload"

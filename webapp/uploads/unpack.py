@@ -35,7 +35,7 @@ KNOWN = frozenset(
 
 _SQLITE = b"SQLite format 3\0"
 _CHUNK = 1 << 20
-_MOST_DIRECTORY_BYTES = 16 << 20  #: of a zip's table of contents
+_MOST_DIRECTORY_BYTES = 2 << 20  #: of a zip's table of contents; `zipfile` makes an object of every 46 bytes
 _SAFE = re.compile(r"[^A-Za-z0-9._ -]+")
 
 
@@ -67,6 +67,24 @@ class _CappedStream:
         if self._left < 0:
             raise RefusedError("the archive unpacks to more than the limit")
         return data
+
+
+class _DirectoryGuard:
+    """A file of which no single read is larger than a table of contents may be.
+
+    `zipfile` reads that table at once and takes its size from one of several records, which need not agree; contents
+    are read in small pieces."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        if size > _MOST_DIRECTORY_BYTES:
+            raise RefusedError(f"the archive's table of contents is larger than {_MOST_DIRECTORY_BYTES >> 20} MiB")
+        if size < 0:
+            size = _MOST_DIRECTORY_BYTES
+        return self._file.read(size)
 
 
 class _GuardedInfo(tarfile.TarInfo):
@@ -185,8 +203,7 @@ def _write(content: IO[bytes], folder: Path, parts: tuple[str, ...], room: int) 
 
 
 def _zip_members(upload: Path, caps: Caps) -> Iterator[tuple[tuple[str, ...], IO[bytes]]]:
-    _check_directory(upload)
-    with zipfile.ZipFile(upload) as archive:
+    with upload.open("rb") as file, zipfile.ZipFile(_DirectoryGuard(file)) as archive:
         infos = archive.infolist()
         if len(infos) > caps.members:
             raise RefusedError(f"the archive holds more than {caps.members:,} files")
@@ -203,19 +220,6 @@ def _zip_members(upload: Path, caps: Caps) -> Iterator[tuple[tuple[str, ...], IO
             if not info.is_dir():
                 with archive.open(info) as content:
                     yield parts, content
-
-
-def _check_directory(upload: Path) -> None:
-    """Check the size of the table of contents before `zipfile` reads it."""
-    with upload.open("rb") as file:
-        file.seek(max(0, upload.stat().st_size - (1 << 16) - 22))
-        tail = file.read()
-    at = tail.rfind(b"PK\5\6")
-    if at < 0 or len(tail) - at < 22:
-        raise RefusedError("the archive is damaged: it has no table of contents")
-    (size,) = struct.unpack_from("<I", tail, at + 12)
-    if size > _MOST_DIRECTORY_BYTES:
-        raise RefusedError("the archive's table of contents is larger than 16 MiB")
 
 
 def _tar_members(upload: Path, head: bytes, caps: Caps) -> Iterator[tuple[tuple[str, ...], IO[bytes]]]:
