@@ -72,7 +72,6 @@ class ProgramRuns:
         try:
             warm = self._ready()
             self._order(warm, self._run_order(folder))
-            self._answer(warm, time.monotonic() + _IMPORT_SECONDS)
             code, broken = self._follow(warm, folder, is_cancelled)
         except _LostError:
             self.close()

@@ -4,7 +4,9 @@ Orders come as lines of JSON on stdin, answers go out the same way on stdout:
 
     {"program", "modules", "nice"}                    once; answered by {"ready": [names imported]}, or by {"threads"}
                                                       where imports started threads, and the process ends
-    {"folder", "arguments", "environment", "disk"}    per run; answered by {"process"}, and {"code"} when it has ended
+    {"folder", "arguments", "environment", "disk"}    per run; answered by {"code"} when it has ended
+
+An order has one answer: of two, the reader would buffer the second with the first, and select would wait for it.
 
 The forked child becomes the program: `__main__`, sys.argv, the first entry of sys.path, an empty stdin, stdout and
 stderr in output.txt of the folder. It leaves outcome.json there: the exception that ended it, and its modules. Modules
@@ -174,7 +176,6 @@ def main() -> _Program | None:
             orders.close()
             answers.close()
             return _Program(setup["program"], order)
-        _say(answers, {"process": process})
         _, status = os.waitpid(process, 0)
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
