@@ -5,6 +5,7 @@ Reads the layers from pyproject.toml and the imports from syntax trees, apart fr
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
@@ -87,11 +88,12 @@ def targets(node: ast.AST, base: str) -> list[str]:
 
 class Layers(NamedTuple):
     """A layers contract: the package whose rooms it orders, the rank of each room (0 on top), rooms that may not import
-    those of the same rank, and whether it names every room."""
+    those of the same rank, rooms that have to exist, and whether it names every room."""
 
     container: str
     rank: dict[str, int]
     apart: dict[str, int]
+    needed: frozenset[str]
     complete: bool
 
     def room(self, dotted: str) -> str:
@@ -116,7 +118,8 @@ def layers_contracts(root: Path) -> list[Layers]:
                 if "|" in layer:
                     apart[name.strip("()")] = depth
         (container,) = contract["containers"]
-        found.append(Layers(container, rank, apart, contract.get("exhaustive", False)))
+        needed = frozenset(rank) - set(re.findall(r"\((\w+)\)", " ".join(contract["layers"])))
+        found.append(Layers(container, rank, apart, needed, contract.get("exhaustive", False)))
     return found
 
 
@@ -133,11 +136,11 @@ def upward_imports(root: Path, layers: Layers) -> list[str]:
     return wrong
 
 
-def rooms_without_layer(root: Path, layers: Layers) -> set[str]:
-    """Rooms of a container that its contract does not place, though it is to name all."""
+def misplaced_rooms(root: Path, layers: Layers) -> set[str]:
+    """Rooms of a container that its contract does not place, though it is to name all, and placed ones that are gone."""
     paths = (root / layers.container.replace(".", "/")).rglob("*.py")
     rooms = {layers.room(module_name(root, path)) for path in paths} - {""}
-    return rooms - layers.rank.keys() if layers.complete else set()
+    return (rooms - layers.rank.keys() if layers.complete else set()) | (layers.needed - rooms)
 
 
 def foreign_imports(root: Path, package: str) -> list[str]:
@@ -167,7 +170,7 @@ def test_every_package_has_layers() -> None:
 @pytest.mark.parametrize("layers", layers_contracts(ROOT), ids=lambda layers: layers.container)
 def test_no_module_imports_upwards(layers: Layers) -> None:
     assert upward_imports(ROOT, layers) == []
-    assert rooms_without_layer(ROOT, layers) == set()
+    assert misplaced_rooms(ROOT, layers) == set()
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -214,9 +217,11 @@ def test_a_planted_upward_import_is_found(tmp_path: Path, planted: str) -> None:
     assert sentence.startswith("simulator.graph.store, line ")
 
 
-def test_a_room_without_a_layer_is_found(tmp_path: Path) -> None:
-    root = plant(tmp_path, {"simulator/graph/store.py": "", "simulator/attic/old.py": ""})
-    assert rooms_without_layer(root, layers_contracts(root)[0]) == {"attic"}
+def test_a_room_without_a_layer_and_one_that_is_gone_are_found(tmp_path: Path) -> None:
+    root = plant(
+        tmp_path, {"simulator/graph/store.py": "", "simulator/attic/old.py": "", "simulator/engine/run.py": ""}
+    )
+    assert misplaced_rooms(root, layers_contracts(root)[0]) == {"attic", "codelets"}
 
 
 def test_an_exempted_import_is_refused(tmp_path: Path) -> None:
