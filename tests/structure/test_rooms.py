@@ -137,7 +137,7 @@ def upward_imports(root: Path, layers: Layers) -> list[str]:
 
 
 def misplaced_rooms(root: Path, layers: Layers) -> set[str]:
-    """Rooms of a container that its contract does not place, though it is to name all, and placed ones that are gone."""
+    """Rooms that a contract does not place, though it is to name all, and placed ones that are gone."""
     paths = (root / layers.container.replace(".", "/")).rglob("*.py")
     rooms = {layers.room(module_name(root, path)) for path in paths} - {""}
     return (rooms - layers.rank.keys() if layers.complete else set()) | (layers.needed - rooms)
