@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.statistics import label_statistics
 from popvision.export.traces.chrome import write_chrome
 from popvision.export.traces.events import event_columns
 from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces import lanes
 from popvision.formats.foreign_traces.chrome_json import nanoseconds
 from popvision.formats.foreign_traces.importing import import_trace
 from tests.analysis.trace.trace_case import JournalRow, journal_rows, journal_trace
@@ -219,11 +221,36 @@ def test_other_files_are_refused_in_one_sentence(tmp_path: Path, content: bytes,
     assert sorted(each.name for each in tmp_path.iterdir()) == ["t.json"]
 
 
-def test_spans_below_the_deepest_lane_are_counted(tmp_path: Path) -> None:
+def test_spans_below_the_deepest_lane_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "MAX_DEPTH", 256)
     events = [{"ph": "X", "pid": 1, "tid": 1, "ts": at, "dur": 1000 - 2 * at, "name": "deep"} for at in range(300)]
     left_out = import_trace(write(tmp_path / "t.json", events), tmp_path / "t.pvti")
     assert left_out == {"spans nested too deep": 44}
     assert TraceSource(tmp_path / "t.pvti").events == 256
+
+
+def test_deep_recursion_keeps_its_self_times(tmp_path: Path) -> None:
+    """2,000 calls inside one another, each with 1 us before and after the one inside, the innermost of 4 us."""
+    deep = 2_000
+    begins = [{"ph": "B", "pid": 1, "tid": 1, "ts": at, "name": f"f{at % 5}"} for at in range(deep)]
+    ends = [{"ph": "E", "pid": 1, "tid": 1, "ts": deep + 3 + at} for at in range(deep)]
+    assert import_trace(write(tmp_path / "t.json", begins + ends), tmp_path / "t.pvti") == {}
+    rows = label_statistics(TraceSource(tmp_path / "t.pvti")).set_index("label")
+    assert rows["self_us"].to_dict() == {"f0": 800.0, "f1": 800.0, "f2": 800.0, "f3": 800.0, "f4": 802.0}
+    assert rows["count"].to_list() == [400] * 5
+
+
+def test_long_labels_stay_apart(tmp_path: Path) -> None:
+    """Of kernels whose names differ after 4,096 characters each keeps its time."""
+    names = ["k" * 5000 + end for end in "ab"] + ["k" * 4096, "k" * 4097]
+    place = {"pid": 1, "tid": 1, "ts": 0}
+    events = [{"ph": "X", "dur": at + 1, "name": name, "cat": name, **place} for at, name in enumerate(names)]
+    counters = [{"ph": "C", "name": name, "args": {"v": 1}, **place} for name in names]
+    source = TraceSource(write(tmp_path / "t.json", events + counters))
+    assert len(source.names) == len(set(source.names.label)) == len(set(source.names.channel_name)) == len(names)
+    assert {len(label) for label in source.names.label} == {4096}
+    assert len({row.graph for row, *_ in source.series}) == len(names)
+    assert sorted(label_statistics(source)["total_us"]) == [1, 2, 3, 4]
 
 
 @given(st.binary(max_size=80), st.integers(0, 400))

@@ -6,9 +6,11 @@ import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from popvision.formats.pvti import nesting
 from popvision.formats.pvti.nesting import Nested, Nester
 
 BEGIN, END, INSTANT = 0, 1, 2
@@ -136,13 +138,27 @@ def test_overlapping_scopes_keep_their_durations() -> None:
     assert unfinished == set()
 
 
-def test_forgotten_ends_do_not_grow_without_bound() -> None:
+def test_forgotten_ends_do_not_grow_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nesting, "MAX_DEPTH", LIMIT)
     events = [(BEGIN, 0, time) for time in range(1000)]
     slices, _, unfinished = collected(nest([0], events))
     assert len(slices) == 1000
     assert max(depth for depth, _ in slices) == LIMIT - 1
     assert unfinished == set(slices)
     compare([0], events, [300, 700])
+
+
+@pytest.mark.parametrize("is_nested", [True, False])
+def test_deep_recursion_keeps_its_times(is_nested: bool) -> None:
+    """5,000 calls inside one another, each 1 ns longer than the next at either end; or ended from the outermost."""
+    deep = 5_000
+    order = range(deep - 1, -1, -1) if is_nested else range(deep)
+    events = [(BEGIN, site, site) for site in range(deep)]
+    events += [(END, site, deep + at) for at, site in enumerate(order)]
+    slices, _, unfinished = collected(nest(list(range(deep)), events))
+    assert unfinished == set()
+    ends = {site: deep + at for at, site in enumerate(order)}
+    assert slices == {(site, 0): (site, ends[site] - site, site, 0) for site in range(deep)}
 
 
 def nest(names: list[int], events: list[tuple[int, int, int]]) -> list[Nested]:

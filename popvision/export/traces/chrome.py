@@ -182,9 +182,16 @@ def _facts(files: Sequence[TraceFile]) -> dict[str, object]:
 
 
 def _as_object(metadata: str) -> str:
-    """The metadata as a JSON object: `args` may be nothing else. Text that is not JSON stays text."""
+    """The metadata as a JSON object: `args` may be nothing else. Text that is not JSON stays text, and so do numbers
+    that JSON lacks: NaN and infinities."""
     try:
-        value = json.loads(metadata)
-    except ValueError:
+        value = json.loads(metadata, parse_constant=str, parse_float=_finite)
+    except (ValueError, RecursionError):
         value = metadata
     return json.dumps(value if isinstance(value, dict) else {"metadata": value})
+
+
+def _finite(digits: str) -> float | str:
+    """The number of some digits; the digits where it is too large for one."""
+    value = float(digits)
+    return value if np.isfinite(value) else digits

@@ -16,8 +16,8 @@ from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.chrome_json import read_chrome_json
 from popvision.formats.foreign_traces.lanes import lay_out
 from popvision.formats.foreign_traces.perfetto import read_perfetto
-from popvision.formats.foreign_traces.recording import Recording, Track
-from popvision.formats.pvti.columns import Instants, Slices
+from popvision.formats.foreign_traces.recording import Recording, Track, short
+from popvision.formats.pvti.columns import Slices
 from popvision.formats.pvti.finalise import finalise, write_instants, write_slices
 from popvision.formats.pvti.writer import TraceWriter
 
@@ -110,7 +110,7 @@ def write_recording(recording: Recording, target: Path, origin: str) -> None:
             tracks = [each for each in recording.tracks.values() if len(each.begin) or len(each.instant_time)]
             tracks.sort(key=lambda each: (each.process, each.order))
             for id, track in enumerate(tracks, start=1):
-                writer.set_thread(id, track.process, track.tid, track.name)
+                writer.set_thread(id, track.process, track.tid, short(track.name))
                 _write_track(writer, id, track, recording)
             _write_flows(writer, recording, tracks)
             _write_counters(writer, recording)
@@ -127,7 +127,7 @@ def write_recording(recording: Recording, target: Path, origin: str) -> None:
 
 def _write_names(writer: TraceWriter, recording: Recording) -> None:
     for pid, name in recording.processes.items():
-        writer.add_process(pid, pid, None, name)
+        writer.add_process(pid, pid, None, short(name))
     texts: dict[str, int] = {}
     channels: dict[str, int] = {}
     used = _used_sites(recording)
@@ -157,9 +157,10 @@ def _used_sites(recording: Recording) -> NDArray[np.bool_]:
 
 
 def _write_track(writer: TraceWriter, id: int, track: Track, recording: Recording) -> None:
-    begin, end, site = (np.asarray(column) for column in (track.begin, track.end, track.site))
-    instant_time, instant_site = np.asarray(track.instant_time), np.asarray(track.instant_site)
-    layout = lay_out(begin + recording.epoch_ns, end + recording.epoch_ns, site, np.asarray(track.unfinished))
+    begin, end, instant_time = (np.asarray(column) for column in (track.begin, track.end, track.instant_time))
+    site, instant_site = np.asarray(track.site), np.asarray(track.instant_site)
+    epoch, unfinished = recording.epoch_ns, np.asarray(track.unfinished)
+    layout = lay_out(begin + epoch, end + epoch, site, unfinished, instant_time + epoch, instant_site)
     if layout.too_deep:
         recording.left_out["spans nested too deep"] += layout.too_deep
     for depth, lane in enumerate(layout.lanes):
@@ -169,23 +170,8 @@ def _write_track(writer: TraceWriter, id: int, track: Track, recording: Recordin
             write_slices(writer.connection, id, depth, part)
     rows = [(id, depth, position) for depth, position in layout.unfinished]
     writer.connection.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows)
-    if len(instant_time):
-        order = np.argsort(instant_time, kind="stable")
-        time = instant_time[order] + recording.epoch_ns
-        around, parent = _around(layout.lanes, time)
-        sites = np.ascontiguousarray(instant_site[order])
-        columns = (column.view(np.uint64) for column in (sites, around, parent))
-        write_instants(writer.connection, id, Instants(time, *columns))
-
-
-def _around(lanes: list[Slices], time: Ints) -> tuple[Ints, Ints]:
-    """Of each instant: one more than the deepest lane with a span around it, and that span's position."""
-    depth, parent = np.zeros(len(time), np.int64), np.zeros(len(time), np.int64)
-    for level, lane in enumerate(lanes):
-        position = np.searchsorted(lane.start, time, "right") - 1
-        inside = (position >= 0) & (time < lane.end[np.maximum(position, 0)])
-        depth[inside], parent[inside] = level + 1, position[inside]
-    return depth, parent
+    if layout.instants is not None:
+        write_instants(writer.connection, id, layout.instants)
 
 
 def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track]) -> None:

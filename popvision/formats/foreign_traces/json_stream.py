@@ -1,8 +1,9 @@
 """The objects of a JSON trace one at a time, from a sliding window: memory stays bounded by the largest object.
 
-A trace is an array of events, or an object with the array `traceEvents` among other keys. Numbers with a fraction come
-as text, so that none is rounded. A file that ends early or is damaged gives the events before; `problem` tells. An
-array may lack its `]`, as the format allows: its program still writes it, or never came to the end."""
+A trace is an array of events, or an object with the array `traceEvents` among other keys. Numbers with a fraction
+come as text, so that none is rounded, and so do NaN and infinities, which JSON lacks. A file that ends early or is
+damaged gives the events before; `problem` tells. An array may lack its `]`, as the format allows: its program still
+writes it, or never came to the end."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class JsonTraceStream:
         self._text = ""
         self._at = 0
         self._file: IO[str] | None = None
-        self._decoder = json.JSONDecoder(parse_float=str)
+        self._decoder = json.JSONDecoder(parse_float=str, parse_constant=str)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         events = 0

@@ -1,4 +1,4 @@
-"""Spans of one track -> lanes in which no two overlap, by a stack of open spans; O(n log n) for the sort.
+"""Spans of one track -> lanes in which no two overlap, by a stack of open spans; O(n log n) for the sorts.
 
 The rule is that of our own traces: a span takes the slot above the topmost open one, and what encloses it is the span
 in the slot below. Of spans that begin together the longest comes first, of equal ones the first in the file. Spans
@@ -7,11 +7,12 @@ that overlap without nesting keep both of their ends, the later one in the deepe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from popvision.formats.pvti.columns import Slices
+from popvision.formats.pvti.columns import Instants, Slices
 from popvision.formats.pvti.schema import MAX_DEPTH
 
 Ints = NDArray[np.int64]
@@ -20,46 +21,72 @@ Ints = NDArray[np.int64]
 @dataclass(frozen=True)
 class Layout:
     """`lanes[d]` holds the spans of depth d; `unfinished` (depth, position) of those without an end; `too_deep` counts
-    spans below the deepest lane, which are left out."""
+    spans below the deepest lane, which are left out. `instants` is None where there are none."""
 
     lanes: list[Slices]
+    instants: Instants | None
     unfinished: list[tuple[int, int]]
     too_deep: int
 
 
-def lay_out(begin: Ints, end: Ints, site: Ints, unfinished: Ints) -> Layout:
-    """Lanes of spans in any order; `unfinished` are the positions of those whose end is only where the trace ends."""
+def lay_out(begin: Ints, end: Ints, site: Ints, unfinished: Ints, instant_time: Ints, instant_site: Ints) -> Layout:
+    """Lanes of spans and places of instants, both in any order; `unfinished` are the positions of the spans that
+    nothing ends."""
     order = np.lexsort((-end, begin))
     begin, end, site = begin[order], end[order], site[order]
-    depth, parent = _slots(begin.tolist(), end.tolist())
+    by_time = np.argsort(instant_time, kind="stable")
+    time = instant_time[by_time]
+    sweep = _Sweep(len(begin), len(time))
+    sweep.take(begin.tolist(), end.tolist(), time.tolist())
     is_unfinished = np.isin(order, unfinished)
+    by_depth = np.argsort(sweep.depth, kind="stable")
+    bounds = np.searchsorted(sweep.depth[by_depth], np.arange(int(sweep.depth.max(initial=-1)) + 2))
     lanes: list[Slices] = []
     places: list[tuple[int, int]] = []
-    for level in range(int(depth.max(initial=-1)) + 1):
-        rows = np.flatnonzero(depth == level)
-        columns = (end[rows] - begin[rows], site[rows], parent[rows])
+    for level, (first, last) in enumerate(pairwise(bounds.tolist())):
+        rows = by_depth[first:last]
+        columns = (end[rows] - begin[rows], site[rows], sweep.parent[rows])
         lanes.append(Slices(begin[rows], *(column.view(np.uint64) for column in columns)))
         places += [(level, position) for position in np.flatnonzero(is_unfinished[rows]).tolist()]
-    return Layout(lanes, places, int((depth < 0).sum()))
+    columns = (instant_site[by_time], sweep.depth_around, sweep.parent_around)
+    instants = Instants(time, *(column.view(np.uint64) for column in columns)) if len(time) else None
+    return Layout(lanes, instants, places, int((sweep.depth < 0).sum()))
 
 
-def _slots(begins: list[int], ends: list[int]) -> tuple[Ints, Ints]:
+class _Sweep:
     """The slot of each span in order of begin, and the position of what encloses it in the lane above; slot -1 for a
-    span that would be too deep."""
-    depth, parent = np.zeros(len(begins), np.int64), np.zeros(len(begins), np.int64)
-    stack: list[tuple[int, int, int]] = []  # (end, slot, position), slots ascending
-    counts = [0] * MAX_DEPTH
-    first_end = 0
-    for row, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-        if stack and first_end <= begin:
-            stack = [entry for entry in stack if entry[0] > begin]
-            first_end = min((entry[0] for entry in stack), default=0)
-        slot = stack[-1][1] + 1 if stack else 0
-        if slot >= MAX_DEPTH:
-            depth[row] = -1
-            continue
-        depth[row], parent[row] = slot, stack[-1][2] if stack else 0
-        first_end = min(first_end, end) if stack else end
-        stack.append((end, slot, counts[slot]))
-        counts[slot] += 1
-    return depth, parent
+    span that would be too deep. Of each instant the number of slots around it and the position of the deepest."""
+
+    def __init__(self, spans: int, instants: int) -> None:
+        self.depth, self.parent = np.zeros(spans, np.int64), np.zeros(spans, np.int64)
+        self.depth_around, self.parent_around = np.zeros(instants, np.int64), np.zeros(instants, np.int64)
+        self.stack: list[tuple[int, int, int]] = []  # (end, slot, position); what has ended goes when it is on top
+
+    def take(self, begins: list[int], ends: list[int], times: list[int]) -> None:
+        """Place all, each column in order."""
+        counts: list[int] = []
+        stack, placed = self.stack, 0
+        for row, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            while placed < len(times) and times[placed] < begin:
+                placed = self._place_instant(placed, times[placed])
+            while stack and stack[-1][0] <= begin:
+                stack.pop()
+            slot = stack[-1][1] + 1 if stack else 0
+            if slot >= MAX_DEPTH:
+                self.depth[row] = -1
+                continue
+            if slot == len(counts):
+                counts.append(0)
+            self.depth[row], self.parent[row] = slot, stack[-1][2] if stack else 0
+            stack.append((end, slot, counts[slot]))
+            counts[slot] += 1
+        while placed < len(times):
+            placed = self._place_instant(placed, times[placed])
+
+    def _place_instant(self, row: int, time: int) -> int:
+        while self.stack and self.stack[-1][0] <= time:
+            self.stack.pop()
+        if self.stack:
+            _, slot, self.parent_around[row] = self.stack[-1]
+            self.depth_around[row] = slot + 1
+        return row + 1

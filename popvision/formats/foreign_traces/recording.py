@@ -6,6 +6,7 @@ from anywhere."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from array import array
 from collections import Counter
@@ -23,8 +24,16 @@ MOST_EVENTS = 200_000_000
 #: Different metadata texts; those of further events are left out.
 MOST_METADATA = 1_000_000
 
-#: Characters of a label; the rest is left out.
+#: Characters of a label. The end of a longer one is its hash, so that labels that begin alike stay apart.
 MOST_CHARACTERS = 4096
+
+
+def short(text: str) -> str:
+    """A text of at most MOST_CHARACTERS, different for different texts."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{text[: MOST_CHARACTERS - len(digest) - 4]}... {digest}"
 
 
 @dataclass
@@ -83,7 +92,7 @@ class FlowPoints:
         """A point of the flow with that key."""
         if first or key not in self._current:
             self._current[key] = len(self.names) + 1
-            self.names.append(name[:MOST_CHARACTERS])
+            self.names.append(short(name))
         self.track.append(track)
         self.time.append(time)
         self.flow.append(self._current[key])
@@ -124,7 +133,7 @@ class Recording:
         if metadata is not None and self.metadata_texts >= MOST_METADATA:
             self.left_out["metadata of events"] += 1
             metadata = None
-        key = (channel[:MOST_CHARACTERS], label[:MOST_CHARACTERS], metadata)
+        key = (short(channel), short(label), metadata)
         number = self.sites.get(key)
         if number is None:
             number = self.sites[key] = len(self.sites)
@@ -189,6 +198,6 @@ class Recording:
         """A sample of a counter."""
         counters = self.counters.get(key)
         if counters is None:
-            counters = self.counters[key] = Counters(graph[:MOST_CHARACTERS], name[:MOST_CHARACTERS])
+            counters = self.counters[key] = Counters(short(graph), short(name))
         counters.times.append(time)
         counters.values.append(value)

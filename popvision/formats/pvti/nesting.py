@@ -3,8 +3,8 @@
 The rule, an event at a time, with a stack of open events: A begin takes the slot above the topmost occupied
 one; its enclosing event is the one in the slot below. An end closes the topmost open event of the same channel and
 label and frees its slot, and is ignored when there is none. So scopes that overlap without nesting (a begins, b
-begins, a ends, b ends) keep their true durations, b in the deeper lane. An event that would be the 257th open one
-closes all open ones as unfinished first. Times that run backwards are raised to the latest one before.
+begins, a ends, b ends) keep their true durations, b in the deeper lane. An event that would be one more than MAX_DEPTH
+open ones closes them all as unfinished first. Times that run backwards are raised to the latest one before.
 
 `Nester` sorts a stretch of the journal that is well nested, as those of programs that use `with` always are, in
 O(n log n) without a Python step per event, and follows the rule event by event elsewhere; the results are equal. An
@@ -14,6 +14,7 @@ and not by the trace.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,7 @@ class Open:
     slot: int
     position: int
     parent: int
+    is_open: bool = True  #: while marks are taken one by one: what has ended leaves the stack when it is on top
 
 
 @dataclass
@@ -190,36 +192,45 @@ class Nester:
         rows: dict[int, list[tuple[int, int, int, int]]] = {}
         instants: list[tuple[int, int, int, int]] = []
         unfinished: list[tuple[int, int]] = []
-        names = self._names
+        names, by_name = self._names, defaultdict[int, list[Open]](list)
+        for entry in self._stack:
+            by_name[names[entry.site]].append(entry)
         for site, kind, time in zip(sites.tolist(), kinds.tolist(), times.tolist(), strict=True):
             if kind == BEGIN:
                 if self._top() + 1 >= MAX_DEPTH:
                     unfinished += self._close_all(rows, time)
-                self._begin(site, time)
+                    by_name.clear()
+                by_name[names[site]].append(self._begin(site, time))
             elif kind == END:
-                ended = next((entry for entry in reversed(self._stack) if names[entry.site] == names[site]), None)
-                if ended is not None:
-                    self._stack.remove(ended)
+                if by_name[names[site]]:
+                    ended = by_name[names[site]].pop()
                     rows.setdefault(ended.slot, []).append((ended.start, time - ended.start, ended.site, ended.parent))
+                    ended.is_open = False
+                    while self._stack and not self._stack[-1].is_open:
+                        self._stack.pop()
             else:
                 position = self._stack[-1].position if self._stack else 0
                 instants.append((time, site, self._top() + 1, position))
+        self._stack = [entry for entry in self._stack if entry.is_open]
         return Nested(_lanes(rows), _instants(instants), unfinished)
 
-    def _begin(self, site: int, time: int) -> None:
+    def _begin(self, site: int, time: int) -> Open:
         slot = self._top() + 1
         while len(self._begun) <= slot:
             self._begun.append(0)
         parent = self._stack[-1].position if self._stack else 0
-        self._stack.append(Open(site, time, slot, self._begun[slot], parent))
+        begun = Open(site, time, slot, self._begun[slot], parent)
+        self._stack.append(begun)
         self._begun[slot] += 1
+        return begun
 
     def _top(self) -> int:
         return self._stack[-1].slot if self._stack else -1
 
     def _close_all(self, rows: dict[int, list[tuple[int, int, int, int]]], time: int) -> list[tuple[int, int]]:
-        closed = [(entry.slot, entry.position) for entry in self._stack]
-        for entry in self._stack:
+        still_open = [entry for entry in self._stack if entry.is_open]
+        closed = [(entry.slot, entry.position) for entry in still_open]
+        for entry in still_open:
             rows.setdefault(entry.slot, []).append((entry.start, time - entry.start, entry.site, entry.parent))
         self._stack = []
         return closed

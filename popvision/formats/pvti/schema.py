@@ -38,7 +38,7 @@ BEGIN, END, INSTANT = 0, 1, 2
 KIND_BITS = 2
 """Low bits of a journal code that hold the kind of event."""
 
-MAX_DEPTH = 256
+MAX_DEPTH = 16384
 """Open events per thread; one more closes them all as unfinished, so that forgotten ends cannot grow without bound."""
 
 CHUNK_EVENTS = 8192

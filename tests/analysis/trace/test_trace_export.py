@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -16,6 +17,7 @@ from popvision.analysis.trace.source import TraceSource
 from popvision.export.traces.chrome import write_chrome
 from popvision.export.traces.events import event_columns
 from popvision.export.traces.speedscope import write_speedscope
+from popvision.formats.pvti.writer import TraceWriter
 from tests.analysis.trace.trace_case import JournalRow, journal_rows, journal_trace, make_trace
 
 #: (thread, begin ns, end ns, label)
@@ -122,3 +124,55 @@ def test_hostile_labels_stay_text(tmp_path: Path) -> None:
     source = make_trace(tmp_path / "h.pvti", [(0, 0, 9, 'a/"},{')])
     (event,) = [each for each in written(write_chrome, source)["traceEvents"] if each["ph"] == "X"]
     assert event["name"] == '"},{'
+
+
+def refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} is no JSON")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ('{"loss": NaN, "x": [1, {"y": -Infinity}]}', {"loss": "NaN", "x": [1, {"y": "-Infinity"}]}),
+        ('{"loss": 1e999, "x": 0.5, "y": -1e999}', {"loss": "1e999", "x": 0.5, "y": "-1e999"}),
+        ("NaN", {"metadata": "NaN"}),
+        ("no JSON", {"metadata": "no JSON"}),
+        ("[" * 100_000, {"metadata": "[" * 100_000}),
+    ],
+)
+def test_chrome_arguments_are_valid_json(tmp_path: Path, metadata: str, expected: object) -> None:
+    writer = TraceWriter(tmp_path / "n.pvti", {}, clock_offset_ns=0)
+    with writer.transaction():
+        writer.add_process(1, 1, None, "p")
+        writer.set_channel(1, "work", True)
+        writer.add_string(1, "x")
+        writer.add_string(2, metadata)
+        writer.add_site(1, 1, 1, 2)
+        writer.set_thread(1, 1, 1, "t")
+        writer.add_events(1, [1 << 2, 1 << 2 | 1], [0, 9])
+    writer.close()
+    stream = io.StringIO()
+    write_chrome(TraceSource(tmp_path / "n.pvti"), "a test", stream)
+    events = json.loads(stream.getvalue(), parse_constant=refuse)["traceEvents"]
+    assert [each["args"] for each in events if each["ph"] == "X"] == [expected]
+
+
+def test_nan_in_another_tools_trace_comes_back_as_text(tmp_path: Path) -> None:
+    place = '"pid": 1, "tid": 1, "ts"'
+    texts = [f'{{"ph": "X", "name": "a", {place}: 0, "dur": 9, "args": {{"loss": NaN, "least": -Infinity}}}}']
+    texts += [
+        f'{{"ph": "C", "name": "loss", {place}: {at}, "args": {{"v": {v}}}}}' for at, v in enumerate(("NaN", "4"))
+    ]
+    (tmp_path / "t.json").write_text(f"[{','.join(texts)}]")
+    source, stream = TraceSource(tmp_path / "t.json"), io.StringIO()
+    assert event_columns(source)["metadata"] == ['{"loss": "NaN", "least": "-Infinity"}']
+    ((_, times, values),) = source.series
+    assert times.tolist() == [0, 1000]
+    assert np.isnan(values[0])
+    assert values[1] == 4
+    write_chrome(source, "a test", stream)
+    events = json.loads(stream.getvalue(), parse_constant=refuse)["traceEvents"]
+    assert [each["args"] for each in events if each["ph"] in "XC"] == [
+        {"loss": "NaN", "least": "-Infinity"},
+        {"v": 4.0},
+    ]
