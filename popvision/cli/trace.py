@@ -190,7 +190,14 @@ def align(paths: tuple[Path, ...], by: str, label: str, channel: str, occurrence
 @command.command(name="import")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; SOURCE.pvti by default.")
-def import_(source: Path, output: Path | None) -> None:
+@click.option(
+    "--unit",
+    type=click.Choice(["us", "ns", "ms"]),
+    default="us",
+    show_default=True,
+    help="What times of Chrome trace events count; the format has microseconds.",
+)
+def import_(source: Path, output: Path | None, unit: str) -> None:
     """Write the trace of another tool as a .pvti: Chrome trace events as JSON (plain or .gz; viztracer, PyTorch's
     profiler) or a Perfetto trace."""
     from popvision.formats.foreign_traces.importing import import_trace
@@ -199,7 +206,7 @@ def import_(source: Path, output: Path | None) -> None:
     if target.exists():
         raise FormatError(f"{target} exists already; give another --output.")
     with progress(f"Reading {source}"):
-        left_out = import_trace(source, target)
+        left_out = import_trace(source, target, unit)
     click.echo(f"Wrote {target}", err=True)
     for what, number in sorted(left_out.items()):
         click.echo(f"Left out: {what}: {number:,}", err=True)

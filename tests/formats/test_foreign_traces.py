@@ -50,6 +50,22 @@ def check_lanes(source: TraceSource) -> None:
                 assert (outer.end[parent] >= lane.start).all()
 
 
+#: Times and bases whose sums end near the limits of 64 bits.
+HUGE = [
+    0,
+    1,
+    -1,
+    10**12,
+    2 * 10**15,
+    4 * 10**15,
+    -(10**15),
+    -(4 * 10**15),
+    2**62 // 1000,
+    4 * 10**18,
+    2**63 - 1,
+    -(2**63),
+]
+
 spans = st.lists(
     st.tuples(st.integers(1, 2), st.integers(0, 1), st.integers(0, 60), st.integers(0, 30), st.sampled_from("abc")),
     max_size=25,
@@ -174,6 +190,102 @@ def test_an_array_may_lack_its_end(tmp_path: Path) -> None:
         source = TraceSource(tmp_path / "t.json")
         assert (source.events, source.files[0].state) == (1, state)
         assert "problem" not in source.meta
+
+
+BASE = 1_700_000_000_000_000_000
+SECOND = 1_000_000
+
+
+def timed(path: Path, times: list[tuple[float, float]], **facts: Any) -> TraceSource:
+    """The trace of complete events at (ts, dur), among other keys of the file; each with an instant and a sample."""
+    events: list[dict[str, Any]] = []
+    for ts, dur in times:
+        events.append({"ph": "X", "pid": 1, "tid": 1, "ts": ts, "dur": dur, "name": "a"})
+        events.append({"ph": "i", "pid": 1, "tid": 2, "ts": ts, "name": "b"})
+        events.append({"ph": "C", "pid": 1, "ts": ts, "name": "c", "args": {"v": 1}})
+        events.append({"ph": "B", "pid": 1, "tid": 3, "ts": ts, "name": "d"})
+        events.append({"ph": "E", "pid": 1, "tid": 3, "ts": ts + dur, "name": "d"})
+    return TraceSource(write(path, {**facts, "traceEvents": events}))
+
+
+def begins(source: TraceSource) -> list[list[int]]:
+    """Times of all spans, then of their ends, of instants and of samples."""
+    lanes = [lane for thread in source.threads for lane in thread.lanes]
+    spans = [[int(time) for lane in lanes for time in column(lane)] for column in (lambda x: x.start, lambda x: x.end)]
+    instants = [int(time) for thread in source.threads for time in thread.instant_time]
+    return [*spans, instants, [int(time) for _, times, _ in source.series for time in times]]
+
+
+def test_a_base_is_added_only_to_times_below_it(tmp_path: Path) -> None:
+    """Newer traces of PyTorch count from their base, older ones write it beside times since 1970; some do both."""
+    absolute, relative = BASE // 1000 + 5, 7
+    for times in ([(absolute, 2)], [(relative, 2)], [(absolute, 2), (relative, 2)]):
+        source = timed(tmp_path / "t.json", times, baseTimeNanoseconds=BASE)
+        expected = sorted(BASE + (time % (BASE // 1000)) * 1000 for time, _ in times)
+        found = begins(source)
+        assert [sorted(set(each)) for each in found] == [
+            expected,
+            [each + 2000 for each in expected],
+            expected,
+            expected,
+        ]
+        assert "left_out" not in source.meta
+    source = timed(tmp_path / "t.json", [(relative, 2)], baseTimeNanoseconds=str(BASE))
+    assert source.begin == BASE + 7000
+
+
+@pytest.mark.parametrize(
+    ("times", "base", "left_out"),
+    [
+        ((4 * 10**15, 4 * 10**15), 4 * 10**18, "events beyond the year 2116: 2"),
+        ((3 * 10**15, 0), 4 * 10**18, "events beyond the year 2116: 5"),
+        ((0, 3 * 10**15), 4 * 10**18, "events beyond the year 2116: 2"),
+        ((-4 * 10**15, 1), 0, "events before the year 1897: 5"),
+        ((10**17, 1), 0, "events beyond the year 2116: 5"),
+        ((10**25, 1), 0, "events beyond the year 2116: 5"),
+        ((10**300, 1), 0, "events beyond the year 2116: 5"),
+        ((1, 10**300), 0, "events beyond the year 2116: 2"),
+        ((1, -2), 0, "ends without a begin: 1; spans that end before they begin: 1"),
+    ],
+)
+def test_sums_of_times_that_no_clock_has_are_counted(
+    tmp_path: Path, times: tuple[int, int], base: int, left_out: str
+) -> None:
+    """Of a span, and of a begin and end: one event where only the end lies beyond, all five where the begin does."""
+    source = timed(tmp_path / "t.json", [times, (0, 10)], baseTimeNanoseconds=base)
+    assert source.meta["left_out"] == left_out
+    assert source.begin == base
+    assert source.end in (base + 10_000, base + 11_000)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from(HUGE)] * 2), min_size=1, max_size=3), st.sampled_from(HUGE))
+def test_no_sum_of_times_overflows(tmp_path: Path, times: list[tuple[int, int]], base: int) -> None:
+    try:
+        source = timed(tmp_path / "t.json", times, baseTimeNanoseconds=base)
+    except FormatError:
+        return
+    assert -(1 << 61) <= source.begin <= source.end < 1 << 62
+    check_lanes(source)
+
+
+def test_nanoseconds_given_as_microseconds_are_named(tmp_path: Path) -> None:
+    place = {"ph": "X", "pid": 1, "tid": 1, "name": "a"}
+    path = write(tmp_path / "t.json", [{**place, "ts": BASE, "dur": 10}, {**place, "ts": BASE + 50, "dur": 20}])
+    with pytest.raises(FormatError, match=r"look like nanoseconds where .* `popvision trace import --unit ns "):
+        TraceSource(path)
+    assert import_trace(path, tmp_path / "t.pvti", "ns") == {}
+    assert begins(TraceSource(tmp_path / "t.pvti"))[:2] == [[BASE, BASE + 50], [BASE + 10, BASE + 70]]
+    write(path, [{**place, "ts": 2.5, "dur": 1}])
+    import_trace(path, tmp_path / "ms.pvti", "ms")
+    assert begins(TraceSource(tmp_path / "ms.pvti"))[:2] == [[2_500_000], [3_500_000]]
+
+
+def test_zeros_among_dates_do_not_stretch_the_trace(tmp_path: Path) -> None:
+    source = timed(tmp_path / "t.json", [(BASE // 1000, 1), (0.0, 0.0), (BASE // 1000 + 1, 1)])
+    assert (source.begin, source.end) == (BASE, BASE + 2000)
+    # The end of d at 0 goes with its begin.
+    assert source.meta["left_out"] == "events at time 0 among dates: 5"
+    assert timed(tmp_path / "t.json", [(0.0, 0.0), (30 * SECOND, 1)]).begin == 0
 
 
 EVENT = '{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "a"}'

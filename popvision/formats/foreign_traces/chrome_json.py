@@ -9,6 +9,7 @@ snapshots (N, O, D), samples (P) and marks of clocks are counted and left out. `
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -16,11 +17,12 @@ from typing import Any
 from zlib import crc32
 
 from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, DATES_NS, EARLIEST_NS, LATEST_NS
 from popvision.formats.foreign_traces.json_stream import JsonTraceStream
 from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
 
-#: Times beyond this are no times: 2^62 ns are 146 years.
-_LATEST_NS = 1 << 62
+#: Nanoseconds in a unit of `ts` and `dur`; the format has microseconds.
+UNITS = {"us": 1000, "ns": 1, "ms": 1_000_000}
 
 _LEFT_OUT = {
     "N": "objects", "O": "objects", "D": "objects", "P": "samples",
@@ -28,35 +30,48 @@ _LEFT_OUT = {
 }  # fmt: skip
 
 
-def read_chrome_json(path: Path) -> Recording:
-    """Read a trace. Raises FormatError when it is no JSON trace or has more than MOST_EVENTS events."""
-    reader = _Reader(path)
+def read_chrome_json(path: Path, unit: str = "us") -> Recording:
+    """Read a trace whose times count `unit`s, a key of UNITS. Raises FormatError when it is no JSON trace, has more
+    than MOST_EVENTS events, or only times that look like nanoseconds."""
+    reader = _Reader(path, UNITS[unit])
     stream = JsonTraceStream(path)
     for event in stream:
         reader.take(event)
     recording = reader.recording
     if not reader.taken:
         raise FormatError(f"{path} holds no trace events (objects with a phase `ph`).")
-    recording.epoch_ns = _epoch(stream.facts)
+    if reader.nanoseconds_given and not recording.events:
+        raise FormatError(f"{path}: all of its times lie beyond the year 2116: {_in_nanoseconds(path)}.")
+    if reader.nanoseconds_given:
+        recording.left_out[f"{BEYOND}: {_in_nanoseconds(path)}"] = reader.nanoseconds_given
+    recording.base_ns, recording.epoch_ns = _bases(stream.facts)
     recording.problem, recording.is_open = stream.problem, stream.is_open
-    recording.finish_spans()
     return recording
 
 
-def _epoch(facts: dict[str, Any]) -> int:
+def _in_nanoseconds(path: Path) -> str:
+    """What times say that only nanoseconds can be."""
+    return (
+        "they look like nanoseconds where the format has microseconds, "
+        f"and `popvision trace import --unit ns {path}` reads them so"
+    )
+
+
+def _bases(facts: dict[str, Any]) -> tuple[int, int]:
+    """PyTorch's base, of which newer traces count all times and older ones none, and ours, from which all count."""
     other = facts.get("otherData")
-    value = other.get("begin_ns") if isinstance(other, dict) else None
-    for each in (facts.get("baseTimeNanoseconds"), value):
-        if isinstance(each, (int, str)) and str(each).isdigit() and int(each) < _LATEST_NS:
-            return int(each)
-    return 0
+    begin = other.get("begin_ns") if isinstance(other, dict) else None
+    bases = [nanoseconds(value, 1) or 0 for value in (facts.get("baseTimeNanoseconds"), begin)]
+    pytorch, ours = (base if base > 0 else 0 for base in bases)
+    return pytorch, 0 if pytorch else ours
 
 
 class _Reader:
     """Takes events one at a time. `ph` chooses the method."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, unit_ns: int) -> None:
+        self.path, self.unit_ns = path, unit_ns
+        self.nanoseconds_given = 0  #: events whose times only nanoseconds can be
         self.recording = Recording("Chrome trace events")
         self.taken = 0
         self._take: dict[str, Callable[[dict[str, Any], int], None]] = {
@@ -82,14 +97,24 @@ class _Reader:
         if phase == "M":
             self._metadata(event)
             return
-        method, time = self._take.get(phase), nanoseconds(event.get("ts"))
+        method, time = self._take.get(phase), nanoseconds(event.get("ts"), self.unit_ns)
         if method is None:
             self.recording.left_out[_LEFT_OUT.get(phase, f"events of phase {phase[:8]!r}")] += 1
         elif time is None:
-            self.recording.left_out["events without a time"] += 1
+            self._leave_out_timeless(event)
         else:
             self._count()
             method(event, time)
+
+    def _leave_out_timeless(self, event: dict[str, Any]) -> None:
+        """Count an event whose time is no number, or too large or small a one."""
+        value = _number(event.get("ts"))
+        if value is None or math.isnan(value):
+            self.recording.left_out["events without a time"] += 1
+        elif self.unit_ns > 1 and DATES_NS <= value < LATEST_NS:
+            self.nanoseconds_given += 1
+        else:
+            self.recording.left_out[BEYOND if value > 0 else BEFORE] += 1
 
     def _count(self) -> None:
         self.recording.events += 1
@@ -97,9 +122,13 @@ class _Reader:
             raise FormatError(f"{self.path} holds more than {MOST_EVENTS:,} events; cut it into shorter traces.")
 
     def _complete(self, event: dict[str, Any], time: int) -> None:
-        duration = nanoseconds(event.get("dur", 0))
-        if duration is None or duration < 0:
-            self.recording.left_out["spans that end before they begin"] += 1
+        duration = nanoseconds(event.get("dur", 0), self.unit_ns)
+        if duration is None:
+            is_long = (_number(event.get("dur")) or 0) > 0
+            self.recording.left_out[BEYOND if is_long else "spans without a duration"] += 1
+            return
+        if duration < 0 or time + duration >= LATEST_NS:
+            self.recording.left_out["spans that end before they begin" if duration < 0 else BEYOND] += 1
             return
         self._thread(event).add_span(time, time + duration, self._site(event))
 
@@ -150,7 +179,8 @@ class _Reader:
             case "thread_name":
                 self._thread(event).name = _text(arguments.get("name"))
             case "thread_sort_index":
-                self._thread(event).order = _number(arguments.get("sort_index")) or 0.0
+                order = _number(arguments.get("sort_index")) or 0.0
+                self._thread(event).order = 0.0 if math.isnan(order) else order
 
     def _thread(self, event: dict[str, Any]) -> Track:
         process, tid = self._process(event), event.get("tid", 0)
@@ -193,21 +223,22 @@ class _Reader:
         return self.recording.site(_text(event.get("cat")), _text(event.get("name")), text)
 
 
-def nanoseconds(microseconds: Any) -> int | None:
-    """A time in whole nanoseconds; None when it is no number of a reasonable size."""
-    if isinstance(microseconds, int) and not isinstance(microseconds, bool):
-        value = microseconds * 1000
-    elif isinstance(microseconds, str):
+def nanoseconds(value: Any, unit_ns: int = 1000) -> int | None:
+    """A time in whole nanoseconds of one that counts units, by default microseconds; None when it is no number, or one
+    beyond 2116 or before 1897."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        time = value * unit_ns
+    elif isinstance(value, str):
         try:
-            number = Decimal(microseconds)
+            number = Decimal(value)
         except InvalidOperation:
             return None
-        if not number.is_finite() or abs(number.adjusted()) > 18:
-            return 0 if number == 0 or number.adjusted() < -18 else None
-        value = int((number * 1000).to_integral_value())
+        if not number.is_finite() or abs(number.adjusted()) > 21:
+            return 0 if number == 0 or number.adjusted() < -21 else None
+        time = int((number * unit_ns).to_integral_value())
     else:
         return None
-    return value if abs(value) < _LATEST_NS else None
+    return time if EARLIEST_NS <= time < LATEST_NS else None
 
 
 def _scoped_id(event: dict[str, Any]) -> tuple[str, str, str]:
@@ -234,6 +265,6 @@ def _id(value: Any) -> int:
     if isinstance(value, bool) or value is None:
         return 0
     if isinstance(value, int):
-        return value if abs(value) < _LATEST_NS else value % _LATEST_NS
+        return value if abs(value) < LATEST_NS else value % LATEST_NS
     text = str(value)
     return int(text) if text.isdecimal() and len(text) < 18 else crc32(text.encode("utf-8", "replace"))

@@ -6,7 +6,6 @@ import gzip
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.chrome_json import read_chrome_json
+from popvision.formats.foreign_traces.clock import set_clock
 from popvision.formats.foreign_traces.lanes import lay_out
 from popvision.formats.foreign_traces.perfetto import read_perfetto
 from popvision.formats.foreign_traces.recording import Recording, Track, short
@@ -53,12 +53,13 @@ def is_foreign_trace(path: Path) -> bool:
     return path.suffix in PERFETTO_SUFFIXES and head.startswith(b"\n")
 
 
-def import_trace(source: Path, target: Path) -> dict[str, int]:
-    """Write the trace of another tool to `target`, a new .pvti; what could not be taken, with its number.
+def import_trace(source: Path, target: Path, unit: str = "us") -> dict[str, int]:
+    """Write the trace of another tool to `target`, a new .pvti; what could not be taken, with its number. Times of
+    Chrome trace events count `unit`s (chrome_json.UNITS).
 
     Raises FormatError, one sentence, for a file that is no trace this version knows; no file is left then. Raises
     FileExistsError when the target is taken."""
-    recording = reader_of(source)(source)
+    recording = read_recording(source, unit)
     try:
         write_recording(recording, target, str(source))
     except (sqlite3.Error, OSError) as problem:
@@ -80,24 +81,28 @@ def temporary_import(source: Path) -> tempfile.TemporaryDirectory[str]:
     return folder
 
 
-def reader_of(path: Path) -> Callable[[Path], Recording]:
-    """The reader of a file, by its first bytes. Raises FormatError for an unknown one."""
+def read_recording(path: Path, unit: str = "us") -> Recording:
+    """What a file holds, read as its first bytes say. Raises FormatError for an unknown one."""
     try:
         with path.open("rb") as file:
             head = file.read(4096)
     except OSError as problem:
         raise FormatError(f"{path} cannot be read: {problem.strerror or problem}.") from None
     if head.startswith(b"\x1f\x8b") or head.lstrip(_BLANKS)[:1] in (b"{", b"["):
-        return read_chrome_json
+        return read_chrome_json(path, unit)
     if head.startswith(b"\n"):
-        return read_perfetto
+        if unit != "us":
+            raise FormatError(f"{path} is a Perfetto trace, which says its units itself: leave the unit out.")
+        return read_perfetto(path)
     raise FormatError(
         f"{path} is no trace of a known format: give Chrome trace events as JSON (.gz too) or a Perfetto trace."
     )
 
 
 def write_recording(recording: Recording, target: Path, origin: str) -> None:
-    """Write a finalised .pvti."""
+    """Write a finalised .pvti of what was read."""
+    set_clock(recording)
+    recording.finish_spans()
     meta = {"producer": recording.producer, "imported_from": origin}
     if recording.problem:
         meta["problem"] = recording.problem
@@ -159,8 +164,7 @@ def _used_sites(recording: Recording) -> NDArray[np.bool_]:
 def _write_track(writer: TraceWriter, id: int, track: Track, recording: Recording) -> None:
     begin, end, instant_time = (np.asarray(column) for column in (track.begin, track.end, track.instant_time))
     site, instant_site = np.asarray(track.site), np.asarray(track.instant_site)
-    epoch, unfinished = recording.epoch_ns, np.asarray(track.unfinished)
-    layout = lay_out(begin + epoch, end + epoch, site, unfinished, instant_time + epoch, instant_site)
+    layout = lay_out(begin, end, site, np.asarray(track.unfinished), instant_time, instant_site)
     if layout.too_deep:
         recording.left_out["spans nested too deep"] += layout.too_deep
     for depth, lane in enumerate(layout.lanes):
@@ -179,18 +183,18 @@ def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track])
     flows = recording.flows
     for number, name in enumerate(flows.names, start=1):
         writer.add_flow(number, name)
-    ids = {id(track): number for number, track in enumerate(tracks, start=1)}
+    ids = {track.number: id for id, track in enumerate(tracks, start=1)}
     begins: dict[int, Ints] = {}
     for track, time, flow, binds_next in zip(flows.track, flows.time, flows.flow, flows.binds_next, strict=True):
-        thread, moment = ids.get(id(track)), time
+        thread, moment = ids.get(track), time
         if thread is None:
             continue
         if binds_next:
             if thread not in begins:
-                begins[thread] = np.sort(np.asarray(track.begin))
+                begins[thread] = np.sort(np.asarray(tracks[thread - 1].begin))
             at = int(np.searchsorted(begins[thread], time))
             moment = int(begins[thread][at]) if at < len(begins[thread]) else time
-        writer.add_flow_point(flow, thread, moment + recording.epoch_ns)
+        writer.add_flow_point(flow, thread, moment)
 
 
 def _write_counters(writer: TraceWriter, recording: Recording) -> None:
@@ -203,4 +207,4 @@ def _write_counters(writer: TraceWriter, recording: Recording) -> None:
         writer.add_series(series, graphs[graph], counters.name)
         times, values = np.asarray(counters.times), np.asarray(counters.values)
         order = np.argsort(times, kind="stable")
-        writer.add_samples(series, (times[order] + recording.epoch_ns).tolist(), values[order].tolist())
+        writer.add_samples(series, times[order].tolist(), values[order].tolist())

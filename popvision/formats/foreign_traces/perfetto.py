@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, EARLIEST_NS, LATEST_NS
 from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
 
 _PACKET_TAG = 0x0A  #: field 1 of Trace, length-delimited
@@ -44,7 +45,6 @@ def read_perfetto(path: Path) -> Recording:
             raise FormatError(f"{path} is no Perfetto trace: {str(problem).splitlines()[0]}.") from None
         reader.recording.problem = f"{path} is damaged after {reader.recording.events:,} events: {problem}"
     reader.place_tracks()
-    reader.recording.finish_spans()
     if not reader.recording.events:
         raise FormatError(f"{path} holds no track events; other data sources of Perfetto are not read.")
     return reader.recording
@@ -145,8 +145,9 @@ class _Reader:
                 sequence.last[clock.clock_id] = clock.timestamp
             elif boot is not None:
                 self.clocks[clock.clock_id] = boot - clock.timestamp
-                if clock.clock_id == _REALTIME and not self.recording.epoch_ns:
-                    self.recording.epoch_ns = clock.timestamp - boot
+                epoch = clock.timestamp - boot
+                if clock.clock_id == _REALTIME and not self.recording.epoch_ns and 0 < epoch < LATEST_NS:
+                    self.recording.epoch_ns = epoch
 
     def _describe(self, descriptor: Any) -> None:
         self.tracks[descriptor.uuid] = descriptor
@@ -172,8 +173,8 @@ class _Reader:
         self.recording.events += 1
         if self.recording.events > MOST_EVENTS:
             raise FormatError(f"{self.path} holds more than {MOST_EVENTS:,} events; cut it into shorter traces.")
-        if not 0 <= time < 1 << 62:
-            self.recording.left_out["events at impossible times"] += 1
+        if not EARLIEST_NS <= time < LATEST_NS:
+            self.recording.left_out[BEYOND if time > 0 else BEFORE] += 1
             return
         uuid = event.track_uuid if event.HasField("track_uuid") else sequence.track
         for flow in [*event.flow_ids, *event.terminating_flow_ids]:
@@ -199,7 +200,7 @@ class _Reader:
         if legacy.name_iid and not event.name_iid:
             event.name_iid = legacy.name_iid
         if phase == "X":
-            self._track(uuid).add_span(time, time + legacy.duration_us * 1000, self._site(sequence, event))
+            self._complete(sequence, uuid, time, event)
         elif phase == "B":
             number = self._track(uuid).number
             self.recording.marks.add_begin(number, time, self._site(sequence, event), number)
@@ -211,6 +212,13 @@ class _Reader:
             self._asynchronous(sequence, uuid, time, event)
         else:
             self.recording.left_out[f"older events of phase {phase!r}"] += 1
+
+    def _complete(self, sequence: _Sequence, uuid: int, time: int, event: Any) -> None:
+        end = time + event.legacy_event.duration_us * 1000
+        if time <= end < LATEST_NS:
+            self._track(uuid).add_span(time, end, self._site(sequence, event))
+        else:
+            self.recording.left_out[BEYOND if end > time else "spans that end before they begin"] += 1
 
     def _asynchronous(self, sequence: _Sequence, uuid: int, time: int, event: Any) -> None:
         """An event of a category, id and scope, whichever thread it comes from; a local id counts in its process."""

@@ -1,8 +1,8 @@
 """`Recording`: what a foreign trace holds, as columns, until `write_recording` turns it into a .pvti.
 
-Times are ns since the trace's own zero; events of a track are in no order. Begins and ends wait as marks until
-`finish_spans` pairs them. Bounded by MOST_EVENTS events of some 40 bytes and MOST_METADATA texts, since the files come
-from anywhere."""
+Times are ns since the trace's own zero until `set_clock` (clock.py); events of a track are in no order. Begins and
+ends wait as marks until `finish_spans` pairs them. Bounded by MOST_EVENTS events of some 40 bytes and MOST_METADATA
+texts, since the files come from anywhere."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class FlowPoints:
     """Moments at which flows pass events. A flow is known by its key while the file is read; a first point with a key
     that is in use begins another flow."""
 
-    track: list[Track] = field(default_factory=list)
+    track: array[int] = field(default_factory=lambda: array("q"))  #: its number
     time: array[int] = field(default_factory=lambda: array("q"))
     flow: array[int] = field(default_factory=lambda: array("q"))
     binds_next: array[int] = field(default_factory=lambda: array("b"))  #: 1 = to the next span, not the one around it
@@ -93,7 +93,7 @@ class FlowPoints:
         if first or key not in self._current:
             self._current[key] = len(self.names) + 1
             self.names.append(short(name))
-        self.track.append(track)
+        self.track.append(track.number)
         self.time.append(time)
         self.flow.append(self._current[key])
         self.binds_next.append(binds_next)
@@ -114,7 +114,8 @@ class Recording:
 
     def __init__(self, producer: str) -> None:
         self.producer = producer
-        self.epoch_ns = 0  #: ns since the Unix epoch at the trace's zero; 0 when the file does not say
+        self.epoch_ns = 0  #: ns since the Unix epoch at the zero of all times; 0 when the file does not say
+        self.base_ns = 0  #: the same for the times below it, while others count from the epoch
         self.processes: dict[int, str] = {}
         self.tracks: dict[tuple[object, ...], Track] = {}
         self.marks = Marks()
@@ -152,7 +153,7 @@ class Recording:
         return self._groups.setdefault(key, -1 - len(self._groups))
 
     def finish_spans(self) -> None:
-        """Pair begins and ends, after the last event was read. Ends that close nothing are counted as left out;
+        """Pair begins and ends, after all times are on one clock. Ends that close nothing are counted as left out;
         metadata of an end joins that of its begin, and wins where both have a key."""
         pairs = pair(self.marks, *self._name_numbers())
         self.marks = Marks()
