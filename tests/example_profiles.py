@@ -9,7 +9,7 @@ import os
 import random
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 PROFILE = "HYPOTHESIS_PROFILE"
 PROFILES = ("commit", "long")
@@ -26,6 +26,12 @@ settings.register_profile("long", settings.get_profile("every"), max_examples=50
 def costly() -> settings:
     """A fourth of the examples of the profile that runs, for tests with expensive examples."""
     return settings(max_examples=settings().max_examples // COSTLY_PART)
+
+
+def search() -> settings:
+    """The examples of the profile until the first that fails, which is left as it was found: for tests that a test
+    fails."""
+    return settings(phases=[Phase.generate], database=None)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -47,10 +52,9 @@ def command(
 ) -> None:
     """Run PROGRAM with profiling on. Options set in POPLAR_ENGINE_OPTIONS take precedence. Exits with PROGRAM's exit
     code."""
-    if Path(directory).exists() and not Path(directory).is_dir():
-        raise FormatError(f"the report folder {directory} is a file; give another path with -d.")
+    folder = Path(directory).absolute()  # the program may change its directory
     environment = profiling_environment(
-        directory,
+        folder,
         runs=runs,
         trace=not no_trace,
         target=target,
@@ -59,10 +63,32 @@ def command(
         options=_json_object("POPLAR_ENGINE_OPTIONS"),
         trace_options={} if no_trace else _json_object("PVTI_OPTIONS"),
     )
-    before = _written(Path(directory))
-    code = _run([sys.executable, program, *arguments], os.environ | environment, Path(directory), before)
-    click.echo(_ending(Path(directory), before, code, program), err=True)
+    with _made(folder):
+        before = _written(folder)
+        code = _run([sys.executable, program, *arguments], os.environ | environment, folder, before)
+        click.echo(_ending(folder, directory, before, code, program), err=True)
     raise SystemExit(code)
+
+
+@contextlib.contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """With a folder, made where it is missing; what was made and is empty in the end goes again. Raises FormatError
+    where it cannot be made."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise FormatError(f"the report folder {folder} is a file; give another path with -d.") from None
+    except OSError as error:
+        raise FormatError(
+            f"the report folder {folder} cannot be made ({error.strerror}); give another path with -d."
+        ) from None
+    try:
+        yield
+    finally:
+        for path in missing:
+            with contextlib.suppress(OSError):  # it holds a file, or the program removed it
+                path.rmdir()
 
 
 #: Seconds between two looks at the report folder and the file of progress while the program runs on a terminal.
@@ -102,7 +128,8 @@ def _run(command: list[str], environment: dict[str, str], folder: Path, before: 
 
 def _wait(command: list[str], environment: dict[str, str], progress: _Progress | None) -> int:
     interrupts = 0
-    with subprocess.Popen(command, env=environment) as child:
+    with _Signals() as signals, subprocess.Popen(command, env=environment) as child:
+        signals.pass_to(child)
         while True:
             try:
                 code = child.wait(None if progress is None else _PAUSE)
@@ -114,6 +141,40 @@ def _wait(command: list[str], environment: dict[str, str], progress: _Progress |
                 interrupts += 1
                 if interrupts > 1:
                     child.terminate()
+
+
+class _Signals:
+    """Passes the signals that ask to end on to the program, which would go on alone and keep its IPU."""
+
+    _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+        self._before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> _Signals:
+        if threading.current_thread() is threading.main_thread():
+            for number in self._ENDINGS:
+                if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup; the program ignores it too
+                    self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def pass_to(self, child: subprocess.Popen[bytes]) -> None:
+        """Pass on what came before the program began, and what comes."""
+        self._child = child
+        for number in self._early:
+            child.send_signal(number)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._child is None:
+            self._early.append(number)
+        else:
+            self._child.send_signal(number)
 
 
 class _Progress:
@@ -147,16 +208,20 @@ class _Progress:
             self._next = seconds + self._pause
 
 
-def _ending(folder: Path, before: _Files, code: int, program: str) -> str:
-    """Where the reports are; for a program that wrote none, that it did not."""
+def _ending(folder: Path, given: str, before: _Files, code: int, program: str) -> str:
+    """Where the reports are; for a program that wrote none, that it did not. `given`: how the user spelled the
+    folder."""
+    if not folder.is_dir():
+        ended = f" and ended with exit code {code}" if code else ""
+        return f"The report folder {folder} was removed while {program} ran{ended}; there is no report."
     new = {path for path, state in _written(folder).items() if before.get(path) != state}
     failed = f"{program} ended with exit code {code}" if code else ""
     if any(path.suffix == ".pop" for path in new):
-        where = f"Reports are in {folder.resolve()}; open them with: popvision view {folder}"
+        where = f"Reports are in {folder.resolve()}; open them with: popvision view {given}"
         return f"{failed}. {where}" if failed else where
     what = f"{failed} before a report was written" if failed else f"{program} compiled no graph, so there is no report"
     if new:
-        return f"{what}; its host trace is in {folder.resolve()}: popvision view {folder}"
+        return f"{what}; its host trace is in {folder.resolve()}: popvision view {given}"
     return f"{what}."
 
 

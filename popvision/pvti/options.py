@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -70,7 +71,7 @@ def _flag(name: str, value: object) -> bool:
 
 def _directory(value: object) -> str:
     if isinstance(value, str) and value and "\0" not in value:
-        return value
+        return os.path.expanduser(value)  # noqa: PTH111  (pathlib costs more to import than this package)
     raise ValueError(f'"directory" is {value!r}; it must be the name of a folder.')
 
 

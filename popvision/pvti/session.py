@@ -310,11 +310,12 @@ def _at_worker_exit(close: Callable[[], None]) -> None:
 
 
 def _from_environment() -> Session:
-    if VARIABLE not in os.environ:
+    text = os.environ.get(VARIABLE, "")
+    if not text.strip():
         return Session(None)
     from popvision.pvti.options import from_text
 
-    return Session(from_text(os.environ[VARIABLE]))
+    return Session(from_text(text))
 
 
 session = _from_environment()

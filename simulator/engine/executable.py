@@ -59,6 +59,7 @@ class Executable:
     def _written_folder(self, options: EngineOptions) -> ReportFolder | None:
         report = options.report
         if not self.writes_reports or not (report.writes_report or report.writes_archive):
+            options.say_where_nothing_is_recorded()
             return None
         folder = ReportFolder(report, self.name, options.facts())
         folder.write_compilation(self.compiled)

@@ -19,6 +19,7 @@ from simulator.base.options.run import RunSettings, RuntimeSettings
 from simulator.base.options.settings import check, fill, notice_without_effect
 from simulator.base.options.table import ENGINE_TABLE, RUNTIME_TABLE
 from simulator.base.target import Target, TargetType
+from simulator.base.text_output import once
 from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 
 ENGINE_VARIABLE = "POPLAR_ENGINE_OPTIONS"
@@ -50,6 +51,16 @@ class EngineOptions:
             blocks_of_all=self.compile.records_blocks and not self.report.output_execution_profile,
             measured_host=environment.get("POPVISION_HOST_CLOCK") == "measured",
         )
+
+    def say_where_nothing_is_recorded(self) -> None:
+        """Say once that a folder of reports was given, and nothing that goes there."""
+        outputs = [name for name in self.given if name == "autoReport.all" or name.startswith("autoReport.output")]
+        if "autoReport.directory" in self.given and not outputs:
+            once(
+                "autoReport.directory",
+                f"autoReport.directory is {self.given['autoReport.directory']!r}, but no autoReport.output* option is "
+                "given, so that nothing is recorded; set autoReport.all to true.",
+            )
 
     def facts(self) -> dict[str, Any]:
         """What a report says about the options."""

@@ -5,13 +5,13 @@ from contextlib import nullcontext, suppress
 
 import numpy as np
 import pytest
-from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from simulator.engine.devices.occupation import DeviceCondition, LoadedProgram
 from simulator.poplar import FLOAT, Device, DeviceManager, Engine, Graph, TargetType, compileGraph, poplar_error
 from simulator.poplar.program import Copy, Sequence
+from tests.example_profiles import costly, search
 from tests.poplar.options.small import model
 
 SECONDS = 20  #: far more than anything here takes
@@ -20,8 +20,6 @@ KINDS = {
     "IPU Model": model,
     "CPU": Device.createCPUDevice,
 }
-SETTINGS = settings(max_examples=12, stateful_step_count=25, deadline=None, derandomize=True)
-LONG = settings(max_examples=500, stateful_step_count=50, deadline=None)
 _executables = {}
 
 
@@ -206,12 +204,7 @@ class DeviceStates(RuleBasedStateMachine):
 
 
 def test_any_order_of_calls():
-    run_state_machine_as_test(DeviceStates, settings=SETTINGS)
-
-
-@pytest.mark.long
-def test_any_order_of_calls_many_times():
-    run_state_machine_as_test(DeviceStates, settings=LONG)
+    run_state_machine_as_test(DeviceStates, settings=costly())
 
 
 # ---- the machine finds each fault that was ---------------------------------------------------------------------------
@@ -243,6 +236,5 @@ FAULTS = {
 def test_a_fault_is_found(fault, monkeypatch):
     for (owner, name), patched in FAULTS[fault].items():
         monkeypatch.setattr(owner, name, patched)
-    searched = settings(SETTINGS, max_examples=60, phases=[Phase.generate], database=None)
     with pytest.raises((AssertionError, RecursionError)):
-        run_state_machine_as_test(DeviceStates, settings=searched)
+        run_state_machine_as_test(DeviceStates, settings=search())

@@ -4,6 +4,7 @@ The wording and order of precedence of options are tested in tests/engine/test_e
 files in test_reports.py."""
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from popvision.analysis.programs.details import program_facts
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.archive import read_archive
 from popvision.formats.profile.reader import ProfileReader
+from simulator.base import text_output
 from simulator.base.options.table import ENGINE_TABLE
 from simulator.engine.devices.device import Device
 from simulator.poplar import (
@@ -108,6 +110,31 @@ def test_parts_of_the_profile_have_their_own_switches(tmp_path):
 def test_all_and_directory(tmp_path):
     assert run(model(), tmp_path / "deep" / "er", {"autoReport.all": "true"}) == ALL
     assert run(model(), tmp_path / "off", {"autoReport.all": "false"}) == []
+
+
+def test_the_folder_may_be_below_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    graph, programs = looped(model())
+    with Engine(graph, programs, {"autoReport.all": "true", "autoReport.directory": "~/reports"}):
+        pass
+    assert (tmp_path / "reports" / "profile.pop").is_file()
+
+
+def test_a_folder_without_an_output_says_once_that_nothing_is_recorded(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(text_output, "_printed", set())
+    monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps({"autoReport.directory": str(tmp_path / "there")}))
+    graph, programs = looped(model())
+    for _ in range(2):
+        Engine(graph, programs)
+    assert capsys.readouterr().err == (
+        f"popvision: autoReport.directory is '{tmp_path / 'there'}', but no autoReport.output* option is given, so "
+        "that nothing is recorded; set autoReport.all to true.\n"
+    )
+    Engine(graph, programs, {"autoReport.all": "false"})
+    monkeypatch.delenv("POPLAR_ENGINE_OPTIONS")
+    Engine(graph, programs)
+    assert capsys.readouterr().err == ""
+    assert not (tmp_path / "there").exists()
 
 
 @pytest.mark.parametrize("kept", [1, 2, 5])

@@ -28,6 +28,19 @@ def test_the_folder_is_made(tmp_path: Path) -> None:
     assert len(list((tmp_path / "deep" / "below").glob("*.pvti"))) == 1
 
 
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_an_empty_variable_counts_as_not_set(tmp_path: Path, empty: str) -> None:
+    done = run(EVENT + "print(pvti.isRecording())\n", tmp_path, options=empty)
+    assert (done.stdout, done.stderr) == ("False\n", "")
+    assert traces(tmp_path) == []
+
+
+def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    run(EVENT, tmp_path, options='{"directory": "~/traces"}')
+    assert len(list((tmp_path / "home" / "traces").glob("*.pvti"))) == 1
+
+
 @pytest.mark.parametrize("off", ['{"enable": "false"}', '{"enable": false}'])
 def test_tracing_can_be_switched_off(tmp_path: Path, off: str) -> None:
     done = run(EVENT + "print(pvti.getCurrentTraceFilename() == '', pvti.isRecording())\n", tmp_path, options=off)
