@@ -64,7 +64,7 @@ def handle(catalogue: Catalogue, line: bytes) -> dict[str, Any] | None:
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return _error(None, INVALID_REQUEST, "a message is a JSON object with jsonrpc 2.0.")
     method, identity = message.get("method"), message.get("id")
-    if "method" not in message or "id" not in message:
+    if "id" not in message or ("method" not in message and message.keys() & {"result", "error"}):
         return None
     if not isinstance(identity, (str, int)) or not isinstance(method, str):
         return _error(None, INVALID_REQUEST, "id must be a string or an integer, method a string.")

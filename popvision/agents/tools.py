@@ -15,7 +15,7 @@ from popvision.answers.tree import ORDERS, tree_answer
 from popvision.formats.errors import FormatError
 from popvision.opened.operation_questions import OPERATION_ORDERS
 from popvision.opened.report import OpenedReport
-from popvision.query import VIEWS, Limits, run_query
+from popvision.query import VIEWS, Limits, ask
 from popvision.query.view import Column
 
 _NAME = Argument("name", "string", "Only rows whose name contains this text (any case).", "")
@@ -110,8 +110,8 @@ def _meaning(column: Column) -> str:
 
 def _query(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
     report: OpenedReport = catalogue.report(given["report"])
-    limits = Limits(seconds=given["seconds"], rows=page.limit, skip=page.offset, text=4 << 20, heap=1 << 30)
-    answer = run_query(report.source, given["sql"], limits)
+    limits = Limits(seconds=given["seconds"], rows=page.limit, skip=page.offset, text=4 << 20)
+    answer = ask(report.source.reader.path, given["sql"], limits)
     end = page.offset + len(answer.rows)
     return {
         "columns": answer.columns,

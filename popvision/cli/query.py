@@ -15,10 +15,6 @@ from popvision.cli.console import echo, make_table, progress
 if TYPE_CHECKING:
     from popvision.query import Answer
 
-#: Maximum bytes of memory for SQLite.
-_HEAP = 1 << 30
-
-
 #: Characters of the meaning of a column.
 _MOST_MEANING = 200
 
@@ -57,14 +53,13 @@ def command(
     """Run SQL over REPORT, a profile.pop or its folder: a SELECT over the views of docs/query.md (--views) and the
     tables of the file. Nothing is written. SQL may be "-" to read it from stdin."""
     from popvision.analysis.report.source import ReportSource
-    from popvision.query import Limits, run_query
-    from popvision.query.duck import run_duckdb
+    from popvision.query import Limits, ask
 
     if as_json and as_csv:
         raise click.UsageError("give --json or --csv, not both.")
     if sql is None and not list_views:
         raise click.UsageError("give a SELECT, or --views to list the views.")
-    source = ReportSource(report)
+    ReportSource(report)  # what is no report has its own sentence
     if list_views or sql is None:
         if as_json:
             click.echo(json.dumps(_views(), indent=2))
@@ -72,9 +67,9 @@ def command(
             _print_views()
         return
     text = sys.stdin.read() if sql == "-" else sql
-    limits = Limits(seconds=timeout, rows=limit, skip=offset, heap=_HEAP)
+    limits = Limits(seconds=timeout, rows=limit, skip=offset)
     with progress("Running the query"):
-        answer = run_duckdb(source, text, limits) if engine == "duckdb" else run_query(source, text, limits)
+        answer = ask(report, text, limits, engine)
     _show(answer, as_json, as_csv)
     if answer.more and not as_json:
         click.echo(f"popvision: more than {limit:,} rows; --limit and --offset show others.", err=True)

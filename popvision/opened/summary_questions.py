@@ -11,7 +11,7 @@ from popvision.analysis.report.target import target_facts
 from popvision.analysis.summary.headline import headline
 from popvision.formats.errors import FormatError
 from popvision.opened.frames import report_frame
-from popvision.query import Limits, run_query
+from popvision.query import Limits, ask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ def query(source: ReportSource, sql: str, *, timeout: float = 30.0, most_rows: i
 
     Raises FormatError for SQL that is wrong, writes, takes longer than `timeout` seconds or gives more than `most_rows`
     rows."""
-    answer = run_query(source, sql, Limits(seconds=timeout, rows=most_rows))
+    answer = ask(source.reader.path, sql, Limits(seconds=timeout, rows=most_rows))
     if answer.more:
         raise FormatError(f"the query gives more than {most_rows:,} rows; narrow it or raise `most_rows`.")
     return report_frame(source, {name: [row[at] for row in answer.rows] for at, name in enumerate(answer.columns)})

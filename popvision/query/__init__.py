@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from popvision.query.answer import Answer, Limits
-from popvision.query.run import run_query
+from popvision.query.processes import ask
 from popvision.query.view import View
 from popvision.query.views import VIEWS
 
-__all__ = ["VIEWS", "Answer", "Limits", "View", "run_query"]
+__all__ = ["VIEWS", "Answer", "Limits", "View", "ask"]

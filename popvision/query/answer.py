@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from popvision.formats.errors import FormatError
+from popvision.formats.errors import AbsentError, FormatError, NotRecordedError
+
+TOO_MUCH_MEMORY = "The query needs too much memory; narrow it with WHERE or LIMIT."
+
+#: What a query raises by name, the narrowest first.
+PROBLEMS = {kind.__name__: kind for kind in (AbsentError, NotRecordedError, FormatError)}
 
 
 @dataclass(frozen=True)
 class Limits:
     """Maximum `seconds` of wall time; `rows` to return after skipping `skip` rows; maximum `text` (characters and
-    bytes of blobs) in all rows; maximum `heap` bytes that SQLite may use in this process, sorting included (0 = no
-    limit; a limit stays for the rest of the process)."""
+    bytes of blobs) in all rows; maximum `heap` bytes that SQLite may use in the process that runs the query, sorting
+    included (0 = no limit; a limit stays for the rest of that process; `ask` sets its own)."""
 
     seconds: float = 30.0
     rows: int = 1_000

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.connection import SqliteFile
-from popvision.query.answer import Answer, Limits, take_rows
+from popvision.query.answer import TOO_MUCH_MEMORY, Answer, Limits, take_rows
 from popvision.query.functions import ArrayFunctions
 from popvision.query.guard import check_statement, lock
 from popvision.query.views import VIEWS
@@ -39,7 +39,7 @@ def run_query(source: ReportSource, sql: str, limits: Limits = Limits()) -> Answ
         except sqlite3.Error as error:
             problem = _explain_error(error, session, limits.seconds, time.monotonic() - began)
         except MemoryError:
-            problem = FormatError("The query needs too much memory; narrow it with WHERE or LIMIT.")
+            problem = FormatError(TOO_MUCH_MEMORY)
         except (OverflowError, ValueError) as error:  # a NUL or a lone surrogate in the text
             problem = FormatError(f"The query cannot be run: {error}.")
     raise problem

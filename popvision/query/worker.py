@@ -1,41 +1,64 @@
-"""`python -m popvision.query.worker`: answers queries, a line of JSON each, in a process that may be killed.
+"""`python -m popvision.query.worker HEAP`: answers queries, lines of JSON each, in a process that may be killed.
 
-    {"report", "sql", "seconds", "rows", "skip", "text"}   ->   {"columns", "rows", "more"} or {"problem"}
+    {"report", "sql", "engine", "seconds", "rows", "skip", "text"}
+    ->   {"begins"} when the report is open, {"rows"} for each thousand rows, then {"columns", "more"}
+         or {"problem", "kind"}
 
-Its memory is bounded twice: SQLite's heap, and the data of the process. It ends with its stdin."""
+Its memory is bounded twice: HEAP bytes for SQLite's heap, and twice that and half a gigabyte for all data. It ends with
+its stdin."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import resource
+import sys
+from collections.abc import Iterator
 
 from popvision.analysis.report.source import ReportSource
-from popvision.formats.errors import FormatError, NotRecordedError
-from popvision.query.answer import Limits
+from popvision.query.answer import PROBLEMS, TOO_MUCH_MEMORY, Limits
+from popvision.query.duck import run_duckdb
 from popvision.query.run import run_query
 
-#: Bytes of SQLite's heap, and of all data of the process.
-HEAP, DATA = 512 << 20, 1536 << 20
+#: Rows of a line.
+_ROWS = 1_000
 
 
-def answer(order: dict[str, object]) -> dict[str, object]:
-    """The answer to one order."""
+def parts(order: dict[str, object], heap: int) -> Iterator[dict[str, object]]:
+    """The lines that answer an order."""
     limits = Limits(
         seconds=float(str(order["seconds"])),
         rows=int(str(order["rows"])),
         skip=int(str(order["skip"])),
         text=int(str(order["text"])),
-        heap=HEAP,
+        heap=heap,
     )
+    run = run_duckdb if order["engine"] == "duckdb" else run_query
     try:
-        return vars(run_query(ReportSource(str(order["report"])), str(order["sql"]), limits))
-    except (FormatError, NotRecordedError) as problem:
-        return {"problem": str(problem)}
+        source = ReportSource(str(order["report"]))
+        yield {"begins": True}
+        answer = run(source, str(order["sql"]), limits)
+    except tuple(PROBLEMS.values()) as problem:
+        kind = next(name for name, kind in PROBLEMS.items() if isinstance(problem, kind))
+        yield {"problem": str(problem), "kind": kind}
     except MemoryError:
-        return {"problem": "The query needs too much memory; narrow it with WHERE or LIMIT."}
+        yield {"problem": TOO_MUCH_MEMORY, "kind": "FormatError"}
     except OSError as problem:
-        return {"problem": f"The report cannot be read: {problem.strerror}."}
+        yield {"problem": f"The report cannot be read: {problem.strerror}.", "kind": "FormatError"}
+    else:
+        for first in range(0, len(answer.rows), _ROWS):
+            yield {"rows": answer.rows[first : first + _ROWS]}
+        yield {"columns": answer.columns, "more": answer.more}
+
+
+def _bound_memory(heap: int) -> None:
+    """Limit the data of this process; there is no such limit on Windows."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        data = 2 * heap + (512 << 20)
+        resource.setrlimit(resource.RLIMIT_DATA, (data, data))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def main() -> None:
@@ -44,11 +67,12 @@ def main() -> None:
     empty = os.open(os.devnull, os.O_RDWR)
     os.dup2(empty, 0)
     os.dup2(empty, 1)
-    resource.setrlimit(resource.RLIMIT_DATA, (DATA, DATA))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    heap = int(sys.argv[1])
+    _bound_memory(heap)
     for line in orders:
-        answers.write(json.dumps(answer(json.loads(line))) + "\n")
-        answers.flush()
+        for part in parts(json.loads(line), heap):
+            answers.write(json.dumps(part) + "\n")
+            answers.flush()
 
 
 if __name__ == "__main__":

@@ -230,6 +230,7 @@ def test_errors_are_one_sentence(agent: Agent, tool: str, arguments: dict[str, A
         (b'"text"', -32600),
         (b"[]", -32600),
         (b'{"id": 1, "method": "ping"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": 1}', -32600),
         (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', -32600),
         (b'{"jsonrpc": "2.0", "id": 1, "method": 5}', -32600),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "resources/read"}', -32601),

@@ -11,7 +11,7 @@ from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile import model
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.opened.report import OpenedReport
-from popvision.query import run_query
+from popvision.query.run import run_query
 from tests.plain_report import PlainProgram, PlainReport, PlainVariable
 from tests.reports import i8, tiny_compilation, tiny_run, u4
 from tests.samples import SAMPLES

@@ -18,7 +18,7 @@ from popvision.analysis.summary.profile_summary import profile_summary
 from popvision.export.tables import steps as exported_steps
 from popvision.formats.errors import AbsentError, NotRecordedError
 from popvision.opened.report import OpenedReport
-from popvision.query import run_query
+from popvision.query.run import run_query
 from tests.browser.small_traces import Steps, write_small
 
 #: Compute, sync and exchange of two tiles: tile cycles 6, 2 and 4.

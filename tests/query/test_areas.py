@@ -10,8 +10,9 @@ from popvision.analysis.execution.window import window_figures
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.source import ReportSource
 from popvision.package_data import package_folder
-from popvision.query import Limits, run_query
+from popvision.query import Limits
 from popvision.query.areas import bytes_of_tiles, cycles_of_area
+from popvision.query.run import run_query
 
 
 @pytest.fixture(scope="module")

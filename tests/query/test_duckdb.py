@@ -8,8 +8,9 @@ import pytest
 
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError
-from popvision.query import Limits, run_query
+from popvision.query import Limits
 from popvision.query.duck import run_duckdb
+from popvision.query.run import run_query
 from tests.samples import SAMPLES
 
 

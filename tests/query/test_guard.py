@@ -12,7 +12,8 @@ import pytest
 import popvision
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError
-from popvision.query import Limits, run_query
+from popvision.query import Limits
+from popvision.query.run import run_query
 from tests.reports import write_tiny
 from tests.samples import SAMPLES
 
