@@ -173,9 +173,12 @@ class Library:
         stamp = _stamp(entry)
         with self._lock:
             known = self._cards.get(entry.key)
-        if known is not None and known[0] == stamp:
+        opened = self._open.peek(entry.key) if entry.kind == "trace" else None
+        source = opened.source if opened is not None and opened.stamp == stamp else None
+        is_waiting = known is not None and known[1].state == report_list.NOT_READ and source is not None
+        if known is not None and known[0] == stamp and not is_waiting:
             return known[1]
-        card = report_list.describe(ReportPath(entry.kind, entry.path))
+        card = report_list.describe(ReportPath(entry.kind, entry.path), source)
         with self._lock:
             self._cards[entry.key] = (stamp, card)
         return card

@@ -179,7 +179,8 @@ def _page(content: Component, view: View, context: ViewContext) -> Any:
             banners.append(excess_banner(memory_excess(target_report), key, name, did_run=_did_run(target_report)))
         facts |= attributes(data_clock=clock, data_generation=source.generation, data_identity=source.report_id)
     else:
-        banners = [damage_banner(context.trace.lost, "This trace")]
+        trace = context.trace
+        banners = [damage_banner(trace.lost, "This trace", trace.loss_state, trace.shown_part)]
     page = html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}", **facts)
     return [*(banner for banner in banners if banner is not None), page]
 

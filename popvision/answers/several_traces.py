@@ -12,7 +12,7 @@ from popvision.analysis.trace.joint import JointTrace, join_traces
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.answers.page import Page, page_of, with_name
-from popvision.answers.trace import check_column
+from popvision.answers.trace import check_column, losses_of
 from popvision.formats.errors import FormatError
 from popvision.opened.frames import labelled
 
@@ -59,6 +59,7 @@ def trace_alignment_answer(traces: Sequence[OpenedTrace], clock: Clock) -> dict[
         "begin_ns": alignment.begin,
         "end_ns": alignment.end,
         "traces": _places(traces, alignment),
+        **losses_of(traces),
         "notes": list(alignment.notes),
     }
 
@@ -111,6 +112,7 @@ def files_statistics_answer(
         "provenance": provenance,
         "duration_us": (joint.end - joint.begin) / 1000,
         "by": by,
+        **losses_of(traces),
         **_clock_facts(traces, joint),
     } | paged
 
@@ -149,6 +151,7 @@ def files_info_answer(traces: Sequence[OpenedTrace], infos: Sequence[dict[str, A
         "processes": sum(len(file.processes) for file in joint.files),
         "channels": len(joint.names.channel_name),
         "runs": len(runs),
+        **losses_of(traces),
         **facts,
         "files": [place | info for place, info in zip(places, infos, strict=True)],
     }

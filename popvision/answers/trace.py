@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from popvision.analysis.trace.difference import difference_frame, trace_difference
@@ -35,8 +36,15 @@ def trace_statistics_answer(
     facts = dict(table.attrs)
     table = table.sort_values(by, ascending=False, kind="stable", ignore_index=True)
     table.attrs = facts
-    answer = {"provenance": facts["provenance"], "duration_us": trace.duration_us, "by": by}
+    answer = {"provenance": facts["provenance"], "duration_us": trace.duration_us, "by": by, **losses_of([trace])}
     return answer | page_of(with_name(table, name, ("label", "channel")), page)
+
+
+def losses_of(traces: Sequence[OpenedTrace]) -> dict[str, Any]:
+    """`lost`: a sentence for each part of traces that was left out, after the path where there are several; and
+    `verified`: whether there is none."""
+    lost = [f"{trace.path}: {each}" if len(traces) > 1 else each for trace in traces for each in trace.lost]
+    return {"lost": lost, "verified": not lost}
 
 
 def check_column(table: pd.DataFrame, by: str) -> None:
@@ -65,5 +73,6 @@ def trace_difference_answer(
         "source_duration_us": source.duration_us,
         "target_duration_us": target.duration_us,
         "by": by,
+        **losses_of([source, target]),
     }
     return answer | page_of(with_name(table, name, ("path", "channel")), page)

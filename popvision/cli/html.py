@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 import click
 
 from popvision.cli.console import progress
+from popvision.cli.paging import echo_lost
 
 
 @click.command(name="html")
@@ -64,6 +65,7 @@ def command(
         with progress(f"Drawing {view}"):
             if is_trace:
                 source = TraceSource(report)
+                echo_lost(report, source.lost, "popvision trace info", state=source.loss_state)
                 reports = [(0, each) for each in reports_beside(report)]
                 page = export_trace(source, params, confidential=confidential, theme=theme, reports=reports)
             else:

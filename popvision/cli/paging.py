@@ -56,12 +56,14 @@ def open_report(path: Path) -> Iterator[OpenedReport]:
         echo_lost(path, report.lost)
 
 
-def echo_lost(path: Path, lost: Sequence[str], lister: str = "popvision info --verify") -> None:
+def echo_lost(
+    path: Path, lost: Sequence[str], lister: str = "popvision info --verify", *, state: str = "is damaged"
+) -> None:
     """Name the first loss of a damaged report or trace on stderr, count the others and name the command that lists
     them."""
     if lost:
         others = f"; and {len(lost) - 1:,} more ({lister} lists them)" if len(lost) > 1 else ""
-        click.echo(f"popvision: {path} is damaged; lost: {lost[0].rstrip('.')}{others}.", err=True)
+        click.echo(f"popvision: {path} {state}; lost: {lost[0].rstrip('.')}{others}.", err=True)
 
 
 def show(answer: dict[str, Any], as_json: bool, items: Callable[[dict[str, Any]], Sequence[str | Table]]) -> None:

@@ -12,7 +12,7 @@ import click
 
 from popvision.cli.console import echo, make_table, progress
 from popvision.cli.paging import page_options, show
-from popvision.cli.trace_files import PATHS, clock_options, open_trace, open_traces
+from popvision.cli.trace_files import PATHS, clock_options, open_trace, open_traces, strict_option
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def command() -> None:
 @PATHS
 @clock_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@strict_option
 def info(paths: tuple[Path, ...], clock: Clock, as_json: bool) -> None:
     """List what a trace holds: its facts, threads, channels, line graphs and heat maps; of several files also what they
     hold together, and where each lies on one clock."""
@@ -77,6 +78,7 @@ def info(paths: tuple[Path, ...], clock: Clock, as_json: bool) -> None:
 @page_options(counts="Labels")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@strict_option
 def stats(
     paths: tuple[Path, ...],
     by: str,
@@ -118,6 +120,7 @@ def stats(
 )
 @clock_options
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; stdout by default.")
+@strict_option
 def export(paths: tuple[Path, ...], format_: str, clock: Clock, output: Path | None) -> None:
     """Write the events in another format; of several files on the clock of the first, in one file."""
     from popvision.answers.several_traces import joined, notes_of
@@ -150,6 +153,7 @@ def export(paths: tuple[Path, ...], format_: str, clock: Clock, output: Path | N
 @page_options()
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@strict_option
 def diff(source: Path, target: Path, by: str, name: str, limit: int, offset: int, as_csv: bool, as_json: bool) -> None:
     """Compare two traces by call path: count, total and self time of SOURCE and TARGET, and target minus source. A path
     of one trace only counts 0 in the other."""
@@ -174,6 +178,7 @@ def diff(source: Path, target: Path, by: str, name: str, limit: int, offset: int
 @click.option("--channel", default="", help="Its channel; any by default.")
 @click.option("--occurrence", type=click.IntRange(0), default=0, show_default=True, help="Its number by begin.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@strict_option
 def align(paths: tuple[Path, ...], by: str, label: str, channel: str, occurrence: int, as_json: bool) -> None:
     """Show where traces lie on one clock: by absolute time, by their first events, or by a chosen event."""
     from popvision.answers.several_traces import Clock, trace_alignment_answer
@@ -197,6 +202,7 @@ def align(paths: tuple[Path, ...], by: str, label: str, channel: str, occurrence
     show_default=True,
     help="What times of Chrome trace events count; the format has microseconds.",
 )
+@strict_option
 def import_(source: Path, output: Path | None, unit: str) -> None:
     """Write the trace of another tool as a .pvti: Chrome trace events as JSON (plain or .gz; viztracer, PyTorch's
     profiler) or a Perfetto trace."""
@@ -206,10 +212,10 @@ def import_(source: Path, output: Path | None, unit: str) -> None:
     if target.exists():
         raise FormatError(f"{target} exists already; give another --output.")
     with progress(f"Reading {source}"):
-        left_out = import_trace(source, target, unit)
+        import_trace(source, target, unit)
     click.echo(f"Wrote {target}", err=True)
-    for what, number in sorted(left_out.items()):
-        click.echo(f"Left out: {what}: {number:,}", err=True)
+    # What was lost stands in the new file.
+    open_trace(target)
 
 
 def _writer(source: HostTrace, provenance: str, format_: str) -> Callable[[IO[str]], None]:
@@ -246,7 +252,7 @@ def _info(trace: OpenedTrace, tables: Mapping[str, DataFrame]) -> dict[str, obje
     from popvision.answers.page import records
 
     rows: dict[str, object] = {name.replace(" ", "_"): records(table) for name, table in tables.items()}
-    return {"path": str(trace.path), **_facts(trace), **rows, "lost": trace.lost}
+    return {"path": str(trace.path), **_facts(trace), **rows, "lost": trace.lost, "verified": not trace.lost}
 
 
 def _echo_info(trace: OpenedTrace, tables: Mapping[str, DataFrame]) -> None:

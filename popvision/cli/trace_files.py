@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 PATHS = click.argument("paths", metavar="PATH...", type=click.Path(path_type=Path), nargs=-1, required=True)
 
+#: Key of the traces that a command has opened, in the context of click.
+_OPENED = "popvision.opened_traces"
+
 #: Traces of a folder that a sentence names.
 _NAMED = 5
 
@@ -43,6 +46,20 @@ def clock_options(command: Callable[..., None]) -> Callable[..., None]:
         command(clock=Clock(align, label, channel, occurrence), **given)
 
     return with_clock
+
+
+def strict_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --strict to a command, which then ends with code 1 where a trace that it opened lost something."""
+
+    @click.option("--strict", is_flag=True, help="Exit with code 1 where something of a trace is lost or left out.")
+    @wraps(command)
+    def checked(*, strict: bool, **given: Any) -> None:
+        command(**given)
+        opened: list[OpenedTrace] = click.get_current_context().meta.get(_OPENED, [])
+        if strict and any(trace.lost for trace in opened):
+            raise click.exceptions.Exit(1)
+
+    return checked
 
 
 def open_traces(paths: tuple[Path, ...]) -> list[OpenedTrace]:
@@ -97,5 +114,6 @@ def _opened(path: Path) -> OpenedTrace:
     from popvision.opened.trace import OpenedTrace
 
     trace = OpenedTrace(path)
-    echo_lost(trace.path, trace.lost, "popvision trace info")
+    echo_lost(trace.path, trace.lost, "popvision trace info", state=trace.source.loss_state)
+    click.get_current_context().meta.setdefault(_OPENED, []).append(trace)
     return trace

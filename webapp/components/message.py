@@ -12,6 +12,9 @@ from popvision.analysis.memory.capacity import MemoryExcess
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text
 
+#: What is shown of a damaged report.
+CHECKED_PART = "Only data with correct checksums is shown."
+
 #: Losses that a banner lists before they are folded.
 _SHOWN = 3
 
@@ -51,13 +54,16 @@ def sentence(problem: Exception) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def damage_banner(lost: Sequence[str], name: str = "This report") -> Component | None:
-    """A bar that lists the losses of a damaged report, a long list folded; None without losses."""
+def damage_banner(
+    lost: Sequence[str], name: str = "This report", state: str = "is damaged", shown: str = CHECKED_PART
+) -> Component | None:
+    """A bar that lists the losses of a damaged report or trace and says what is `shown`, a long list folded; None
+    without losses."""
     if not lost:
         return None
     head: list[Component | str] = [
-        html.Strong(f"{name} is damaged."),
-        " Only data with correct checksums is shown. Lost: ",
+        html.Strong(f"{name} {state}."),
+        f" {shown} Lost: ",
         "; ".join(each.rstrip(".") for each in lost[:_SHOWN]),
         "." if len(lost) <= _SHOWN else "; and more.",
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.arrays import AnyArray
+from webapp.components.message import CHECKED_PART
 
 #: Kinds of columns with names from the report, which `--confidential` replaces (confidential.py).
 NAME_KINDS = (
@@ -125,3 +126,4 @@ class Document:
     provenance: Sequence[tuple[str, str]]
     blocks: Sequence[Block]
     lost: Sequence[str] = field(default_factory=list)
+    damage: str = f"This report is damaged. {CHECKED_PART}"  #: is said above `lost`

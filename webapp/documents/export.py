@@ -106,7 +106,8 @@ def export_trace(
     hidden = "A part of the trace cannot be read."  # the sentences name lines and heat maps
     lost = [hidden if confidential else _without_paths(each, source) for each in source.lost]
     provenance = trace_provenance(source, address, confidential)
-    document = Document("Timeline", "a trace" if confidential else source.label, provenance, blocks, lost)
+    title, damage = "a trace" if confidential else source.label, f"This trace {source.loss_state}. {source.shown_part}"
+    document = Document("Timeline", title, provenance, blocks, lost, damage)
     return write_page(document, names, theme).encode("utf-8", "replace")
 
 

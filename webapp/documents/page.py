@@ -121,7 +121,7 @@ def _lost(document: Document) -> str:
     rows = "".join(f"<li>{_text(each)}</li>" for each in document.lost[:_MOST_LOST])
     if len(document.lost) > _MOST_LOST:
         rows += f"<li>and {len(document.lost) - _MOST_LOST:,} more</li>"
-    head = "<b>This report is damaged.</b> Only data with correct checksums is shown. Lost:"
+    head = f"<b>{_text(document.damage)}</b> Lost:"
     return f'<div class="lost">{head}<ul>{rows}</ul></div>'
 
 

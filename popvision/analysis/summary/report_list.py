@@ -72,6 +72,13 @@ class Card:
     opens: bool = True  #: False for a file of which nothing can be read
 
 
+#: State of another tool's trace that nobody has opened yet.
+NOT_READ = "another tool's"
+
+#: Bytes of such a trace that the list reads: some 10,000 events, half a second.
+_QUICKLY_IMPORTED = 1 << 20
+
+
 def samples_folder() -> Path | None:
     """The reports shipped with the package, or None when this installation has none."""
     try:
@@ -159,10 +166,11 @@ def reports_beside(trace: Path) -> list[ReportSource]:
     return [open_report(folder) for folder in paths if run_id_of(ReportPath("report", folder)) == run_id]
 
 
-def describe(entry: ReportPath) -> Card:
-    """Open an entry and read its card; damage becomes the card's sentence."""
+def describe(entry: ReportPath, opened: TraceSource | None = None) -> Card:
+    """Open an entry, unless it is a trace that is `opened`, and read its card; damage becomes the card's sentence. A
+    large trace of another tool is NOT_READ, since its import takes long."""
     try:
-        return _describe_report(entry.path) if entry.kind == "report" else _describe_trace(entry.path)
+        return _describe_report(entry.path) if entry.kind == "report" else _describe_trace(entry.path, opened)
     except FormatError as problem:
         state, sentence = "damaged", str(problem)
     size, modified = _size_and_time(entry.path)
@@ -210,16 +218,18 @@ def _problem(lost: list[str]) -> str:
     return f"Damaged, opens in part. Lost: {lost[0].rstrip('.')}{more}."
 
 
-def _describe_trace(path: Path) -> Card:
+def _describe_trace(path: Path, opened: TraceSource | None) -> Card:
     size, modified = _size_and_time(path)
-    if is_foreign_trace(path):
-        return Card(path.name, "another tool's", size_bytes=size, modified=modified)
-    source = open_trace(path)
-    label = getattr(source, "label", "") or path.name
+    if opened is None and is_foreign_trace(path) and size > _QUICKLY_IMPORTED:
+        return Card(path.name, NOT_READ, size_bytes=size, modified=modified)
+    source = opened or open_trace(path)
     state = "recording or killed" if source.files[0].state == "recording" else "complete"
     if state == "complete" and not (source.begin or source.end):
         state = "no events"
-    return Card(label=label, state=state, size_bytes=size, modified=modified)
+    if source.is_damaged:
+        state = "damaged"
+    problem = f"{source.loss_state.capitalize()}. {' '.join(source.lost)}" if source.lost else ""
+    return Card(label=source.label, state=state, problem=problem, size_bytes=size, modified=modified)
 
 
 def _journal_state(folder: Path) -> str:

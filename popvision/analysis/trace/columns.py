@@ -129,7 +129,8 @@ class HostTrace(ABC):
     """Columns of a host trace; times are ns since the epoch."""
 
     label: str
-    lost: list[str]  #: a sentence for each damaged part that was left out
+    lost: list[str]  #: a sentence for each part that was left out
+    is_damaged: bool = False  #: some of it because it is damaged, not because this version has no form for it
     names: Names
     threads: list[TraceThread]
     begin: int
@@ -138,6 +139,17 @@ class HostTrace(ABC):
     is_growing: bool = False  #: one of many readings of a file that its program still writes
     moved: int = 0  #: spans of earlier readings of a file that grows whose end came late and lies elsewhere
     _preparing: Sequence[Future[Mipmap]] = ()  #: what `prepare` began: the mipmaps of all lanes that have one
+
+    @property
+    def loss_state(self) -> str:
+        """What is to be said of a trace that has `lost` something: the verb of the sentence."""
+        return "is damaged" if self.is_damaged else "is read in part"
+
+    @property
+    def shown_part(self) -> str:
+        """The sentence that says what is shown of a trace that has `lost` something."""
+        is_foreign = any("imported_from" in file.meta for file in self.files)
+        return "What could be read is shown." if is_foreign else "Only data with correct checksums is shown."
 
     @property
     @abstractmethod

@@ -41,6 +41,7 @@ class JointTrace(HostTrace):
         self.moved = sum(part.moved for part in parts)
         self.label = " + ".join(part.label for part in parts)
         self.lost = [f"{part.label}: {sentence}" for part in parts for sentence in part.lost]
+        self.is_damaged = any(part.is_damaged for part in parts)
         self.names, self.threads = names, threads
         self.begin, self.end = alignment.begin, alignment.end
         lanes = sum(lane.nbytes for thread in self.threads for lane in thread.lanes)

@@ -35,6 +35,12 @@ def trace_label(name: str, meta: Mapping[str, str]) -> str:
     return f"{Path(words[0]).name} {given[1]}, process {given[2]}"
 
 
+def _losses_of_import(meta: Mapping[str, str]) -> list[str]:
+    """What the reader of another tool's trace could not take, a sentence each."""
+    titles = {"problem": "", "left_out": "Left out: ", "not_read": "Not read: "}
+    return [f"{title}{meta[key].rstrip('.')}." for key, title in titles.items() if meta.get(key)]
+
+
 class TraceSource(HostTrace):
     """An opened host trace: a .pvti, or the trace of another tool, which is imported into a temporary .pvti first.
     Raises FormatError with one sentence when nothing of it can be read; `lost` has a sentence for each damaged part
@@ -47,6 +53,7 @@ class TraceSource(HostTrace):
         self.reader = TraceReader(file, salvage=True)
         self.label = trace_label(self.path.name, self.reader.meta)
         self.lost: list[str] = []
+        self._lost_by_import = _losses_of_import(self.reader.meta)
         with self.reader.one_state():
             self.names: Names = self.reader.names
             stored = self.reader.stored_rows()
@@ -55,7 +62,13 @@ class TraceSource(HostTrace):
             self._processes = tuple(self._readable("The list of processes", self.reader.processes) or ())
         if self.lost and not (self.begin or self.end):
             raise FormatError(f"{self.path} is damaged, and none of its events can be read: {self.lost[0]}")
+        self.lost += self._lost_by_import
         self.kept = self._make_kept()
+
+    @property
+    def is_damaged(self) -> bool:  # type: ignore[override]
+        """Whether checksums, or what a reader of another tool's trace said, tell of damage."""
+        return bool({"problem", "left_out"} & set(self.meta)) or len(self.lost) > len(self._lost_by_import)
 
     def _make_kept(self) -> Kept:
         """Room for one choice of hidden channels, whichever it is."""

@@ -24,7 +24,7 @@ from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, T
 #: Nanoseconds in a unit of `ts` and `dur`; the format has microseconds.
 UNITS = {"us": 1000, "ns": 1, "ms": 1_000_000}
 
-_LEFT_OUT = {
+_NOT_READ = {
     "N": "objects", "O": "objects", "D": "objects", "P": "samples",
     "v": "memory dumps", "V": "memory dumps", "c": "clock marks", "(": "contexts", ")": "contexts", "R": "marks",
 }  # fmt: skip
@@ -99,7 +99,7 @@ class _Reader:
             return
         method, time = self._take.get(phase), nanoseconds(event.get("ts"), self.unit_ns)
         if method is None:
-            self.recording.left_out[_LEFT_OUT.get(phase, f"events of phase {phase[:8]!r}")] += 1
+            self.recording.not_read[_NOT_READ.get(phase, f"events of phase {phase[:8]!r}")] += 1
         elif time is None:
             self._leave_out_timeless(event)
         else:

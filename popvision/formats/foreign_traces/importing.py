@@ -67,7 +67,7 @@ def import_trace(source: Path, target: Path, unit: str = "us") -> dict[str, int]
             target.unlink(missing_ok=True)
             raise FormatError(f"cannot write {target}: {problem}; give another path or free space.") from None
         raise
-    return dict(recording.left_out)
+    return dict(recording.left_out + recording.not_read)
 
 
 def temporary_import(source: Path) -> tempfile.TemporaryDirectory[str]:
@@ -119,9 +119,9 @@ def write_recording(recording: Recording, target: Path, origin: str) -> None:
                 _write_track(writer, id, track, recording)
             _write_flows(writer, recording, tracks)
             _write_counters(writer, recording)
-            if recording.left_out:
-                text = "; ".join(f"{what}: {number:,}" for what, number in sorted(recording.left_out.items()))
-                writer.set_meta("left_out", text)
+            for key, counted in (("left_out", recording.left_out), ("not_read", recording.not_read)):
+                if counted:
+                    writer.set_meta(key, "; ".join(f"{what}: {number:,}" for what, number in sorted(counted.items())))
         writer.close()
         finalise(target)
     except BaseException:

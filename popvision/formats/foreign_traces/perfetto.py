@@ -125,7 +125,7 @@ class _Reader:
         elif kind == "track_event":
             self._event(sequence, packet)
         elif kind is not None and not kind.startswith(("trace_", "system_info", "service_event", "synchronization")):
-            self.recording.left_out[f"packets of {kind}"] += 1
+            self.recording.not_read[f"packets of {kind}"] += 1
 
     def _intern(self, sequence: _Sequence, data: Any) -> None:
         for kind in ("event_categories", "event_names", "debug_annotation_names"):
@@ -192,7 +192,7 @@ class _Reader:
         elif event.HasField("legacy_event"):
             self._legacy(sequence, uuid, time, event)
         else:
-            self.recording.left_out["events of unknown type"] += 1
+            self.recording.not_read["events of unknown type"] += 1
 
     def _legacy(self, sequence: _Sequence, uuid: int, time: int, event: Any) -> None:
         """Events that Chrome's older macros made: their phase is that of Chrome's JSON."""
@@ -211,7 +211,7 @@ class _Reader:
         elif phase in "benSFTp":
             self._asynchronous(sequence, uuid, time, event)
         else:
-            self.recording.left_out[f"older events of phase {phase!r}"] += 1
+            self.recording.not_read[f"older events of phase {phase!r}"] += 1
 
     def _complete(self, sequence: _Sequence, uuid: int, time: int, event: Any) -> None:
         end = time + event.legacy_event.duration_us * 1000

@@ -127,7 +127,8 @@ class Recording:
         self.events = 0
         self.problem = ""  #: why the rest of the file could not be read
         self.is_open = False  #: the file lacks its end: its program still writes it, or was killed
-        self.left_out: Counter[str] = Counter()  #: what the file holds and a .pvti cannot, with its number
+        self.left_out: Counter[str] = Counter()  #: what is wrong in the file, with its number
+        self.not_read: Counter[str] = Counter()  #: what this version has no form for, with its number
 
     def site(self, channel: str, label: str, metadata: str | None = None) -> int:
         """The number of a (channel, label, metadata); 0 is the first."""
