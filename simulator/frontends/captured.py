@@ -7,8 +7,8 @@ gradient along (`Recorded`); one that is lowered whole does not. A model has hun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -139,6 +139,16 @@ class Input:
 
 
 @dataclass(frozen=True)
+class Hook:
+    """Changes gradients: when those of `values`, results of one operator, are complete, the body makes new ones of
+    them."""
+
+    values: tuple[Value, ...]
+    body: Body
+    place: Place
+
+
+@dataclass(frozen=True)
 class Program:
     """One step of a module: operators from weights and inputs to outputs. `updates` are buffers that the step
     writes."""
@@ -150,6 +160,7 @@ class Program:
     output_names: tuple[str, ...]
     updates: tuple[tuple[str, Value], ...] = ()  #: (name of the weight, its new value)
     loss: Value | None = None
+    hooks: tuple[Hook, ...] = ()  #: of gradients, in the order in which they run
 
 
 def tensors_of(argument: Argument) -> Iterator[Value]:
@@ -171,6 +182,24 @@ def operators_within(operators: Iterable[Operator]) -> Iterator[Operator]:
             for part in argument if isinstance(argument, list | tuple) else [argument]:
                 if isinstance(part, Body):
                     yield from operators_within(part.operators)
+
+
+def with_pieces_changed(operator: Operator, change: Callable[[Operator], Operator]) -> Operator:
+    """An operator whose pieces, and those of its loops, branches and backward passes, are changed."""
+    recorded = operator.recorded
+    if recorded is not None:
+        forward, backward = (tuple(map(change, pieces)) for pieces in (recorded.forward, recorded.backward))
+        recorded = replace(recorded, forward=forward, backward=backward)
+    arguments = {name: _changed(argument, change) for name, argument in operator.arguments.items()}
+    return replace(operator, arguments=arguments, recorded=recorded)
+
+
+def _changed(argument: Argument, change: Callable[[Operator], Operator]) -> Argument:
+    if isinstance(argument, Body):
+        return replace(argument, operators=tuple(map(change, argument.operators)))
+    if isinstance(argument, tuple | list):
+        return type(argument)(_changed(part, change) for part in argument)
+    return argument
 
 
 def values_with_gradient(program: Program) -> set[int]:

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from simulator.frontends.captured import Body, Operator, Program, Recorded
+from simulator.frontends.captured import Body, Operator, Place, Program, Recorded
 
 
 def identity(program: Program) -> str:
     """A text that equal programs have in common, whatever files and lines they came from."""
-    return repr(replace(program, operators=_operators(program.operators)))
+    hooks = tuple(replace(hook, body=_argument(hook.body), place=Place()) for hook in program.hooks)
+    return repr(replace(program, operators=_operators(program.operators), hooks=hooks))
 
 
 def _operators(operators: Iterable[Operator]) -> tuple[Operator, ...]:

@@ -9,7 +9,7 @@ refused by name.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -56,6 +56,8 @@ class GradModes(TorchFunctionMode):
         self._storages: dict[int, dict[int, Any]] = {}  #: tensors with a gradient, by their storage
         self._rewritten: dict[int, Any] = {}  #: what stands for a tensor after a write that autograd did not see
         self._old: dict[int, Any] = {}
+        #: what Tensor.register_hook does, (tensor, hook) -> handle
+        self.hook_tensor: Callable[[Any, Any], Any] | None = None
         self.differentiates = False  #: whether forward called torch.autograd.grad
 
     def __torch_function__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
@@ -66,6 +68,9 @@ class GradModes(TorchFunctionMode):
         name = _name_of(func)
         if self._training and name in _REFUSED:
             raise refusal(f"Tensor.{name.rpartition(' ')[2]} cannot be used in forward on the IPU. {_REFUSED[name]}")
+        if name == "register_hook" and self.hook_tensor is not None:
+            with self:
+                return self.hook_tensor(*args, **named)
         if name == "get data":
             self._note(args[0])
             return args[0].detach()
@@ -120,6 +125,10 @@ class GradModes(TorchFunctionMode):
         if target is None or (target.requires_grad and not without):
             return []
         return list(self._storages.get(_storage(target), {}).values())
+
+    def current(self, argument: Any) -> Any:
+        """The argument of a call, with what stands for its tensors by now."""
+        return self._replaced(argument)
 
     def _current(self, tensor: Any) -> Any:
         return self._rewritten.get(id(tensor), tensor)

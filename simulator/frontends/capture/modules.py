@@ -22,11 +22,13 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
 
+from simulator.frontends.capture.backward_bodies import Mark, find_marks
 from simulator.frontends.capture.dropouts import keep_dropouts
 from simulator.frontends.capture.grad_modes import GradModes, watched
 from simulator.frontends.capture.gradients import GradientRecorder
 from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, is_users, read_place
-from simulator.frontends.captured import Input, Operator, Program, Value, Weight, WeightKind
+from simulator.frontends.capture.own_gradients import OwnGradients, traced
+from simulator.frontends.captured import Body, Hook, Input, Operator, Program, Value, Weight, WeightKind
 from simulator.frontends.lowering.rules import TABLE
 
 #: operators whose scalar result is a loss
@@ -122,8 +124,16 @@ def capture(
     Raises CaptureError for modules whose graph depends on the data of tensors, and for a training module without a
     loss, or with several."""
     modes = GradModes(training)
-    with torch.set_grad_enabled(training), watched(module, modes):
+    own = OwnGradients(modes)
+    if training:
+        modes.hook_tensor = own.hook_tensor
+    with (
+        torch.set_grad_enabled(training),
+        watched(module, modes),
+        traced(module, own) if training else contextlib.nullcontext(),
+    ):
         exported = _export(module, tuple(arguments), dict(named), excluded, modes)
+    own.check_kept()
     reading = _Reading(exported, training, excluded, loss_output)
     return reading.captured()
 
@@ -182,6 +192,8 @@ class _Reading:
         self.reader = NodeReader(self.numbering)
         self.recorder = GradientRecorder(self.numbering, TABLE.__contains__)
         self.nodes = list(exported.graph.nodes)
+        self.marks = find_marks(self.nodes)
+        self.hooks: list[Hook] = []
 
     def captured(self) -> CapturedModule:
         weights, inputs, data = self._read_inputs()
@@ -191,7 +203,14 @@ class _Reading:
         if self.training:
             loss = find_loss(operators) if self.loss_output is None else outputs[self.loss_output]
         program = Program(
-            tuple(weights), tuple(inputs), tuple(operators), tuple(outputs), tuple(names), tuple(updates), loss
+            tuple(weights),
+            tuple(inputs),
+            tuple(operators),
+            tuple(outputs),
+            tuple(names),
+            tuple(updates),
+            loss,
+            tuple(self.hooks),
         )
         return CapturedModule(program, data, restore)
 
@@ -246,7 +265,13 @@ class _Reading:
     def _read_operators(self, weights: Sequence[Weight]) -> list[Operator]:
         with_gradient = {weight.value.number for weight in weights if weight.trained} if self.training else set()
         operators: list[Operator] = []
+        apart = {node for mark in self.marks.values() for node in (*mark.body, *mark.slopes)}
         for node in self.nodes:
+            if node in apart:
+                continue
+            if node in self.marks:
+                operators += self._read_mark(self.marks[node], with_gradient)
+                continue
             for read in self.reader.read([node], lambda one: read_place(one, self.excluded)):
                 reached = any(operand.number in with_gradient for operand in read.operands())
                 needs = reached and not read.stops_gradients
@@ -254,6 +279,40 @@ class _Reading:
                     with_gradient.update(result.number for result in read.results if result.is_floating)
                 operators.append(self._with_pieces(node, read, with_gradient if needs else set()))
         return _with_available_memory(operators)
+
+    def _read_mark(self, mark: Mark, with_gradient: set[int]) -> list[Operator]:
+        """A function with its backward pass; a hook is no operator."""
+        values, body = tuple(self.reader.values[node] for node in mark.values), self._body(mark)
+        place = read_place(mark.node, self.excluded)
+        if mark.is_hook:
+            self.hooks.append(Hook(values, body, place))
+            return []
+        results = tuple(self.numbering.value(one) for one in mark.node.meta["val"])
+        self.reader.values[mark.node] = results
+        with_gradient.update(result.number for result in results)
+        outs = tuple(self.reader.values[node] for node in mark.node.args[1])
+        arguments = {"inputs": values, "outs": outs, "backward": body}
+        return [Operator(str(mark.node.target), arguments, results, place)]
+
+    def _body(self, mark: Mark) -> Body:
+        """The operators of a backward pass; a function within it has no gradients to bring along."""
+        for slope in mark.slopes:
+            self.reader.values[slope] = self.numbering.value(slope.meta["val"])
+        operators: list[Operator] = []
+        for node in mark.body:
+            if node in self.marks:
+                self.reader.values[node] = tuple(self.reader.values[out] for out in node.args[1])
+                continue
+            for read in self.reader.read([node], lambda one: read_place(one, self.excluded)):
+                whole = self._with_pieces(node, read, set())
+                if whole.recorded is None:
+                    operators.append(whole)
+                    continue
+                operators += whole.recorded.forward
+                results = whole.recorded.results
+                self.reader.values[node] = results if isinstance(self.reader.values[node], tuple) else results[0]
+        slopes, gradients = (tuple(self.reader.values[one] for one in part) for part in (mark.slopes, mark.gradients))
+        return Body(slopes, tuple(operators), gradients)
 
     def _with_pieces(self, node: Any, read: Operator, with_gradient: set[int]) -> Operator:
         """An operator that is lowered whole as it is; another one with its pieces."""

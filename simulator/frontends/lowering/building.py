@@ -14,6 +14,7 @@ from simulator.graph.debug_context import DebugInfo, belonging_to, created_at
 from simulator.poplar import DebugContext, FloatingPointBehaviour, Graph, SourceLocation, Tensor, Type
 from simulator.poplar import program as programs
 from simulator.poplibs import popops, poputil
+from simulator.poplibs.popops import expr as e
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Building:
     body_program: programs.Sequence | None = None  #: of the loop or branch that is being built
     around_body: DebugInfo | None = None  #: the record of that loop or branch
     streams: dict[str, Any] = field(default_factory=dict)  #: streams and host functions of operators, by their handle
+    loss_scaling: float = 1.0  #: factor of all gradients
     sends_data: bool = True  #: whether there are copies of streams
     build_body: Callable[[Body, Sequence[Tensor]], list[Tensor]] = field(init=False)  #: (body, inputs) -> outputs
 
@@ -175,6 +177,19 @@ class Building:
         if tensor.elementType() == type_:
             return tensor
         return popops.cast(self.graph, tensor, type_, self.program, self.name(name))
+
+    def without_loss_scaling(self, slopes: Sequence[Tensor]) -> list[Tensor]:
+        """Gradients as the user's own code expects them."""
+        return [self._scaled(slope, 1 / self.loss_scaling) for slope in slopes]
+
+    def with_loss_scaling(self, slopes: Sequence[Tensor]) -> list[Tensor]:
+        """Gradients as the rest of the backward pass expects them."""
+        return [self._scaled(slope, self.loss_scaling) for slope in slopes]
+
+    def _scaled(self, slope: Tensor, factor: float) -> Tensor:
+        if factor == 1:
+            return slope
+        return popops.map(self.graph, e._1 * e.Const(factor, slope.elementType()), [slope], self.program, self.name())
 
     def product_options(self, kind: str = "matmul") -> dict[str, Any]:
         """The options of matMul, or of another kind ("convolution"), for the operator at hand."""

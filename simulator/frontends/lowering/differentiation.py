@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.captured import Argument, Body, Operator, Place, Value
+from simulator.frontends.captured import Argument, Body, Hook, Operator, Place, Value
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.rules import TABLE, Rule
@@ -43,6 +43,7 @@ class Tape:
     place_value: Callable[[Value, Tensor | None], Tensor | None]
     name_of: Callable[[Value], str]  #: of a weight or input
     with_gradient: set[int]
+    hooks: tuple[Hook, ...] = ()
     tensors: dict[int, Tensor] = field(default_factory=dict)
     homes: dict[int, Spot] = field(default_factory=dict)
     slopes: dict[int, Tensor] = field(default_factory=dict)
@@ -68,8 +69,10 @@ class Tape:
         """Gradients of everything the loss depends on, into `slopes`."""
         self.at.is_backward = True
         self.slopes[loss.number] = slope
+        waiting = list(self.hooks)
         while self.ran:
             operator, backward = self.ran.pop()
+            waiting = self._run_hooks(waiting, {result.number for result in operator.results})
             slopes = [self.slopes.get(result.number) for result in operator.results]
             if all(one is None for one in slopes):
                 continue
@@ -77,6 +80,26 @@ class Tape:
                 self._run_back(operator, slopes)
             elif backward is not None:
                 self._apply(operator, backward, slopes)
+
+        self._run_hooks(waiting, {value.number for hook in waiting for value in hook.values})
+
+    def _run_hooks(self, waiting: list[Hook], complete: set[int]) -> list[Hook]:
+        """Run the hooks of values whose gradients are complete; the other hooks go on waiting."""
+        for hook in waiting:
+            if hook.values[0].number in complete and any(one.number in self.slopes for one in hook.values):
+                self._run_hook(hook)
+        return [hook for hook in waiting if hook.values[0].number not in complete]
+
+    def _run_hook(self, hook: Hook) -> None:
+        home = self.at.execution.slope_spot(self.homes[hook.values[0].number])
+        with self.at.operator("popvision.hooked.default", "HookGrad", hook.place, home):
+            slopes = [
+                self.slopes[value.number] if value.number in self.slopes else self._zeros(value)
+                for value in hook.values
+            ]
+            changed = self.at.build_body(hook.body, self.at.without_loss_scaling(slopes))
+            for value, slope in zip(hook.values, self.at.with_loss_scaling(changed), strict=True):
+                self.slopes[value.number] = slope
 
     def tensor(self, value: Value) -> Tensor:
         """The tensor of a value; a weight or input that nothing read so far is spread over the tiles in order."""

@@ -1,11 +1,12 @@
-"""Operators that compute nothing: PopTorch's marks for memory and overlap, checkpoints, prints; and a tensor after a
-write that autograd did not see."""
+"""Operators that compute nothing: PopTorch's marks for memory and overlap, checkpoints, prints; and those around
+gradients that the user's program computes in its own way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from simulator.frontends.captured import Body
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor
@@ -65,6 +66,33 @@ def print_tensor(
         return {"x": slopes[0]}
 
     return x, backward
+
+
+@lowers("popvision.passed.default", kind="Nop", call="none", own_backward=True)
+def passed(at: Building, values: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], Back]:
+    """The border of a module whose gradients hooks see."""
+
+    def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Any]:
+        return {"values": slopes}
+
+    return tuple(values), backward
+
+
+@lowers("popvision.differentiated.default", kind="Function", call="program::Sequence", own_backward=True)
+def differentiated(
+    at: Building, inputs: Sequence[Tensor], outs: Sequence[Tensor], backward: Body
+) -> tuple[tuple[Tensor, ...], Back]:
+    """What forward of a torch.autograd.Function gave; the body of its backward gives the gradients of `inputs`."""
+
+    def back(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Any]:
+        filled = [
+            slope if slope is not None else at.constant(out.elementType(), out.shape(), 0, "zeros")
+            for slope, out in zip(slopes, outs, strict=True)
+        ]
+        made = at.build_body(backward, at.without_loss_scaling(filled))
+        return {"inputs": at.with_loss_scaling(made), "outs": [None] * len(outs)}
+
+    return tuple(outs), back
 
 
 @lowers("popvision.rewritten.default", kind="Identity", call="none", own_backward=True)

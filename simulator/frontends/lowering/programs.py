@@ -83,7 +83,8 @@ class ModuleLowering:
         self._weights: dict[int, Weight] = {weight.value.number: weight for weight in program.weights}
         self._inputs: dict[int, Input] = {one.value.number: one for one in program.inputs}
         with_gradient = values_with_gradient(program) if update else set()
-        self.tape = Tape(self.at, self._place_value, self._name, with_gradient)
+        self.at.loss_scaling = settings.loss_scaling
+        self.tape = Tape(self.at, self._place_value, self._name, with_gradient, self.captured.hooks)
         self.output_copies: dict[int, Tensor] = {}  #: outputs that are views of what the step writes, by number
 
     def _execution(self) -> Execution:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.captured import Operator, Place, Program
+from simulator.frontends.captured import Hook, Operator, Place, Program, with_pieces_changed
 from simulator.graph.debug_context import DebugInfo
 from simulator.poplar import UNSIGNED_INT, DebugContext, Graph, Tensor
 from simulator.poplar import program as programs
@@ -101,19 +101,27 @@ def placed(program: Program) -> Program:
         _placed_operator(operator, numbers[stage], ipu)
         for operator, (stage, ipu) in zip(program.operators, chosen, strict=True)
     )
-    return replace(program, operators=operators)
+    homes = {
+        value.number: (numbers[stage], ipu)
+        for operator, (stage, ipu) in reversed(list(zip(program.operators, chosen, strict=True)))
+        for value in (*operator.operands(), *operator.results)
+    }
+    hooks = tuple(_placed_hook(hook, *homes.get(hook.values[0].number, (0, 0))) for hook in program.hooks)
+    return replace(program, operators=operators, hooks=hooks)
 
 
 def _placed_operator(operator: Operator, stage: int, ipu: int) -> Operator:
     annotations = {**operator.place.annotations, STAGE: stage, IPU: ipu}
-    recorded = operator.recorded
-    if recorded is not None:
-        forward, backward = (
-            tuple(_placed_operator(piece, stage, ipu) for piece in pieces)
-            for pieces in (recorded.forward, recorded.backward)
-        )
-        recorded = replace(recorded, forward=forward, backward=backward)
-    return replace(operator, place=replace(operator.place, annotations=annotations), recorded=recorded)
+    changed = with_pieces_changed(operator, lambda piece: _placed_operator(piece, stage, ipu))
+    return replace(changed, place=replace(operator.place, annotations=annotations))
+
+
+def _placed_hook(hook: Hook, stage: int, ipu: int) -> Hook:
+    operators = tuple(_placed_operator(one, stage, ipu) for one in hook.body.operators)
+    annotations = {**hook.place.annotations, STAGE: stage, IPU: ipu}
+    return replace(
+        hook, body=replace(hook.body, operators=operators), place=replace(hook.place, annotations=annotations)
+    )
 
 
 def graphs_by_ipu(graph: Graph, ipus: int) -> list[Graph]:

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 from simulator.frontends import poptorch
+from tests.frontends.poptorch.gradient_twins import Forward, Net, check_equal, training, twin_losses
 
-Forward = Callable[[Any, Any], Any]
 EQUAL: dict[str, Forward] = {}
 REFUSED: dict[str, tuple[Forward, str]] = {}
 
@@ -36,49 +35,10 @@ def refused(words: str) -> Callable[[Forward], Forward]:
     return register
 
 
-class Net(nn.Module):
-    """Two layers and a buffer; `forward` is one of the functions below."""
-
-    def __init__(self, function: Forward) -> None:
-        super().__init__()
-        self.a, self.b, self.function = nn.Linear(3, 4), nn.Linear(3, 4), function
-        self.register_buffer("average", torch.zeros(4))
-
-    def forward(self, x: Any, y: Any) -> Any:
-        return F.mse_loss(self.function(self, x), y)
-
-
 @pytest.fixture(autouse=True)
 def _few_tiles(monkeypatch: Any) -> None:
     monkeypatch.setenv("POPVISION_TILES", "16")
     torch.manual_seed(0)
-
-
-def training(net: Any) -> poptorch.PoplarExecutor:
-    options = poptorch.Options().showCompilationProgressBar(False)
-    return poptorch.trainingModel(net, options, torch.optim.SGD(net.parameters(), lr=0.1))
-
-
-def twin_losses(twin: Any, x: Any, y: Any, steps: int) -> list[float]:
-    optimizer, losses = torch.optim.SGD(twin.parameters(), lr=0.1), []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = twin(x, y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
-def check_equal(net: Any) -> None:
-    """Two steps have the losses and give the weights of eager torch."""
-    twin, x, y = copy.deepcopy(net), torch.randn(5, 3), torch.randn(5, 4)
-    expected = twin_losses(twin, x, y, 2)
-    model = training(net)
-    assert [float(model(x, y)) for _ in range(2)] == pytest.approx(expected, rel=1e-4)
-    for name, weight in twin.state_dict().items():
-        torch.testing.assert_close(net.state_dict()[name], weight, rtol=1e-4, atol=1e-5, msg=name)
-    model.destroy()
 
 
 # Grad modes

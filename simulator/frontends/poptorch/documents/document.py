@@ -58,9 +58,12 @@ Forward is traced once, with autograd on; gradients are those of eager torch, or
 ([each construct and what holds for it](../tests/frontends/poptorch/test_gradients_of_forward.py)). Equal to eager:
 `torch.no_grad`, `enable_grad`, `inference_mode`, `requires_grad_`, `detach`, `.data`, writes that autograd does not
 see (under `no_grad`, through `.data`: the gradient goes on as before, a weight keeps the value after the step),
-checkpoints, `torch.func.vmap`, `jvp` and `functional_call`. Refused: `.backward()`, `.grad` and `retain_grad` in
-forward, `saved_tensors_hooks`, `torch.func.grad` and `vjp`, and `torch.autograd.grad` through operators whose gradient
-reads their result.
+checkpoints, `torch.func.vmap`, `jvp` and `functional_call`; `torch.autograd.Function`, hooks of tensors, weights and
+modules ([tests](../tests/frontends/poptorch/test_own_gradients.py)). A hook's Python runs once, when the model is
+compiled; with gradient accumulation it sees the gradient of each micro-batch's share of the mean. Refused:
+`.backward()`, `.grad` and `retain_grad` in forward, hooks that keep their gradient, `mark_dirty`,
+`saved_tensors_hooks`, `torch.func.grad` and `vjp`, and `torch.autograd.grad` through operators whose gradient reads
+their result.
 
 ## The profile
 

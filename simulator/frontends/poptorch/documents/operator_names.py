@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.frontends.captured import Operator, Program
+from simulator.frontends.captured import Operator, Program, with_pieces_changed
 from simulator.frontends.poptorch.blocks import NAME_SCOPE
 
 
@@ -18,10 +18,5 @@ def name_operators(program: Program, by_module: bool) -> Program:
 def _named(operator: Operator, by_module: bool) -> Operator:
     scope = str(operator.place.annotations.get(NAME_SCOPE, "")).replace("/", ".")
     path = ".".join(part for part in (scope, operator.place.module if by_module else "") if part)
-    recorded = operator.recorded
-    if recorded is not None:
-        forward, backward = (
-            tuple(_named(piece, by_module) for piece in side) for side in (recorded.forward, recorded.backward)
-        )
-        recorded = replace(recorded, forward=forward, backward=backward)
-    return replace(operator, place=replace(operator.place, module=path), recorded=recorded)
+    changed = with_pieces_changed(operator, lambda piece: _named(piece, by_module))
+    return replace(changed, place=replace(operator.place, module=path))
