@@ -26,6 +26,11 @@ def once(subject: str, sentence: str) -> None:
         print(f"popvision: {sentence}", file=sys.stderr)
 
 
+def warn(sentence: str) -> None:
+    """Print a sentence about what a program loses while it goes on."""
+    print(f"popvision: {sentence}", file=sys.stderr)
+
+
 def checked_stream(stream: Any, what: str) -> Any:
     """The stream. Raises poplar_error for what cannot be written to."""
     if not callable(getattr(stream, "write", None)):

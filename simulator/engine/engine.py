@@ -24,7 +24,7 @@ from simulator.engine.buffer_arguments import buffer_argument, callback_argument
 from simulator.engine.compilation import ProgressFunc, compile_for_engine
 from simulator.engine.devices.device import Device
 from simulator.engine.devices.occupation import LoadedProgram
-from simulator.engine.executable import Executable, close_at_end
+from simulator.engine.executable import Executable
 from simulator.engine.options import EngineOptions, RuntimeLayers, RuntimeOptions, resolve
 from simulator.engine.prepared_device import PreparedDevice, check_attached
 from simulator.engine.progress import say
@@ -114,7 +114,7 @@ class Engine:
         self._folder = self.executable.take_folder(self._options)
         profile = "" if self._folder is None else self._folder.graph_profile_path
         self._prepared = PreparedDevice(compiled, target, profile)
-        self._finish = weakref.finalize(self, _close_at_end, self._folder, self.core)
+        self._finish = weakref.finalize(self, _close, self._folder, self.core)
 
     def prepare(self, device: Device, runOptions: RuntimeOptions | None = None) -> None:
         """Configure a device for `deploy`; the runtime options hold for all runs until the next `prepare`. Raises
@@ -377,8 +377,7 @@ class Engine:
         self.core.recording = False
 
     def resetExecutionProfile(self) -> None:
-        """Discard the runs recorded so far, those in profile.pop too. Raises poplar_error where the file cannot be
-        written."""
+        """Discard the runs recorded so far, those in profile.pop too."""
         self.core.recorder.reset()
         if self._folder is not None:
             self._folder.discard_runs()
@@ -488,10 +487,3 @@ def _close(folder: ReportFolder | None, core: EngineCore) -> None:
     core.unload()
     if folder is not None:
         folder.close()
-
-
-def _close_at_end(folder: ReportFolder | None, core: EngineCore) -> None:
-    """As `_close`, at exit or when the last reference to the engine goes."""
-    core.unload()
-    if folder is not None:
-        close_at_end(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from typing import IO
 
@@ -38,10 +37,10 @@ class Executable:
         self._folder = self._written_folder(self.options)
         if self._folder is not None:
             self.graph_profile_path = self._folder.graph_profile_path
-            self._finish = weakref.finalize(self, close_at_end, self._folder)
+            self._finish = weakref.finalize(self, self._folder.close)
 
     def close_reports(self) -> None:
-        """Finish the files; no engine will add to them. Raises poplar_error where that is not possible."""
+        """Finish the files; no engine will add to them."""
         if self._folder is not None and self._finish.detach() is not None:
             self._folder.close()
         self._folder = None
@@ -89,11 +88,3 @@ class Executable:
 
     def __repr__(self) -> str:
         return f"Executable({self.compiled.num_programs} programs)"
-
-
-def close_at_end(folder: ReportFolder) -> None:
-    """Finish a report at exit, or when the last reference to its owner goes: no caller could catch an error there."""
-    try:
-        folder.close()
-    except poplar_error as error:
-        print(f"popvision: {error}", file=sys.stderr)

@@ -9,8 +9,11 @@ are overwritten. Of several ranks of one job step each has its own directory bel
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import os
 import re
+import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,12 +31,14 @@ from popvision.formats.serialized_graph import write_serialized_graph
 from simulator.base.errors import poplar_error
 from simulator.base.options.report import ARCHIVE_NAME, ReportSettings
 from simulator.base.rank import rank_of
+from simulator.base.text_output import warn
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.runtime.recording.archive_images import archive_images
 from simulator.runtime.recording.report_meta import report_meta
 from simulator.runtime.recording.source_texts import source_texts
 
 PROFILE_NAME, GRAPH_NAME = "profile.pop", "serialized_graph.capnp"
+_NO_FURTHER_RUNS = "The report keeps the runs before this one; further runs are not recorded."
 
 
 @dataclass
@@ -79,6 +84,10 @@ _directories: dict[Path, _Directory] = {}
 class ReportFolder:
     """Writes the reports of one engine. Nothing is on disk before `write_compilation`.
 
+    Options that name a place where nothing can be written are refused, before the program runs. A write that fails
+    for another reason, as on a full disk, must not end the program: one line says what is lost, and nothing more is
+    written.
+
     `option_facts` is what the profile says about the engine's options."""
 
     def __init__(self, settings: ReportSettings, engine_name: str, option_facts: Mapping[str, Any]) -> None:
@@ -99,8 +108,8 @@ class ReportFolder:
         return self.folder / PROFILE_NAME
 
     def write_compilation(self, executable: CompiledGraph) -> None:
-        """Write what compilation knows, making the folders that get a file. Raises poplar_error when it cannot be
-        written; then no empty folder is left."""
+        """Write what compilation knows, making the folders that get a file. Raises poplar_error where options name a
+        place that cannot be written; then no empty folder is left."""
         missing = [path for path in (self.folder, *self.folder.parents) if not path.exists()]
         try:
             self._write_compilation(executable)
@@ -134,9 +143,10 @@ class ReportFolder:
             if profile:
                 self._open_profile(compilation, executable)
         except FormatError as error:
-            full = "full" in str(error)  # that sentence names the fix itself
-            fix = "" if full else " Give autoReport.directory or target.saveArchive another path."
-            raise poplar_error(_sentence(error) + fix) from None
+            if not _is_of_the_disk(error):
+                fix = "Give autoReport.directory or target.saveArchive another path."
+                raise poplar_error(f"{_sentence(error)} {fix}") from None
+            self._fail(error, "There is no report of this engine.")
 
     @property
     def _archive_path(self) -> Path | None:
@@ -157,8 +167,8 @@ class ReportFolder:
 
     @property
     def graph_profile_path(self) -> str:
-        """Of the profile with the compilation in it, "" where the options ask for none."""
-        return str(self.profile_path) if self._settings.output_graph_profile else ""
+        """Of the profile with the compilation in it, "" where the options ask for none or it could not be written."""
+        return str(self.profile_path) if self._settings.output_graph_profile and not self._failed else ""
 
     def set_option_facts(self, facts: Mapping[str, Any]) -> None:
         """Say other things about the engine's options, in the profile too: an engine has its own runtime options."""
@@ -167,17 +177,16 @@ class ReportFolder:
         self._option_facts = facts
 
     def discard_runs(self) -> None:
-        """Remove the runs recorded so far from the profile, and those that wait for the end. Raises poplar_error when
-        the file cannot be written."""
+        """Remove the runs recorded so far from the profile, and those that wait for the end."""
         self._waiting = []
         self._writing(lambda writer: writer.discard_runs())
 
     def _writing(self, write: Callable[[ProfileWriter], None]) -> None:
         try:
-            if self._writer is not None:
+            if self._writer is not None and not self._failed:
                 write(self._writer)
         except FormatError as error:
-            raise poplar_error(_sentence(error)) from None
+            self._fail(error, _NO_FURTHER_RUNS)
 
     def append_run(self, record: RunRecord) -> None:
         """Add a recorded run: now, or when the engine ends, as autoReport.streamAtEachRun says."""
@@ -197,31 +206,20 @@ class ReportFolder:
         if not self._settings.stream_at_each_run:
             self._waiting.append(record)
             return
-        self._append(record)
+        self._writing(lambda writer: _write(writer, record))
 
     def close(self) -> None:
         """Write the runs that wait for the end, and finish the file. Idempotent."""
+        for record in self._waiting:
+            self._writing(functools.partial(_write, record=record))
+        self._waiting = []
         writer, self._writer = self._writer, None
-        if writer is None:
-            return
-        try:
-            for record in self._waiting:
-                _write(writer, record)
-        except FormatError as error:
-            raise poplar_error(_sentence(error)) from None
-        finally:
-            self._waiting = []
+        if writer is not None:
             writer.close()
 
-    def _append(self, record: RunRecord | Sequence[TileBlocks]) -> None:
-        assert self._writer is not None
-        try:
-            _write(self._writer, record)
-        except FormatError as error:
-            self._failed = True
-            raise poplar_error(
-                f"{_sentence(error)} The report keeps the runs before this one; further runs are not recorded."
-            ) from None
+    def _fail(self, error: FormatError, lost: str) -> None:
+        self._failed = True
+        warn(f"{_sentence(error)} {lost}")
 
 
 def _write(writer: ProfileWriter, record: RunRecord | Sequence[TileBlocks]) -> None:
@@ -309,3 +307,15 @@ def _json_value(value: Any) -> Any:
 def _sentence(error: Exception) -> str:
     text = str(error)
     return text[:1].upper() + text[1:]
+
+
+def _is_of_the_disk(error: BaseException) -> bool:
+    """Whether a write failed for what no other option would mend: the disk is full or broken."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            return True
+        if isinstance(cause, sqlite3.Error) and str(cause) in ("database or disk is full", "disk I/O error"):
+            return True
+        cause = cause.__context__
+    return False
