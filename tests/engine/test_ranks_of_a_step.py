@@ -19,6 +19,41 @@ def test_a_task_of_a_step_is_a_rank() -> None:
     )
 
 
+TORCHRUN = {"RANK": "1", "WORLD_SIZE": "3", "MASTER_ADDR": "host", "MASTER_PORT": "29500", "TORCHELASTIC_RUN_ID": "a"}
+MPIRUN = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3", "PMIX_NAMESPACE": "prterun-host-7@1"}
+MPIEXEC = {"PMI_RANK": "1", "PMI_SIZE": "3"}
+LAUNCHERS = {"torchrun": TORCHRUN, "mpirun": MPIRUN, "mpiexec": MPIEXEC}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_process_of_any_launcher_is_a_rank(launcher: str) -> None:
+    variables = LAUNCHERS[launcher]
+    found = rank_of(variables)
+    assert found is not None
+    assert (found.rank, found.ranks) == (1, 3)
+    assert found.run.startswith(f"{launcher} ")
+    assert "host" not in found.run
+    number, count = list(variables)[:2]
+    zero = rank_of(variables | {number: "0"})
+    assert zero is not None
+    assert (zero.rank, zero.run) == (0, found.run)
+    for wrong in ({count: "1"}, {number: "3"}, {number: "-1"}, {count: "many"}, {count: ""}):
+        assert rank_of(variables | wrong) is None
+    assert rank_of({name: text for name, text in variables.items() if name != count}) is None
+
+
+def test_runs_of_one_launcher_differ() -> None:
+    runs = {rank_of(TORCHRUN | {"MASTER_PORT": port}).run for port in ("29500", "29501")}  # type: ignore[union-attr]
+    assert len(runs) == 2
+
+
+def test_the_innermost_launcher_counts() -> None:
+    step = step_variables(2, 4)
+    assert rank_of(step | TORCHRUN) == rank_of(TORCHRUN)
+    assert rank_of(step | MPIEXEC) == Rank(2, 4, RUN)
+    assert rank_of({"SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4"}) == Rank(2, 4, "slurm 0.0")
+
+
 @pytest.mark.parametrize(
     "change",
     [
