@@ -134,6 +134,17 @@ class Session:
                 if self.recording:
                     self._write([])
 
+    def write_thread_if_late(self) -> None:
+        """Write the events of the calling thread if its last write was longer ago than LATE_NS. The timer asks a thread
+        to do so, but may get no time on a busy machine."""
+        buffer: ThreadBuffer | None = getattr(local, "buffer", None)
+        now = time.perf_counter_ns()
+        if buffer is not None and now - buffer.written_ns > LATE_NS and buffer.waiting_since():
+            with self.lock:
+                if self.recording:
+                    self._write([buffer])
+                    buffer.written_ns = now
+
     def _write(self, buffers: list[ThreadBuffer]) -> None:
         """Write in one transaction. Entries leave memory only after it, so that an interruption loses nothing."""
         if self._flushing:

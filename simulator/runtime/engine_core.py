@@ -8,6 +8,7 @@ from typing import Any
 from popvision import pvti
 from popvision.formats.profile.model import RunRecord, TileBlocks
 from popvision.pvti.clock import epoch_ns
+from popvision.pvti.session import session
 from simulator.base.errors import (
     ErrorCode,
     ErrorInfo,
@@ -134,6 +135,7 @@ class EngineCore(HostEnd):
         self.device_cycles += time_of_run.cycles
         if pvti.isRecording():
             run_series().add_run(begin_ns, [time_of_run.cycles - int(tail.min()) for tail in time_of_run.tail])
+            session.write_thread_if_late()
         self._check_response(time_of_run, settings)
         blocks_of_all = self._settings.blocks_of_all and self.compiled.lowered.blocks is not None
         behind = blocks_of_all and bool(self.recorder.block_records)  # steps are there of the first runs only

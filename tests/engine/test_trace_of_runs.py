@@ -101,3 +101,39 @@ def test_the_runtimes_channels_and_labels(tmp_path: Path) -> None:
     }
     runs = [event for event in main.events if event.label == "poplar::core::Engine::run"]
     assert [[child.label for child in event.children()] for event in runs] == [["StreamCopy up", "StreamCopy down"]] * 8
+
+
+STARVED = """
+import os, signal, time
+import popvision.pvti.session as tracer
+tracer.TICK_S = 1e6  # the timer gets no time
+from simulator.poplar import Engine, FLOAT, Graph, IPUModel
+from simulator.poplar import program
+
+model = IPUModel()
+model.tilesPerIPU = 4
+device = model.createDevice()
+graph = Graph(device.getTarget())
+x, y = (graph.addVariable(FLOAT, [4], name) for name in "xy")
+for tensor in (x, y):
+    graph.setTileMapping(tensor, 0)
+engine = Engine(graph, program.Copy(x, y))
+engine.load(device)
+ends = []
+while not ends or ends[-1] - ends[0] < 0.4:
+    engine.run(0)
+    ends.append(time.perf_counter())
+print(sum(end < ends[-1] - 0.1 for end in ends), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_program_keeps_the_events_of_runs_but_of_the_last_tenth_of_a_second(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PVTI_OPTIONS": json.dumps({"directory": str(tmp_path)})}
+    command = [sys.executable, "-c", STARVED]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    (path,) = tmp_path.glob("*.pvti")
+    statistics = OpenedTrace(path).statistics()
+    runs = statistics[statistics.label == "poplar::core::Engine::run"]
+    assert int(done.stdout) > 0
+    assert int(runs["count"].iloc[0]) >= int(done.stdout)
