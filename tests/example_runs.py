@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
 #: Seconds until a run that another worker began counts as lost.
@@ -69,8 +70,4 @@ def example_run(factory: pytest.TempPathFactory, *command: str) -> ExampleRun:
 
 
 def _wait_for(path: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    while not path.exists():
-        if time.monotonic() > end:
-            pytest.fail(f"{path.stem} was begun by another worker and has not ended after {PATIENCE} s.")
-        time.sleep(0.05)
+    wait_until(path.exists, f"the end of {path.stem}, which another worker has begun", PATIENCE)

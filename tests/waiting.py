@@ -13,11 +13,11 @@ LIMIT = 60.0
 _BETWEEN = 0.01
 
 
-def wait_until(look: Callable[[], Seen], what: str = "", limit: float = LIMIT) -> Seen:
-    """The first true value that `look` gives. Raises AssertionError, with `what` was awaited, after `limit` seconds."""
+def wait_until(look: Callable[[], Seen], what: str | Callable[[], str] = "", limit: float = LIMIT) -> Seen:
+    """The first true value that `look` gives. Raises AssertionError after `limit` seconds, with `what` was awaited."""
     ends = time.monotonic() + limit
     while not (seen := look()):
         if time.monotonic() > ends:
-            raise AssertionError(f"not within {limit:g} s: {what or look}")
+            raise AssertionError(f"not within {limit:g} s: {what() if callable(what) else what or look}")
         time.sleep(_BETWEEN)
     return seen

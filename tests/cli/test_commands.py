@@ -205,11 +205,12 @@ def read_until(terminal: int, text: str) -> str:
 def test_run_on_a_terminal_says_what_the_program_is_doing(tmp_path: Path) -> None:
     program = tmp_path / "compiles.py"
     program.write_text(
-        "import os, pathlib, sys, time\n"
+        f"import os, pathlib, sys\nsys.path.append({str(Path(__file__).parents[2])!r})\n"
+        "from tests.waiting import wait_until\n"
         "out = pathlib.Path(sys.argv[1])\n"
         "said = pathlib.Path(os.environ['POPVISION_PROGRESS_FILE'])\n"
         "def wait(name):\n"
-        "    while not (out.parent / name).exists(): time.sleep(0.05)\n"
+        "    wait_until((out.parent / name).exists)\n"
         "said.write_text('compiling, 2 of 6 phases done')\n"
         "wait('compile')\n"
         "out.mkdir()\n"

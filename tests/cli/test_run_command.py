@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120  #: seconds that anything may take on a loaded machine
@@ -26,7 +27,7 @@ with Engine(Graph(device), Sequence()) as engine:
 """
 #: notes the signals that it gets, and ends at the first with exit code 7
 WAITS = """
-import signal, sys, time
+import signal, sys
 from pathlib import Path
 def note(number, frame):
     Path("got").write_text(str(number))
@@ -34,7 +35,7 @@ def note(number, frame):
 signal.signal(signal.SIGTERM, note)
 signal.signal(signal.SIGHUP, note)
 Path("ready").touch()
-time.sleep(1000)
+signal.pause()
 """
 
 
@@ -83,10 +84,7 @@ def test_a_program_without_a_graph_leaves_no_folder(tmp_path: Path) -> None:
 
 
 def wait_for(path: Path) -> None:
-    ends = time.monotonic() + PATIENCE
-    while not path.exists():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
+    wait_until(path.exists, f"{path.name} is there", PATIENCE)
 
 
 def child_of(process: int) -> int:
@@ -105,7 +103,7 @@ def test_the_program_gets_the_signals_that_ask_to_end(tmp_path: Path, number: si
 
 
 def test_a_program_that_catches_no_signal_ends_by_it(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text("import time\nopen('ready', 'w').close()\ntime.sleep(1000)\n")
+    (tmp_path / "program.py").write_text("import signal\nopen('ready', 'w').close()\nsignal.pause()\n")
     with subprocess.Popen(command(), cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL) as running:
         wait_for(tmp_path / "ready")
         program = child_of(running.pid)

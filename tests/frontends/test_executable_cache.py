@@ -21,19 +21,25 @@ from simulator.poplibs import popops
 
 KEY = "00c0ffee00c0ffee"
 
-#: Fetches one key: compiles a small program, says so on standard output, and waits where its third argument says.
+#: Fetches one key: compiles a small program, says so on standard output, and waits until so many fetch as its third
+#: argument says.
 FETCHER = """
-import sys, time, resource, signal
+import os, sys, resource, signal
 from pathlib import Path
 from simulator.frontends.session.executable_cache import ExecutableCache
 from tests.frontends.test_executable_cache import KEY, compiled
+from tests.waiting import wait_until
+fetching, awaited = Path(sys.argv[1]).parent / "fetching", int(sys.argv[2])
 def compile_executable():
     print("compiling", flush=True)
-    time.sleep(float(sys.argv[2]))
+    wait_until(lambda: not awaited or len(list(fetching.iterdir())) >= awaited)
     return compiled()
 if len(sys.argv) > 3:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 cache = ExecutableCache(Path(sys.argv[1]), ".popef", lambda sentence: print("warning:", sentence, flush=True))
+if awaited:
+    fetching.mkdir(exist_ok=True)
+    (fetching / str(os.getpid())).touch()
 for _ in range(2):
     print(cache.fetch(KEY, compile_executable).outcome.value, flush=True)
 """
@@ -93,9 +99,9 @@ def fetch(cache):
     return fetched.outcome, len(compilations), fetched.executable
 
 
-def start(folder, seconds=0.0, *limit):
+def start(folder, awaited=0, *limit):
     return subprocess.Popen(
-        [sys.executable, "-c", FETCHER, str(folder), str(seconds), *map(str, limit)],
+        [sys.executable, "-c", FETCHER, str(folder), str(awaited), *map(str, limit)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -188,7 +194,7 @@ def test_a_full_disk_costs_one_warning_and_leaves_no_file(tmp_path):
 @pytest.mark.parametrize("count", [3, pytest.param(10, marks=pytest.mark.long)])
 def test_processes_on_one_empty_cache_compile_once(tmp_path, count):
     folder = tmp_path / "cache"
-    processes = [start(folder, 0.3) for _ in range(count)]
+    processes = [start(folder, count) for _ in range(count)]
     outcomes = [lines_of(process) for process in processes]
     later = [("loaded", "loaded")] * (count - 1)
     assert sorted(map(tuple, outcomes)) == sorted([("compiling", "stored", "loaded"), *later])
@@ -196,7 +202,7 @@ def test_processes_on_one_empty_cache_compile_once(tmp_path, count):
 
 
 def test_a_compiler_that_is_killed_leaves_no_lock_and_no_half_file(tmp_path, cache):
-    process = start(cache.folder, 60)
+    process = start(cache.folder, 2)  # and no other comes
     assert process.stdout.readline() == "compiling\n"
     (cache.folder / f"{KEY}.{process.pid}.tmp").write_bytes(b"half")
     (cache.folder / f"other.{process.pid}.tmp").write_bytes(b"another key's")

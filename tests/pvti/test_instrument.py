@@ -79,11 +79,15 @@ assert data.own() == 5 and data.fixed(1) == 2 and isinstance(data.made(), Data)
 def test_functions_exceptions_and_coroutines(tmp_path: Path) -> None:
     code = """
 import asyncio
+import popvision.pvti.recorder as recorder
+now = [10**9]
+recorder.perf_counter_ns = lambda: now[0]
 @pvti.instrument_fn(channel)
 def fails(x, *, y): raise KeyError(x + y)
 @pvti.instrument_fn(channel)
 async def waits():
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(0)
+    now[0] += 20_000_000
     return 3
 try:
     fails(1, y=2)
@@ -94,7 +98,7 @@ assert asyncio.run(waits()) == 3
 """
     assert events_of(code, tmp_path) == [("__main__.fails", []), ("__main__.waits", [])]
     reader = only_trace(tmp_path)
-    assert reader.events(reader.threads()[0].id).lanes[0].duration[1] > 15_000_000
+    assert reader.events(reader.threads()[0].id).lanes[0].duration[1] == 20_000_000
 
 
 def test_errors_name_the_thing(tmp_path: Path) -> None:

@@ -63,8 +63,16 @@ def test_only_the_channels_named_are_on(tmp_path: Path) -> None:
 
 
 def test_nothing_is_recorded_after_the_duration(tmp_path: Path) -> None:
-    code = "import time\n" + EVENT + "time.sleep(0.6)\nwith pvti.Tracepoint(channel, 'late'):\n    pass\n"
-    run(code, tmp_path, options='{"duration": 0.3}')
+    code = """
+import time
+from tests.waiting import wait_until
+now = time.perf_counter_ns
+time.perf_counter_ns = lambda: now() + 600 * 10**9  # ten minutes later
+wait_until(lambda: not pvti.checkTraceChannel(channel), "the timer has looked")
+with pvti.Tracepoint(channel, 'late'):
+    pass
+"""
+    run(EVENT + code, tmp_path, options='{"duration": 300}')
     reader = only_trace(tmp_path)
     assert tree(reader, reader.threads()[0].id) == [("x", [])]
     assert reader.state == "finalised"

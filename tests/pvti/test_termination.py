@@ -99,6 +99,7 @@ def worker_that(*lines: str) -> str:
     body = "\n    ".join(lines)
     return f"""
 import multiprocessing, os, signal, threading, time
+from tests.waiting import wait_until
 def work():
     {body}
 if __name__ == "__main__":
@@ -115,7 +116,9 @@ def test_a_signal_that_the_blocked_main_thread_does_not_notice_ends_the_worker(t
     code = worker_that(
         'with pvti.Tracepoint(channel, "item"): pass',
         "reading, writing = os.pipe()",
-        "send = lambda: (time.sleep(0.2), signal.pthread_kill(threading.get_ident(), signal.SIGTERM))",
+        "main = f'/proc/self/task/{threading.get_native_id()}/syscall'",
+        "reads = lambda: open(main).read().split()[1:2] == [hex(reading)]",
+        "send = lambda: (wait_until(reads), signal.pthread_kill(threading.get_ident(), signal.SIGTERM))",
         "threading.Thread(target=send).start()",
         "os.read(reading, 1)",
     )
@@ -141,6 +144,6 @@ def test_a_forked_child_of_a_worker_tells_it_nothing(tmp_path: Path) -> None:
         "    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))",
         "    os.kill(os.getpid(), signal.SIGTERM)",
         "os.wait()",
-        "time.sleep(0.5)",
+        "time.sleep(0.5)",  # nothing happens meanwhile
     )
     assert run(code, tmp_path).stdout.split() == ["0"]

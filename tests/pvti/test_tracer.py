@@ -228,14 +228,13 @@ if __name__ == "__main__":
 
 
 KILLED = """
-import sqlite3, time
+import sqlite3
 path = pvti.getCurrentTraceFilename()
 file = None
 while True:
     for _ in range(400):
         with pvti.Tracepoint(channel, "x"):
             pass
-    time.sleep(0.02)
     # What is in the file now, as another program sees it: begins and ends.
     file = file or sqlite3.connect(f"file:{path.replace('%', '%25')}?mode=ro", uri=True)
     written, = file.execute("SELECT coalesce(sum(n), 0) FROM raw_chunks").fetchone()
@@ -280,7 +279,7 @@ def _kill(folder: Path, after: float, wait_for_first: bool = False) -> int:
         assert program.stdout is not None
         if wait_for_first:
             select.select([program.stdout], [], [], 60)
-        time.sleep(after)
+        time.sleep(after)  # the moment of the kill is drawn
         program.send_signal(signal.SIGKILL)
         printed = [line for line in program.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
     return int(printed[-1]) if printed else 0

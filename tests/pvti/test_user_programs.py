@@ -175,13 +175,13 @@ if __name__ == "__main__":
 def test_a_worker_that_is_terminated_while_it_sleeps_leaves_a_finalised_file(tmp_path: Path) -> None:
     run(
         """
-import multiprocessing, time
+import multiprocessing, signal
 def work(queue):
     for _ in range(50):
         with pvti.Tracepoint(channel, "x"):
             pass
     queue.put(1)
-    time.sleep(60)
+    signal.pause()
 if __name__ == "__main__":
     queue = multiprocessing.Queue()
     worker = multiprocessing.Process(target=work, args=(queue,))
@@ -266,7 +266,7 @@ PoptorchTracepoint.event(channel, "flag")
 def test_a_signal_that_ends_the_program_leaves_a_readable_file(tmp_path: Path) -> None:
     done = run(
         UNTIL_WRITTEN + "import os, signal\nfor _ in range(9):\n    with pvti.Tracepoint(channel, 'x'): pass\n"
-        "until_written(9)\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(9)\n",
+        "until_written(9)\nos.kill(os.getpid(), signal.SIGTERM)\nsignal.pause()\n",
         tmp_path,
         check=False,
     )

@@ -14,6 +14,7 @@ CLOCK = """
 import threading, time
 import popvision.pvti.recorder as recorder
 from popvision.formats.pvti.reader import TraceReader
+from tests.waiting import wait_until
 
 now, looks = [10**9], [0]
 
@@ -29,8 +30,7 @@ def after(ms):
 
 def look():
     seen = looks[0]
-    while looks[0] < seen + 6:
-        time.sleep(0.002)
+    wait_until(lambda: looks[0] >= seen + 6, "two looks of the timer")
 
 def written():
     reader = TraceReader(pvti.getCurrentTraceFilename())

@@ -18,16 +18,15 @@ PATIENCE = 300
 PRELUDE = "import popvision.pvti as pvti\nchannel = pvti.createTraceChannel('work')\n"
 #: `until_written(spans)` returns when so many are in the file of the program that runs
 UNTIL_WRITTEN = """
-import time
 from popvision.formats.pvti.reader import TraceReader
+from tests.waiting import wait_until
+
+def written():
+    reader = TraceReader(pvti.getCurrentTraceFilename())
+    return sum(len(lane) for row in reader.threads() for lane in reader.events(row.id).lanes)
 
 def until_written(spans):
-    ends = time.monotonic() + 60
-    while time.monotonic() < ends:
-        reader = TraceReader(pvti.getCurrentTraceFilename())
-        if sum(len(lane) for row in reader.threads() for lane in reader.events(row.id).lanes) >= spans:
-            return
-        time.sleep(0.02)
+    wait_until(lambda: written() >= spans, "the spans are in the file")
 """
 #: a program of twelve spans
 TWELVE_STEPS = "for i in range(12):\n    with pvti.Tracepoint(channel, f'step {i}'):\n        pass\n"

@@ -1,7 +1,6 @@
 """Callbacks that carry metadata, and callbacks that are suspended."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -22,15 +21,14 @@ from simulator.poplar import (
 )
 from simulator.poplar.program import Copy, Repeat, Sequence
 from tests.poplar.options.small import model, streaming
+from tests.waiting import wait_until
 
 F143, F152 = QuarterMetadata.Format.F143, QuarterMetadata.Format.F152
 SECONDS = 5  #: far more than anything here takes
 
 
 def until_suspended(callback):
-    end = time.monotonic() + SECONDS
-    while not callback.isAwaiting() and time.monotonic() < end:
-        time.sleep(0.001)
+    wait_until(callback.isAwaiting, "the callback is suspended")
 
 
 # ---- metadata -------------------------------------------------------------------------------------------------------

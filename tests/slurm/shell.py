@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from simulator.slurm.pod import Pod
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 IPUS = 8
@@ -18,16 +18,16 @@ SECONDS = 400.0  #: the longest that any job may take; a loaded machine needs a 
 
 #: attaches the first device of all IPUs that it is offered, says so in a file, and keeps it
 HOLD = """
-import os, sys, time
+import os, sys
 from simulator.poplar import DeviceManager, TargetType
+from tests.waiting import wait_until
 manager = DeviceManager()
 device = manager.getDevices(TargetType.IPU, manager.num_ipus)[0]
 assert device.attach()
 with open(sys.argv[1] + ".part", "w") as file:
     print(*device.getDriverIDs(), file=file)
 os.rename(sys.argv[1] + ".part", sys.argv[1])
-while not os.path.exists(sys.argv[1] + ".end"):
-    time.sleep(0.05)
+wait_until(lambda: os.path.exists(sys.argv[1] + ".end"), limit=3600)
 """
 
 
@@ -88,7 +88,4 @@ class Shell:
 
 
 def wait_for(is_true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not is_true():
-        assert time.monotonic() < deadline, "the state that a test waits for never came"
-        time.sleep(0.1)
+    wait_until(is_true, limit=SECONDS)

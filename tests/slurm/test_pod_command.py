@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from simulator.slurm.__main__ import main
 from simulator.slurm.pod import Pod
+from tests.waiting import wait_until
 
 COMMAND = [sys.executable, "-m", "simulator.slurm"]
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,12 +29,9 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
-def has_ended(folder: Path) -> bool:
-    """Processes that were told to end have, or do while this waits."""
-    deadline = time.monotonic() + 60
-    while processes_of(folder) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return not processes_of(folder)
+def until_ended(folder: Path) -> None:
+    """Until the processes that were told to end have."""
+    wait_until(lambda: not processes_of(folder), lambda: f"these run on: {processes_of(folder)}")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
@@ -57,15 +54,12 @@ def test_a_signal_ends_its_jobs_and_daemons(pod: Pod, tmp_path: Path, stop: sign
         check=True,
         capture_output=True,
     )
-    deadline = time.monotonic() + 200
-    while not (tmp_path / "began").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until((tmp_path / "began").exists, "the job begins", 200)
     assert len(processes_of(folder)) >= 4
     process.send_signal(stop)
     _, errors = process.communicate(timeout=200)
     assert (process.returncode, "Traceback" in errors) == (0, False)
-    assert has_ended(folder)
+    until_ended(folder)
     assert processes_of(pod.files.folder)  # those of another pod are left alone
 
 
@@ -81,7 +75,7 @@ def test_the_end_of_a_command_ends_the_pod_and_gives_its_code(pod: Pod, tmp_path
     assert done.returncode == 7, done.stderr
     folder = Path(done.stdout.strip()).parent
     assert not folder.exists()
-    assert has_ended(folder)
+    until_ended(folder)
 
 
 def test_a_daemon_that_cannot_start_is_named(pod: Pod, tmp_path: Path) -> None:
@@ -99,7 +93,7 @@ def test_a_daemon_that_cannot_start_is_named(pod: Pod, tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert done.stderr == "simulator.slurm: slurmctld does not start: fatal: no room for a controller.\n"
-    assert has_ended(tmp_path / "own")
+    until_ended(tmp_path / "own")
 
 
 def test_files_for_a_cluster(pod: Pod, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ than its test.
 from __future__ import annotations
 
 import os
+import select
 import signal
-import time
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -26,15 +26,13 @@ def turns_red(body: Body | None, item: pytest.Item) -> bool:
     child = os.fork()
     if child == 0:
         _run(body, item)
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status) != _GREEN
-        time.sleep(0.01)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return True
+    handle = os.pidfd_open(child)
+    has_ended = bool(select.select([handle], [], [], PATIENCE)[0])
+    os.close(handle)
+    if not has_ended:
+        os.killpg(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status) != _GREEN
 
 
 def _run(body: Body | None, item: pytest.Item) -> None:

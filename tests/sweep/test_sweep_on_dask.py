@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from popvision.sweep.dask_cluster import worker_problem
 from tests.cli.called import popvision
 from tests.sweep.sweep_programs import inputs, places, starts, sweep_file
+from tests.waiting import wait_until
 
 EACH = "arguments = ['{how}', '{n}']\n[grid.arguments]\n"
 
@@ -84,14 +84,14 @@ def test_a_killed_worker_loses_no_point(tmp_path: Path) -> None:
         )
 
     try:
-        wait(lambda: address_in(scheduler_file))
+        wait_until(lambda: address_in(scheduler_file))
         address = address_in(scheduler_file)
         start_worker()
         start_worker()
-        path = sweep_file(tmp_path, EACH + f"how = ['waits']\nn = {list(range(8))}")
+        path = sweep_file(tmp_path, EACH + f"how = ['ends']\nn = {list(range(8))}")
         command = [sys.executable, "-m", "popvision", "sweep", str(path), "-d", str(tmp_path / "out")]
         sweep = subprocess.Popen([*command, "--dask", address], stdout=subprocess.PIPE, text=True)
-        wait(lambda: len(starts(tmp_path)) >= 3)
+        wait_until(lambda: len(starts(tmp_path)) >= 3)
         workers[0].kill()
         start_worker()
         out = sweep.communicate(timeout=100)[0]
@@ -110,10 +110,3 @@ def address_in(scheduler_file: Path) -> str:
         return str(json.loads(scheduler_file.read_text())["address"])
     except (FileNotFoundError, json.JSONDecodeError):
         return ""
-
-
-def wait(is_true: Any) -> None:
-    deadline = time.monotonic() + 60
-    while not is_true():
-        assert time.monotonic() < deadline, "the state that the test waits for never came"
-        time.sleep(0.05)

@@ -19,6 +19,7 @@ from popvision.sweep.point_process import resident_bytes
 from popvision.sweep.run import Progress
 from tests.cli.called import popvision
 from tests.sweep.sweep_programs import ADDS, inputs, places, starts, sweep_file
+from tests.waiting import wait_until
 
 EACH = "arguments = ['{how}', '{n}']\n[grid.arguments]\n"
 
@@ -104,7 +105,7 @@ def test_at_most_so_many_run_at_once(tmp_path: Path) -> None:
         nonlocal most
         most = max(most, len([path for path in places(tmp_path / "out") if path.name.startswith(".")]))
 
-    path = sweep_file(tmp_path, EACH + f"how = ['waits']\nn = {list(range(12))}")
+    path = sweep_file(tmp_path, EACH + f"how = ['ends']\nn = {list(range(12))}")
     run_sweep(read_sweep(path), tmp_path / "out", at_once=3, on_end=look)
     assert most == 2  # one has just ended
 
@@ -122,7 +123,7 @@ def test_a_full_disk_stops_the_sweep_and_it_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_program_changed_in_mid_sweep_stops_it(tmp_path: Path) -> None:
-    path = sweep_file(tmp_path, EACH + "how = ['waits']\nn = [1, 2, 3, 4, 5, 6]")
+    path = sweep_file(tmp_path, EACH + "how = ['ends']\nn = [1, 2, 3, 4, 5, 6]")
 
     def edit(progress: Progress) -> None:
         with (tmp_path / "program.py").open("a") as stream:
@@ -201,15 +202,15 @@ def test_commits_are_an_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def kill_and_resume(folder: Path, kills: int, seed: int) -> None:
     """Kill the sweep at random times, mostly with points left; in the end every point has ended once."""
     draw, points, killed = random.Random(seed), 20 * kills, 0
-    path = sweep_file(folder, EACH + f"how = ['waits']\nn = {list(range(points))}")
+    path = sweep_file(folder, EACH + f"how = ['ends']\nn = {list(range(points))}")
     command = [sys.executable, "-m", "popvision", "sweep", str(path), "-d", str(folder / "out")]
     for _ in range(kills):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         before = len(places(folder / "out"))
-        deadline = time.monotonic() + 20
-        while process.poll() is None and len(places(folder / "out")) == before and time.monotonic() < deadline:
-            time.sleep(0.005)
-        time.sleep(draw.random() * 0.1)
+        wait_until(
+            lambda process=process, before=before: process.poll() is not None or len(places(folder / "out")) > before
+        )
+        time.sleep(draw.random() * 0.1)  # the moment of the kill is drawn
         killed += process.poll() is None  # a busy machine may not come back here in time
         process.send_signal(draw.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)))
         process.wait()
@@ -238,16 +239,11 @@ def test_a_killed_sweep_leaves_no_program_behind(tmp_path: Path) -> None:
     path = sweep_file(tmp_path, EACH + "how = ['sleeps']\nn = [1]")
     command = [sys.executable, "-m", "popvision", "sweep", str(path), "-d", str(tmp_path / "out")]
     process = subprocess.Popen(command)
-    deadline = time.monotonic() + 60
-    while not starts(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: starts(tmp_path), "the program starts")
     (child,) = map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
     process.kill()
     process.wait()
-    deadline = time.monotonic() + 60
-    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not Path(f"/proc/{child}").exists()
+    wait_until(lambda: not Path(f"/proc/{child}").exists(), "the program ends")
 
 
 def test_a_program_that_is_killed_fails_alone(tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ import select
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import wait_until
 
 #: A program of three lines that cost something, on four tiles.
 PROGRAM = '''"""A sum on four tiles."""
@@ -69,13 +70,15 @@ class Watch:
 
     def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The first state that fulfils the condition."""
-        ends = time.monotonic() + PATIENCE
-        while time.monotonic() < ends:
+        state: dict[str, Any] = {}
+
+        def look() -> bool:
+            nonlocal state
             state = self.state()
-            if condition(state):
-                return state
-            time.sleep(0.05)
-        raise AssertionError(f"not reached: {state['status']}, {state['problem']}, {state['output'][-500:]}")
+            return condition(state)
+
+        wait_until(look, lambda: f"now {state['status']}, {state['problem']}, {state['output'][-500:]}", PATIENCE)
+        return state
 
     def version(self, number: int) -> dict[str, Any]:
         """The state once this version is shown."""

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.samples import SAMPLES
+from tests.waiting import wait_until
 
 SSHD = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin")
 pytestmark = pytest.mark.skipif(
@@ -45,25 +45,29 @@ def running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def until(answer: str, log: Path) -> re.Match[str]:
     """The first match of a pattern in a growing log."""
-    for _ in range(600):
-        found = re.search(answer, log.read_text(errors="replace"))
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"no {answer!r} in: {log.read_text(errors='replace')}")
+    found = wait_until(
+        lambda: re.search(answer, log.read_text(errors="replace")),
+        lambda: f"no {answer!r} in: {log.read_text(errors='replace')}",
+    )
+    assert found is not None
+    return found
 
 
 def fetched(address: str, host: str) -> tuple[int, str]:
     """Status and text of a page, once something listens there; `host` is the address that the browser shows."""
-    for _ in range(200):
+
+    def ask() -> tuple[int, str] | None:
         try:
             with urlopen(Request(address, headers={"Host": host}), timeout=10) as answer:
                 return answer.status, answer.read().decode()
         except HTTPError as refused:
             return refused.code, refused.read().decode()
         except (URLError, ConnectionError):
-            time.sleep(0.05)
-    raise AssertionError(f"nothing listens at {address}")
+            return None
+
+    answered = wait_until(ask, f"somebody listens at {address}")
+    assert answered is not None
+    return answered
 
 
 @pytest.fixture(scope="module")

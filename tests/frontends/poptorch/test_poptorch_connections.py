@@ -15,12 +15,12 @@ from simulator.frontends import poptorch
 
 #: Takes device 0, says so, and keeps it until it is killed.
 HOLDER = """
-import time
+import signal
 from simulator.poplar import DeviceManager
 device = DeviceManager.createDeviceManager().getDevice(0)
 assert device.attach()
 print("attached", flush=True)
-time.sleep(120)
+signal.pause()
 """
 
 

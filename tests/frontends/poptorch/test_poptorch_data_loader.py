@@ -1,13 +1,13 @@
 """poptorch.DataLoader and AsynchronousDataAccessor: batch sizes, shares among processes, and loading ahead."""
 
 import itertools
-import time
 
 import pytest
 import torch
 
 from simulator.frontends import poptorch
 from simulator.frontends.poptorch.data.data_loader import Share
+from tests.waiting import wait_until
 
 FORK = {"sharing_strategy": poptorch.SharingStrategy.Fork}
 
@@ -242,12 +242,11 @@ def test_the_queue_is_bounded(loaders):
         early_preload=True,
         **FORK,
     )
-    deadline = time.monotonic() + 20
-    while Counting.loaded < 4 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(0.3)
-    assert Counting.loaded == 4
-    next(iter(accessor))
+    batches = iter(accessor)
+    for taken in range(30):  # one without a bound would soon be far ahead
+        wait_until(lambda taken=taken: Counting.loaded >= 4 + taken, "the queue is filled again")
+        assert Counting.loaded == 4 + taken
+        next(batches)
 
 
 @pytest.mark.parametrize(("worker", "drop_last"), [(None, True), (1, True), (3, True), (3, False), (4, False)])
