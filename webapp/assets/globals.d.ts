@@ -1,90 +1,4 @@
-/* Types of the viewer's global objects. A script's own names are inferred: each file is one constant, named after its
-   folder and file, whose fields are what other files may use through `popvision`. */
-
-interface Popvision extends PopvisionFrame, PopvisionShared {
-  canvas: typeof canvasFrameLoop &
-    typeof canvasKeys &
-    typeof canvasOverview &
-    typeof canvasPens &
-    typeof canvasPointer &
-    typeof canvasTicks &
-    typeof canvasViewport &
-    typeof canvasZoomBox;
-  plots: typeof plotsAxis & typeof plotsKeys & typeof plotsLegend;
-  addressMap: typeof memoryAddressInput & typeof memoryAddressMap & typeof memoryAddressPaint;
-  liveness: typeof livenessInput & typeof livenessPaint;
-  programs: typeof programsKeys &
-    typeof programsLine &
-    typeof programsRows &
-    typeof programsSearch &
-    typeof programsTexts &
-    typeof programsTree;
-  operations: typeof operationsPage;
-  catalogue: typeof catalogueAxes;
-  exchange: typeof exchangeAxes &
-    typeof exchangeBars &
-    typeof exchangeData &
-    typeof exchangeInput &
-    typeof exchangeMatrix &
-    typeof exchangePlan &
-    typeof exchangeScale & { current: any };
-  execution: typeof executionBands &
-    typeof executionBars &
-    typeof executionBsp &
-    typeof executionCursor &
-    typeof executionFrame &
-    typeof executionKeyboard &
-    typeof executionMarks &
-    typeof executionMouse &
-    typeof executionNumbers &
-    typeof executionOverview &
-    typeof executionPalette &
-    typeof executionSearch &
-    typeof executionStepRows &
-    typeof executionSvg &
-    typeof executionToolbar &
-    typeof executionTooltip &
-    typeof executionTrace &
-    typeof executionTracePair & { current: any; target: any };
-  timeline: typeof timelineCharts &
-    typeof timelineClock &
-    typeof timelineComplaints &
-    typeof timelineCorner &
-    typeof timelineDevice &
-    typeof timelineFlames &
-    typeof timelineArrows &
-    typeof timelineFrame &
-    typeof timelineInput &
-    typeof timelineLight &
-    typeof timelineLive &
-    typeof timelineNames &
-    typeof timelinePalette &
-    typeof timelinePaths &
-    typeof timelineRows &
-    typeof timelineSlivers &
-    typeof timelineStrip &
-    typeof timelineTimeline &
-    typeof timelineTip &
-    typeof timelineToolbar;
-}
-
-type PopvisionFrame = typeof popvisionCore &
-  typeof helpPane &
-  typeof shellAhead &
-  typeof shellCommands &
-  typeof shellFrame &
-  typeof shellPreferences &
-  typeof shellProgress;
-type PopvisionShared = typeof sharedColumnWidths &
-  typeof sharedDom &
-  typeof sharedPacked &
-  typeof sharedRenewHtml &
-  typeof sharedColourScale &
-  typeof sharedFormats &
-  typeof sharedTable &
-  typeof sourceLineOrder;
-
-declare var popvision: Popvision;
+/* Types that several scripts speak of, and the global objects that main.js assigns. A script's own names are inferred. */
 
 /** What a key or the palette does (shell/commands.js). */
 interface Command {
@@ -175,6 +89,8 @@ interface ProgramLine extends ProgramFigures {
   source?: Record<string, number | null>;
   target?: ProgramFigures | null;
 }
+
+type ProgramTree = import("./programs/tree.js").ProgramTree;
 
 /** The graph of operations, placed by the server (webapp/graph_analyser/operations/routes.py); pixels. */
 interface OperationGraph {
@@ -282,10 +198,10 @@ interface RowLayout {
 }
 
 declare namespace Canvas {
-  type Viewport = InstanceType<typeof canvasViewport.Viewport>;
-  type Listeners = InstanceType<typeof canvasFrameLoop.Listeners>;
-  type FrameLoop = InstanceType<typeof canvasFrameLoop.FrameLoop>;
-  type HeldKey = InstanceType<typeof canvasKeys.HeldKey>;
+  type Viewport = import("./shared/canvas/viewport.js").Viewport;
+  type Listeners = import("./shared/canvas/frame_loop.js").Listeners;
+  type FrameLoop = import("./shared/canvas/frame_loop.js").FrameLoop;
+  type HeldKey = import("./shared/canvas/keys.js").HeldKey;
 }
 
 interface Window {
@@ -293,6 +209,7 @@ interface Window {
   dash_ag_grid: any;
   dashAgGridFunctions: Record<string, unknown>;
   Plotly: any;
+  popvision: any;
 }
 
 interface Element {

@@ -3,7 +3,7 @@
 React and Dash's renderer make about two objects and a subscription of every component, and look at each of them again
 at every change of the page: half a millisecond of the browser's processor a component, which was most of the time
 of opening a page of some hundred. So the topmost element of a part without any component that Dash must know carries
-the HTML of its children in `data-html`, and assets/popvision.js makes them elements. One walk over the components
+the HTML of its children in `data-html`, and assets/shell/viewer.js makes them elements. One walk over the components
 finds these parts; the components themselves stay unchanged.
 
 Other content makes other elements, while React keeps those that stay. So in what a callback fills again, only rows of

@@ -21,7 +21,7 @@ EVERYWHERE = (
     ("Esc", "Close a dialog or popover"),
 )
 
-#: Keys that mean the same in every plot; popvision.keyOf in assets/shell/commands.js has their meanings.
+#: Keys that mean the same in every plot; keyOf in assets/shell/commands.js has their meanings.
 IN_PLOTS = (
     ("W  S", "Zoom in, zoom out (by key position, on any layout)"),
     ("A  D", "Move left, move right"),

@@ -22,32 +22,36 @@ def client() -> FlaskClient:
     return create_app(Library()).server.test_client()
 
 
-def test_files_of_the_folder_come_first_then_the_frame_then_what_views_share(tmp_path: Path) -> None:
-    for name in (
-        "b.js",
-        "shell/boot.js",
-        "shell/c.js",
-        "shared/z.js",
-        "shared/bar/a.js",
-        "bar/z.js",
-        "shared/a.css",
-        "bar/b.css",
-    ):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"mark('{name}')\n")
+def test_a_script_runs_after_those_that_it_imports_and_styles_stand_in_the_order_of_folders(tmp_path: Path) -> None:
+    files = {
+        "main.js": 'import "./bar/z.js";\nimport "./shell/c.js";\nmark("main.js");\n',
+        "bar/z.js": 'import { a } from "../shared/a.js";\nmark("bar/z.js", a);\n',
+        "shared/a.js": 'mark("shared/a.js");\nconst a = 1;\n\nexport { a };\n',
+        "shell/c.js": 'import { a } from "../shared/a.js";\nmark("shell/c.js", a);\n',
+        "shell/boot.js": 'mark("shell/boot.js");\n',
+        "bar/b.css": 'mark("bar/b.css")\n',
+        "shared/bar/a.css": 'mark("shared/bar/a.css")\n',
+        "shared/a.css": 'mark("shared/a.css")\n',
+        "shell/z.css": 'mark("shell/z.css")\n',
+        "b.css": 'mark("b.css")\n',
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     script, style = joined_assets(tmp_path)
-    assert re.findall(r"mark\('(.*?)'\)", script.text.decode()) == [
-        "b.js",
-        "shell/c.js",
-        "shared/z.js",
-        "shared/bar/a.js",
-        "bar/z.js",
+    marks = re.compile(r'mark\("(.*?)"')
+    assert marks.findall(script.text.decode()) == ["shared/a.js", "bar/z.js", "shell/c.js", "main.js"]
+    assert marks.findall(style.text.decode()) == [
+        "b.css",
+        "shell/z.css",
+        "shared/a.css",
+        "shared/bar/a.css",
+        "bar/b.css",
     ]
-    assert re.findall(r"mark\('(.*?)'\)", style.text.decode()) == ["shared/a.css", "bar/b.css"]
 
 
 def test_an_address_changes_with_any_file(tmp_path: Path) -> None:
+    (tmp_path / "main.js").write_text('import "./a.js";\n')
     (tmp_path / "a.js").write_text("one();")
     before = joined_assets(tmp_path)
     (tmp_path / "a.js").write_text("two();")

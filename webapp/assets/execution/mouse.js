@@ -1,196 +1,195 @@
 // @ts-check
 /* Pointer over the trace: drag, select, hover, wheel. keyboard.js has the keys. */
-const executionMouse = (() => {
-  "use strict";
-  const { canvas, execution } = popvision;
+import { Listeners } from "../shared/canvas/frame_loop.js";
+import { grip, partAt } from "../shared/canvas/overview.js";
+import { followDrags, pointIn, wheelOf } from "../shared/canvas/pointer.js";
+import { fetchJson } from "../shared/packed.js";
+import { complain } from "./numbers.js";
+import { GUTTER } from "./shown.js";
 
-  class Mouse {
-    constructor(trace) {
-      this.trace = trace;
+class Mouse {
+  constructor(trace) {
+    this.trace = trace;
+    this.isDragging = false;
+    const listeners = (this.listeners = new Listeners());
+    followDrags(listeners, trace.canvas, (point, event) => this.press(point, event));
+    listeners.on(trace.canvas, "pointermove", (event) => this.hover(event));
+    listeners.on(trace.canvas, "pointerleave", () => this.leave());
+    listeners.on(trace.canvas, "dblclick", (event) => this.open(event));
+    listeners.on(trace.canvas, "wheel", (event) => this.wheel(event), { passive: false });
+  }
+
+  stop() {
+    this.listeners.stop();
+  }
+
+  point(event) {
+    return pointIn(event, this.trace.canvas);
+  }
+
+  /* What is at a point: {part: "overview" | "gutter" | "axis" | "band", ...}. */
+  at(point) {
+    const { view, bands } = this.trace;
+    if (point.y < view.overview) return { part: "overview" };
+    if (point.y < view.bandsTop) return { part: "axis" };
+    const spot = bands.at(point.y - view.bandsTop);
+    return { part: point.x < GUTTER ? "gutter" : "band", spot };
+  }
+
+  /* The overview drags the window, the axis (or Shift) selects a range, the bands drag the picture. */
+  press(point, event) {
+    const { trace } = this;
+    trace.host.focus({ preventScroll: true });
+    trace.tooltip.hide();
+    const hit = this.at(point);
+    this.isDragging = true;
+    const move =
+      hit.part === "overview"
+        ? this.dragOverview(point)
+        : event.shiftKey || hit.part === "axis"
+          ? this.dragRange(point)
+          : this.dragBands(hit, point);
+    const end = (then) => (at) => {
       this.isDragging = false;
-      const listeners = (this.listeners = new canvas.Listeners());
-      canvas.followDrags(listeners, trace.canvas, (point, event) => this.press(point, event));
-      listeners.on(trace.canvas, "pointermove", (event) => this.hover(event));
-      listeners.on(trace.canvas, "pointerleave", () => this.leave());
-      listeners.on(trace.canvas, "dblclick", (event) => this.open(event));
-      listeners.on(trace.canvas, "wheel", (event) => this.wheel(event), { passive: false });
-    }
-
-    stop() {
-      this.listeners.stop();
-    }
-
-    point(event) {
-      return canvas.pointIn(event, this.trace.canvas);
-    }
-
-    /* What is at a point: {part: "overview" | "gutter" | "axis" | "band", ...}. */
-    at(point) {
-      const { view, bands } = this.trace;
-      if (point.y < view.overview) return { part: "overview" };
-      if (point.y < view.bandsTop) return { part: "axis" };
-      const spot = bands.at(point.y - view.bandsTop);
-      return { part: point.x < execution.GUTTER ? "gutter" : "band", spot };
-    }
-
-    /* The overview drags the window, the axis (or Shift) selects a range, the bands drag the picture. */
-    press(point, event) {
-      const { trace } = this;
-      trace.host.focus({ preventScroll: true });
-      trace.tooltip.hide();
-      const hit = this.at(point);
-      this.isDragging = true;
-      const move =
-        hit.part === "overview"
-          ? this.dragOverview(point)
-          : event.shiftKey || hit.part === "axis"
-            ? this.dragRange(point)
-            : this.dragBands(hit, point);
-      const end = (then) => (at) => {
-        this.isDragging = false;
-        if (then) then(at);
-        trace.schedule();
-      };
-      return {
-        move: (at) => {
-          move(at);
-          trace.moved();
-        },
-        drop: end(() => this.drop()),
-        click: end((at) => this.click(hit, at)),
-        cancel: end(null),
-      };
-    }
-
-    dragOverview(begin) {
-      const move = canvas.grip(this.trace.viewport, begin.x - execution.GUTTER);
-      this.trace.moved();
-      return ({ x }) => move(x - execution.GUTTER);
-    }
-
-    dragRange(begin) {
-      const { trace } = this;
-      const anchor = trace.viewport.cycleAt(begin.x - execution.GUTTER);
-      return ({ x }) => {
-        trace.dragged = [anchor, trace.viewport.cycleAt(x - execution.GUTTER)].sort((a, b) => a - b);
-      };
-    }
-
-    dragBands(hit, begin) {
-      const { viewport, bands } = this.trace;
-      const { first } = viewport;
-      const { scroll } = bands;
-      return ({ x, y }) => {
-        if (hit.part !== "band") return;
-        viewport.moveTo(first - (x - begin.x));
-        bands.scrollTo(scroll - (y - begin.y));
-      };
-    }
-
-    drop() {
-      const { trace } = this;
-      if (!trace.dragged) return;
-      const [from, to] = trace.dragged;
-      trace.dragged = null;
-      trace.choose(from, to);
-    }
-
-    click(hit, point) {
-      const { trace } = this;
-      if (hit.part === "gutter" && hit.spot && hit.spot.level !== undefined) {
-        const folded = trace.bands.folded;
-        if (!folded.delete(hit.spot.band.ipu)) folded.add(hit.spot.band.ipu);
-      } else if (hit.part === "band") this.selectAt(hit.spot, point);
-    }
-
-    async selectAt(spot, point) {
-      const { trace } = this;
-      const item = this.find(spot, point);
-      if (!item) {
-        trace.clear();
-        return;
-      }
-      if (item.bar && !item.bar.leaf) trace.choose(item.bar.begin, item.bar.end);
-      else if (item.bar) trace.select(item.bar.first, spot.band.ipu);
-      else if (item.cell && item.cell.count === 1) trace.select(item.cell.first, spot.band.ipu);
-      else if (item.cell)
-        trace.choose(
-          trace.viewport.cycleAt(Math.floor(point.x - execution.GUTTER)),
-          trace.viewport.cycleAt(Math.floor(point.x - execution.GUTTER) + 1),
-        );
-      else if (item.tile !== undefined) {
-        const query = { ipu: spot.band.ipu, tile: item.tile, cycle: item.cycle };
-        const facts = await popvision
-          .fetchJson(`/data/${trace.facts.key}/execution/at`, query)
-          .catch(execution.complain);
-        if (facts && facts.step !== undefined) trace.select(facts.step, spot.band.ipu);
-      }
-    }
-
-    /* The bar, merged cell or tile at a point of a band. */
-    find(spot, point) {
-      const { trace } = this;
-      if (!spot) return null;
-      const x = point.x - execution.GUTTER;
-      if (spot.level !== undefined) return trace.barsOf(spot.band.ipu).hit(trace.viewport, x, spot.level);
-      return { tile: spot.tile, cycle: Math.floor(trace.viewport.cycleAt(x)) };
-    }
-
-    open(event) {
-      const { trace } = this;
-      const point = this.point(event),
-        hit = this.at(point);
-      const item = hit.part === "band" ? this.find(hit.spot, point) : null;
-      if (!item || !item.bar) return;
-      const edge = (item.bar.end - item.bar.begin) * 0.04 + 1;
-      trace.viewport.show(Math.max(0, item.bar.begin - edge), Math.min(trace.facts.total, item.bar.end + edge));
-      trace.moved();
-    }
-
-    hover(event) {
-      const { trace } = this;
-      const point = this.point(event),
-        hit = this.at(point);
-      trace.pointer = point;
-      trace.canvas.style.cursor = this.cursorAt(hit, point, event.shiftKey);
+      if (then) then(at);
       trace.schedule();
-      if (this.isDragging) return;
-      const item = hit.part === "band" ? this.find(hit.spot, point) : null;
-      if (!item) trace.tooltip.hide();
-      else if (item.bar) trace.tooltip.bar(point, hit.spot.band.ipu, item.bar);
-      else if (item.cell) trace.tooltip.cell(point, item.cell);
-      else {
-        const { band, row } = hit.spot;
-        const shares = trace.bspOf(band.ipu).sharesAt(trace.viewport, point.x - execution.GUTTER, band.rows, row);
-        trace.tooltip.tile(point, band, hit.spot, item.cycle, shares);
-      }
-    }
+    };
+    return {
+      move: (at) => {
+        move(at);
+        trace.moved();
+      },
+      drop: end(() => this.drop()),
+      click: end((at) => this.click(hit, at)),
+      cancel: end(null),
+    };
+  }
 
-    cursorAt(hit, point, shift) {
-      const part = hit.part === "overview" ? canvas.partAt(this.trace.viewport, point.x - execution.GUTTER) : "";
-      if (part === "from" || part === "to") return "ew-resize";
-      if (hit.part === "axis" || shift) return "text";
-      return hit.part === "gutter" ? "pointer" : "default";
-    }
+  dragOverview(begin) {
+    const move = grip(this.trace.viewport, begin.x - GUTTER);
+    this.trace.moved();
+    return ({ x }) => move(x - GUTTER);
+  }
 
-    leave() {
-      this.trace.pointer = null;
-      this.trace.tooltip.hide();
-      this.trace.schedule();
-    }
+  dragRange(begin) {
+    const { trace } = this;
+    const anchor = trace.viewport.cycleAt(begin.x - GUTTER);
+    return ({ x }) => {
+      trace.dragged = [anchor, trace.viewport.cycleAt(x - GUTTER)].sort((a, b) => a - b);
+    };
+  }
 
-    wheel(event) {
-      event.preventDefault();
-      const { trace } = this;
-      const wheel = canvas.wheelOf(event);
-      if (event.shiftKey) trace.bands.scrollTo(trace.bands.scroll + wheel.main);
-      else if (wheel.isSideways) trace.viewport.pan(wheel.x);
-      else trace.viewport.zoom(Math.pow(1.0018, -wheel.y), Math.max(0, this.point(event).x - execution.GUTTER));
-      trace.tooltip.hide();
-      trace.moved();
+  dragBands(hit, begin) {
+    const { viewport, bands } = this.trace;
+    const { first } = viewport;
+    const { scroll } = bands;
+    return ({ x, y }) => {
+      if (hit.part !== "band") return;
+      viewport.moveTo(first - (x - begin.x));
+      bands.scrollTo(scroll - (y - begin.y));
+    };
+  }
+
+  drop() {
+    const { trace } = this;
+    if (!trace.dragged) return;
+    const [from, to] = trace.dragged;
+    trace.dragged = null;
+    trace.choose(from, to);
+  }
+
+  click(hit, point) {
+    const { trace } = this;
+    if (hit.part === "gutter" && hit.spot && hit.spot.level !== undefined) {
+      const folded = trace.bands.folded;
+      if (!folded.delete(hit.spot.band.ipu)) folded.add(hit.spot.band.ipu);
+    } else if (hit.part === "band") this.selectAt(hit.spot, point);
+  }
+
+  async selectAt(spot, point) {
+    const { trace } = this;
+    const item = this.find(spot, point);
+    if (!item) {
+      trace.clear();
+      return;
+    }
+    if (item.bar && !item.bar.leaf) trace.choose(item.bar.begin, item.bar.end);
+    else if (item.bar) trace.select(item.bar.first, spot.band.ipu);
+    else if (item.cell && item.cell.count === 1) trace.select(item.cell.first, spot.band.ipu);
+    else if (item.cell)
+      trace.choose(
+        trace.viewport.cycleAt(Math.floor(point.x - GUTTER)),
+        trace.viewport.cycleAt(Math.floor(point.x - GUTTER) + 1),
+      );
+    else if (item.tile !== undefined) {
+      const query = { ipu: spot.band.ipu, tile: item.tile, cycle: item.cycle };
+      const facts = await fetchJson(`/data/${trace.facts.key}/execution/at`, query).catch(complain);
+      if (facts && facts.step !== undefined) trace.select(facts.step, spot.band.ipu);
     }
   }
 
-  return { Mouse };
-})();
-Object.assign(popvision.execution, executionMouse);
+  /* The bar, merged cell or tile at a point of a band. */
+  find(spot, point) {
+    const { trace } = this;
+    if (!spot) return null;
+    const x = point.x - GUTTER;
+    if (spot.level !== undefined) return trace.barsOf(spot.band.ipu).hit(trace.viewport, x, spot.level);
+    return { tile: spot.tile, cycle: Math.floor(trace.viewport.cycleAt(x)) };
+  }
+
+  open(event) {
+    const { trace } = this;
+    const point = this.point(event),
+      hit = this.at(point);
+    const item = hit.part === "band" ? this.find(hit.spot, point) : null;
+    if (!item || !item.bar) return;
+    const edge = (item.bar.end - item.bar.begin) * 0.04 + 1;
+    trace.viewport.show(Math.max(0, item.bar.begin - edge), Math.min(trace.facts.total, item.bar.end + edge));
+    trace.moved();
+  }
+
+  hover(event) {
+    const { trace } = this;
+    const point = this.point(event),
+      hit = this.at(point);
+    trace.pointer = point;
+    trace.canvas.style.cursor = this.cursorAt(hit, point, event.shiftKey);
+    trace.schedule();
+    if (this.isDragging) return;
+    const item = hit.part === "band" ? this.find(hit.spot, point) : null;
+    if (!item) trace.tooltip.hide();
+    else if (item.bar) trace.tooltip.bar(point, hit.spot.band.ipu, item.bar);
+    else if (item.cell) trace.tooltip.cell(point, item.cell);
+    else {
+      const { band, row } = hit.spot;
+      const shares = trace.bspOf(band.ipu).sharesAt(trace.viewport, point.x - GUTTER, band.rows, row);
+      trace.tooltip.tile(point, band, hit.spot, item.cycle, shares);
+    }
+  }
+
+  cursorAt(hit, point, shift) {
+    const part = hit.part === "overview" ? partAt(this.trace.viewport, point.x - GUTTER) : "";
+    if (part === "from" || part === "to") return "ew-resize";
+    if (hit.part === "axis" || shift) return "text";
+    return hit.part === "gutter" ? "pointer" : "default";
+  }
+
+  leave() {
+    this.trace.pointer = null;
+    this.trace.tooltip.hide();
+    this.trace.schedule();
+  }
+
+  wheel(event) {
+    event.preventDefault();
+    const { trace } = this;
+    const wheel = wheelOf(event);
+    if (event.shiftKey) trace.bands.scrollTo(trace.bands.scroll + wheel.main);
+    else if (wheel.isSideways) trace.viewport.pan(wheel.x);
+    else trace.viewport.zoom(Math.pow(1.0018, -wheel.y), Math.max(0, this.point(event).x - GUTTER));
+    trace.tooltip.hide();
+    trace.moved();
+  }
+}
+
+export { Mouse };

@@ -1,46 +1,43 @@
 // @ts-check
 /* Rows of the Steps table: a click or Enter selects the step of the row; the focus stays in the table. Links to the
    tiles that limit a step list them in the table of the Details tab. */
-const executionStepRows = (() => {
-  "use strict";
-  const { execution } = popvision;
+import { closest } from "../shared/dom.js";
+import { gridOf } from "../shared/table.js";
+import { select } from "../shell/viewer.js";
+import { traces } from "./shown.js";
 
-  /** @param {Event} event */
-  function selectRow(event) {
-    const row = popvision.closest(event, ".trace-steps .ag-center-cols-container .ag-row");
-    const trace = execution.current;
-    if (!row || !trace) return;
-    const api = popvision.gridOf(/** @type {HTMLElement} */ (row.closest(".table")));
-    const node = api && api.getDisplayedRowAtIndex(Number(row.getAttribute("row-index")));
-    if (!node || !node.data) return; /* still loading */
-    if (event instanceof KeyboardEvent) {
-      event.preventDefault();
-      event.stopPropagation();
-      node.setSelected(true, true);
-    }
-    /** @type {{ step?: number, step_source?: number, step_target?: number }} */
-    const { step, step_source: ours, step_target: theirs } = node.data;
-    const own = step === undefined ? ours : step;
-    if (typeof own === "number") trace.selectRow(own, trace.on);
-    else if (typeof theirs === "number") popvision.select({ step: null, tstep: theirs });
-  }
-
-  document.addEventListener("click", selectRow);
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      if (event.key === "Enter") selectRow(event);
-    },
-    true,
-  );
-
-  document.addEventListener("click", (event) => {
-    const link = popvision.closest(event, "a[data-among]");
-    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+/** @param {Event} event */
+function selectRow(event) {
+  const row = closest(event, ".trace-steps .ag-center-cols-container .ag-row");
+  const trace = traces.current;
+  if (!row || !trace) return;
+  const api = gridOf(/** @type {HTMLElement} */ (row.closest(".table")));
+  const node = api && api.getDisplayedRowAtIndex(Number(row.getAttribute("row-index")));
+  if (!node || !node.data) return; /* still loading */
+  if (event instanceof KeyboardEvent) {
     event.preventDefault();
-    popvision.select({ among: link.dataset.among || null, detail: "details" });
-  });
+    event.stopPropagation();
+    node.setSelected(true, true);
+  }
+  /** @type {{ step?: number, step_source?: number, step_target?: number }} */
+  const { step, step_source: ours, step_target: theirs } = node.data;
+  const own = step === undefined ? ours : step;
+  if (typeof own === "number") trace.selectRow(own, trace.on);
+  else if (typeof theirs === "number") select({ step: null, tstep: theirs });
+}
 
-  return {};
-})();
-Object.assign(popvision.execution, executionStepRows);
+document.addEventListener("click", selectRow);
+document.addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key === "Enter") selectRow(event);
+  },
+  true,
+);
+
+document.addEventListener("click", (event) => {
+  const link = closest(event, "a[data-among]");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  select({ among: link.dataset.among || null, detail: "details" });
+});

@@ -1,47 +1,48 @@
 // @ts-check
 /* The Overview: buttons that fold findings away, and where a row of the waits leads. Neither asks the server. */
-(() => {
-  "use strict";
+import { closest } from "../shared/dom.js";
+import { select, selection } from "../shell/viewer.js";
 
-  document.addEventListener("click", (event) => {
-    const button = popvision.closest(event, "[data-dismiss]");
-    if (!button) return;
-    const key = button.getAttribute("data-dismiss") || "";
-    const others = (popvision.selection().dismissed || "").split(",").filter((each) => each && each !== key);
-    popvision.select({ dismissed: key ? [...others, key].join(",") : null });
-  });
+document.addEventListener("click", (event) => {
+  const button = closest(event, "[data-dismiss]");
+  if (!button) return;
+  const key = button.getAttribute("data-dismiss") || "";
+  const others = (selection().dismissed || "").split(",").filter((each) => each && each !== key);
+  select({ dismissed: key ? [...others, key].join(",") : null });
+});
 
-  /** @param {number} count */
-  const integer = (count) => count.toLocaleString("en-US");
+/** @param {number} count */
+const integer = (count) => count.toLocaleString("en-US");
 
+/**
+ * A link as a component of Dash.
+ *
+ * @param {string} text
+ * @param {string} view
+ * @param {Record<string, any>} query
+ */
+function link(text, view, query) {
+  const report = window.location.pathname.split("/")[2];
+  const href = `/r/${report}/${view}?${new URLSearchParams(query)}`;
+  return { namespace: "dash_html_components", type: "A", props: { children: text, href, "data-nav": "to" } };
+}
+
+const callbacks = {
+  /* Its first sync, its program and its tile. */
   /**
-   * A link as a component of Dash.
-   *
-   * @param {string} text
-   * @param {string} view
-   * @param {Record<string, any>} query
+   * @param {any[] | undefined} rows
+   * @param {any} shown
    */
-  function link(text, view, query) {
-    const report = window.location.pathname.split("/")[2];
-    const href = `/r/${report}/${view}?${new URLSearchParams(query)}`;
-    return { namespace: "dash_html_components", type: "A", props: { children: text, href, "data-nav": "to" } };
-  }
+  links: (rows, shown) => {
+    const row = rows && rows[0];
+    if (!row) return shown ? [] : window.dash_clientside.no_update;
+    const { step, ipu, program, tile } = row;
+    const links = [link(`sync, step ${integer(step)}`, "execution", { step, ipu, detail: "details" })];
+    if (program !== null && program !== undefined)
+      links.push(link(`program ${integer(program)}`, "program_tree", { program }));
+    links.push(link(`tile ${integer(tile)}`, "memory", { tiles: tile }));
+    return ["See ", ...links.flatMap((each, at) => (at ? [", ", each] : [each]))];
+  },
+};
 
-  window.dash_clientside.overview = {
-    /* Its first sync, its program and its tile. */
-    /**
-     * @param {any[] | undefined} rows
-     * @param {any} shown
-     */
-    links: (rows, shown) => {
-      const row = rows && rows[0];
-      if (!row) return shown ? [] : window.dash_clientside.no_update;
-      const { step, ipu, program, tile } = row;
-      const links = [link(`sync, step ${integer(step)}`, "execution", { step, ipu, detail: "details" })];
-      if (program !== null && program !== undefined)
-        links.push(link(`program ${integer(program)}`, "program_tree", { program }));
-      links.push(link(`tile ${integer(tile)}`, "memory", { tiles: tile }));
-      return ["See ", ...links.flatMap((each, at) => (at ? [", ", each] : [each]))];
-    },
-  };
-})();
+export { callbacks };

@@ -1,17 +1,16 @@
 // @ts-check
 /* Sections that fold (webapp/components/section.py): the browser remembers their state by name, across all reports. */
-(() => {
-  "use strict";
+import { mount, recall, remember } from "../shell/viewer.js";
+import { part } from "./dom.js";
 
-  popvision.mount("details[data-fold]", (element) => {
-    const section = /** @type {HTMLDetailsElement} */ (element);
-    const key = "popvision.fold." + section.dataset.fold;
-    if (popvision.recall(key) === "closed") section.open = false;
-    /** @param {boolean} open */
-    const rememberState = (open) => popvision.remember(key, open ? "open" : "closed");
-    /* The toggle event comes late: a user who leaves the page at once would lose it. The click comes before it. */
-    popvision.part("summary", section).addEventListener("click", () => rememberState(!section.open));
-    section.addEventListener("toggle", () => rememberState(section.open));
-    return undefined;
-  });
-})();
+mount("details[data-fold]", (element) => {
+  const section = /** @type {HTMLDetailsElement} */ (element);
+  const key = "popvision.fold." + section.dataset.fold;
+  if (recall(key) === "closed") section.open = false;
+  /** @param {boolean} open */
+  const rememberState = (open) => remember(key, open ? "open" : "closed");
+  /* The toggle event comes late: a user who leaves the page at once would lose it. The click comes before it. */
+  part("summary", section).addEventListener("click", () => rememberState(!section.open));
+  section.addEventListener("toggle", () => rememberState(section.open));
+  return undefined;
+});

@@ -1,7 +1,7 @@
 // @ts-check
 /* Commands: what keys do and what the command palette offers.
 
-   popvision.commands.add({title, run, key?, group?, keys?, when?, hidden?}) returns a function that removes the
+   commands.add({title, run, key?, group?, keys?, when?, hidden?}) returns a function that removes the
    command.
 
      title  what it does, as in the palette
@@ -12,76 +12,71 @@
      when   when() is false while the command is impossible
      hidden a key only, not in the palette
 
-   popvision.commands.all() lists the commands possible now; commands.suggest(fn) adds fn(text), which makes
+   commands.all() lists the commands possible now; commands.suggest(fn) adds fn(text), which makes
    commands from typed text, such as "tile 5".
 
-   popvision.keyOf(event) is the common meaning of a key in plots: "zoom-in", "zoom-out", "left", "right" (W A S D
+   keyOf(event) is the common meaning of a key in plots: "zoom-in", "zoom-out", "left", "right" (W A S D
    by position), "next", "previous", "fit", "all", "mark", "clear", or "".
 
-   popvision.isTyping(target) says whether keys belong to a text box. */
-const shellCommands = (() => {
-  "use strict";
-  /** @type {Set<Command>} */
-  const commands = new Set();
-  /** @type {Set<(text: string) => Command[]>} */
-  const suggesters = new Set();
+   isTyping(target) says whether keys belong to a text box. */
 
-  /** @type {Record<string, string>} */
-  const BY_CODE = { KeyW: "zoom-in", KeyS: "zoom-out", KeyA: "left", KeyD: "right" };
-  /** @type {Record<string, string>} */
-  const BY_KEY = { ".": "next", ",": "previous", f: "fit", 0: "all", m: "mark", Escape: "clear" };
+/** @type {Set<Command>} */
+const known = new Set();
+/** @type {Set<(text: string) => Command[]>} */
+const suggesters = new Set();
 
-  /** @param {KeyboardEvent} event */
-  function keyOf(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return "";
-    return (!event.shiftKey && BY_CODE[event.code]) || BY_KEY[event.key] || "";
-  }
+/** @type {Record<string, string>} */
+const BY_CODE = { KeyW: "zoom-in", KeyS: "zoom-out", KeyA: "left", KeyD: "right" };
+/** @type {Record<string, string>} */
+const BY_KEY = { ".": "next", ",": "previous", f: "fit", 0: "all", m: "mark", Escape: "clear" };
 
-  /** @param {EventTarget | null} target */
-  function isTyping(target) {
-    if (!(target instanceof HTMLElement)) return false;
-    return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
-  }
+/** @param {KeyboardEvent} event */
+function keyOf(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return "";
+  return (!event.shiftKey && BY_CODE[event.code]) || BY_KEY[event.key] || "";
+}
 
-  /** @param {Command} command */
-  const possible = (command) => !command.when || command.when();
+/** @param {EventTarget | null} target */
+function isTyping(target) {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+}
 
-  /** @param {Command} command */
-  function add(command) {
-    commands.add(command);
-    return () => {
-      commands.delete(command);
-    };
-  }
+/** @param {Command} command */
+const possible = (command) => !command.when || command.when();
 
-  function all() {
-    return Array.from(commands).filter(possible);
-  }
-
-  document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    const inDialog = document.querySelector("dialog[open]") !== null;
-    for (const command of commands) {
-      if (inDialog && command.key !== "?") continue;
-      const hit = command.key !== undefined && (command.key === event.key || command.key === "code:" + event.code);
-      if (!hit || !possible(command)) continue;
-      event.preventDefault();
-      command.run(event);
-      return;
-    }
-  });
-
-  return {
-    keyOf,
-    isTyping,
-    commands: {
-      add,
-      all,
-      /** @param {(text: string) => Command[]} fn */
-      suggest: (fn) => suggesters.add(fn),
-      /** @param {string} text */
-      suggestions: (text) => Array.from(suggesters).flatMap((fn) => fn(text)),
-    },
+/** @param {Command} command */
+function add(command) {
+  known.add(command);
+  return () => {
+    known.delete(command);
   };
-})();
-Object.assign(popvision, shellCommands);
+}
+
+function all() {
+  return Array.from(known).filter(possible);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  const inDialog = document.querySelector("dialog[open]") !== null;
+  for (const command of known) {
+    if (inDialog && command.key !== "?") continue;
+    const hit = command.key !== undefined && (command.key === event.key || command.key === "code:" + event.code);
+    if (!hit || !possible(command)) continue;
+    event.preventDefault();
+    command.run(event);
+    return;
+  }
+});
+
+const commands = {
+  add,
+  all,
+  /** @param {(text: string) => Command[]} fn */
+  suggest: (fn) => suggesters.add(fn),
+  /** @param {string} text */
+  suggestions: (text) => Array.from(suggesters).flatMap((fn) => fn(text)),
+};
+
+export { keyOf, isTyping, commands };

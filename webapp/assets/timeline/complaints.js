@@ -2,54 +2,52 @@
 /* Sentences about requests that failed, at the bottom of the page. One about the drawing goes when the drawing is
    complete again, one about something else after a while. On a page that follows a program a first failure is no news:
    the file may just have been replaced, and the line in the toolbar says so, or why it cannot be read. */
-const timelineComplaints = (() => {
-  "use strict";
-  const tl = popvision.timeline;
-  const SHOWN = 10000; /* ms */
+import { notice } from "../shell/viewer.js";
+import { shown } from "./shown.js";
 
-  let said = "";
-  let timer = 0;
+const SHOWN = 10000; /* ms */
 
-  function say(problem) {
-    said = "Host timeline: " + problem.message;
-    popvision.notice(said);
-    window.clearTimeout(timer);
-  }
+let said = "";
+let timer = 0;
 
-  function take() {
-    window.clearTimeout(timer);
-    if (said && document.getElementById("notice")?.textContent === said) popvision.notice("");
-    said = "";
-  }
+function say(problem) {
+  said = "Host timeline: " + problem.message;
+  notice(said);
+  window.clearTimeout(timer);
+}
 
-  const isSaidBy = (live) => live && live.isUnreadable;
+function take() {
+  window.clearTimeout(timer);
+  if (said && document.getElementById("notice")?.textContent === said) notice("");
+  said = "";
+}
 
-  /* What the user asked for has failed. */
-  function complain(problem) {
-    const live = tl.current && tl.current.live;
-    if (isSaidBy(live)) return;
-    if (live) live.askAgain();
-    say(problem);
-    timer = window.setTimeout(take, SHOWN);
-  }
+const isSaidBy = (live) => live && live.isUnreadable;
 
-  /* Something to draw could not be fetched; it will be asked for again. */
-  function failed(problem) {
-    const timeline = tl.current;
-    if (!timeline || timeline.isOver) return;
-    timeline.failures += 1;
-    if (isSaidBy(timeline.live)) return;
-    if (timeline.live) timeline.live.askAgain();
-    if (!timeline.live || timeline.failures > 1) say(problem);
-  }
+/* What the user asked for has failed. */
+function complain(problem) {
+  const live = shown.current && shown.current.live;
+  if (isSaidBy(live)) return;
+  if (live) live.askAgain();
+  say(problem);
+  timer = window.setTimeout(take, SHOWN);
+}
 
-  /* The drawing is complete. */
-  function complete(timeline) {
-    if (!timeline.failures) return;
-    timeline.failures = 0;
-    take();
-  }
+/* Something to draw could not be fetched; it will be asked for again. */
+function failed(problem) {
+  const timeline = shown.current;
+  if (!timeline || timeline.isOver) return;
+  timeline.failures += 1;
+  if (isSaidBy(timeline.live)) return;
+  if (timeline.live) timeline.live.askAgain();
+  if (!timeline.live || timeline.failures > 1) say(problem);
+}
 
-  return { complain, failed, complete };
-})();
-Object.assign(popvision.timeline, timelineComplaints);
+/* The drawing is complete. */
+function complete(timeline) {
+  if (!timeline.failures) return;
+  timeline.failures = 0;
+  take();
+}
+
+export { complain, failed, complete };
