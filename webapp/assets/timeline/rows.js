@@ -174,7 +174,7 @@ function place(all, folded, pinned) {
   }
   for (const row of all) {
     if (row.under.some((id) => folded.has(id))) continue;
-    if (pinned.includes(row.id)) continue;
+    if (row.pinnable && pinned.includes(row.id)) continue;
     row.open = !folded.has(row.id);
     row.top = layout.height;
     row.height = heightOf(row);

@@ -1,6 +1,8 @@
 // @ts-check
 /* Round positions on an axis: steps of 1, 2 or 5 times a power of ten. */
 
+const CLOSE = 1e-9; /* steps: a window that ends this near to a tick holds it */
+
 /**
  * The smallest round step that is not below `least`.
  *
@@ -24,9 +26,10 @@ function roundStep(least) {
 function roundTicks(first, last, most, finest = 0) {
   const step = roundStep(Math.max(finest, (last - first) / most || 1));
   const list = [];
-  /* Twelve digits hide the error of the sum; a step below the numbers' own precision must not go on for ever. */
-  for (let at = Math.ceil(first / step) * step; at <= last && list.length <= 2 * most + 2; at += step)
-    list.push(Number(at.toPrecision(12)));
+  /* Twelve digits hide the error of the product; a step below the numbers' own precision must not go on for ever. */
+  const end = Math.floor(last / step + CLOSE);
+  for (let index = Math.ceil(first / step - CLOSE); index <= end && list.length <= 2 * most + 2; index += 1)
+    list.push(Number((index * step).toPrecision(12)));
   return list;
 }
 
