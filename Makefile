@@ -152,10 +152,10 @@ check: $(VENV)/.dev $(JS)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(NODE) $(JS)/prettier/bin/prettier.cjs --config jscheck/.prettierrc.json --log-level warn --check webapp/assets/globals.d.ts 'webapp/assets/**/*.js'
+	$(NODE) $(JS)/prettier/bin/prettier.cjs --config jscheck/.prettierrc.json --log-level warn --check webapp/assets/globals.d.ts 'webapp/assets/**/*.js' 'tests/javascript/*.mjs'
 	$(NODE) $(JS)/typescript/bin/tsc -p jscheck/tsconfig.json
 	$(NODE) $(JS)/typescript/bin/tsc -p jscheck/typed.json
-	$(NODE) $(JS)/eslint/bin/eslint.js --config jscheck/eslint.config.mjs webapp/assets
+	$(NODE) $(JS)/eslint/bin/eslint.js --config jscheck/eslint.config.mjs webapp/assets tests/javascript
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -1,7 +1,7 @@
-// Rules for webapp/assets. tsc finds names that do not exist; prettier lays the lines out.
+// Rules for webapp/assets and the tests of its logic. tsc finds names that do not exist; prettier lays the lines out.
 export default [
   {
-    files: ["webapp/assets/**/*.js"],
+    files: ["webapp/assets/**/*.js", "tests/javascript/*.mjs"],
     languageOptions: { ecmaVersion: 2022, sourceType: "module" },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {

@@ -1,4 +1,4 @@
-"""Events too narrow for a label: a pixel of the drawing has the mean colour of what covers it, by area and strength."""
+"""Events too narrow for a label, as a canvas draws them; tests/javascript/colours.test.mjs has their pixels."""
 
 from __future__ import annotations
 
@@ -67,24 +67,6 @@ def test_a_block_covers_its_pixels(page: Page, scale: int) -> None:
     first, last = drawn(page, [(2, 1, RED, 1, False)], scale)
     assert first == last
     assert filled(first) == {at: [255, 0, 0, 255] for at in range(2 * scale, 3 * scale)}
-
-
-def test_a_block_between_two_pixels_is_paler_in_both(page: Page) -> None:
-    found = filled(drawn(page, [(4.25, 1, BLUE, 1, False)])[0])
-    assert set(found) == {4, 5}
-    assert near(found[4], [0, 0, 255, 191])
-    assert near(found[5], [0, 0, 255, 64])
-
-
-def test_blocks_that_share_a_pixel_are_mixed_by_area_and_strength(page: Page) -> None:
-    found = filled(drawn(page, [(6, 0.5, RED, 1, False), (6.5, 0.5, BLUE, 0.5, False)])[0])
-    assert set(found) == {6}
-    assert near(found[6], [170, 0, 85, 191])
-
-
-def test_events_drawn_wider_than_they_are_lie_over_each_other(page: Page) -> None:
-    found = filled(drawn(page, [(3, 1, RED, 0.4, False), (3, 1, RED, 0.4, False)])[0])
-    assert near(found[3], [255, 0, 0, 163])  # 1 - 0.6 * 0.6
 
 
 def test_merged_events_have_a_line_below_and_nothing_is_left_of_the_lane_before(page: Page) -> None:
