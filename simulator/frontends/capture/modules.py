@@ -26,35 +26,11 @@ from simulator.frontends.capture.backward_bodies import Mark, find_marks
 from simulator.frontends.capture.dropouts import keep_dropouts
 from simulator.frontends.capture.grad_modes import GradModes, watched
 from simulator.frontends.capture.gradients import GradientRecorder
+from simulator.frontends.capture.losses import beyond_loss, find_loss
 from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, is_users, read_place
 from simulator.frontends.capture.own_gradients import OwnGradients, traced
 from simulator.frontends.captured import Body, Hook, Input, Operator, Program, Value, Weight, WeightKind
 from simulator.frontends.lowering.rules import TABLE
-
-#: operators whose scalar result is a loss
-LOSSES = frozenset(
-    f"aten.{name}"
-    for name in (
-        "cross_entropy_loss.default",
-        "nll_loss.default",
-        "nll_loss2d.default",
-        "nll_loss_nd.default",
-        "mse_loss.default",
-        "l1_loss.default",
-        "smooth_l1_loss.default",
-        "huber_loss.default",
-        "binary_cross_entropy.default",
-        "binary_cross_entropy_with_logits.default",
-        "kl_div.default",
-        "cosine_embedding_loss.default",
-        "hinge_embedding_loss.default",
-        "margin_ranking_loss.default",
-        "triplet_margin_loss.default",
-        "soft_margin_loss.default",
-        "poisson_nll_loss.default",
-    )
-) | {"poptorch.identity_loss.default"}
-
 
 #: what torch raises for shapes and branches that depend on the data of tensors
 _DATA_DEPENDENT = (
@@ -103,11 +79,13 @@ class Restorer:
 
 @dataclass(frozen=True)
 class CapturedModule:
-    """A program and how its outputs make up the module's result. `data` are the tensors of weights by name."""
+    """A program and how its outputs make up the module's result. `data` are the tensors of weights by name, `remarks`
+    sentences for the user."""
 
     program: Program
     data: Mapping[str, Any]
     restore: Restorer
+    remarks: tuple[str, ...] = ()
 
 
 def capture(
@@ -212,7 +190,8 @@ class _Reading:
             loss,
             tuple(self.hooks),
         )
-        return CapturedModule(program, data, restore)
+        remark = beyond_loss(operators, outputs, loss) if loss is not None and self.loss_output is None else None
+        return CapturedModule(program, data, restore, () if remark is None else (remark,))
 
     def _read_inputs(self) -> tuple[list[Weight], list[Input], dict[str, Any]]:
         weights: list[Weight] = []
@@ -364,48 +343,6 @@ def _with_available_memory(operators: list[Operator]) -> list[Operator]:
             place = replace(place, annotations={**place.annotations, "available_memory": given[0]})
         noted.append(replace(operator, place=place))
     return noted
-
-
-#: torch's number of this reduction
-_SUM = 2
-
-
-def _is_mean_divergence(operator: Operator, divergences: Mapping[int, int]) -> bool:
-    """Whether a sum of divergences is divided by its batch, as torch writes the reduction "batchmean"."""
-    dividend = operator.arguments.get("self")
-    return (
-        operator.name == "aten.div.Tensor"
-        and isinstance(dividend, Value)
-        and dividend.number in divergences
-        and operator.arguments["other"] == divergences[dividend.number]
-    )
-
-
-def find_loss(operators: Sequence[Operator]) -> Value:
-    """The result of the last loss operator, on which no other loss depends. Raises CaptureError for none or several."""
-    from_loss: dict[int, set[int]] = {}
-    losses: dict[int, Value] = {}
-    divergences: dict[int, int] = {}  #: batch of each Kullback-Leibler divergence that is a sum
-    for operator in operators:
-        sources = set().union(*(from_loss.get(operand.number, set()) for operand in operator.operands()), set())
-        if operator.name == "aten.kl_div.default" and operator.arguments["reduction"] == _SUM:
-            divergences[operator.results[0].number] = next(iter(operator.arguments["self"].shape), 1)
-        if _is_mean_divergence(operator, divergences):  # reduction="batchmean"
-            losses.pop(operator.arguments["self"].number, None)
-            losses[operator.results[0].number] = operator.results[0]
-            sources = {operator.results[0].number}
-        if operator.name in LOSSES and operator.results[0].elements == 1:
-            for source in sources:
-                losses.pop(source, None)
-            losses[operator.results[0].number] = operator.results[0]
-            sources = {operator.results[0].number}
-        for result in operator.results:
-            from_loss[result.number] = sources
-    if not losses:
-        raise CaptureError("Couldn't find a loss in graph!")
-    if len(losses) > 1:
-        raise CaptureError("Multiple independent losses found in graph: combine them with poptorch.identity_loss.")
-    return next(iter(losses.values()))
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -223,10 +223,15 @@ def vdot(at: Building, input: Tensor, other: Tensor) -> Any:
 def _with_addend(
     at: Building, addend: Tensor, left: Tensor, right: Tensor, names: tuple[str, str], factors: tuple[float, float]
 ) -> Any:
-    """beta * addend + alpha * left x right, with the addend broadcast to the product; with beta 0 it is not read."""
+    """beta * addend + alpha * left x right, with the addend broadcast to the product. With beta 0 the addend is not
+    read, with alpha 0 the product is not, except that of a stack: torch's rule for NaN in them."""
     beta, alpha = factors
     product, product_backward = _product(at, left, right, names)
-    if beta == 0:
+    if alpha == 0 and names != ("batch1", "batch2"):
+        out = mapped(at, lambda c, b: c * b, broadcast_to(addend, tuple(product.shape())), beta, name="add")
+        if beta == 0:
+            popops.zero(at.graph, out, at.program, at.name("zero"))
+    elif beta == 0:
         out = product if alpha == 1 else popops.mul(at.graph, product, alpha, at.program, at.name("scale"))
     elif alpha == 1 and beta == 1:
         out = product
@@ -263,19 +268,23 @@ def baddbmm(at: Building, input: Tensor, batch1: Tensor, batch2: Tensor, beta: f
     return _with_addend(at, input, batch1, batch2, ("batch1", "batch2"), (beta, alpha))
 
 
+#: the matrices that the stacks of addbmm are laid out as
+_ROWS_OF = {"batch1": "rows1", "batch2": "rows2"}
+
+
 @lowers("aten.addbmm.default", kind="Gemm", call=_SUM_CALL, own_backward=True)
 def addbmm(at: Building, input: Tensor, batch1: Tensor, batch2: Tensor, beta: float, alpha: float) -> Any:
     """The sum over a stack of products is one product over stack and inner dimension."""
     left, right = _rows(_transposed(batch1)).transpose(), _rows(batch2)
-    out, sum_backward = _with_addend(at, input, left, right, ("batch1", "batch2"), (beta, alpha))
+    out, sum_backward = _with_addend(at, input, left, right, ("rows1", "rows2"), (beta, alpha))
 
     def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
-        gradients: dict[str, Tensor] = sum_backward(at, slopes, wanted)
+        gradients: dict[str, Tensor] = sum_backward(at, slopes, frozenset(_ROWS_OF.get(one, one) for one in wanted))
         if "batch1" in wanted:
             stack, rows, inner = batch1.shape()
-            gradients["batch1"] = _transposed(gradients["batch1"].transpose().reshape([stack, inner, rows]))
+            gradients["batch1"] = _transposed(gradients.pop("rows1").transpose().reshape([stack, inner, rows]))
         if "batch2" in wanted:
-            gradients["batch2"] = gradients["batch2"].reshape(batch2.shape())
+            gradients["batch2"] = gradients.pop("rows2").reshape(batch2.shape())
         return gradients
 
     return out, backward

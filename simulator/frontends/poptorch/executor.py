@@ -180,6 +180,8 @@ class PoplarExecutor:
             progress(3, 100)
             with self.channel.tracepoint("graphPreprocessing"):
                 captured = capture_model(request)
+            for remark in captured.remarks:
+                logger.warning(remark)
             connection = self._connect(ipus_of(captured.program))
             with core_call("compileWithManualTracing"):
                 self._compiled = compile_model(request, captured, connection.target, progress, self._cache())

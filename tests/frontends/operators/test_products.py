@@ -124,6 +124,26 @@ def test_an_addend_with_factor_zero_is_not_read(
     )
 
 
+@pytest.mark.parametrize("beta", [1, 2, 0])
+@pytest.mark.parametrize(
+    ("function", "addend", "left", "right"),
+    [
+        (torch.addmm, (2, 5), (2, 3), (3, 5)),
+        (torch.addmv, (2,), (2, 3), (3,)),
+        (torch.baddbmm, (3, 2, 5), (3, 2, 4), (3, 4, 5)),
+        (torch.addbmm, (5,), (3, 2, 4), (3, 4, 5)),
+    ],
+)
+def test_a_product_with_factor_zero_is_read_where_torch_reads_it(
+    function: Callable[..., Any], addend: Any, left: Any, right: Any, beta: float
+) -> None:
+    """Only that of stacks: NaN in a matrix comes back there and nowhere else."""
+    first = torch.randn(left)
+    first.view(-1)[0] = float("nan")
+    operands = torch.randn(addend), first, torch.randn(right)
+    check_operator(lambda c, a, b: function(c, a, b, beta=beta, alpha=0), *operands, length=10, training=False)
+
+
 @pytest.mark.parametrize(
     ("equation", "shapes"),
     [

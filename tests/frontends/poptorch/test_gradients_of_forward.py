@@ -315,3 +315,49 @@ def test_a_call_in_no_grad_trains() -> None:
     model = training(net)
     with torch.no_grad():
         assert [float(model(x, y)) for _ in range(2)] == pytest.approx(expected, rel=1e-4)
+
+
+# PopTorch's rule: the gradient begins at the last loss operator
+
+
+class Scaled(Net):
+    """What follows the loss is `function`."""
+
+    def forward(self, x: Any, y: Any) -> Any:
+        return self.function(self, F.mse_loss(self.a(x), y))
+
+
+AFTER_LOSS: dict[str, Forward] = {
+    "aten.mul.Tensor": lambda net, loss: loss * 0.1,
+    "aten.add.Tensor": lambda net, loss: loss + 0.1 * net.a.weight.pow(2).sum(),
+    "aten.log.default": lambda net, loss: (loss, loss.reshape(1).log()),
+}
+
+
+@pytest.mark.parametrize("name", AFTER_LOSS)
+def test_what_follows_the_last_loss_is_said_once(name: str, caplog: Any) -> None:
+    net = Scaled(AFTER_LOSS[name])
+    model = training(net)
+    with caplog.at_level("WARNING", "poptorch::python"):
+        for _ in range(2):
+            model(torch.randn(5, 3), torch.randn(5, 4))
+    said = [one.getMessage() for one in caplog.records if "not in the gradient" in one.getMessage()]
+    assert len(said) == 1
+    assert said[0].startswith("The loss is the result of aten.mse_loss.default (the outermost module, ")
+    line = Scaled.forward.__code__.co_firstlineno + 1  # torch names the line of forward
+    assert f"{name} (the outermost module, {__file__}:{line}) and what follows are not in the gradient" in said[0]
+    assert "poptorch.identity_loss" in said[0]
+
+
+IN_LOSS: dict[str, Forward] = {
+    "identity_loss": lambda net, loss: poptorch.identity_loss(loss + net.a.weight.pow(2).sum(), "none"),
+    "another form": lambda net, loss: loss.reshape(1).squeeze(),
+    "detached": lambda net, loss: (loss.detach().exp(), loss),
+}
+
+
+@pytest.mark.parametrize("name", IN_LOSS)
+def test_nothing_is_said_of_a_loss_that_is_whole(name: str, caplog: Any) -> None:
+    with caplog.at_level("WARNING", "poptorch::python"):
+        training(Scaled(IN_LOSS[name]))(torch.randn(5, 3), torch.randn(5, 4))
+    assert not [one for one in caplog.records if "gradient" in one.getMessage()]

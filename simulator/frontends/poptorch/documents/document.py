@@ -65,6 +65,9 @@ compiled; with gradient accumulation it sees the gradient of each micro-batch's 
 `saved_tensors_hooks`, `torch.func.grad` and `vjp`, and `torch.autograd.grad` through operators whose gradient reads
 their result.
 
+The backward pass begins at the last loss operator, as in PopTorch: what is computed from its result is not in the
+gradient. One line on standard error says so with both operators' lines; `poptorch.identity_loss` takes the whole in.
+
 ## The profile
 
 With `POPLAR_ENGINE_OPTIONS='{"autoReport.all": "true"}'` each model leaves a report in `training/` or `inference/`. Its
