@@ -188,11 +188,14 @@ class Engine:
         self._runs += 1
         # "began" stays true when the run has ended and the program goes on by itself.
         say(f"began program {index}{f' ({debugName})' if debugName else ''}, run {self._runs:,} of this engine")
+        folder = self._folder
+        if folder is not None and folder.begins_in_child():
+            self.core.recorder.reset()
         record = self.core.run(index, debugName, settings)
-        if record is not None and self._folder is not None:
-            self._folder.append_run(record)
-        elif self.core.last_blocks and self._folder is not None:
-            self._folder.append_blocks(self.core.last_blocks)
+        if record is not None and folder is not None:
+            folder.append_run(record)
+        elif self.core.last_blocks and folder is not None:
+            folder.append_blocks(self.core.last_blocks)
 
     def stop(self) -> None:
         """Stop a running program from another thread or a callback: `run` returns where the program would synchronise

@@ -3,12 +3,15 @@
 All engines of a process that write into one directory share a run_id, with the host trace if there is one, and the
 debug files at its root. An engine with a name writes its profile into a sub-folder of that name; of those without,
 the first uses the directory itself and the next ones `engine_1`, `engine_2` ... Only files that the options ask for
-are overwritten. Of several ranks of one job step each has its own directory below the one that the options name.
+are overwritten. Of several ranks that one launcher started each has its own directory below the one that the options
+name; of several other processes the first has that directory, each further one its own below it (`directory_claim`).
+A forked child begins a report of its own with its first run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import functools
 import os
@@ -34,6 +37,7 @@ from simulator.base.rank import rank_of
 from simulator.base.text_output import warn
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.runtime.recording.archive_images import archive_images
+from simulator.runtime.recording.directory_claim import claimed
 from simulator.runtime.recording.report_meta import report_meta
 from simulator.runtime.recording.source_texts import source_texts
 
@@ -49,7 +53,7 @@ class _Directory:
     contexts: list[DebugInfo] = field(default_factory=list)
     unnamed: int = 0
     names: dict[str, int] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
     def folder_name(self, engine_name: str) -> str:
         """The sub-folder of the next engine of this name, "" for the directory itself."""
@@ -81,6 +85,14 @@ class _Directory:
 _directories: dict[Path, _Directory] = {}
 
 
+def _forget() -> None:
+    """In a forked child, whose directories are others."""
+    _directories.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
 class ReportFolder:
     """Writes the reports of one engine. Nothing is on disk before `write_compilation`.
 
@@ -96,9 +108,10 @@ class ReportFolder:
         self._engine_name = engine_name
         self._rank = rank_of(os.environ)
         self._root = settings.directory if self._rank is None else self._rank.folder(settings.directory)
-        self._directory = _directories.setdefault(self._root.absolute(), _Directory())
-        #: An engine that writes no report into the directory takes no sub-folder from the others.
-        self.folder = self._root / (self._directory.folder_name(engine_name) if settings.writes_report else "")
+        self._directory = _Directory()
+        self.folder = self._root
+        self._executable: CompiledGraph | None = None
+        self._process = os.getpid()
         self._writer: ProfileWriter | None = None
         self._waiting: list[RunRecord | Sequence[TileBlocks]] = []
         self._failed = False
@@ -110,9 +123,19 @@ class ReportFolder:
     def write_compilation(self, executable: CompiledGraph) -> None:
         """Write what compilation knows, making the folders that get a file. Raises poplar_error where options name a
         place that cannot be written; then no empty folder is left."""
-        missing = [path for path in (self.folder, *self.folder.parents) if not path.exists()]
+        missing = [path for path in (self._root, *self._root.parents) if not path.exists()]
+        root, self._executable = self._root, executable
         try:
-            self._write_compilation(executable)
+            if self._settings.writes_report:
+                _make(root)
+                self._root = claimed(root)
+            self._directory = _directories.setdefault(self._root.absolute(), _Directory())
+            #: An engine that writes no report into the directory takes no sub-folder from the others.
+            name = self._directory.folder_name(self._engine_name) if self._settings.writes_report else ""
+            self.folder = self._root / name
+            missing = [self.folder, self._root, *missing] if self.folder != root else missing
+            with self._directory.lock:
+                self._write_compilation(executable)
         except poplar_error:
             for path in missing:
                 with contextlib.suppress(OSError):  # it was not made, or it holds a file
@@ -170,16 +193,42 @@ class ReportFolder:
         """Of the profile with the compilation in it, "" where the options ask for none or it could not be written."""
         return str(self.profile_path) if self._settings.output_graph_profile and not self._failed else ""
 
+    def begins_in_child(self) -> bool:
+        """Before a run: whether this is a forked child, which begins a report of its own now."""
+        if not self._is_inherited():
+            return False
+        self._process = os.getpid()
+        self._root = self._settings.directory if self._rank is None else self._rank.folder(self._settings.directory)
+        if self._executable is not None and not self._failed:
+            try:
+                self.write_compilation(self._executable)
+            except poplar_error as error:
+                self._failed = True
+                warn(f"{error} There is no report of this process.")
+        return True
+
+    def _is_inherited(self) -> bool:
+        """Whether this is a forked child, whose parent writes the report. The child must not touch its database: the
+        connection is kept for ever, since closing it would disturb the parent's."""
+        if self._process == os.getpid():
+            return False
+        if self._writer is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._writer))
+            self._writer = None
+        self._waiting = []
+        return True
+
     def set_option_facts(self, facts: Mapping[str, Any]) -> None:
         """Say other things about the engine's options, in the profile too: an engine has its own runtime options."""
-        if facts != self._option_facts and self._writer is not None:
+        if facts != self._option_facts and not self._is_inherited():
             self._writing(lambda writer: writer.update_meta(facts))
         self._option_facts = facts
 
     def discard_runs(self) -> None:
         """Remove the runs recorded so far from the profile, and those that wait for the end."""
         self._waiting = []
-        self._writing(lambda writer: writer.discard_runs())
+        if not self._is_inherited():
+            self._writing(lambda writer: writer.discard_runs())
 
     def _writing(self, write: Callable[[ProfileWriter], None]) -> None:
         try:
@@ -210,10 +259,12 @@ class ReportFolder:
 
     def close(self) -> None:
         """Write the runs that wait for the end, and finish the file. Idempotent."""
+        if self._is_inherited():
+            return
         for record in self._waiting:
             self._writing(functools.partial(_write, record=record))
         self._waiting = []
-        writer, self._writer = self._writer, None
+        writer, self._writer, self._executable = self._writer, None, None
         if writer is not None:
             writer.close()
 
