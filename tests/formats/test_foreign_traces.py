@@ -380,3 +380,36 @@ def test_mutated_traces_open_or_are_refused(tmp_path: Path, patch: bytes, at: in
         assert not refusal
     else:
         assert len(refusal.splitlines()) == 1
+
+
+def test_samples_are_instants_with_their_stacks(tmp_path: Path) -> None:
+    place = {"pid": 4, "tid": 1, "ts": 0}
+    document = {
+        "traceEvents": [
+            {"ph": "X", "dur": 10, "name": "a", **place, "sf": 2, "args": {"n": 1}},
+            {"ph": "P", "name": "s", **place, "stack": ["main", "leaf"]},
+            {"ph": "B", "name": "b", **place, "sf": 9},
+            {"ph": "E", "name": "b", **place, "sf": 3},
+        ],
+        "stackFrames": {
+            "1": {"name": "main", "category": "c"},
+            "2": {"name": "f", "parent": "1"},
+            "3": {"name": "loop", "parent": 3},
+        },
+        "samples": [
+            {"cpu": 0, "tid": 1, "ts": 1.0, "name": "x", "sf": 2, "weight": 1},
+            {"tid": 8, "ts": 2, "sf": 1},
+            5,
+        ],
+    }
+    source = TraceSource(write(tmp_path / "t.json", document))
+    assert source.lost == []
+    columns = event_columns(source)
+    rows = zip(*(columns[name] for name in ("pid", "kind", "label", "begin_ns", "metadata")), strict=True)
+    assert sorted((pid, kind, label, begin, json.loads(text)) for pid, kind, label, begin, text in rows) == [
+        (0, "instant", "", 2000, {"stack": ["main"]}),
+        (4, "instant", "s", 0, {"stack": ["main", "leaf"]}),
+        (4, "instant", "x", 1000, {"cpu": 0, "weight": 1, "stack": ["main", "f"]}),
+        (4, "span", "a", 0, {"n": 1, "stack": ["main", "f"]}),
+        (4, "span", "b", 0, {"stack": ["loop"]}),
+    ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from popvision.analysis.trace.flows import trace_flows
 from popvision.analysis.trace.source import TraceSource
 from popvision.export.traces.events import event_columns
 from popvision.formats.errors import FormatError
@@ -206,3 +207,18 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.pftrace").write_bytes(b"\n\x05plain text")
     with pytest.raises(FormatError, match="is no Perfetto trace"):
         TraceSource(tmp_path / "t.pftrace")
+
+
+def test_older_flows_are_read(tmp_path: Path) -> None:
+    made = Building()
+    for uuid in (10, 11, 12):
+        made.thread(uuid, 4, uuid, f"thread {uuid}")
+    made.event(0, BEGIN, 10, "a").flow_ids_old.extend([4])
+    made.event(5, END, 10)
+    made.event(10, BEGIN, 11, "b").terminating_flow_ids_old.extend([4])
+    made.event(15, END, 11)
+    for at, direction in ((10, 2), (12, 1)):
+        legacy = made.event(20 * at, 0, at, "older").legacy_event
+        legacy.phase, legacy.duration_us, legacy.bind_id, legacy.flow_direction = ord("X"), 1, 9, direction
+    flows = trace_flows(made.source(tmp_path))
+    assert (flows.flow.tolist(), flows.thread.tolist()) == ([1, 1, 2, 2], [0, 1, 0, 2])

@@ -2,8 +2,9 @@
 
 Format: "Trace Event Format" (Google, 2016). Taken: complete events (X), begins and ends (B, E), instants (i, I, R),
 asynchronous events (b, e, n; S, F, T) on a track per category, id, scope and process, counters (C), names of
-processes and threads (M), flows (s, t, f; one that ends without `bp` leads to the next span of its thread). Object
-snapshots (N, O, D), samples (P) and marks of clocks are counted and left out. `baseTimeNanoseconds` (PyTorch) and
+processes and threads (M), flows (s, t, f; one that ends without `bp` leads to the next span of its thread). Samples
+(P, and those beside the events) are instants with their stacks; a flow leads to and from spans by `bind_id` too.
+Object snapshots (N, O, D) and marks of clocks are counted and left out. `baseTimeNanoseconds` (PyTorch) and
 `otherData.begin_ns` (ours) give the zero of the trace's clock."""
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, T
 UNITS = {"us": 1000, "ns": 1, "ms": 1_000_000}
 
 _NOT_READ = {
-    "N": "objects", "O": "objects", "D": "objects", "P": "samples",
+    "N": "objects", "O": "objects", "D": "objects",
     "v": "memory dumps", "V": "memory dumps", "c": "clock marks", "(": "contexts", ")": "contexts", "R": "marks",
 }  # fmt: skip
 
@@ -37,6 +38,7 @@ def read_chrome_json(path: Path, unit: str = "us") -> Recording:
     stream = JsonTraceStream(path)
     for event in stream:
         reader.take(event)
+    reader.take_samples(stream.facts)
     recording = reader.recording
     if not reader.taken:
         raise FormatError(f"{path} holds no trace events (objects with a phase `ph`).")
@@ -71,6 +73,7 @@ class _Reader:
 
     def __init__(self, path: Path, unit_ns: int) -> None:
         self.path, self.unit_ns = path, unit_ns
+        self.frames: dict[int, Any] = {}  #: site -> id of its innermost stack frame
         self.nanoseconds_given = 0  #: events whose times only nanoseconds can be
         self.recording = Recording("Chrome trace events")
         self.taken = 0
@@ -80,6 +83,7 @@ class _Reader:
             "E": self._end,
             "i": self._instant,
             "I": self._instant,
+            "P": self._instant,
             "C": self._counter,
             **dict.fromkeys("stf", self._flow),
             **dict.fromkeys("bS", self._asynchronous_begin),
@@ -130,11 +134,14 @@ class _Reader:
         if duration < 0 or time + duration >= LATEST_NS:
             self.recording.left_out["spans that end before they begin" if duration < 0 else BEYOND] += 1
             return
-        self._thread(event).add_span(time, time + duration, self._site(event))
+        track = self._thread(event)
+        track.add_span(time, time + duration, self._site(event))
+        self._bind(event, track, time)
 
     def _begin(self, event: dict[str, Any], time: int) -> None:
         track = self._thread(event)
         self.recording.marks.add_begin(track.number, time, self._site(event), track.number)
+        self._bind(event, track, time)
 
     def _end(self, event: dict[str, Any], time: int) -> None:
         self.recording.marks.add_end(self._thread(event).number, time, self._site(event))
@@ -149,7 +156,12 @@ class _Reader:
         key = (self._process_of_id(event), *_scoped_id(event), _text(event.get("name")))
         binds_next = phase == "f" and event.get("bp") != "e"
         track, name = self._thread(event), _text(event.get("name"))
-        self.recording.flows.add(key, name, track, time, first=phase == "s", binds_next=binds_next)
+        self.recording.flows.add(key, name, track, time, starts=phase == "s", binds_next=binds_next)
+
+    def _bind(self, event: dict[str, Any], track: Track, time: int) -> None:
+        """The flow that leads to or from a span by its `bind_id`."""
+        if "bind_id" in event and (event.get("flow_in") or event.get("flow_out")):
+            self.recording.flows.add(("bind_id", _text(event["bind_id"])), "", track, time)
 
     def _counter(self, event: dict[str, Any], time: int) -> None:
         values = event.get("args")
@@ -163,6 +175,7 @@ class _Reader:
     def _asynchronous_begin(self, event: dict[str, Any], time: int) -> None:
         group, track = self._asynchronous_group(event), self._asynchronous_track(event)
         self.recording.marks.add_begin(group, time, self._site(event), track.number)
+        self._bind(event, track, time)
 
     def _asynchronous_end(self, event: dict[str, Any], time: int) -> None:
         self.recording.marks.add_end(self._asynchronous_group(event), time, self._site(event))
@@ -219,8 +232,31 @@ class _Reader:
 
     def _site(self, event: dict[str, Any]) -> int:
         arguments = event.get("args")
-        text = json.dumps(arguments, default=str) if isinstance(arguments, dict) and arguments else None
-        return self.recording.site(_text(event.get("cat")), _text(event.get("name")), text)
+        facts = arguments if isinstance(arguments, dict) else {}
+        frame = event.get("sf")
+        if frame is not None or "stack" in event:
+            facts = {**facts, "stack": event.get("stack", frame)}
+        text = json.dumps(facts, default=str) if facts else None
+        site = self.recording.site(_text(event.get("cat")), _text(event.get("name")), text)
+        if frame is not None:
+            self.frames[site] = frame
+        return site
+
+    def take_samples(self, facts: dict[str, Any]) -> None:
+        """Samples that stand beside the events, as instants of their threads; then the stacks of what has a frame."""
+        samples = facts.get("samples")
+        threads = {key[2]: track.process for key, track in self.recording.tracks.items() if key[1] == "thread"}
+        for sample in samples if isinstance(samples, list) else ():
+            if isinstance(sample, dict):
+                known = {"pid": threads.get(str(sample.get("tid", 0)), 0), "cat": "samples"}
+                more = {name: sample[name] for name in ("cpu", "weight") if name in sample}
+                self.take({**known, **sample, "ph": "P", "args": more})
+        frames = facts.get("stackFrames")
+        for site, frame in self.frames.items():
+            channel, label, metadata = self.recording.keys[site]
+            if metadata is not None and isinstance(frames, dict):
+                text = json.dumps(json.loads(metadata) | {"stack": _stack(frames, frame)})
+                self.recording.keys[site] = (channel, label, text)
 
 
 def nanoseconds(value: Any, unit_ns: int = 1000) -> int | None:
@@ -239,6 +275,18 @@ def nanoseconds(value: Any, unit_ns: int = 1000) -> int | None:
     else:
         return None
     return time if EARLIEST_NS <= time < LATEST_NS else None
+
+
+def _stack(frames: dict[str, Any], innermost: Any) -> list[str]:
+    """Names of the frames from the outermost one; an id that has none stands for itself."""
+    names: list[str] = []
+    seen, id = set(), _text(innermost)
+    while id and id not in seen:
+        seen.add(id)
+        frame = frames.get(id)
+        names.append(_text(frame.get("name")) if isinstance(frame, dict) else id)
+        id = _text(frame.get("parent")) if isinstance(frame, dict) else ""
+    return names[::-1]
 
 
 def _scoped_id(event: dict[str, Any]) -> tuple[str, str, str]:

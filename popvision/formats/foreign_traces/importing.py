@@ -136,7 +136,7 @@ def _write_names(writer: TraceWriter, recording: Recording) -> None:
     texts: dict[str, int] = {}
     channels: dict[str, int] = {}
     used = _used_sites(recording)
-    for (channel, label, metadata), site in recording.sites.items():
+    for site, (channel, label, metadata) in enumerate(recording.keys):
         if not used[site]:
             continue
         if channel not in channels:
@@ -154,7 +154,7 @@ def _write_names(writer: TraceWriter, recording: Recording) -> None:
 
 def _used_sites(recording: Recording) -> NDArray[np.bool_]:
     """Whether an event has a site: those of ends and what was joined of two are only read from."""
-    used = np.zeros(len(recording.sites), bool)
+    used = np.zeros(len(recording.keys), bool)
     for track in recording.tracks.values():
         used[np.asarray(track.site)] = True
         used[np.asarray(track.instant_site)] = True
@@ -180,12 +180,15 @@ def _write_track(writer: TraceWriter, id: int, track: Track, recording: Recordin
 
 def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track]) -> None:
     """Points that lead to the next span move to its begin; those on tracks without events lead nowhere."""
-    flows = recording.flows
-    for number, name in enumerate(flows.names, start=1):
-        writer.add_flow(number, name)
+    points = recording.flows
+    flow, keys = points.flows()
+    for number, key in enumerate(keys.tolist()):
+        writer.add_flow(number + 1, points.names[key])
     ids = {track.number: id for id, track in enumerate(tracks, start=1)}
     begins: dict[int, Ints] = {}
-    for track, time, flow, binds_next in zip(flows.track, flows.time, flows.flow, flows.binds_next, strict=True):
+    for track, time, number, binds_next in zip(
+        points.track, points.time, flow.tolist(), points.binds_next, strict=True
+    ):
         thread, moment = ids.get(track), time
         if thread is None:
             continue
@@ -194,7 +197,7 @@ def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track])
                 begins[thread] = np.sort(np.asarray(tracks[thread - 1].begin))
             at = int(np.searchsorted(begins[thread], time))
             moment = int(begins[thread][at]) if at < len(begins[thread]) else time
-        writer.add_flow_point(flow, thread, moment)
+        writer.add_flow_point(number + 1, thread, moment)
 
 
 def _write_counters(writer: TraceWriter, recording: Recording) -> None:

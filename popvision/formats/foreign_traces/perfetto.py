@@ -3,7 +3,7 @@
 Taken: slices, instants and counters on threads, processes and custom tracks; names of these; debug annotations as
 metadata. Interned names and incremental clocks are kept per packet sequence, as the format says
 (https://perfetto.dev/docs/reference/synthetic-track-event). Packets of other data sources (ftrace, heap profiles ...)
-and flows are counted and left out. The wall clock comes from a clock snapshot, if the trace has one."""
+are counted and left out. The wall clock comes from a clock snapshot, if the trace has one."""
 
 from __future__ import annotations
 
@@ -177,8 +177,11 @@ class _Reader:
             self.recording.left_out[BEYOND if time > 0 else BEFORE] += 1
             return
         uuid = event.track_uuid if event.HasField("track_uuid") else sequence.track
-        for flow in [*event.flow_ids, *event.terminating_flow_ids]:
-            self.recording.flows.add((flow,), "", self._track(uuid), time, first=False, binds_next=False)
+        older = [*event.flow_ids_old, *event.terminating_flow_ids_old]
+        if event.legacy_event.flow_direction:
+            older.append(event.legacy_event.bind_id)
+        for flow in [*event.flow_ids, *event.terminating_flow_ids, *older]:
+            self.recording.flows.add((flow,), "", self._track(uuid), time)
         marks = self.recording.marks
         if event.type == _BEGIN:
             number = self._track(uuid).number

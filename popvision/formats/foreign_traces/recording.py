@@ -76,27 +76,45 @@ class Track:
 
 @dataclass
 class FlowPoints:
-    """Moments at which flows pass events. A flow is known by its key while the file is read; a first point with a key
-    that is in use begins another flow."""
+    """Moments at which flows pass events, in any order. The points of a key are one flow, or several: a point that
+    starts one begins another."""
 
     track: array[int] = field(default_factory=lambda: array("q"))  #: its number
     time: array[int] = field(default_factory=lambda: array("q"))
-    flow: array[int] = field(default_factory=lambda: array("q"))
+    key: array[int] = field(default_factory=lambda: array("q"))
+    starts: array[int] = field(default_factory=lambda: array("b"))
     binds_next: array[int] = field(default_factory=lambda: array("b"))  #: 1 = to the next span, not the one around it
-    names: list[str] = field(default_factory=list)
-    _current: dict[tuple[object, ...], int] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)  #: of each key
+    _keys: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def add(
-        self, key: tuple[object, ...], name: str, track: Track, time: int, *, first: bool, binds_next: bool
+        self,
+        key: tuple[object, ...],
+        name: str,
+        track: Track,
+        time: int,
+        *,
+        starts: bool = False,
+        binds_next: bool = False,
     ) -> None:
-        """A point of the flow with that key."""
-        if first or key not in self._current:
-            self._current[key] = len(self.names) + 1
+        """A point of a flow with that key."""
+        number = self._keys.setdefault(key, len(self._keys))
+        if number == len(self.names):
             self.names.append(short(name))
         self.track.append(track.number)
         self.time.append(time)
-        self.flow.append(self._current[key])
+        self.key.append(number)
+        self.starts.append(starts)
         self.binds_next.append(binds_next)
+
+    def flows(self) -> tuple[Ints, Ints]:
+        """The flow of each point, from 0, and the key of each flow."""
+        key, starts = np.asarray(self.key), np.asarray(self.starts).astype(bool)
+        order = np.lexsort((~starts, np.asarray(self.time), key))
+        is_new = starts[order] | (np.diff(key[order], prepend=-1) != 0)
+        flow = np.zeros(len(key), np.int64)
+        flow[order] = np.cumsum(is_new) - 1
+        return flow, key[order][is_new]
 
 
 @dataclass
@@ -123,6 +141,7 @@ class Recording:
         self.flows = FlowPoints()
         self.counters: dict[tuple[object, ...], Counters] = {}
         self.sites: dict[tuple[str, str, str | None], int] = {}
+        self.keys: list[tuple[str, str, str | None]] = []  #: channel, label and metadata of each site
         self.metadata_texts = 0
         self.events = 0
         self.problem = ""  #: why the rest of the file could not be read
@@ -138,7 +157,8 @@ class Recording:
         key = (short(channel), short(label), metadata)
         number = self.sites.get(key)
         if number is None:
-            number = self.sites[key] = len(self.sites)
+            number = self.sites[key] = len(self.keys)
+            self.keys.append(key)
             self.metadata_texts += metadata is not None
         return number
 
@@ -174,22 +194,23 @@ class Recording:
         texts: dict[str, int] = {"": 0}
         numbers = [
             (texts.setdefault(label, len(texts)), texts.setdefault(channel, len(texts)))
-            for channel, label, _ in self.sites
+            for channel, label, _ in self.keys
         ]
         table = np.array(numbers, np.int64).reshape(-1, 2)
         return table[:, 0], table[:, 1]
 
     def _joined_sites(self, begin: Ints, end: Ints) -> Ints:
         """The sites of spans: those of their begins, with the metadata of their ends."""
-        keys = list(self.sites)
-        has_more = np.array([metadata is not None for *_, metadata in keys] + [False])  # the last one is -1, no end
+        has_more = np.array(
+            [metadata is not None for *_, metadata in self.keys] + [False]
+        )  # the last one is -1, no end
         rows = np.flatnonzero(has_more[end])
         joined = begin.copy()
         both, place = np.unique(np.stack([begin[rows], end[rows]]), axis=1, return_inverse=True)
         numbers = []
         for first, last in both.T.tolist():
-            channel, label, metadata = keys[first]
-            facts = json.loads(metadata or "{}") | json.loads(keys[last][2] or "{}")
+            channel, label, metadata = self.keys[first]
+            facts = json.loads(metadata or "{}") | json.loads(self.keys[last][2] or "{}")
             is_full = self.metadata_texts >= MOST_METADATA
             numbers.append(first if is_full else self.site(channel, label, json.dumps(facts)))
         if numbers:

@@ -159,3 +159,29 @@ def test_innermost_is_the_deepest_event_around_a_moment(spans: list[Span], times
             ]
             # Where one event ends as the next begins, the next one has it.
             assert (depth, position) == max(around, default=(-1, 0))
+
+
+def test_flows_are_told_apart_by_time_wherever_they_stand_in_the_file(tmp_path: Path) -> None:
+    """An id is used twice: each start begins another flow, though the file holds the last point first."""
+    events: list[dict[str, object]] = []
+    for at, name in enumerate("abcd"):
+        events.append({"ph": "X", "pid": 1, "tid": at, "ts": 10 * at, "dur": 9, "name": name})
+        events.append({"ph": "sf"[at % 2], "bp": "e", "pid": 1, "tid": at, "ts": 10 * at + 1, "id": 5, "name": "n"})
+    (tmp_path / "t.json").write_text(json.dumps(events[::-1]))
+    assert paths(TraceSource(tmp_path / "t.json")) == [["a", "b"], ["c", "d"]]
+
+
+def test_flows_of_bind_ids_join_their_spans(tmp_path: Path) -> None:
+    place = {"pid": 1, "bind_id": "0x1"}
+    events = [
+        {"ph": "X", "ts": 0, "dur": 10, "name": "a", "tid": 1, "flow_out": True, **place},
+        {"ph": "B", "ts": 20, "name": "b", "tid": 2, "flow_in": True, "flow_out": True, **place},
+        {"ph": "E", "ts": 25, "name": "b", "tid": 2, **place},
+        {"ph": "b", "ts": 30, "name": "c", "tid": 3, "id": 7, "cat": "x", "flow_in": True, **place},
+        {"ph": "e", "ts": 35, "name": "c", "tid": 3, "id": 7, "cat": "x", **place},
+        {"ph": "X", "ts": 40, "dur": 10, "name": "apart", "tid": 1, **place},
+    ]
+    (tmp_path / "t.json").write_text(json.dumps(events))
+    source = TraceSource(tmp_path / "t.json")
+    assert source.lost == []
+    assert paths(source) == [["a", "b", "c"]]
