@@ -19,7 +19,7 @@ from zlib import crc32
 
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, DATES_NS, EARLIEST_NS, LATEST_NS
-from popvision.formats.foreign_traces.json_stream import JsonTraceStream
+from popvision.formats.foreign_traces.json_stream import Fraction, JsonTraceStream
 from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
 
 #: Nanoseconds in a unit of `ts` and `dur`; the format has microseconds.
@@ -46,6 +46,8 @@ def read_chrome_json(path: Path, unit: str = "us") -> Recording:
         raise FormatError(f"{path}: all of its times lie beyond the year 2116: {_in_nanoseconds(path)}.")
     if reader.nanoseconds_given:
         recording.left_out[f"{BEYOND}: {_in_nanoseconds(path)}"] = reader.nanoseconds_given
+    losses = {"pieces that are no JSON": stream.broken, "characters of another encoding": stream.replaced}
+    recording.left_out.update({what: number for what, number in losses.items() if number})
     recording.base_ns, recording.epoch_ns = _bases(stream.facts)
     recording.problem, recording.is_open = stream.problem, stream.is_open
     return recording
@@ -264,9 +266,9 @@ def nanoseconds(value: Any, unit_ns: int = 1000) -> int | None:
     beyond 2116 or before 1897."""
     if isinstance(value, int) and not isinstance(value, bool):
         time = value * unit_ns
-    elif isinstance(value, str):
+    elif isinstance(value, (str, Fraction)):
         try:
-            number = Decimal(value)
+            number = Decimal(value if isinstance(value, str) else value.digits)
         except InvalidOperation:
             return None
         if not number.is_finite() or abs(number.adjusted()) > 21:

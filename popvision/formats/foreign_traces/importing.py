@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import codecs
 import sqlite3
 import tempfile
 import zlib
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.chrome_json import read_chrome_json
 from popvision.formats.foreign_traces.clock import set_clock
+from popvision.formats.foreign_traces.json_stream import unpacked
 from popvision.formats.foreign_traces.lanes import lay_out
 from popvision.formats.foreign_traces.perfetto import read_perfetto
 from popvision.formats.foreign_traces.recording import Recording, Track, short
@@ -40,17 +41,30 @@ Ints = NDArray[np.int64]
 
 def is_foreign_trace(path: Path) -> bool:
     """Whether the first bytes of a file are those of a foreign trace. Any other JSON is none."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-        if head.startswith(b"\x1f\x8b"):
-            with gzip.open(path) as packed:
-                head = packed.read(_HEAD)
-    except (OSError, EOFError, zlib.error):
-        return False
-    if head.lstrip(_BLANKS)[:1] in (b"{", b"["):
+    head = _head(path)
+    if _is_json(head):
+        head = head.replace(b"\0", b"")  # of UTF-16
         return b'"traceEvents"' in head or b'"ph"' in head
     return path.suffix in PERFETTO_SUFFIXES and head.startswith(b"\n")
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes, of a .gz those of what it holds, as far as they can be read."""
+    head = b""
+    try:
+        for part in unpacked(path):
+            head += part
+            if len(head) >= _HEAD:
+                break
+    except (OSError, EOFError, zlib.error):
+        pass
+    return head[:_HEAD]
+
+
+def _is_json(head: bytes) -> bool:
+    """Whether an object or array begins there, in UTF-8 or UTF-16."""
+    is_wide = head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return (head[2:].replace(b"\0", b"") if is_wide else head).lstrip(_BLANKS)[:1] in (b"{", b"[")
 
 
 def import_trace(source: Path, target: Path, unit: str = "us") -> dict[str, int]:
@@ -88,7 +102,7 @@ def read_recording(path: Path, unit: str = "us") -> Recording:
             head = file.read(4096)
     except OSError as problem:
         raise FormatError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    if head.startswith(b"\x1f\x8b") or head.lstrip(_BLANKS)[:1] in (b"{", b"["):
+    if head.startswith(b"\x1f\x8b") or _is_json(head):
         return read_chrome_json(path, unit)
     if head.startswith(b"\n"):
         if unit != "us":
