@@ -64,15 +64,8 @@ def commands_of(fault: Fault) -> tuple[Command, ...]:
     if fault.room.startswith("webapp/assets"):
         return (PAGES,)
     if fault.room == "simulator/frontends":
-        return (TEST, TENSORFLOW if "/tensorflow/" in fault.file else TORCH)
+        return (TENSORFLOW if "/tensorflow/" in fault.file else TORCH,)
     return (TEST,)
-
-
-def command_of(test: str, environment: str) -> Command:
-    """The command that runs a test."""
-    if test.startswith(PAGES.folder):
-        return PAGES
-    return next(command for command in COMMANDS if command.environment == environment)
 
 
 class TestFiles:
@@ -93,6 +86,8 @@ class TestFiles:
         if command is TEST:
             folders = _FOLDERS.get(fault.room, ("tests/webapp",) if package == "webapp" else (f"tests/{room}",))
             files = [file for file in files if file.startswith(folders)]
+        elif command is TORCH:
+            files = [file for file in files if not file.startswith(TENSORFLOW.folder)]
         elif command is PAGES:
             scripts = room.rpartition("/")[2]
             names = _PAGES.get(scripts, (f"test_{scripts}",))
@@ -104,7 +99,7 @@ class TestFiles:
         room = set(self.of_room(fault, command)) if command in commands_of(fault) else set()
         files = [file for file in self.words if file.startswith(command.folder) and file not in room]
         if command is TEST:
-            files = [file for file in files if not file.startswith(PAGES.folder)]
+            files = [file for file in files if not file.startswith((PAGES.folder, TORCH.folder))]
         return self._by_likeliness(fault, files)
 
     def _by_likeliness(self, fault: Fault, files: Iterable[str]) -> list[str]:
