@@ -33,10 +33,13 @@ def write(faults: Iterable[Fault], file: TextIO) -> None:
 
 
 def planted(fault: Fault, source: str) -> str | None:
-    """The file with the fault in the nearest line of the same text; None where no line reads so any more."""
+    """The file with the fault in the nearest line of the same text, at any indent; None where no line reads so any
+    more."""
     lines = source.split("\n")
-    same = [number for number, line in enumerate(lines) if line == fault.old]
+    same = [number for number, line in enumerate(lines) if line.strip() == fault.old.strip()]
     if not same:
         return None
-    lines[min(same, key=lambda number: abs(number + 1 - fault.line))] = fault.new
+    nearest = min(same, key=lambda number: abs(number + 1 - fault.line))
+    line = lines[nearest]
+    lines[nearest] = line[: len(line) - len(line.lstrip())] + fault.new.strip()
     return "\n".join(lines)

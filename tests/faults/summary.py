@@ -16,10 +16,10 @@ from tests.faults.tests_of_rooms import COMMANDS
 _TIMES = ("before", "now")
 _SURVIVING = {
     "all": "survive every test of CI",
-    "elsewhere": "survive their room's tests and the likeliest others; others not run",
-    "room": "survive their room's tests; others not run",
-    "likeliest": "survive the likeliest tests of their room; others not run",
-    "known": "survive the test that found them before; others not run",
+    "elsewhere": "undecided: survive their room's tests and the likeliest others; others not run",
+    "room": "undecided: survive their room's tests; others not run",
+    "likeliest": "undecided: survive the likeliest tests of their room; others not run",
+    "known": "undecided: survive the test that found them before; others not run",
 }
 
 
@@ -33,7 +33,7 @@ class _Column(NamedTuple):
 
 
 def shown(folder: Path) -> str:
-    """Markdown: a column for each table, a row for each command of CI, and each fault that survives."""
+    """Markdown: a column for each table, a row for each command of CI, and each fault that no test finds."""
     columns = list(_columns(folder))
     lines = ["| planted faults | " + " | ".join(column.title for column in columns) + " |"]
     lines.append("|---" + "|--:" * len(columns) + "|")
@@ -56,7 +56,9 @@ def shown(folder: Path) -> str:
 def _columns(folder: Path) -> Iterable[_Column]:
     for file in sorted(folder.glob("seed_*.csv")):
         for time in _TIMES:
-            rows = {row.number: row for row in table.read(folder / f"{file.stem}_{time}.csv")}
+            read = table.read(folder / f"{file.stem}_{time}.csv")
+            # what a run found that was interrupted before its proof does not count yet
+            rows = {row.number: row for row in read if row.result != table.FOUND or row.proved}
             if rows:
                 commits = ", ".join(sorted({row.commit for row in rows.values()}))
                 yield _Column(f"{file.stem.replace('_', ' ')} {time} ({commits})", fault_list.read(file), rows)
@@ -69,7 +71,8 @@ def _line(counted: Iterable[tuple[str, Callable[[Row], bool]]], columns: list[_C
 
 
 def _survivors(column: _Column) -> Iterable[str]:
-    survivors = [fault for fault in column.faults if _result(column, fault.number) == table.SURVIVES]
+    met_all = {row.number for row in column.rows.values() if row.result == table.SURVIVES and row.met == "all"}
+    survivors = [fault for fault in column.faults if fault.number in met_all]
     if survivors:
         names = (f"{fault.number} `{fault.file}:{fault.line}` ({fault.kind})" for fault in survivors)
         yield f"{column.title}, survivors: {', '.join(names)}."
@@ -81,7 +84,7 @@ def _lost(columns: list[_Column]) -> Iterable[str]:
         if before.faults == now.faults:
             found = [n for n in sorted(now.rows) if _result(before, n) == table.FOUND]
             lost = [str(number) for number in found if _result(now, number) == table.SURVIVES]
-            yield f"Of {len(found)} found before and tried now, lost: {', '.join(lost) or 'none'}."
+            yield f"Of {len(found)} found before and tried now, not found: {', '.join(lost) or 'none'}."
 
 
 def _result(column: _Column, number: int) -> str:

@@ -120,9 +120,10 @@ def test_environments_that_import_another_tree_are_refused(tried: Tried) -> None
 def test_tables_stand_side_by_side_with_what_was_not_run(tmp_path: Path) -> None:
     with (tmp_path / "seed_1.csv").open("w", encoding="utf-8") as file:
         write(FAULTS, file)
-    found = Row(1, table.FOUND, "make test", "tests/test_a.py::test_a", "fails", "room", 60.0, "abc")
+    found = Row(1, table.FOUND, "make test", "tests/test_a.py::test_a", "fails", "room", 60.0, "abc", "yes")
+    unproved = found._replace(number=3, proved="")
     survivor = Row(2, met="all", seconds=60.0, commit="abc")
-    table.write([found, survivor, found._replace(number=4)], tmp_path / "seed_1_before.csv")
+    table.write([found, survivor, unproved, found._replace(number=4)], tmp_path / "seed_1_before.csv")
     lost = Row(1, met="room", commit="def")
     table.write([lost, survivor, found._replace(number=4)], tmp_path / "seed_1_now.csv")
     assert summary.shown(tmp_path).splitlines() == [
@@ -130,12 +131,17 @@ def test_tables_stand_side_by_side_with_what_was_not_run(tmp_path: Path) -> None
         "|---|--:|--:|",
         "| found by `make test` | 2 | 1 |",
         "| survive every test of CI | 1 | 1 |",
-        "| survive their room's tests; others not run | 0 | 1 |",
+        "| undecided: survive their room's tests; others not run | 0 | 1 |",
         "| not tried | 1 | 1 |",
         "| minutes of processor time | 3 | 2 |",
         "",
         "- seed 1 before (abc), survivors: 2 `popvision/query/rows.py:7` (swapped operands).",
-        "- seed 1 now (abc, def), survivors: 1 `popvision/query/rows.py:3` (off by one), "
-        "2 `popvision/query/rows.py:7` (swapped operands).",
-        "- Of 2 found before and tried now, lost: 1.",
+        "- seed 1 now (abc, def), survivors: 2 `popvision/query/rows.py:7` (swapped operands).",
+        "- Of 2 found before and tried now, not found: 1.",
     ]
+
+
+def test_the_guide_shows_the_tables() -> None:
+    root = Path(__file__).resolve().parents[2]
+    guide = (root / "docs/contributing.md").read_text(encoding="utf-8")
+    assert summary.shown(root / "tests/faults") in guide, "python -m tests.faults show prints other tables"
