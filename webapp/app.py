@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, set_props
+from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update, set_props
 from dash.development.base_component import Component
 from flask import Response
 from werkzeug.exceptions import InternalServerError
@@ -20,6 +20,7 @@ from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from webapp import pages, preferences, shell_routes
 from webapp.access import Access
 from webapp.asset_bundle import joined_assets, serve_joined, serve_plot_script
+from webapp.callback_requests import check_callback_requests
 from webapp.catalogue import routes as catalogue_routes
 from webapp.catalogue import what_if_routes
 from webapp.catalogue.folders import CatalogueFolders
@@ -111,6 +112,7 @@ def _create_app(
         library.takes_uploads = True
         upload_routes.register(app, uploads)
     protect(app.server, policy or HostPolicy(), app.csp_hashes(), access)
+    check_callback_requests(app)
     follow_pages(app.server, library)
     preferences.follow_requests(app.server)
     return app
@@ -192,7 +194,7 @@ def _failure(failure: InternalServerError) -> str:
     return f"The viewer failed: {type(problem).__name__}: {problem}" if problem else "The viewer failed."
 
 
-def _show_problem(problem: Exception) -> None:
+def _show_problem(problem: Exception) -> Any:
     """Show the problem of a failed callback in the notice bar; the page stays unchanged."""
     if isinstance(problem, (FormatError, NotRecordedError)):
         set_props("notice", {"children": str(problem)})
@@ -201,3 +203,9 @@ def _show_problem(problem: Exception) -> None:
     else:
         logging.getLogger("popvision.webapp").error("a callback failed", exc_info=problem)
         set_props("notice", {"children": f"The viewer failed: {type(problem).__name__}: {problem}"})
+    return _unchanged(ctx.outputs_list)
+
+
+def _unchanged(outputs: Any) -> Any:
+    """No update for each output; those of a pattern are a list."""
+    return [_unchanged(output) for output in outputs] if isinstance(outputs, list) else no_update
