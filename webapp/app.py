@@ -20,13 +20,13 @@ from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from webapp import pages, preferences, shell_routes
 from webapp.access import Access
 from webapp.asset_bundle import joined_assets, serve_joined, serve_plot_script
-from webapp.callback_requests import check_callback_requests
 from webapp.catalogue import routes as catalogue_routes
 from webapp.catalogue import what_if_routes
 from webapp.catalogue.folders import CatalogueFolders
 from webapp.components.frozen import frozen, managed_by
 from webapp.components.page_parts import filled_page
 from webapp.documents import routes as document_routes
+from webapp.guards.callback_requests import check_callback_requests
 from webapp.help import routes as help_routes
 from webapp.index_page import ViewerApp, index_string
 from webapp.library import Library, UnknownKeyError

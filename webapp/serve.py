@@ -73,7 +73,7 @@ def _serve_on(
     out: TextIO,
 ) -> None:
     from webapp.app import create_app
-    from webapp.connections import server_on
+    from webapp.guards.connections import server_on
     from webapp.security import HostPolicy, host_names
     from webapp.uploads import Uploads
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from webapp import connections
-from webapp.connections import server_on
+from webapp.guards import connections
+from webapp.guards.connections import server_on
 from webapp.serve import bind
 
 REQUEST = b"GET / HTTP/1.0\r\n\r\n"

@@ -1,0 +1,1 @@
+"""What stands before the viewer: limits of connections, shapes of requests."""
