@@ -47,7 +47,7 @@ def command(
     from popvision.analysis.summary.report_list import reports_beside
     from popvision.analysis.trace.source import TraceSource
     from popvision.formats.errors import FormatError
-    from popvision.formats.foreign_traces.importing import is_foreign_trace
+    from popvision.formats.foreign_traces.recognition import is_foreign_trace
     from popvision.formats.replacing import replacing
     from webapp.documents.export import ExportError, export_document, export_trace, file_name
 

@@ -32,7 +32,7 @@ def open_path(
 
     Raises FormatError, one sentence, when `path` holds nothing readable."""
     from popvision.formats.folder import PROFILE_NAME
-    from popvision.formats.foreign_traces.importing import is_foreign_trace
+    from popvision.formats.foreign_traces.recognition import is_foreign_trace
 
     path = Path(path)
     if not path.is_dir() and (path.suffix == ".pvti" or is_foreign_trace(path)):

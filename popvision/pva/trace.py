@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from popvision.formats.foreign_traces.importing import is_foreign_trace, temporary_import
+from popvision.formats.foreign_traces.importing import temporary_import
+from popvision.formats.foreign_traces.recognition import is_foreign_trace
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadEvents, ThreadRow, TraceReader
 from popvision.pva.listview import ListView
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from popvision.analysis.trace.source import TraceSource
 from popvision.export.traces.events import event_columns
 from popvision.formats.errors import FormatError
-from popvision.formats.foreign_traces.importing import import_trace, is_foreign_trace
+from popvision.formats.foreign_traces.importing import import_trace
 from popvision.formats.foreign_traces.json_stream import JsonTraceStream
+from popvision.formats.foreign_traces.recognition import is_foreign_trace
 
 
 def event(at: int) -> str:

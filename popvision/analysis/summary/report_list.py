@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from popvision.formats.errors import FormatError
-from popvision.formats.foreign_traces.importing import SUFFIXES, is_foreign_trace
+from popvision.formats.foreign_traces.recognition import SUFFIXES, is_foreign_trace
 from popvision.package_data import package_folder
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from popvision.analysis.trace.growing_columns import GrowingColumn, GrowingLane
 from popvision.analysis.trace.source import TraceSource
 from popvision.arrays import Float64Array, Int64Array, UInt32Array
 from popvision.formats.errors import FormatError
-from popvision.formats.foreign_traces.importing import is_foreign_trace
+from popvision.formats.foreign_traces.recognition import is_foreign_trace
 from popvision.formats.pvti.growing import GrowingJournal, GrowingNames, NewColumn, NewSamples, StartAgainError
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.nesting import Nested

@@ -14,7 +14,8 @@ import numpy as np
 from popvision.analysis.trace.columns import HostTrace, Lane, TraceFile, TraceThread
 from popvision.arrays import Float64Array, Int64Array, UInt32Array, UnsignedArray
 from popvision.formats.errors import FormatError
-from popvision.formats.foreign_traces.importing import is_foreign_trace, temporary_import
+from popvision.formats.foreign_traces.importing import temporary_import
+from popvision.formats.foreign_traces.recognition import is_foreign_trace
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
 from popvision.formats.pvti.stored_rows import StoredRows

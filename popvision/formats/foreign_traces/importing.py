@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 import sqlite3
 import tempfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -14,57 +12,18 @@ from numpy.typing import NDArray
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.chrome_json import read_chrome_json
 from popvision.formats.foreign_traces.clock import set_clock
-from popvision.formats.foreign_traces.json_stream import unpacked
 from popvision.formats.foreign_traces.lanes import lay_out
 from popvision.formats.foreign_traces.perfetto import read_perfetto
+from popvision.formats.foreign_traces.recognition import kind_of
 from popvision.formats.foreign_traces.recording import Recording, Track, short
 from popvision.formats.pvti.columns import Slices
 from popvision.formats.pvti.finalise import finalise, write_instants, write_slices
 from popvision.formats.pvti.writer import TraceWriter
 
-#: Perfetto's files have no mark of their own at the beginning.
-PERFETTO_SUFFIXES = (".pftrace", ".perfetto-trace")
-
-#: Names of files that may hold a foreign trace.
-SUFFIXES = (".json", ".json.gz", *PERFETTO_SUFFIXES)
-
-#: Bytes looked at to recognise a file.
-_HEAD = 1 << 16
-
-_BLANKS = b"\xef\xbb\xbf \t\r\n"
-
 #: Events of a lane in one row.
 _RUN = 1 << 18
 
 Ints = NDArray[np.int64]
-
-
-def is_foreign_trace(path: Path) -> bool:
-    """Whether the first bytes of a file are those of a foreign trace. Any other JSON is none."""
-    head = _head(path)
-    if _is_json(head):
-        head = head.replace(b"\0", b"")  # of UTF-16
-        return b'"traceEvents"' in head or b'"ph"' in head
-    return path.suffix in PERFETTO_SUFFIXES and head.startswith(b"\n")
-
-
-def _head(path: Path) -> bytes:
-    """The first bytes, of a .gz those of what it holds, as far as they can be read."""
-    head = b""
-    try:
-        for part in unpacked(path):
-            head += part
-            if len(head) >= _HEAD:
-                break
-    except (OSError, EOFError, zlib.error):
-        pass
-    return head[:_HEAD]
-
-
-def _is_json(head: bytes) -> bool:
-    """Whether an object or array begins there, in UTF-8 or UTF-16."""
-    is_wide = head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    return (head[2:].replace(b"\0", b"") if is_wide else head).lstrip(_BLANKS)[:1] in (b"{", b"[")
 
 
 def import_trace(source: Path, target: Path, unit: str = "us") -> dict[str, int]:
@@ -98,19 +57,19 @@ def temporary_import(source: Path) -> tempfile.TemporaryDirectory[str]:
 def read_recording(path: Path, unit: str = "us") -> Recording:
     """What a file holds, read as its first bytes say. Raises FormatError for an unknown one."""
     try:
-        with path.open("rb") as file:
-            head = file.read(4096)
+        with path.open("rb"):
+            kind = kind_of(path)
     except OSError as problem:
         raise FormatError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    if head.startswith(b"\x1f\x8b") or _is_json(head):
+    if kind == "json":
         return read_chrome_json(path, unit)
-    if head.startswith(b"\n"):
-        if unit != "us":
-            raise FormatError(f"{path} is a Perfetto trace, which says its units itself: leave the unit out.")
-        return read_perfetto(path)
-    raise FormatError(
-        f"{path} is no trace of a known format: give Chrome trace events as JSON (.gz too) or a Perfetto trace."
-    )
+    if kind != "perfetto":
+        raise FormatError(
+            f"{path} is no trace of a known format: give Chrome trace events as JSON (.gz too) or a Perfetto trace."
+        )
+    if unit != "us":
+        raise FormatError(f"{path} is a Perfetto trace, which says its units itself: leave the unit out.")
+    return read_perfetto(path)
 
 
 def write_recording(recording: Recording, target: Path, origin: str) -> None:

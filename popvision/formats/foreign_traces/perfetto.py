@@ -9,19 +9,25 @@ from __future__ import annotations
 
 import json
 import mmap
+import tempfile
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, EARLIEST_NS, LATEST_NS
+from popvision.formats.foreign_traces.json_stream import unpacked
 from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
 
 _PACKET_TAG = 0x0A  #: field 1 of Trace, length-delimited
 _CLEARED = 1  #: SEQ_INCREMENTAL_STATE_CLEARED
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4
 _REALTIME, _BOOTTIME, _FIRST_OF_SEQUENCE = 1, 6, 64
+_MOST_UNPACKED = 1 << 28  #: bytes of packets that one packet holds
+_MOST_NESTED = 4  #: of them within others
 _KEY_BITS = 0x7  #: of a protobuf tag: the wire type
 
 
@@ -37,10 +43,10 @@ def read_perfetto(path: Path) -> Recording:
 
     reader = _Reader(path)
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with _plain(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             for begin, end in _packets(data):
-                reader.take(TracePacket.FromString(data[begin:end]))
-    except (DecodeError, _CutError, ValueError, OSError) as problem:
+                reader.take_all(TracePacket.FromString(data[begin:end]))
+    except (DecodeError, zlib.error, _CutError, ValueError, OSError) as problem:
         if not reader.recording.events:
             raise FormatError(f"{path} is no Perfetto trace: {str(problem).splitlines()[0]}.") from None
         reader.recording.problem = f"{path} is damaged after {reader.recording.events:,} events: {problem}"
@@ -50,11 +56,26 @@ def read_perfetto(path: Path) -> Recording:
     return reader.recording
 
 
+@contextmanager
+def _plain(path: Path) -> Iterator[IO[bytes]]:
+    """The file, of one packed by gzip a copy that goes with the context. One that is cut ends there: its packets say
+    so."""
+    with path.open("rb") as file, tempfile.TemporaryFile() as copy:
+        if file.read(2) != b"\x1f\x8b":
+            yield file
+            return
+        with suppress(EOFError, zlib.error):
+            for part in unpacked(path):
+                copy.write(part)
+        copy.flush()
+        yield copy
+
+
 class _CutError(Exception):
     """The file ends within a packet, or something else stands where a packet should."""
 
 
-def _packets(data: mmap.mmap) -> Iterator[tuple[int, int]]:
+def _packets(data: mmap.mmap | bytes) -> Iterator[tuple[int, int]]:
     """Begin and end of each packet; other fields of the trace are skipped."""
     at, size = 0, len(data)
     while at < size:
@@ -69,7 +90,7 @@ def _packets(data: mmap.mmap) -> Iterator[tuple[int, int]]:
         at += length
 
 
-def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
+def _varint(data: mmap.mmap | bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while at < len(data) and shift < 64:
         byte = data[at]
@@ -105,8 +126,24 @@ class _Reader:
         self.clocks: dict[int, int] = {_BOOTTIME: 0}  #: clock of the machine -> its offset to the boot clock, ns
         self.counted: dict[int, float] = {}  #: running sums of incremental counters
 
+    def take_all(self, packet: Any, depth: int = 0) -> None:
+        """Add what one packet holds, with those that are packed in it."""
+        if packet.zstd_compressed_packets:
+            self.recording.left_out["packets packed by zstd"] += 1
+            return
+        if not packet.compressed_packets or depth >= _MOST_NESTED:
+            self.take(packet)
+            return
+        unpacking = zlib.decompressobj()
+        inner = unpacking.decompress(packet.compressed_packets, _MOST_UNPACKED)
+        if not unpacking.eof:
+            self.recording.left_out["packed packets that are cut, or too large"] += 1
+        with suppress(_CutError):
+            for begin, end in _packets(inner):
+                self.take_all(type(packet).FromString(inner[begin:end]), depth + 1)
+
     def take(self, packet: Any) -> None:
-        """Add what one packet holds."""
+        """Add what one packet holds itself."""
         sequence = self.sequences.setdefault(packet.trusted_packet_sequence_id, _Sequence())
         if packet.incremental_state_cleared or packet.sequence_flags & _CLEARED:
             sequence.texts.clear()
