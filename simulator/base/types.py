@@ -105,8 +105,8 @@ def device_array(
     """`values` (a scalar or anything array-like) as `count` elements of `type_`, flattened, a private copy; through
     `encode` where the type's values are not NumPy's.
 
-    Raises `type_error` when the number of values is neither 1 nor `count`, or when they are no numbers, and
-    `overflow_error` for numbers that an integer type cannot hold."""
+    Raises `type_error` when the number of values is neither 1 nor `count`, when they are no numbers, and for fractions
+    where the type holds whole numbers; `overflow_error` for numbers that an integer type cannot hold."""
     wide = type_.size == 8 and not isinstance(values, np.ndarray)  # Python's integers, which NumPy may make floats
     try:
         flat = np.array(values, object if wide else None).reshape(-1)
@@ -120,6 +120,8 @@ def device_array(
         raise type_error(f"None is not a value of type {type_}; give numbers.")
     if encode is None:
         check_range(type_, flat)
+        _check_whole(type_, flat)
+    _check_host_size(count * type_.size)
     with np.errstate(over="ignore", invalid="ignore"):
         try:
             converted = flat.astype(numpy_type(type_)) if encode is None else encode(flat.astype(np.float64))
@@ -144,11 +146,27 @@ def check_range(type_: Type, values: AnyArray, of: str = "") -> None:
     numbers = values.dtype.kind in "iuf" or all(isinstance(value, int | float) for value in values.flat[:1])
     if limits is None or not values.size or not numbers:
         return
-    least, largest = values.min(), values.max()
+    least, largest = (one.item() if isinstance(one, np.generic) else one for one in (values.min(), values.max()))
     if limits[0] <= least and largest <= limits[1]:
         return
     bad = largest if limits[0] <= least else least
     raise overflow_error(f"{bad} does not fit {of or 'the type'}: {type_} holds {limits[0]} to {limits[1]}.")
+
+
+def _check_whole(type_: Type, values: AnyArray) -> None:
+    """Raise `type_error` for a fraction among the values of an integer type, which must not be cut in silence."""
+    if integer_limits(type_) is None or values.dtype.kind not in "fO":
+        return
+    for value in values[values % 1 != 0] if values.dtype.kind == "f" else values:
+        if isinstance(value, float | np.floating) and value % 1 != 0:
+            raise type_error(f"{value} is not a value of type {type_}, which holds whole numbers; round it first.")
+
+
+def _check_host_size(size: int) -> None:
+    if size > HOST_BYTES:
+        raise type_error(
+            f"The values take {size} bytes of the host, more than {HOST_BYTES} (16 GiB); give them in smaller parts."
+        )
 
 
 @cache
@@ -171,6 +189,15 @@ def limits_of(type_: Type) -> tuple[float, float]:
     info = np.finfo(type_.dtype) if type_.dtype.kind == "f" else np.iinfo(type_.dtype)
     return float(info.min), float(info.max)
 
+
+#: Bytes of values of one tensor that the host holds at most.
+HOST_BYTES = 2**34
+
+#: Bytes of a variable or of one transfer of a stream at most: all tiles of 256 IPUs hold less.
+MOST_BYTES = 2**38
+
+#: Bytes of a remote buffer at most.
+MOST_REMOTE_BYTES = 2**48
 
 #: The largest finite half.
 HALF_MAX = 65504.0

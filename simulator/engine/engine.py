@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, TextIO, overload
+from typing import IO, TYPE_CHECKING, Any, NoReturn, SupportsIndex, TextIO, overload
 
 from popvision import pvti
 from simulator.base.errors import ErrorCode, ErrorLocation, invalid_option, poplar_error, stream_connection_error
@@ -250,8 +250,8 @@ class Engine:
     def readTensor(self, handle: str, buffer: Any) -> None: ...
     def readTensor(self, handle: str, *arguments: Any, **named: Any) -> None:
         """Copy the tensor marked by createHostRead into a buffer: an ndarray or other memory, or its begin and end.
-        The buffer gets the tensor of each replica, one after the other. Of a QUARTER tensor it gets the encoded bytes,
-        and `metadata`, which comes first, gets the tensor's metadata.
+        The buffer has room for the tensor of each replica, one after the other; what is behind them stays. Of a QUARTER
+        tensor it gets the encoded bytes, and `metadata`, which comes first, gets the tensor's metadata.
 
         The device runs the Copy program of createHostRead: its clock goes on (`getTimeStamp`), profiles do not show it.
 
@@ -450,10 +450,14 @@ class Engine:
         wanted = program if program is not None else programId if programId is not None else vertexName
         return error_locations(self.executable.compiled, wanted, tile)
 
-    # ---- loading and closing -----------------------------------------------------------------------------------
+    # ---- closing and copying -----------------------------------------------------------------------------------------
 
     def __enter__(self) -> Engine:
         return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Raises poplar_error: copy and pickle come here."""
+        raise poplar_error("An engine cannot be copied; make another one with Engine(engine.executable, options).")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -10,7 +10,13 @@ import numpy as np
 from simulator.base.errors import graph_object_creation_error, invalid_option, stream_connection_error, type_error
 from simulator.base.options.flags import spelled
 from simulator.base.options.option import integer
-from simulator.base.types import FunctionBufferMappingType, ReplicatedStreamMode, Type
+from simulator.base.types import (
+    MOST_BYTES,
+    MOST_REMOTE_BYTES,
+    FunctionBufferMappingType,
+    ReplicatedStreamMode,
+    Type,
+)
 from simulator.graph.debug_context import Context, as_context, record
 from simulator.graph.objects import DataStream, Function, FunctionBuffer, HostFunction, RemoteBuffer
 from simulator.graph.program import Program
@@ -98,13 +104,20 @@ def _add_stream(
     s = store.streams
     _require_handle(handle, "stream")
     # A host read and a host write may share a handle, as a program names a tensor once for both directions.
-    same = [k for h, k, d in zip(s.handle, s.kind, s.to_device, strict=True) if h == handle and d == to_device]
-    if same or (kind == "fifo" and handle in s.handle):
+    same = [(k, d) for h, k, d in zip(s.handle, s.kind, s.to_device, strict=True) if h == handle]
+    if any("fifo" in (kind, k) or d == to_device for k, d in same):
         raise stream_connection_error(f"Stream '{handle}' exists already; give every stream its own handle.")
+    if any(buffer.name == handle for buffer in store.remote_buffers):
+        raise stream_connection_error(f"Remote buffer '{handle}' exists already; give the stream its own handle.")
     if not isinstance(count, int | np.integer) or count < 1:
         raise graph_object_creation_error(f"Stream '{handle}' cannot move {count!r} elements; give at least 1.")
     if not isinstance(type_, Type):
         raise graph_object_creation_error(f"Stream '{handle}': {type_!r} is not an element type.")
+    if int(count) * type_.size > MOST_BYTES:
+        raise graph_object_creation_error(
+            f"Stream '{handle}' would move {int(count) * type_.size} bytes at a time, more than {MOST_BYTES} (256 "
+            "GiB); use a smaller one."
+        )
     s.handle.append(handle)
     s.type.append(type_)
     s.numel.append(int(count))
@@ -144,11 +157,18 @@ def add_remote_buffer(
     what = f"Remote buffer '{handle}'"
     if any(buffer.name == handle for buffer in store.remote_buffers):
         raise graph_object_creation_error(f"{what} exists already; give every remote buffer its own handle.")
+    if handle in store.streams.handle:
+        raise graph_object_creation_error(f"Stream '{handle}' exists already; give the remote buffer its own handle.")
     if not isinstance(type_, Type):
         raise graph_object_creation_error(f"{what}: {type_!r} is not an element type.")
     for name, value in (("numElements", count), ("repeats", repeats)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise graph_object_creation_error(f"{what}: {name}={value!r} must be a whole number of at least 1.")
+    size = int(count) * int(repeats) * type_.size
+    if size > MOST_REMOTE_BYTES:
+        raise graph_object_creation_error(
+            f"{what} would hold {size} bytes, more than {MOST_REMOTE_BYTES} (256 TiB); use a smaller one."
+        )
     arguments = {"numElements": count, "repeats": repeats, "type": type_.name}
     record(store, as_context(handle), "remoteBuffer", arguments=arguments)
     number, flags = len(store.remote_buffers), (bool(rearrange_on_host), bool(for_memory))

@@ -16,6 +16,7 @@ from simulator.base.pointers import address_of, bytes_at
 from simulator.base.quarter import QuarterMetadata, encoded
 from simulator.base.type_conversion import TypeTraits
 from simulator.base.types import (
+    MOST_BYTES,
     QUARTER_METADATA,
     UNSIGNED_INT,
     Type,
@@ -84,6 +85,8 @@ def new_variable(
 ) -> Tensor:
     """A variable without a tile mapping, with its metadata tensor where the type has one."""
     own, dims = as_context(context), _dims(shape)
+    if isinstance(type_, Type):
+        _size(type_, dims)
     metadata = metadata_for(state, type_, metadata, own, "addVariable", None)
     tensor = add_row(state, type_, dims, own, "variable", None)
     set_metadata(state.store, tensor, metadata)
@@ -140,7 +143,7 @@ def add_row(state: GraphState, type_: Type, shape: Shape, debugContext: Context,
     dims = _dims(shape)
     store, v = state.store, state.store.variables
     context = as_context(debugContext)
-    numel = prod(dims)
+    numel = _size(type_, dims)
     index = len(v.base)
     v.base.append(store.num_elements)
     v.numel.append(numel)
@@ -233,6 +236,17 @@ def half_words(values: Any) -> Any:
             f"{values!r:.60} are not raw 16-bit words (whole numbers, 0 to 65535) of type half."
         )
     return words.astype(np.uint16).view(np.float16)
+
+
+def _size(type_: Type, dims: tuple[int, ...]) -> int:
+    """The number of elements. Raises tensor_creation_error for more than a system holds."""
+    numel = prod(dims)
+    if numel * type_.size > MOST_BYTES:
+        raise tensor_creation_error(
+            f"Shape {list(dims)} of {type_} takes {numel * type_.size} bytes, more than {MOST_BYTES} (256 GiB), which "
+            "all tiles of 256 IPUs do not hold; use a smaller one."
+        )
+    return numel
 
 
 def _dims(shape: Any) -> tuple[int, ...]:

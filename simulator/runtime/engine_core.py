@@ -80,7 +80,12 @@ class EngineCore(HostEnd):
     def load(self) -> None:
         """Set all variables to their initial state: zeros, constants and initial values."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::load"):
-            self.memories = list(self._plan.memories(self._settings.autoload))
+            try:
+                self.memories = list(self._plan.memories(self._settings.autoload))
+            except (MemoryError, OverflowError) as error:
+                raise poplar_error(
+                    f"The host has too little memory for the values of all variables ({error}); use smaller ones."
+                ) from None
             self.remote.clear()
             self.streams.invalidate()
             self._float.__dict__.update(
@@ -212,8 +217,8 @@ class EngineCore(HostEnd):
     def read(
         self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None, settings: RuntimeSettings | None = None
     ) -> None:
-        """Copy a tensor marked by createHostRead into a buffer of exactly its size, replica after replica; of a QUARTER
-        tensor also its metadata, that of replica 0. The device's clock goes on by the copy."""
+        """Copy a tensor marked by createHostRead into a buffer of at least its size, replica after replica; of a
+        QUARTER tensor also its metadata, that of replica 0. The device's clock goes on by the copy."""
         place = self._place("read", handle)
         self._begin_of_host_times()
         self.read_tensor(handle, place, buffer)

@@ -128,8 +128,12 @@ def test_tensors_take_begin_and_end_too():
     engine.readTensor("x", out, out[3:])
     assert out.tolist() == [1, 2, 3, 0, 0]
     engine.readTensor(handle="x", buffer=out[:3])
+    engine.readTensor("x", out, out[4:])  # there is room for all
+    assert out.tolist() == [1, 2, 3, 0, 0]
+    with pytest.raises(stream_connection_error, match="has 3 elements, but the buffer holds 2"):
+        engine.readTensor("x", out, out[2:])
     with pytest.raises(stream_connection_error, match="has 3 elements, but the buffer holds 4"):
-        engine.readTensor("x", out, out[4:])
+        engine.writeTensor("x", out, out[4:])
     for known, verb in ((engine.readTensor, "read"), (engine.writeTensor, "written")):
         with pytest.raises(stream_connection_error, match=f"No tensor can be {verb} as 'y'.*Known: x"):
             known("y", out)

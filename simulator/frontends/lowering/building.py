@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from simulator.base.types import integer_limits
 from simulator.frontends.captured import Body, Place
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.shards import Execution, Spot
@@ -161,8 +163,11 @@ class Building:
         return tensor
 
     def constant(self, dtype: str | Type, shape: Sequence[int], values: Any, name: str = "constant") -> Tensor:
-        """A constant, spread over the tiles in order. `values` is one number for all elements, or an array."""
+        """A constant, spread over the tiles in order. `values` is one number for all elements, or an array. Frameworks
+        cut the fraction of a number that fills integers; the Graph refuses it."""
         type_ = dtype if isinstance(dtype, Type) else element_type(dtype)
+        if isinstance(values, float) and math.isfinite(values) and integer_limits(type_) is not None:
+            values = math.trunc(values)
         tensor = self.graph.addConstant(type_, list(shape), values, self.name(name))
         poputil.map_from_hashed_tile(self.graph, tensor)
         return tensor

@@ -130,7 +130,7 @@ class HostEnd:
     # Tensors that the host reads and writes
 
     def read_tensor(self, handle: str, place: Any, buffer: Any) -> None:
-        """Copy a tensor into a buffer of exactly its size, replica after replica."""
+        """Copy a tensor into a buffer of at least its size, replica after replica."""
         for replica, row in enumerate(self._rows("read", handle, place, buffer)):
             begin = host_times.now()
             row[...] = self.memories[replica].read(place).reshape(-1)
@@ -163,6 +163,8 @@ class HostEnd:
         size, replicas = math.prod(place.shape), len(self.memories)
         buffer = fixed_memory(buffer, type_, size * replicas, what)
         flat = memory_of(buffer, type_, what, writable=kind == "read")
+        if kind == "read":  # there must be room for all; more is left as it is
+            flat = flat[: size * replicas]
         if len(flat) != size * replicas:
             each = "" if replicas == 1 else f" in each of {replicas} replicas, {size * replicas} in all"
             raise stream_connection_error(f"{what} has {size} elements{each}, but the buffer holds {len(flat)}.")

@@ -236,6 +236,7 @@ def test_fixed_values() -> None:
             torch.arange(2, 9, 3) + a,
             torch.arange(0.5, 2, 0.25),
             torch.arange(-7.9, -4.0, dtype=torch.int64),
+            torch.full((2,), -2.9, dtype=torch.int32),  # the fraction is cut
             torch.linspace(0, 1, 4),
             torch.eye(2, 3),
         ),
