@@ -220,3 +220,5 @@ document.addEventListener("keydown", (event) => {
     links[places[event.key]].focus();
   }
 });
+
+export { order, read as readFilter };
