@@ -1,7 +1,7 @@
 """Headless Chromium on a viewer served from this process, for the tests of pages.
 
-Chromium is started once a process, the viewer once a module: a module with reports of its own has a fixture `folder`,
-or a `viewer` of its own kind, with `problems`.
+Chromium, the viewer and its page are started once a process (shared_viewer.py); a module with reports of its own has a
+fixture `folder`, or a `viewer` of its own kind, with `problems`.
 `pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]` watches over them.
 """
 
@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.frame import PATIENCE
+from tests.browser.shared_viewer import SharedViewer
 from tests.browser.shell_pages import Viewer, write_reports
 from tests.browser.visit_pages import CHROMIUM
 
@@ -36,12 +37,28 @@ def started_chromium(chromium_is_there: None) -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def viewer_of_the_worker(started_chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedViewer]:
+    viewer = SharedViewer(started_chromium, tmp_path_factory.mktemp("nothing"))
+    yield viewer
+    viewer.close()
+
+
 @pytest.fixture(scope="module")
+def shared(viewer_of_the_worker: SharedViewer) -> Iterator[SharedViewer]:
+    """The viewer of all modules, with nothing left of other modules."""
+    yield viewer_of_the_worker
+    viewer_of_the_worker.end()
+
+
+@pytest.fixture
 def chromium(started_chromium: Browser) -> Iterator[Browser]:
-    """The browser, without the pages of other modules: what a module leaves open is closed."""
+    """The browser, for a test with a context of its own."""
+    before = started_chromium.contexts
     yield started_chromium
     for context in started_chromium.contexts:
-        context.close()
+        if context not in before:
+            context.close()
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +70,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
-    opened = Viewer(chromium, folder)
-    yield opened
-    opened.page.close()
+def viewer(shared: SharedViewer, folder: Path) -> Viewer:
+    return Viewer(shared, folder)
 
 
 @pytest.fixture

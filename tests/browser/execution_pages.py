@@ -8,20 +8,17 @@ from __future__ import annotations
 import base64
 import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import zstandard
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from popvision.formats.generate.report import Size, generate
 from tests.browser.frame import PATIENCE, open_page
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.shared_viewer import SharedViewer
 
 TILES, IPUS = 24, 2
 _TOKENS = Path(__file__).parents[2] / "webapp" / "assets" / "shared" / "tokens.css"
@@ -169,14 +166,10 @@ def rgb(token: str, theme: str) -> list[int]:
     return [int(match[1][at : at + 2], 16) for at in (0, 2, 4)]
 
 
-@contextmanager
-def opened(chromium: Browser, folder: Path, theme: str = "light") -> Iterator[Opened]:
+def opened(shared: SharedViewer, folder: Path) -> Opened:
     """About 250 steps on two IPUs of 24 tiles."""
     path = folder / "trace" / "profile.pop"
     path.parent.mkdir()
     generate(path, Size(intervals=12_000, tiles=TILES, ipus=IPUS, layers=2, seed=5))
-    base, library = serve(folder)
-    key = next(entry.key for entry in library.entries() if not entry.is_sample)
-    page = chromium.new_page(viewport={"width": 1100, "height": 800}, color_scheme=theme)
-    yield Opened(base, key, path, page, noted_problems(page, base))
-    page.close()
+    key = shared.show(folder)["trace"]
+    return Opened(shared.base, key, path, shared.visit(1100, 800), shared.problems)

@@ -7,6 +7,9 @@ loads it, and so does one that follows an open dialog, or the same page with som
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from playwright.sync_api import Page
 
 #: Milliseconds that a page may take to show what is expected: long, since a loaded machine is no fault of the page.
@@ -29,15 +32,24 @@ _GO = """(href) => {
   return true;
 }"""
 
-#: Until nothing that can be seen is awaited and no answer has come for a quarter of a second.
-_QUIET = """() => new Promise((resolve) => {
-  performance.clearResourceTimings();
-  let seen = -1, since = performance.now();
-  const end = since + 20000;
+#: Until nothing is awaited in three frames running, which are two drawn: a part of the page, or a callback of Dash,
+#: whose answer may ask the next one.
+_QUIET = """(patience) => new Promise((resolve, reject) => {
+  const end = performance.now() + patience;
+  const open = ["requested", "prioritized", "blocked", "executing", "watched", "executed"];
+  const awaited = () => {
+    if (!window.popvision || !popvision.waiting || !window.store) return ["the scripts of the page"];
+    const { callbacks } = store.getState();
+    const found = open.flatMap((state) => callbacks[state].map((each) => `${each.callback.output} (${state})`));
+    return popvision.waiting() ? [...found, `answers for ${popvision.waiting()} parts of the page`] : found;
+  };
+  let frames = 0;
   const look = () => {
-    const now = performance.now(), count = performance.getEntriesByType("resource").length;
-    if (count !== seen || popvision.waiting()) { seen = count; since = now; }
-    if (now - since > 250 || now > end) resolve(); else setTimeout(look, 50);
+    const found = awaited();
+    frames = found.length ? 0 : frames + 1;
+    if (frames === 3) resolve();
+    else if (found.length && performance.now() > end) reject(new Error("the page waits for " + found.join(", ")));
+    else requestAnimationFrame(look);
   };
   look();
 })"""
@@ -53,6 +65,34 @@ def open_page(page: Page, base: str, path: str) -> None:
 
 
 def until_quiet(page: Page) -> None:
-    """Until the page has what it asked for."""
-    page.wait_for_load_state("networkidle")
-    page.evaluate(_QUIET)
+    """Until the page has what it asked for. Raises Error with what it still waits for after `PATIENCE`."""
+    page.evaluate(_QUIET, PATIENCE)
+
+
+def frames(page: Page, count: int) -> None:
+    """Let the page draw so many frames: what moves by itself moves from one to the next."""
+    page.evaluate(
+        """(count) => new Promise((done) => {
+          const next = (left) => (left ? requestAnimationFrame(() => next(left - 1)) : done());
+          next(count);
+        })""",
+        count,
+    )
+
+
+def until(page: Page, look: Callable[[], object], what: str) -> None:
+    """Until `look` gives true for what the browser has told this process, such as a request that a route holds. Raises
+    AssertionError with `what` is awaited after `PATIENCE`."""
+    ends = time.monotonic() + PATIENCE / 1000
+    while not look():
+        assert time.monotonic() < ends, f"not within {PATIENCE} ms: {what}"
+        frames(page, 1)  # events of the browser come in meanwhile
+
+
+def thread_seconds(page: Page) -> float:
+    """Processor time of the thread on which the page runs, since its process began."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    session.detach()
+    return float(next(each["value"] for each in metrics if each["name"] == "ThreadTime"))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tests.analysis.memory.memory_case import make_case, write_case
 from tests.browser.frame import open_page
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.shared_viewer import SharedViewer
 
 
 @dataclass
@@ -57,8 +54,8 @@ class Opened:
         return x, y
 
     def click(self, plot: str, position: int, *, add: bool = False) -> None:
-        """Click a position of a plot, with Shift to add it; not so soon after the last one as to be a double click."""
-        self.page.wait_for_timeout(500)
+        """Click a position of a plot, with Shift to add it; never the second half of a double click."""
+        self.page.evaluate("id => { document.querySelector('#' + id + ' .js-plotly-plot')._mouseDownTime = 0; }", plot)
         if add:
             self.page.keyboard.down("Shift")
         self.page.mouse.click(*self.point(plot, position))
@@ -76,12 +73,8 @@ class Opened:
         self.page.locator(selector, has_text=text).first.wait_for()
 
 
-@contextmanager
-def opened(chromium: Browser, folder: Path, seed: int = 12) -> Iterator[Opened]:
+def opened(shared: SharedViewer, folder: Path, seed: int = 12) -> Opened:
     """Two replicas of two IPUs with three tiles each."""
     write_case(folder / "case", make_case(seed, ipus=4, tiles_per_ipu=3, replicas=2, indices=12))
-    base, library = serve(folder)
-    key = next(entry.key for entry in library.entries() if not entry.is_sample)
-    page = chromium.new_page(viewport={"width": 1400, "height": 900})
-    yield Opened(base, key, folder / "case", page, noted_problems(page, base))
-    page.close()
+    key = shared.show(folder)["case"]
+    return Opened(shared.base, key, folder / "case", shared.visit(), shared.problems)

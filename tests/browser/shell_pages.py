@@ -1,4 +1,4 @@
-"""A viewer on a few small reports, and a page that notes everything that goes wrong."""
+"""A few small reports in the shared viewer."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
 from tests.browser.frame import open_page, until_quiet
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.shared_viewer import SharedViewer
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 
 #: A name that would run a script, load a picture or leave its attribute if any page pasted it as HTML.
@@ -22,13 +21,13 @@ HOSTILE = '</script><script>window.bad=1</script><img src=x onerror="window.bad=
 
 
 class Viewer:
-    """`keys` has the address of each report by its folder's name; `problems` fills, see `noted_problems`."""
+    """The shared viewer on a folder. `keys` has the address of each report by its folder's name; `problems` fills, see
+    `noted_problems`."""
 
-    def __init__(self, chromium: Browser, folder: Path, *, uploads: bool = False) -> None:
-        self.base, self.library = serve(folder, uploads=uploads)
-        self.keys = {entry.path.name: entry.key for entry in self.library.entries() if not entry.is_sample}
-        self.page: Page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
-        self.problems = noted_problems(self.page, self.base)
+    def __init__(self, shared: SharedViewer, folder: Path, *, uploads: bool = False) -> None:
+        self.base, self.library, self.problems = shared.base, shared.library, shared.problems
+        self.keys = shared.show(folder, uploads=uploads)
+        self.page: Page = shared.visit()
 
     def go(self, path: str) -> Page:
         open_page(self.page, self.base, path)

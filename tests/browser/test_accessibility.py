@@ -5,13 +5,14 @@ A dark page differs from a light one in its colours alone, so it is tried with t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.axe_pages import violations
+from tests.browser.frame import PATIENCE, until_quiet
+from tests.browser.shared_viewer import SharedViewer
 from tests.browser.shell_pages import Viewer
 from tests.pvti import traced
 from webapp.views import views_of
@@ -23,13 +24,12 @@ SELECTED = "tiles=0,1&program=1&liveness=1&step=0&variable=0"
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
+def viewer(shared: SharedViewer, folder: Path) -> Viewer:
     traced.run(traced.TWELVE_STEPS, folder / "trace")
-    opened = Viewer(chromium, folder)
+    opened = Viewer(shared, folder)
     # Half-way through a transition colours are of neither end.
     opened.page.emulate_media(reduced_motion="reduce")
-    yield opened
-    opened.page.close()
+    return opened
 
 
 def in_theme(page: Page, theme: str) -> None:
@@ -37,26 +37,27 @@ def in_theme(page: Page, theme: str) -> None:
 
 
 def settle(page: Page) -> None:
-    """Until nothing is awaited and nothing has been drawn for a moment."""
-    page.evaluate(SETTLED)
+    """Until nothing is awaited and nothing has been drawn for ten frames. Raises Error after `PATIENCE`."""
+    until_quiet(page)
+    page.evaluate(SETTLED, PATIENCE)
 
 
 #: Grids draw their rows and headers in several steps.
-SETTLED = """() => new Promise((resolve) => {
-  let last = performance.now();
-  const end = last + 4000, patience = last + 60000; /* answers may be slow where the machine is busy */
-  const watch = new MutationObserver(() => { last = performance.now(); });
+SETTLED = """(patience) => new Promise((resolve, reject) => {
+  const end = performance.now() + patience;
+  let still = 0;
+  const watch = new MutationObserver(() => { still = 0; });
   watch.observe(document.body, { childList: true, subtree: true });
   const isEmpty = (row) => row.offsetParent !== null && !row.children.length;
   const isDrawn = () => !Array.from(document.querySelectorAll(".ag-header-row")).some(isEmpty);
   const look = () => {
-    const now = performance.now();
-    const isMoving = now < end && (now - last < 150 || !isDrawn());
-    if (isMoving || (now < patience && popvision.waiting())) { setTimeout(look, 50); return; }
+    still = popvision.waiting() || !isDrawn() ? 0 : still + 1;
+    if (still <= 10 && (still || performance.now() < end)) { requestAnimationFrame(look); return; }
     watch.disconnect();
-    resolve();
+    if (still > 10) resolve();
+    else reject(new Error("the page is still drawn"));
   };
-  setTimeout(look, 50);
+  look();
 })"""
 
 

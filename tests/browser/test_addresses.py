@@ -48,7 +48,6 @@ def shown(page: Page) -> list[str]:
     said: list[list[str]] = []
     while (len(said) < 3 or said[-3:] != said[-1:] * 3) and len(said) < 25:
         settle(page)
-        page.wait_for_timeout(300)
         said.append(sorted(page.locator("#page").inner_text().split()))
     return said[-1]
 

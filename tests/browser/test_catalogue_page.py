@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from popvision.package_data import package_folder
 from tests.browser.axe_pages import violations
-from tests.browser.frame import PATIENCE
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -22,24 +21,22 @@ NAMES = ("matmul_chain", "matmul_chain_hardware", "train_mlp")
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> str:
+def many(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> SharedViewer:
     root = tmp_path_factory.mktemp("many")
     for name in NAMES:
         shutil.copytree(package_folder("sample_reports") / name, root / name)
-    return serve(root)[0]
+    shared.show(root)
+    return shared
 
 
 @pytest.fixture
-def page(chromium: Browser, base: str) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light", reduced_motion="reduce")
-    page.set_default_timeout(PATIENCE)
-    problems = noted_problems(page, base)
-    page.goto(base)
+def page(many: SharedViewer) -> Iterator[Page]:
+    page = many.visit(motion="reduce")
+    open_page(page, many.base, "/")
     page.get_by_role("link", name="Catalogue").click()
     expect(page.locator("#catalogue-state")).to_have_text("3 reports")
     yield page
-    assert problems == []
-    page.close()
+    assert many.problems == []
 
 
 def test_filter_and_sort_are_in_the_address(page: Page) -> None:
@@ -64,16 +61,14 @@ def test_filter_and_sort_are_in_the_address(page: Page) -> None:
     assert sorted(page.locator(".catalogue-name").all_text_contents()) == list(NAMES[:2])
 
 
-def test_a_wrong_condition_is_a_sentence(chromium: Browser, base: str) -> None:
-    page = chromium.new_page()
-    page.set_default_timeout(PATIENCE)
-    page.goto(f"{base}/catalogue?cat_where=cycles%20%3E")
+def test_a_wrong_condition_is_a_sentence(many: SharedViewer) -> None:
+    page = many.visit()
+    open_page(page, many.base, "/catalogue?cat_where=cycles%20%3E")
     expect(page.locator("#catalogue-problem")).to_contain_text("the condition 'cycles >' cannot be used")
     page.locator("#catalogue-where").fill("cycles > 0")
     page.keyboard.press("Enter")
     expect(page.locator("#catalogue-problem")).to_be_hidden()
     expect(page.locator(".catalogue-name")).to_have_count(3)
-    page.close()
 
 
 def test_points_open_reports_and_comparisons(page: Page) -> None:

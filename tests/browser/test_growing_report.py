@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from popvision.formats.profile.writer import ProfileWriter
+from tests.browser.shared_viewer import SharedViewer
 from tests.browser.shell_pages import Viewer, sql
 from tests.reports import tiny_compilation, tiny_run
 
@@ -39,11 +40,10 @@ def growing(tmp_path: Path) -> Iterator[Growing]:
 
 
 @pytest.fixture
-def page(chromium: Browser, growing: Growing) -> Iterator[Page]:
-    viewer = Viewer(chromium, growing.folder.parent)
+def page(shared: SharedViewer, growing: Growing) -> Iterator[Page]:
+    viewer = Viewer(shared, growing.folder.parent)
     yield viewer.open("growing", "summary", "tiles=1&program=1")
     assert viewer.problems == []
-    viewer.page.close()
 
 
 def look(page: Page) -> None:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.frame import PATIENCE
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page
+from tests.browser.shared_viewer import SharedViewer
 from tests.reports import write_tiny
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
+def page(shared: SharedViewer, tmp_path: Path) -> Page:
     write_tiny(tmp_path / "tiny")
-    base, library = serve(tmp_path)
-    key = next(entry.key for entry in library.entries() if not entry.is_sample)
-    page = chromium.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(PATIENCE)
-    page.goto(f"{base}/r/{key}/execution")
+    keys = shared.show(tmp_path)
+    page = shared.visit()
+    open_page(page, shared.base, f"/r/{keys['tiny']}/execution")
     expect(page.locator(".hint")).to_contain_text("The wheel zooms, a drag moves")
-    yield page
-    page.close()
+    return page
 
 
 @pytest.mark.parametrize("how", ["button", "Escape", "wheel"])

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from popvision.analysis.memory.capacity import DOES_NOT_FIT
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.package_data import package_folder
+from tests.browser.shared_viewer import SharedViewer
 from tests.browser.shell_pages import Viewer
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 
@@ -23,7 +23,7 @@ PAGES = ("overview", "summary", "memory", "liveness", "program_tree", "source", 
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Viewer:
     """fits: the tiny report. over: the same program on tiles of 1,000 B, of which two need 1,001 B and 1,500 B.
     model: as over, and the model ran it. sample: the packaged one, whose operations and lines are known."""
     folder = tmp_path_factory.mktemp("reports")
@@ -39,9 +39,7 @@ def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
         writer.write_compilation(dataclasses.replace(compilation, tile_memory=full))
         writer.append_run(tiny_run())
     shutil.copytree(package_folder("sample_reports") / "out_of_memory", folder / "sample")
-    found = Viewer(chromium, folder)
-    yield found
-    found.page.close()
+    return Viewer(shared, folder)
 
 
 @pytest.mark.parametrize("view", PAGES)

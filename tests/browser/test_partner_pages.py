@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.report.source import ReportSource
@@ -18,28 +18,25 @@ from popvision.analysis.summary.engine_runs import match_engine_runs
 from popvision.analysis.trace.source import TraceSource
 from popvision.package_data import package_folder
 from tests.browser.axe_pages import violations
-from tests.browser.frame import PATIENCE
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(package_folder("sample_reports") / "train_mlp", tmp_path / "reports" / "mlp"))
+@pytest.fixture(scope="module")
+def folder(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = shutil.copytree(package_folder("sample_reports") / "train_mlp", tmp_path_factory.mktemp("partners") / "mlp")
+    shared.show(made.parent)
+    return made
 
 
 @pytest.fixture
-def page(chromium: Browser, folder: Path) -> Iterator[Page]:
-    base, _ = serve(folder.parent)
-    page = chromium.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(PATIENCE)
-    problems = noted_problems(page, base)
-    page.goto(base)
+def page(shared: SharedViewer, folder: Path) -> Iterator[Page]:
+    page = shared.visit()
+    open_page(page, shared.base, "/")
     yield page
-    assert problems == []
-    page.close()
+    assert shared.problems == []
 
 
 def window_around(folder: Path, step: int) -> tuple[str, int]:

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from popvision.package_data import package_folder
 from tests.analysis.ranks.rank_program import run_rank
 from tests.browser.axe_pages import violations
-from tests.browser.frame import PATIENCE
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -33,25 +32,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def site(folder: Path) -> tuple[str, dict[str, str]]:
+def site(shared: SharedViewer, folder: Path) -> tuple[str, dict[str, str]]:
     """The address, and the key of each report by the name of its folder."""
-    base, library = serve(folder)
-    return base, {entry.path.name: entry.key for entry in library.entries() if not entry.is_sample}
+    return shared.base, shared.show(folder)
 
 
 @pytest.fixture
-def page(chromium: Browser, site: tuple[str, dict[str, str]]) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 1400, "height": 1000}, color_scheme="light", reduced_motion="reduce")
-    page.set_default_timeout(PATIENCE)
-    problems = noted_problems(page, site[0])
-    yield page
-    assert problems == []
-    page.close()
+def page(shared: SharedViewer, site: tuple[str, dict[str, str]]) -> Iterator[Page]:
+    yield shared.visit(1400, 1000, motion="reduce")
+    assert shared.problems == []
 
 
 def test_a_report_of_a_rank_leads_to_its_page(page: Page, site: tuple[str, dict[str, str]], folder: Path) -> None:
     base, keys = site
-    page.goto(f"{base}/r/{keys['rank_1']}/overview")
+    open_page(page, base, f"/r/{keys['rank_1']}/overview")
     page.get_by_role("link", name="rank 1 of 3").click()
     expect(page).to_have_url(re.compile(f"/r/{keys['rank_1']}/ranks"))
     rows = page.locator(".rank-bars tbody tr")
@@ -66,16 +60,16 @@ def test_a_report_of_a_rank_leads_to_its_page(page: Page, site: tuple[str, dict[
 
 def test_a_report_alone_has_no_such_page_in_its_menu(page: Page, site: tuple[str, dict[str, str]]) -> None:
     base, keys = site
-    page.goto(f"{base}/r/{keys['alone']}/overview")
+    open_page(page, base, f"/r/{keys['alone']}/overview")
     expect(page.locator(".nav-views a").first).to_have_text("Overview")
     expect(page.locator(".nav-views a", has_text="Ranks")).to_have_count(0)
-    page.goto(f"{base}/r/{keys['alone']}/ranks")
+    open_page(page, base, f"/r/{keys['alone']}/ranks")
     expect(page.locator("#page")).to_contain_text("This report is not one of several ranks")
 
 
 def test_a_step_leads_to_its_program_and_the_slowest_rank(page: Page, site: tuple[str, dict[str, str]]) -> None:
     base, keys = site
-    page.goto(f"{base}/r/{keys['rank_0']}/ranks")
+    open_page(page, base, f"/r/{keys['rank_0']}/ranks")
     page.locator('.ag-row[row-index="0"] [col-id="name"]', has_text="down/Op/Add").click()
     lead = page.locator("#ranks-step")
     expect(lead).to_have_text(re.compile(r"See program \d+ on rank 0, the report of rank 2"))
@@ -85,7 +79,7 @@ def test_a_step_leads_to_its_program_and_the_slowest_rank(page: Page, site: tupl
 
 def test_the_slowest_and_the_fastest_are_compared(page: Page, site: tuple[str, dict[str, str]]) -> None:
     base, keys = site
-    page.goto(f"{base}/r/{keys['rank_1']}/ranks")
+    open_page(page, base, f"/r/{keys['rank_1']}/ranks")
     page.get_by_role("link", name="Compare rank 2, the slowest, with rank 0, the fastest").click()
     expect(page).to_have_url(re.compile(rf"/r/{keys['rank_0']}/summary\?vs={keys['rank_2']}"))
     expect(page.locator(".versus")).to_contain_text("rank_2")
@@ -93,7 +87,7 @@ def test_the_slowest_and_the_fastest_are_compared(page: Page, site: tuple[str, d
 
 def test_figures_and_steps_are_saved(page: Page, site: tuple[str, dict[str, str]]) -> None:
     base, keys = site
-    page.goto(f"{base}/r/{keys['rank_1']}/ranks")
+    open_page(page, base, f"/r/{keys['rank_1']}/ranks")
     with page.expect_download() as saved:
         page.locator(".rank-legend").get_by_role("link", name="CSV").click()
     text = Path(saved.value.path()).read_text()
@@ -109,7 +103,7 @@ def test_figures_and_steps_are_saved(page: Page, site: tuple[str, dict[str, str]
 def test_the_page_breaks_no_rule(page: Page, site: tuple[str, dict[str, str]], theme: str) -> None:
     base, keys = site
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-    page.goto(f"{base}/r/{keys['rank_1']}/ranks")
+    open_page(page, base, f"/r/{keys['rank_1']}/ranks")
     expect(page.locator(".rank-bars tbody tr")).to_have_count(3)
     expect(page.locator('.ag-row[row-index="0"] [col-id="name"]')).not_to_have_count(0)
     assert violations(page) == []

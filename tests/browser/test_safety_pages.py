@@ -7,7 +7,6 @@ import dataclasses
 import io
 import sqlite3
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from playwright.sync_api import Browser, FilePayload, expect
 from popvision.formats.debug_info import DebugInfo, SourceText, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
 from tests.browser.frame import PATIENCE
+from tests.browser.shared_viewer import SharedViewer
 from tests.browser.shell_pages import Viewer, sql
 from tests.browser.visit_pages import serve
 from tests.reports import i8, tiny_compilation, tiny_run, write_tiny
@@ -101,10 +101,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
-    opened = Viewer(chromium, folder, uploads=True)
-    yield opened
-    opened.page.close()
+def viewer(shared: SharedViewer, folder: Path) -> Viewer:
+    return Viewer(shared, folder, uploads=True)
 
 
 @pytest.mark.parametrize("other", ["", "named"], ids=["alone", "compared"])
@@ -229,13 +227,12 @@ def test_an_exported_view_opens_without_a_network(
     context.close()
 
 
-def test_a_hostile_report_exported(viewer: Viewer, chromium: Browser, tmp_path: Path) -> None:
+def test_a_hostile_report_exported(viewer: Viewer, shared: SharedViewer, tmp_path: Path) -> None:
     page = viewer.open(FOLDER, "program_tree", "program=1")
     with page.expect_download() as download:
         page.locator("a[data-export-page]").click()
     download.value.save_as(tmp_path / "page.html")
-    opened = chromium.new_page(viewport={"width": 1400, "height": 900})
-    opened.set_default_timeout(PATIENCE)
+    opened = shared.another_page(1400, 900)
     problems: list[str] = []
     opened.on("console", lambda message: problems.append(message.text))
     opened.goto((tmp_path / "page.html").as_uri())

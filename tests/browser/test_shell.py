@@ -317,7 +317,6 @@ def test_a_damaged_report_opened_by_address_says_why(viewer: Viewer, folder: Pat
 @pytest.mark.parametrize("view", ["summary", "memory", "liveness", "program_tree", "execution"])
 def test_names_stay_text(viewer: Viewer, view: str) -> None:
     page = viewer.open("hostile", view, "program=1&tiles=0&liveness=1&step=0&ipu=0")
-    page.wait_for_timeout(300)
     assert page.evaluate("window.bad") is None
     assert page.locator("img[src=x]").count() == 0
     assert HOSTILE in page.inner_text("#masthead")

@@ -3,14 +3,13 @@ the worst tile and what fills it, the slowest program and why, what changed betw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.frame import open_page
-from tests.browser.visit_pages import serve
+from tests.browser.shared_viewer import SharedViewer
 from tests.planted import LOOKUP, SLOW_NAME, SLOW_PROGRAM, SLOW_TILE, WORST_TILE, planted
 
 pytestmark = pytest.mark.browser
@@ -41,15 +40,13 @@ class Visitor:
 
 
 @pytest.fixture(scope="module")
-def visitor(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+def visitor(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Visitor:
     folder: Path = tmp_path_factory.mktemp("clicks")
     planted("today").write(folder / "today")
     yesterday = planted("yesterday")
     yesterday.with_program(SLOW_PROGRAM - 1, cycles=400).write(folder / "yesterday")
-    base, _ = serve(folder)
-    page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
-    yield Visitor(page, base)
-    page.close()
+    shared.show(folder)
+    return Visitor(shared.visit(), shared.base)
 
 
 def test_the_worst_tile_and_what_fills_it(visitor: Visitor) -> None:

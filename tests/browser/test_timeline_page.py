@@ -6,17 +6,15 @@ import csv
 import re
 import sqlite3
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from popvision.formats.pvti.generate import generate_trace
 from tests.browser.frame import open_page
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
@@ -27,11 +25,12 @@ _AT_REST = "() => new Promise((done) => setTimeout(() => requestAnimationFrame((
 
 
 class Viewer:
-    """One browser page on one generated trace; `problems` fills, see `noted_problems`."""
+    """The shared viewer on the folder of one trace; `problems` fills, see `noted_problems`."""
 
-    def __init__(self, base: str, key: str, path: Path, page: Page) -> None:
-        self.base, self.key, self.path, self.page = base, key, path, page
-        self.problems = noted_problems(page, base)
+    def __init__(self, shared: SharedViewer, path: Path) -> None:
+        self.base, self.key, self.path = shared.base, shared.show(path.parent)[path.name], path
+        self.page: Page = shared.visit(1280, 800)
+        self.problems = shared.problems
 
     def go(self, query: str = "") -> None:
         open_page(self.page, self.base, f"/t/{self.key}/timeline{'?' + query if query else ''}")
@@ -54,14 +53,10 @@ class Viewer:
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Viewer:
     folder = tmp_path_factory.mktemp("timeline")
     generate_trace(folder / "run.pvti", EVENTS, threads=3, labels=24, seed=8)
-    base, library = serve(folder)
-    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-    page = chromium.new_page(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    yield Viewer(base, key, folder / "run.pvti", page)
-    page.close()
+    return Viewer(shared, folder / "run.pvti")
 
 
 def starts(viewer: Viewer, thread: int, depth: int) -> list[int]:
@@ -323,20 +318,16 @@ def test_queries_that_cannot_be_answered(viewer: Viewer, query: str, status: int
     viewer.problems.clear()
 
 
-def test_a_damaged_trace_says_what_is_left_out(chromium: Browser, tmp_path: Path) -> None:
+def test_a_damaged_trace_says_what_is_left_out(shared: SharedViewer, tmp_path: Path) -> None:
     path = tmp_path / "damaged.pvti"
     generate_trace(path, 600, threads=3, labels=24, seed=8)
     with sqlite3.connect(path) as db:
         db.execute("UPDATE slices SET crc = 0 WHERE thread = 2 AND depth = 0")
         (left,) = db.execute("SELECT sum(n) FROM slices WHERE thread != 2").fetchone()
-    base, library = serve(tmp_path)
-    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-    page = chromium.new_page(viewport={"width": 1280, "height": 800})
-    damaged = Viewer(base, key, path, page)
+    damaged = Viewer(shared, path)
     damaged.go()
-    banner = page.inner_text(".damage")
+    banner = damaged.page.inner_text(".damage")
     assert banner.startswith("This trace is damaged.")
     assert "Thread 2 is left out from the first damage on" in banner
     assert f"{left:,}" in damaged.corner()
     assert damaged.problems == []
-    page.close()

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from popvision.package_data import package_folder
 from tests.browser.axe_pages import violations
-from tests.browser.frame import PATIENCE
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page
+from tests.browser.shared_viewer import SharedViewer
 from tests.catalogue.planted_sweep import plant_sweep
 
 pytestmark = pytest.mark.browser
@@ -24,21 +23,19 @@ MEMORY = "axis.constants.memoryBytesPerTile"
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return serve(plant_sweep(tmp_path_factory.mktemp("sweep")))[0]
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return plant_sweep(tmp_path_factory.mktemp("sweep"))
 
 
 @pytest.fixture
-def page(chromium: Browser, base: str) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light", reduced_motion="reduce")
-    page.set_default_timeout(PATIENCE)
-    problems = noted_problems(page, base)
-    page.goto(base)
+def page(shared: SharedViewer, folder: Path) -> Iterator[Page]:
+    shared.show(folder)
+    page = shared.visit(motion="reduce")
+    open_page(page, shared.base, "/")
     page.get_by_role("link", name="What if").click()
     expect(page.locator("#catalogue-state")).to_have_text("5 points")
     yield page
-    assert problems == []
-    page.close()
+    assert shared.problems == []
 
 
 def cells(page: Page) -> list[list[str]]:
@@ -115,12 +112,11 @@ def test_a_report_of_a_sweep_leads_to_its_place(page: Page) -> None:
     page.wait_for_url("**/catalogue")
 
 
-def test_a_folder_without_a_sweep_says_how_to_make_one(chromium: Browser, tmp_path: Path) -> None:
+def test_a_folder_without_a_sweep_says_how_to_make_one(shared: SharedViewer, tmp_path: Path) -> None:
     shutil.copytree(package_folder("sample_reports") / "out_of_memory", tmp_path / "one")
-    page = chromium.new_page()
-    page.set_default_timeout(PATIENCE)
-    base = serve(tmp_path)[0]
-    page.goto(f"{base}/what-if")
+    shared.show(tmp_path)
+    page = shared.visit()
+    open_page(page, shared.base, "/what-if")
     expect(page.locator("#what-if-how")).to_contain_text("popvision sweep what_if.toml -d what_if")
     expect(page.locator("#what-if-problem")).to_contain_text("No report here is a point of a sweep")
     expect(page.locator("[data-what-if-export]").first).to_be_hidden()
@@ -129,7 +125,6 @@ def test_a_folder_without_a_sweep_says_how_to_make_one(chromium: Browser, tmp_pa
     page.get_by_role("link", name="one", exact=True).first.click()
     expect(page.locator(".nav-views")).to_contain_text("Overview")
     expect(page.locator(".nav-views")).not_to_contain_text("What if")
-    page.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

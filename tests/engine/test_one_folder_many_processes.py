@@ -14,10 +14,11 @@ from popvision.formats.profile import ProfileReader
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300  #: seconds that a program may take on a loaded machine
 PROGRAM = """
-import os, sys, threading, time
+import os, sys, threading
 from pathlib import Path
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Copy
+from tests.waiting import wait_until
 
 folder = Path(sys.argv[1])
 options = {"autoReport.all": "true", "autoReport.directory": str(folder / "out")}
@@ -40,8 +41,7 @@ def runs(engine, device=device):
 def meet(name, number):
     \"\"\"Wait until so many have come, so that all of them live.\"\"\"
     (folder / f"{name}.{threading.get_native_id()}").touch()
-    while len(list(folder.glob(f"{name}.*"))) < number:
-        time.sleep(0.01)
+    wait_until(lambda: len(list(folder.glob(f"{name}.*"))) >= number)
 """
 #: each one waits for the others before it writes and before it ends
 PROCESS = 'meet("begin", 3)\nwith made() as engine:\n    runs(engine)\nmeet("end", 3)\n'

@@ -6,18 +6,16 @@ import base64
 import math
 import re
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.frame import open_page
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.shared_viewer import SharedViewer
 from tests.plain_report import PlainProgram, PlainReport, PlainVariable
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
@@ -82,15 +80,11 @@ class Viewer:
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Viewer:
     folder = tmp_path_factory.mktemp("exchange")
     for name, messages, tiles in (("two", TWO, 2), ("eight", EIGHT, 8), ("changed", CHANGED, 8)):
         written(folder / name, messages, tiles)
-    base, library = serve(folder)
-    page = chromium.new_page(viewport={"width": 1300, "height": 820}, color_scheme="light")
-    keys = {entry.path.name: entry.key for entry in library.entries() if not entry.is_sample}
-    yield Viewer(base, keys, folder, page, noted_problems(page, base))
-    page.close()
+    return Viewer(shared.base, shared.show(folder), folder, shared.visit(1300, 820), shared.problems)
 
 
 def colours(kind: str) -> list[list[int]]:

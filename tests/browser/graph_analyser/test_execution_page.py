@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.browser.execution_pages import IPUS, TILES, Opened, opened, reference, rgb
+from tests.browser.frame import frames
+from tests.browser.shared_viewer import SharedViewer
 from webapp import bar_answer
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    with opened(chromium, tmp_path_factory.mktemp("execution")) as found:
-        yield found
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    return opened(shared, tmp_path_factory.mktemp("execution"))
 
 
 def check_picture(viewer: Opened, theme: str = "light") -> None:
@@ -166,7 +166,7 @@ def test_a_held_key_moves_until_released(viewer: Opened) -> None:
     viewer.settle()
     reached = viewer.view()["first"]
     assert reached > 0.3 * viewer.view()["width"]
-    viewer.page.wait_for_timeout(200)
+    frames(viewer.page, 12)
     assert viewer.view()["first"] == reached
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.step_details import step_facts
@@ -19,9 +19,8 @@ from popvision.analysis.execution.worker_lanes import worker_lanes
 from popvision.analysis.report.source import ReportSource
 from tests.analysis.execution.overlap_case import write_overlap
 from tests.browser.execution_pages import Opened
-from tests.browser.noted_problems import noted_problems
+from tests.browser.shared_viewer import SharedViewer
 from tests.browser.small_traces import Steps, drawn, picture_of, write_small
-from tests.browser.visit_pages import serve
 from tests.samples import SAMPLES
 
 pytestmark = pytest.mark.browser
@@ -78,23 +77,22 @@ class Pages(Opened):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Pages]:
+def pages(tmp_path_factory: pytest.TempPathFactory, shared: SharedViewer) -> Iterator[Pages]:
     folder = tmp_path_factory.mktemp("views")
     longer = [*TWO[:2], ("X", (2, 2))]
     for name, steps in {"two": TWO, "longer": longer, "eight": EIGHT}.items():
         write_small(folder / name, steps)
     write_small(folder / "ipulevel", EIGHT, target="Ipu", level="Ipu")
     write_overlap(folder / "overlap")
-    base, library = serve(folder)
+    shared.show(folder)
+    library = shared.library
     keys = {re.sub(r"-[0-9a-f]{12}$", "", e.key): e.key for e in library.entries() if not e.is_sample}
     sample = next(e.key for e in library.entries() if re.fullmatch("train-mlp-[0-9a-f]{12}", e.key))
-    page = chromium.new_page(viewport={"width": 1100, "height": 800}, color_scheme="light")
-    opened = Pages(base, keys["two"], Path(), page, noted_problems(page, base))
+    opened = Pages(shared.base, keys["two"], Path(), shared.visit(1100, 800), shared.problems)
     wide = next(e.key for e in library.entries() if e.key.startswith("train-mlp-wide-"))
     opened.keys = keys | {"mlp": sample, "wide": wide}
     yield opened
     assert opened.problems == []
-    page.close()
 
 
 @pytest.mark.parametrize(("name", "steps", "golden"), [("two", TWO, TWO_DRAWN), ("eight", EIGHT, EIGHT_DRAWN)])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser
 
 from tests.analysis.memory.memory_case import Case, make_case, write_case
 from tests.browser.memory_pages import Opened, opened
+from tests.browser.shared_viewer import SharedViewer
 from webapp.library import Library
 
 pytestmark = pytest.mark.browser
@@ -22,11 +21,10 @@ THEIRS: Case = make_case(31, ipus=4, tiles_per_ipu=3, replicas=2, indices=INDICE
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Opened:
     folder = tmp_path_factory.mktemp("pair")
     write_case(folder / "other", THEIRS)
-    with opened(chromium, folder) as found:
-        yield found
+    return opened(shared, folder)
 
 
 def _bytes(case: Case, tile: int, index: int) -> int:

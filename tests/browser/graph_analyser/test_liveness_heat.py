@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.analysis.memory.memory_case import Case, make_case
 from tests.browser.memory_pages import Opened, opened
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -21,9 +21,8 @@ CASE: Case = make_case(12, ipus=4, tiles_per_ipu=3, replicas=2, indices=INDICES)
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    with opened(chromium, tmp_path_factory.mktemp("heat")) as found:
-        yield found
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    return opened(shared, tmp_path_factory.mktemp("heat"))
 
 
 def _bytes(tile: int, index: int, always: bool = True) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.browser.memory_pages import Opened, opened
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -18,9 +18,8 @@ TILES = 6  # of replica 0
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    with opened(chromium, tmp_path_factory.mktemp("liveness")) as found:
-        yield found
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    return opened(shared, tmp_path_factory.mktemp("liveness"))
 
 
 def _curve(viewer: Opened) -> list[int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.browser.memory_pages import Opened, opened
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -16,9 +16,8 @@ INDICES = 12
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    with opened(chromium, tmp_path_factory.mktemp("navigation")) as found:
-        yield found
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    return opened(shared, tmp_path_factory.mktemp("navigation"))
 
 
 def _open(viewer: Opened, query: str = "") -> None:

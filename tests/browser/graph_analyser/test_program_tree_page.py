@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import time
 from pathlib import Path
 
 import numpy as np
@@ -245,12 +244,11 @@ def test_fifty_thousand_programs(viewer: Viewer) -> None:
     page = viewer.open("long", "program_tree")
     expect(page.locator("#tree-row-0")).to_be_visible()
     assert page.locator(".tree-row").count() < 80
-    began = time.monotonic()
     page.locator(".tree-scroll").focus()
     page.keyboard.press("End")
     last = page.locator(f"#tree-row-{MANY - 1} .tree-id")
     expect(last).to_have_text(f"#{MANY - 1}")
-    assert time.monotonic() - began < 5
+    assert page.locator(".tree-row").count() < 80
     page.keyboard.press("/")
     page.keyboard.type("needle")
     expect(page.locator(".tree-row.cursor")).to_contain_text("needle")

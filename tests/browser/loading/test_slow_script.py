@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page, Route
 
 from tests.browser.frame import PATIENCE, until_quiet
 from tests.browser.noted_problems import noted_problems
+from tests.browser.shared_viewer import SharedViewer
 from tests.browser.shell_pages import write_reports
-from tests.browser.visit_pages import serve
 from tests.pvti import traced
 from webapp.library import Library
 from webapp.views import all_views
@@ -42,11 +42,12 @@ _RENDERER = """() => new Promise((done) => {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Library]:
+def served(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Library]:
     folder = tmp_path_factory.mktemp("slow")
     write_reports(folder)
     traced.run(traced.TWELVE_STEPS, folder / "trace")
-    return serve(folder)
+    shared.show(folder)
+    return shared.base, shared.library
 
 
 @pytest.fixture

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from playwright.sync_api import Browser, Route
+from playwright.sync_api import Route
 
 from tests.analysis.trace.trace_case import make_trace
 from tests.browser.axe_pages import violations
-from tests.browser.frame import PATIENCE, open_page
+from tests.browser.frame import open_page, until
+from tests.browser.shared_viewer import SharedViewer
 from tests.browser.test_timeline_page import Viewer
-from tests.browser.visit_pages import serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
@@ -31,14 +29,10 @@ SPANS = [
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Viewer:
     folder = tmp_path_factory.mktemp("flame")
     make_trace(folder / "run.pvti", SPANS)
-    base, library = serve(folder)
-    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-    page = chromium.new_page(viewport={"width": 1280, "height": 800})
-    yield Viewer(base, key, folder / "run.pvti", page)
-    page.close()
+    return Viewer(shared, folder / "run.pvti")
 
 
 def hovered(viewer: Viewer, row: str, share: float, lane: int) -> str:
@@ -139,13 +133,10 @@ def test_rows_that_take_long_come_one_after_another(viewer: Viewer) -> None:
     viewer.page.route("**/timeline/paths?*", hold)
     open_page(viewer.page, viewer.base, f"/t/{viewer.key}/timeline?tl_flame=paths")
     asked: list[str] = []
-    ends = time.monotonic() + PATIENCE / 1000
     while not asked or asked[-1] == "0":
         if asked:
             held[len(asked) - 1].continue_()
-        while len(held) == len(asked):
-            assert time.monotonic() < ends, asked
-            viewer.page.wait_for_timeout(20)
+        until(viewer.page, lambda: len(held) > len(asked), "the next request for paths")
         asked.append(parse_qs(urlparse(held[-1].request.url).query)["rows"][0])
     assert asked[-1] == "1"
     assert set(asked[:-1]) == {"0"}
@@ -175,10 +166,9 @@ def test_axe_finds_nothing(viewer: Viewer, theme: str) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_merged_row_that_is_waited_for_says_that_it_comes_in_one_step(
-    chromium: Browser, viewer: Viewer, theme: Literal["light", "dark"]
+    shared: SharedViewer, viewer: Viewer, theme: Literal["light", "dark"]
 ) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 800}, color_scheme=theme)
-    page.set_default_timeout(PATIENCE)
+    page = shared.another_page(1280, 800, theme)
     page.add_init_script(
         "window.written = []; const write = CanvasRenderingContext2D.prototype.fillText;"
         "CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {"

@@ -9,18 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.axe_pages import violations
 from tests.browser.frame import open_page
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def address(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A trace in which "load" on one thread leads to "step" on another, and that to "write" on a third."""
     folder: Path = tmp_path_factory.mktemp("flows")
     events = [
@@ -33,21 +32,16 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
         for phase, tid, time in points
     ]
     (folder / "flows.json").write_text(json.dumps({"traceEvents": [{"pid": 1, **event} for event in events]}))
-    base, library = serve(folder)
-    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-    return base, key
+    return f"/t/{shared.show(folder)['flows.json']}/timeline"
 
 
 @pytest.fixture
-def page(chromium: Browser, address: tuple[str, str]) -> Iterator[Page]:
-    base, key = address
-    page = chromium.new_page(viewport={"width": 1280, "height": 800})
-    problems = noted_problems(page, base)
-    open_page(page, base, f"/t/{key}/timeline")
+def page(shared: SharedViewer, address: str) -> Iterator[Page]:
+    page = shared.visit(1280, 800)
+    open_page(page, shared.base, address)
     page.wait_for_selector('[data-timeline][data-state="complete"]')
     yield page
-    page.close()
-    assert problems == []
+    assert shared.problems == []
 
 
 def choose(page: Page, event: str) -> None:

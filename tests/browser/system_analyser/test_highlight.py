@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.analysis.trace.trace_case import make_trace
 from tests.browser.axe_pages import violations
-from tests.browser.frame import PATIENCE
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +23,7 @@ NEAR = 6
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def site(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Ten reads of 5 ms every 10 ms, inside each a copy of 2 ms; forty labels more on another thread, so that the
     statistics scroll; `read` of another channel there, of which nothing is highlighted with the first."""
     folder = tmp_path_factory.mktemp("highlight")
@@ -33,22 +32,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     spans += [(1, 2 * MS * at, 2 * MS * at + MS, f"work/part {at}") for at in range(40)]
     spans += [(2, 0, 95 * MS, "net/read")]
     make_trace(folder / "reads.pvti", spans, [(0, 7 * MS, "io/flag")])
-    base, library = serve(folder)
-    return base, next(entry.key for entry in library.entries() if not entry.is_sample)
+    return shared.base, shared.show(folder)["reads.pvti"]
 
 
 @pytest.fixture(params=["light", "dark"])
-def page(chromium: Browser, site: tuple[str, str], request: pytest.FixtureRequest) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme=request.param)
-    page.set_default_timeout(PATIENCE)
-    problems = noted_problems(page, site[0])
-    yield page
-    assert problems == []
-    page.close()
+def page(shared: SharedViewer, site: tuple[str, str], request: pytest.FixtureRequest) -> Iterator[Page]:
+    yield shared.visit(theme=request.param)
+    assert shared.problems == []
 
 
 def show(page: Page, site: tuple[str, str], query: str = "") -> None:
-    page.goto(f"{site[0]}/t/{site[1]}/timeline?tl_tab=statistics&{query}")
+    open_page(page, site[0], f"/t/{site[1]}/timeline?tl_tab=statistics&{query}")
     page.wait_for_selector('[data-timeline][data-state="complete"]')
     page.wait_for_selector(ROW)
 
@@ -144,13 +138,11 @@ def test_merged_calls_are_highlighted_too(page: Page, site: tuple[str, str]) -> 
     wait_for_colour(page, (read[0], read[1] - 16), before[0], same=True)
 
 
-def test_a_number_that_the_trace_does_not_have_highlights_nothing(chromium: Browser, site: tuple[str, str]) -> None:
-    page = chromium.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(PATIENCE)
+def test_a_number_that_the_trace_does_not_have_highlights_nothing(shared: SharedViewer, site: tuple[str, str]) -> None:
+    page = shared.visit()
     show(page, site, "tl_label=4711")
     expect(page.locator(".tl-corner")).to_contain_text("Events")
     expect(page.locator(".tl-corner")).not_to_contain_text("highlighted")
-    page.close()
 
 
 def test_the_page_with_a_highlight_breaks_no_rule(page: Page, site: tuple[str, str]) -> None:

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.frame import PATIENCE
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import PATIENCE, open_page
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -102,15 +101,12 @@ def program(tmp_path: Path) -> Iterator[Program]:
 
 
 @pytest.fixture
-def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
-    base, _ = serve(tmp_path, follows=True)
-    page = chromium.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(PATIENCE)
-    problems = noted_problems(page, base)
-    page.goto(base)
+def page(shared: SharedViewer, tmp_path: Path) -> Iterator[Page]:
+    shared.show(tmp_path, follows=True)
+    page = shared.visit()
+    open_page(page, shared.base, "/")
     yield page
-    page.close()
-    assert problems == []
+    assert shared.problems == []
 
 
 def test_a_report_that_keeps_fewer_runs_says_which_and_why(page: Page, tmp_path: Path) -> None:

@@ -8,19 +8,17 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, Response, expect
 
 from popvision.formats.pvti.writer import TraceWriter
-from tests.browser.frame import PATIENCE, open_page
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import PATIENCE, open_page, until_quiet
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -65,24 +63,21 @@ class Opener(Protocol):
 
 
 @pytest.fixture
-def opened(chromium: Browser, tmp_path: Path) -> Iterator[Opener]:
+def opened(shared: SharedViewer, tmp_path: Path) -> Iterator[Opener]:
     """Opens the timeline of the one trace in `tmp_path`, with a query."""
-    page = chromium.new_page(viewport={"width": 1280, "height": 800})
-    problems: list[list[str]] = []
+    is_whole = True
 
     def open_timeline(query: str = "", *, goes_away: bool = False) -> Page:
-        base, library = serve(tmp_path, follows=True)
-        (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-        noted = noted_problems(page, base)
-        if not goes_away:
-            problems.append(noted)
-        open_page(page, base, f"/t/{key}/timeline{query}")
+        nonlocal is_whole
+        is_whole = not goes_away
+        (key,) = shared.show(tmp_path, follows=True).values()
+        page = shared.visit(1280, 800)
+        open_page(page, shared.base, f"/t/{key}/timeline{query}")
         page.wait_for_selector('[data-timeline][data-state="complete"]')
         return page
 
     yield open_timeline
-    page.close()
-    assert not any(problems)
+    assert not is_whole or shared.problems == []
 
 
 @pytest.fixture
@@ -222,10 +217,16 @@ def test_a_window_that_is_over_is_left_alone(opened: Opener, recording: Recordin
     expect(page.locator("#tl-tab-statistics .ag-row").first).to_be_visible()
     page.wait_for_function("() => !popvision.waiting()")
     asked: list[str] = []
-    page.on("response", lambda answer: asked.append(answer.text()) if "_dash-update" in answer.url else None)
+
+    def note(answer: Response) -> None:
+        if "_dash-update" in answer.url:
+            asked.append(answer.text())
+
+    page.on("response", note)
     recording.add(50)
     expect(page.locator(".tl-matches")).to_have_text("1 of 150")
     page.wait_for_function("() => !popvision.timeline.current.live.tabs.begun")
+    page.remove_listener("response", note)
     assert not any("rowData" in answer for answer in asked)
 
 
@@ -238,7 +239,7 @@ def test_a_file_that_is_deleted_and_made_again(opened: Opener, recording: Record
     expect(live).to_contain_text("cannot be read at the moment: ", timeout=PATIENCE)
     with page.expect_response(re.compile(r"/state\?"), timeout=PATIENCE):  # the shell asks every 4 s
         pass
-    page.wait_for_timeout(300)
+    until_quiet(page)
     expect(page.locator("#growth")).to_be_empty()
     assert live.evaluate("(line) => line.scrollWidth <= line.clientWidth")
     page.get_by_role("tab", name="Call Tree").click()
@@ -296,27 +297,33 @@ def test_a_refused_search_draws_all_events_and_leaves_no_red_sentence(opened: Op
 
 def test_a_killed_program_leaves_what_it_had_written(opened: Opener, tmp_path: Path) -> None:
     program = """
-import sys, time
+import sys
 from pathlib import Path
 from tests.browser.system_analyser.test_live_timeline import Recording
+from tests.browser.shared_viewer import SharedViewer
 recording = Recording(Path(sys.argv[1]), "killed")
-while True:
-    recording.add(50)
-    time.sleep(0.05)
+for line in sys.stdin:
+    recording.add(int(line))
+    print(recording.events, flush=True)
 """
     path = tmp_path / "run.pvti"
-    writer = subprocess.Popen([sys.executable, "-c", program, str(path)], env={**os.environ})
+    command = [sys.executable, "-c", program, str(path)]
+    writer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+    assert writer.stdin is not None
+    assert writer.stdout is not None
     try:
-        deadline = time.monotonic() + 60
-        while sum(each.stat().st_size for each in tmp_path.glob("run.pvti*")) < 200_000:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        for _ in range(100):
+            writer.stdin.write("50\n")
+            writer.stdout.readline()
         page = opened("")
         first = page.locator(".tl-live").inner_text()
+        writer.stdin.write("50\n")
         expect(page.locator(".tl-live")).not_to_have_text(first)
     finally:
         writer.send_signal(signal.SIGKILL)
         writer.wait()
+        for stream in (writer.stdin, writer.stdout):
+            stream.close()
     expect(page.locator(".tl-live")).to_contain_text(
         "not written for 10 s (idle, or its program was killed)", timeout=PATIENCE
     )

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.analysis.trace.trace_case import make_trace
 from tests.browser.axe_pages import violations
-from tests.browser.frame import PATIENCE, until_quiet
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page, until_quiet
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -21,29 +20,29 @@ US = 1_000
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two hundred reads of 20 µs, of which the one at 12 ms takes 60; beside each other reads of 5 µs on a channel of
     another name."""
     folder = tmp_path_factory.mktemp("occurrences")
     spans = [(0, 100 * US * at, 100 * US * at + (60 if at == 120 else 20) * US, "io/read") for at in range(200)]
     spans += [(1, 100 * US * at, 100 * US * at + 5 * US, "net/read") for at in range(200)]
     make_trace(folder / "reads.pvti", spans)
-    base, library = serve(folder)
-    return base, next(entry.key for entry in library.entries() if not entry.is_sample)
+    return folder
 
 
 @pytest.fixture
-def page(chromium: Browser, site: tuple[str, str]) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 1300, "height": 950}, color_scheme="light", reduced_motion="reduce")
-    page.set_default_timeout(PATIENCE)
-    problems = noted_problems(page, site[0])
-    yield page
-    assert problems == []
-    page.close()
+def site(shared: SharedViewer, folder: Path) -> tuple[str, str]:
+    return shared.base, shared.show(folder)["reads.pvti"]
+
+
+@pytest.fixture
+def page(shared: SharedViewer) -> Iterator[Page]:
+    yield shared.visit(1300, 950, motion="reduce")
+    assert shared.problems == []
 
 
 def show(page: Page, site: tuple[str, str], query: str) -> None:
-    page.goto(f"{site[0]}/t/{site[1]}/timeline?tl_tab=occurrences{query}")
+    open_page(page, site[0], f"/t/{site[1]}/timeline?tl_tab=occurrences{query}")
     page.wait_for_selector('[data-timeline][data-state="complete"]')
 
 
@@ -122,17 +121,15 @@ CLOSE: dict[str, list[int]] = {
     ],
 )
 def test_names_of_percentiles_do_not_overlap(
-    chromium: Browser, tmp_path: Path, label: str, names: list[str], width: int, height: int
+    shared: SharedViewer, tmp_path: Path, label: str, names: list[str], width: int, height: int
 ) -> None:
     make_trace(
         tmp_path / "t.pvti",
         [(0, 100 * US * at, 100 * US * at + length, f"io/{label}") for at, length in enumerate(CLOSE[label])],
     )
-    base, library = serve(tmp_path)
-    key = next(entry.key for entry in library.entries() if not entry.is_sample)
-    page = chromium.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
-    page.set_default_timeout(PATIENCE)
-    show(page, (base, key), "&tl_event=0.0.3")
+    keys = shared.show(tmp_path)
+    page = shared.visit(width, height, motion="reduce")
+    show(page, (shared.base, keys["t.pvti"]), "&tl_event=0.0.3")
     drawn = page.locator("#tl-tab-occurrences .annotation")
     expect(drawn).to_have_text(names)
     boxes = [each for each in (drawn.nth(at).locator(".bg").bounding_box() for at in range(len(names))) if each]
@@ -146,4 +143,3 @@ def test_names_of_percentiles_do_not_overlap(
         assert all(
             box["x"] + box["width"] <= other["x"] or other["x"] + other["width"] <= box["x"] for other in boxes[:at]
         )
-    page.close()

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
 
 from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.writer import TraceWriter
-from tests.browser.frame import PATIENCE
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -42,15 +40,12 @@ def write_trace(path: Path, values: list[float]) -> None:
     ("values", "heights"), [([0.0, 1.0], ("foot", "top")), ([8.0, 2.0], ("top", "foot")), ([], ())]
 )
 def test_graphs_are_drawn_in_their_range(
-    chromium: Browser, tmp_path: Path, values: list[float], heights: tuple[str, ...]
+    shared: SharedViewer, tmp_path: Path, values: list[float], heights: tuple[str, ...]
 ) -> None:
     write_trace(tmp_path / "run.pvti", values)
-    base, library = serve(tmp_path)
-    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-    page = chromium.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
-    page.set_default_timeout(PATIENCE)
-    problems = noted_problems(page, base)
-    page.goto(f"{base}/t/{key}/timeline")
+    keys = shared.show(tmp_path)
+    page = shared.visit(1280, 800)
+    open_page(page, shared.base, f"/t/{keys['run.pvti']}/timeline")
     page.wait_for_selector('[data-timeline][data-state="complete"]')
     rows = page.evaluate(
         """([names, colour]) => [0.25, 0.75].map((share) => {
@@ -67,5 +62,4 @@ def test_graphs_are_drawn_in_their_range(
     drawn = tuple("" if not found else "foot" if min(found) > 60 else "top" for found in rows)
     assert drawn == (heights or ("", ""))
     assert all(45 <= y <= 68 for found in rows for y in found)
-    assert problems == []
-    page.close()
+    assert shared.problems == []

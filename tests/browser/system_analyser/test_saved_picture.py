@@ -6,10 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
 
-from tests.browser.frame import PATIENCE
-from tests.browser.visit_pages import serve
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -24,14 +22,12 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
 };"""
 
 
-def test_a_saved_drawing_has_its_figures_and_legends(chromium: Browser, tmp_path: Path) -> None:
+def test_a_saved_drawing_has_its_figures_and_legends(shared: SharedViewer, tmp_path: Path) -> None:
     shutil.copy(TRACE, tmp_path / "run.pvti")
-    base, library = serve(tmp_path)
-    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-    page = chromium.new_page(viewport={"width": 1280, "height": 1200})
-    page.set_default_timeout(PATIENCE)
+    keys = shared.show(tmp_path)
+    page = shared.another_page(1280, 1200)
     page.add_init_script(NOTED)
-    page.goto(f"{base}/t/{key}/timeline?tl_fold=t0&tl_heat=2&tl_hide=0")
+    page.goto(f"{shared.base}/t/{keys['run.pvti']}/timeline?tl_fold=t0&tl_heat=2&tl_hide=0")
     page.wait_for_selector('[data-timeline][data-state="complete"]')
     with page.expect_download() as download:
         page.click("[data-action=timeline-save]")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlparse
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from popvision.analysis.trace.activity import RUN_LABEL
 from tests.analysis.trace.trace_case import make_trace
 from tests.browser.frame import open_page
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
@@ -22,11 +20,12 @@ MS = 1_000_000
 
 
 class Viewer:
-    """A page on two traces of one channel each; `problems` fills, see `noted_problems`."""
+    """The shared viewer on two traces of one channel each; `problems` fills, see `noted_problems`."""
 
-    def __init__(self, base: str, keys: list[str], page: Page) -> None:
-        self.base, self.keys, self.page = base, keys, page
-        self.problems = noted_problems(page, base)
+    def __init__(self, shared: SharedViewer, folder: Path) -> None:
+        self.base, self.keys = shared.base, list(shared.show(folder).values())
+        self.page: Page = shared.visit(1280, 900)
+        self.problems = shared.problems
 
     def go(self, path: str) -> Page:
         open_page(self.page, self.base, path)
@@ -44,17 +43,19 @@ class Viewer:
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("several")
     first = [(0, 0, 50 * MS, "app/epoch"), (0, 10 * MS, 30 * MS, f"poplar/{RUN_LABEL}")]
     second = [(0, 100 * MS, 180 * MS, "app/epoch"), (0, 120 * MS, 160 * MS, "io/write")]
     for name, spans in (("first", first), ("second", second)):
         moved = [(thread, DAY + begin, DAY + end, label) for thread, begin, end, label in spans]
         make_trace(folder / f"{name}.pvti", moved)
-    base, library = serve(folder)
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    yield Viewer(base, [entry.key for entry in library.entries() if not entry.is_sample], page)
-    page.close()
+    return folder
+
+
+@pytest.fixture
+def viewer(shared: SharedViewer, folder: Path) -> Viewer:
+    return Viewer(shared, folder)
 
 
 def test_a_file_is_added_aligned_and_removed(viewer: Viewer) -> None:
@@ -101,13 +102,12 @@ _COLOURS_AT_THE_ENDS = """() => {
 
 
 def test_files_too_far_apart_to_see_are_said_to_be_so_beside_a_way_to_align_them(
-    chromium: Browser, tmp_path: Path
+    shared: SharedViewer, tmp_path: Path
 ) -> None:
     for name, begin in (("a", DAY), ("b", DAY + 3_550_000 * MS)):
         make_trace(tmp_path / f"{name}.pvti", [(0, begin, begin + 50 * MS, "app/epoch")])
-    base, library = serve(tmp_path)
-    first, second = (entry.key for entry in library.entries() if not entry.is_sample)
-    viewer = Viewer(base, [first, second], chromium.new_page(viewport={"width": 1280, "height": 900}))
+    viewer = Viewer(shared, tmp_path)
+    first, second = viewer.keys
     page = viewer.go(f"/t/{first}/timeline?tl_merge=1")
     viewer.complete()
     said = page.locator(".tl-apart")
@@ -123,7 +123,6 @@ def test_files_too_far_apart_to_see_are_said_to_be_so_beside_a_way_to_align_them
     expect(said).to_have_count(0)
     expect(page.locator(".tl-corner")).to_contain_text("Duration 50 ms")
     assert viewer.problems == []
-    page.close()
 
 
 def test_links_of_the_menu_keep_the_settings_and_close_it(viewer: Viewer) -> None:

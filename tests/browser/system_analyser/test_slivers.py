@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tests.analysis.trace.trace_case import make_trace
-from tests.browser.frame import PATIENCE
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -35,17 +34,14 @@ RED, BLUE = 0, 1
 
 
 @pytest.fixture(scope="module")
-def page(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def page(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Page:
     folder: Path = tmp_path_factory.mktemp("slivers")
     make_trace(folder / "t.pvti", [(0, 0, 1000, "a/x")])
-    base, library = serve(folder)
-    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-    page = chromium.new_page(viewport={"width": 1280, "height": 800})
-    page.set_default_timeout(PATIENCE)
-    page.goto(f"{base}/t/{key}/timeline")
+    keys = shared.show(folder)
+    page = shared.visit(1280, 800)
+    open_page(page, shared.base, f"/t/{keys['t.pvti']}/timeline")
     page.wait_for_selector('[data-timeline][data-state="complete"]')
-    yield page
-    page.close()
+    return page
 
 
 def drawn(page: Page, blocks: list[tuple[float, float, int, float, bool]], scale: int = 1) -> tuple[Pixels, Pixels]:

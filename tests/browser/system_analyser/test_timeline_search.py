@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.analysis.trace.trace_case import make_trace
-from tests.browser.frame import PATIENCE
-from tests.browser.noted_problems import noted_problems
-from tests.browser.visit_pages import serve
+from tests.browser.frame import open_page
+from tests.browser.shared_viewer import SharedViewer
 
 pytestmark = pytest.mark.browser
 
@@ -20,28 +19,23 @@ WORD, COUNTER, SAID = '[data-param="tl_find"] input', ".tl-matches", ".tl-proble
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def site(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Thirty threads; on the first twenty reads of 5 ms every 10 ms and five instants, on the others one wait each."""
     folder = tmp_path_factory.mktemp("search")
     spans = [(0, 10 * MS * at, 10 * MS * at + 5 * MS, "io/read") for at in range(20)]
     spans += [(thread, 0, 200 * MS, "io/wait") for thread in range(1, 30)]
     make_trace(folder / "reads.pvti", spans, [(0, 7 * MS + 40 * MS * at, "io/flag") for at in range(5)])
-    base, library = serve(folder)
-    return base, next(entry.key for entry in library.entries() if not entry.is_sample)
+    return shared.base, shared.show(folder)["reads.pvti"]
 
 
 @pytest.fixture
-def page(chromium: Browser, site: tuple[str, str]) -> Iterator[Page]:
-    page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
-    page.set_default_timeout(PATIENCE)
-    problems = noted_problems(page, site[0])
-    yield page
-    assert [each for each in problems if "400" not in each] == []
-    page.close()
+def page(shared: SharedViewer, site: tuple[str, str]) -> Iterator[Page]:
+    yield shared.visit()
+    assert [each for each in shared.problems if "400" not in each] == []
 
 
 def show(page: Page, site: tuple[str, str], query: str = "") -> None:
-    page.goto(f"{site[0]}/t/{site[1]}/timeline?{query}")
+    open_page(page, site[0], f"/t/{site[1]}/timeline?{query}")
     page.wait_for_selector('[data-timeline][data-state="complete"]')
 
 

@@ -24,18 +24,19 @@ from simulator.frontends.tensorflow import log_lines, system
 from simulator.frontends.tensorflow.capture.function import capture_function
 from simulator.frontends.tensorflow.configuration.enumerations import DeviceConnectionType
 from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 COMPILED = "Compiled cluster using XLA!"
 CHILD = """
-import os, sys, time
+import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 from test_session_of_processes import configure, sum_of_ones
 from simulator.frontends.tensorflow import system
 if sys.argv[3] == "sleeps":
-    system.compileGraph = lambda *arguments: print("compiling", flush=True) or time.sleep(600)
+    system.compileGraph = lambda *arguments: print("compiling", flush=True) or signal.pause()
 if sys.argv[3] == "stalls":
-    os.fsync = lambda handle: print("writing", flush=True) or time.sleep(600)
+    os.fsync = lambda handle: print("writing", flush=True) or signal.pause()
 try:
     configure(sys.argv[2])
     print("configured", flush=True)
@@ -43,7 +44,7 @@ try:
 except Exception as error:
     print(type(error).__name__, error, flush=True)
     sys.exit(1)
-time.sleep(600)
+signal.pause()
 """
 
 
@@ -134,10 +135,11 @@ def test_on_demand_waits_until_the_other_is_killed(
     said: list[str] = []
 
     def end() -> None:
-        until = time.monotonic() + 60
-        while waits not in "".join(said) and time.monotonic() < until:
-            time.sleep(0.05)
+        def look() -> bool:
             said.append(capfd.readouterr().err)
+            return waits in "".join(said)
+
+        wait_until(look, "the session waits")
         ended.append(time.monotonic())
         other.send_signal(signal.SIGKILL)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.writer import TraceWriter
 from tests.browser.axe_pages import violations
+from tests.browser.frame import frames, until_quiet
+from tests.browser.shared_viewer import SharedViewer
 from tests.browser.test_timeline_page import Viewer
-from tests.browser.visit_pages import serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
@@ -45,14 +45,10 @@ def write_trace(path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+def viewer(shared: SharedViewer, tmp_path_factory: pytest.TempPathFactory) -> Viewer:
     folder = tmp_path_factory.mktemp("looks")
     write_trace(folder / "run.pvti")
-    base, library = serve(folder)
-    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-    page = chromium.new_page(viewport={"width": 1280, "height": 800})
-    yield Viewer(base, key, folder / "run.pvti", page)
-    page.close()
+    return Viewer(shared, folder / "run.pvti")
 
 
 def colours_in(viewer: Viewer, row: str, share: float, height: int) -> set[str]:
@@ -104,7 +100,8 @@ def test_the_tooltip_has_the_metadata_of_an_event_as_text(viewer: Viewer) -> Non
     assert "2 more in the Summary tab" in tip
     viewer.page.mouse.move(host["x"] + NAMES + drawn * 1.5 / CHANNELS, row["y"] + 9)
     viewer.page.wait_for_selector(".tl-tip >> text=event2")
-    viewer.page.wait_for_timeout(300)
+    frames(viewer.page, 12)  # metadata is asked for 60 ms after the pointer rests
+    until_quiet(viewer.page)
     assert "key" not in viewer.page.inner_text(".tl-tip")
 
 
