@@ -62,7 +62,7 @@ COMMANDS = (TEST, PAGES, TORCH, TENSORFLOW)
 def commands_of(fault: Fault) -> tuple[Command, ...]:
     """The commands with tests of a fault's room."""
     if fault.room.startswith("webapp/assets"):
-        return (PAGES,)
+        return (TEST, PAGES)
     if fault.room == "simulator/frontends":
         return (TENSORFLOW if "/tensorflow/" in fault.file else TORCH,)
     return (TEST,)
@@ -84,7 +84,8 @@ class TestFiles:
         package, _, room = fault.room.partition("/")
         files = [file for file in self.words if file.startswith(command.folder)]
         if command is TEST:
-            folders = _FOLDERS.get(fault.room, ("tests/webapp",) if package == "webapp" else (f"tests/{room}",))
+            usual = "tests/javascript" if room.startswith("assets") else "tests/webapp"
+            folders = _FOLDERS.get(fault.room, (usual,) if package == "webapp" else (f"tests/{room}",))
             files = [file for file in files if file.startswith(folders)]
         elif command is TORCH:
             files = [file for file in files if not file.startswith(TENSORFLOW.folder)]
