@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tests.faults import fault_list, table
 from tests.faults.fault_list import Fault
 from tests.faults.table import Row
-from tests.faults.tests_of_rooms import COMMANDS
+from tests.faults.tests_of_rooms import COMMANDS, LIKELIEST
 
 #: The tables of a list, NAME.csv: NAME_before.csv and NAME_now.csv.
 _TIMES = ("before", "now")
@@ -18,7 +18,7 @@ _SURVIVING = {
     "all": "survive every test of CI",
     "elsewhere": "undecided: survive their room's tests and the likeliest others; others not run",
     "room": "undecided: survive their room's tests; others not run",
-    "likeliest": "undecided: survive the likeliest tests of their room; others not run",
+    "likeliest": f"undecided: survive the {LIKELIEST} likeliest test files of their room; others not run",
     "known": "undecided: survive the test that found them before; others not run",
 }
 
