@@ -106,23 +106,21 @@ def write_recording(recording: Recording, target: Path, origin: str) -> None:
 def _write_names(writer: TraceWriter, recording: Recording) -> None:
     for pid, name in recording.processes.items():
         writer.add_process(pid, pid, None, short(name))
+    used = [(site, *recording.keys[site]) for site in np.flatnonzero(_used_sites(recording)).tolist()]
     texts: dict[str, int] = {}
     channels: dict[str, int] = {}
-    used = _used_sites(recording)
-    for site, (channel, label, metadata) in enumerate(recording.keys):
-        if not used[site]:
-            continue
-        if channel not in channels:
-            channels[channel] = len(channels) + 1
-            writer.set_channel(channels[channel], channel or "events", True)
-        ids = []
-        for text in (label, metadata):
-            if text is not None and text not in texts:
-                texts[text] = len(texts) + 1
-                writer.add_string(texts[text], text)
-            ids.append(None if text is None else texts[text])
-        assert ids[0] is not None
-        writer.add_site(site, channels[channel], ids[0], ids[1])
+    for _, channel, label, metadata in used:
+        channels.setdefault(channel, len(channels) + 1)
+        texts.setdefault(label, len(texts) + 1)
+        if metadata is not None:
+            texts.setdefault(metadata, len(texts) + 1)
+    for channel, number in channels.items():
+        writer.set_channel(number, channel or "events", True)
+    writer.add_strings((number, text) for text, number in texts.items())
+    writer.add_sites(
+        (site, channels[channel], texts[label], None if metadata is None else texts[metadata])
+        for site, channel, label, metadata in used
+    )
 
 
 def _used_sites(recording: Recording) -> NDArray[np.bool_]:

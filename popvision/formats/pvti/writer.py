@@ -7,7 +7,7 @@ import sqlite3
 import struct
 import sys
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from zlib import crc32
@@ -105,6 +105,15 @@ class TraceWriter:
     def add_string(self, id: int, text: str) -> None:
         """A text that sites refer to."""
         self.connection.execute("INSERT OR REPLACE INTO strings VALUES (?, ?)", (id, clean(text)))
+
+    def add_strings(self, rows: Iterable[tuple[int, str]]) -> None:
+        """Many texts: id and text of each."""
+        cleaned = ((id, clean(text)) for id, text in rows)
+        self.connection.executemany("INSERT OR REPLACE INTO strings VALUES (?, ?)", cleaned)
+
+    def add_sites(self, rows: Iterable[tuple[int, int, int, int | None]]) -> None:
+        """Many sites, each as `add_site` takes it."""
+        self.connection.executemany("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", rows)
 
     def add_site(self, id: int, channel: int, label: int, metadata: int | None) -> None:
         """Channel, label and metadata of the events with this site; label and metadata are ids of strings."""
