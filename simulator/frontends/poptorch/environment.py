@@ -1,4 +1,4 @@
-"""The POPTORCH_* variables. Read where they are used, so that a script may set them after the import."""
+"""The POPTORCH_* variables, and POPVISION_INDICES. Read where they are used: a script may set them after the import."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ VARIABLES = {
     "POPTORCH_LOG_LEVEL": "TRACE, TRACE_ALL, DEBUG, DEBUG_IR, INFO, WARN, ERR or OFF (WARN)",
     "POPTORCH_SMALL_IPU_MODEL": "1: the IPU Model with 4 tiles per IPU",
     "POPTORCH_WAIT_FOR_IPU": "1: wait for a device where none is free, looking every 15 seconds",
+    "POPVISION_INDICES": "raise: an index of an input beyond its tensor is an error; say: one line tells of it (say)",
 }
 
 _VERSIONS = ("ipu1", "ipu2", "ipu21")
@@ -47,6 +48,14 @@ def uses_small_ipu_model() -> bool:
 def waits_for_ipu() -> bool:
     """Whether a model without a free device waits for one."""
     return _is_true("POPTORCH_WAIT_FOR_IPU")
+
+
+def raises_for_indices() -> bool:
+    """Whether an index out of range is an error. Raises ValueError for an unknown value of POPVISION_INDICES."""
+    chosen = os.environ.get("POPVISION_INDICES", "say")
+    if chosen not in ("say", "raise"):
+        raise ValueError(f"POPVISION_INDICES is {chosen!r}; it is say or raise.")
+    return chosen == "raise"
 
 
 def ipu_model_version() -> str:

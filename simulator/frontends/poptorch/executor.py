@@ -32,6 +32,7 @@ from simulator.frontends.poptorch.devices import Connection, attached_device, co
 from simulator.frontends.poptorch.enums import ConnectionType, OutputMode, ReductionType
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_weights import HostWeights
+from simulator.frontends.poptorch.index_checks import IndexChecks
 from simulator.frontends.poptorch.logging import device_logger, logger
 from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, result_tensor
 from simulator.frontends.poptorch.optimizer_description import AttributeWatch, describe_optimizer
@@ -76,6 +77,7 @@ class PoplarExecutor:
         self._program: DeviceProgram | None = None
         self._connection: Connection | None = None
         self._weights: HostWeights | None = None
+        self._indices: IndexChecks | None = None
         self._states: Mapping[str, Any] = {}
         self._rates_are_sent = False
         self._cycles = 0
@@ -108,6 +110,9 @@ class PoplarExecutor:
         for name, tensor in zip(self._program.interface.inputs, arguments.tensors(), strict=True):
             values = tensor.detach().cpu().contiguous().numpy()
             spread_over_replicas(name, values, self._program.input(name), self._input_groups)
+        if self._indices is None:
+            self._indices = IndexChecks(self._compiled.captured.program)
+        self._indices.check({name: self._program.input(name) for name in self._program.interface.inputs})
         before = self._program.engine.getTimeStamp()
         with core_call("execute"):
             buffers = self._program.run(self._run_name())

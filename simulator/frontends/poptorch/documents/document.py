@@ -68,6 +68,10 @@ their result.
 The backward pass begins at the last loss operator, as in PopTorch: what is computed from its result is not in the
 gradient. One line on standard error says so with both operators' lines; `poptorch.identity_loss` takes the whole in.
 
+An index of an input beyond its tensor reads zeros and writes nothing, as on hardware; one line names module, operator,
+index and size ([tests](../tests/frontends/poptorch/test_index_checks.py)). `POPVISION_INDICES=raise` makes it an error
+before the run. Indices that the device computes from other values are not checked.
+
 ## The profile
 
 With `POPLAR_ENGINE_OPTIONS='{"autoReport.all": "true"}'` each model leaves a report in `training/` or `inference/`. Its
