@@ -269,17 +269,27 @@ class PoplarExecutor:
         values = self._weights.newest()
         if values is not None:
             with self.channel.method("copyWeightsToDevice"), core_call("copyWeightsToDevice"):
-                self._program.send_weights({**values, **self._states})
+                self._send_weights(values)
             self._weights.note_sent()
         if not self._rates_are_sent and self._described is not None:
             with core_call("updateOptimizers"):
                 self._program.send_rates(self._described.variables())
             self._rates_are_sent = True
 
+    def _send_weights(self, values: Mapping[str, Any]) -> None:
+        """Send weights, with the optimizer's states as the device has them: one program sends all."""
+        assert self._program is not None
+        assert self._weights is not None
+        if self._weights.device_is_newer:
+            self._fetch_weights()
+        self._program.send_weights({**values, **self._states})
+
     def _fetch_weights(self) -> Mapping[str, Any]:
         assert self._program is not None
         with core_call("copyWeightsToHost"):
-            return self._program.fetch_weights()
+            fetched = self._program.fetch_weights()
+        self._states = {name: fetched[name].copy() for name in self._program.interface.states}
+        return fetched
 
     @instrumented
     def copyWeightsToHost(self) -> None:
@@ -296,7 +306,7 @@ class PoplarExecutor:
         assert self._program is not None
         values = {name: tensor.detach().numpy() for name, tensor in self._weights.tensors.items()}
         with core_call("copyWeightsToDevice"):
-            self._program.send_weights(values)
+            self._send_weights(values)
         self._weights.note_sent()
 
     def copyNamedBuffersToDevice(self) -> None:
@@ -342,8 +352,7 @@ class PoplarExecutor:
         assert self._program is not None
         assert self._weights is not None
         assert self._connection is not None
-        fetched = self._fetch_weights()
-        self._states = {name: fetched[name].copy() for name in self._program.interface.states}
+        self._fetch_weights()
         self._weights.bring_to_host()
         self._seed = self._program.fetch_seed()
         with core_call("detachFromDevice"):

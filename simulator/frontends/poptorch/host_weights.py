@@ -2,17 +2,19 @@
 
 After a training step the device has the newest values. Parameters and buffers of the user's module become `_Synced`
 tensors, which fetch them when anything reads one: `state_dict`, an inference model that shares the module, a print. A
-write on the host is seen by the tensor's version and sent before the next run.
+write on the host is seen by the tensor's version and sent before the next run. Writes through `.data` or an array leave
+no trace in the version: a tensor that gave its memory away is compared with a copy before each run.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.utils.weak import WeakIdKeyDictionary
 
 #: the executor whose device has newer values than the host, by the id of the tensor
 _owners: dict[int, weakref.ReferenceType[HostWeights]] = {}
@@ -27,6 +29,8 @@ class _Synced:
             for argument in args:
                 if isinstance(argument, _Synced):
                     _refresh(argument)
+            if args and isinstance(args[0], _Synced) and _gives_memory(func) and args[0] not in _exposed:
+                _exposed[args[0]] = torch.clone(args[0]).detach()
             made = func(*args, **(kwargs or {}))
             if getattr(func, "__name__", "") == "__set__" and args and isinstance(args[0], _Synced):
                 _note_written(args[0])
@@ -40,8 +44,35 @@ class SyncedParameter(_Synced, torch.nn.Parameter):
 class SyncedBuffer(_Synced, torch.Tensor):
     """A buffer of a wrapped module."""
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A tensor of its own, with the newest values."""
+        _refresh(self)
+        with torch._C.DisableTorchFunctionSubclass():
+            memo[id(self)] = self.detach().as_subclass(torch.Tensor).clone()
+        return memo[id(self)]
+
 
 _written: dict[int, int] = {}
+#: tensors whose memory others may write to, with their values when the device had them last
+_exposed: Any = WeakIdKeyDictionary()
+
+
+def _gives_memory(func: Any) -> bool:
+    """Whether a function gives out memory whose writes torch does not count."""
+    name = getattr(func, "__name__", "")
+    return name in _MEMORY or (name == "__get__" and getattr(func, "__self__", None) == torch.Tensor.data)
+
+
+_MEMORY = frozenset({"detach", "numpy", "__array__", "data_ptr", "storage", "untyped_storage"})
+
+
+def _find_writes(tensors: Iterable[Any]) -> None:
+    """Note those exposed tensors that were written to."""
+    for tensor in tensors:
+        before = _exposed.get(tensor)
+        if before is not None and not torch.equal(before, tensor.detach()):
+            _note_written(tensor)
+            before.copy_(tensor.detach())
 
 
 def _refresh(tensor: Any) -> None:
@@ -80,6 +111,9 @@ class HostWeights:
                 target = tensor.data
                 target.copy_(torch.from_numpy(values[name]).to(target.dtype))
                 _note_written(tensor)
+                before = _exposed.get(tensor)
+                if before is not None:
+                    before.copy_(target)
             self.note_sent()
 
     def newest(self) -> Mapping[str, Any] | None:
@@ -91,6 +125,7 @@ class HostWeights:
                 weights = owner() if owner is not None else None
                 if weights is not None and weights is not self:
                     weights.bring_to_host()
+            _find_writes(self.tensors.values())
             if all(self._sent.get(name) == _version(tensor) for name, tensor in self.tensors.items()):
                 return None
             return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in self.tensors.items()}

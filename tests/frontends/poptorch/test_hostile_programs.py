@@ -168,3 +168,47 @@ def test_buffers_come_back() -> None:
     assert list(net.state_dict()) == ["calls", "mean"]
     model.destroy()
     assert int(net.calls) == 3
+
+
+def clamp_data(net: Any) -> None:
+    for weight in net.down.parameters():
+        weight.data.clamp_(-0.2, 0.2)
+
+
+def follow_by_data(net: Any) -> None:
+    net.norm.weight.data.mul_(0.9).add_(net.norm.bias.data, alpha=0.1)
+
+
+def write_array(net: Any) -> None:
+    net.down.weight.detach().numpy()[0] *= 0.5
+
+
+def assign_data(net: Any) -> None:
+    net.norm.running_mean.data = net.norm.running_mean.data * 0.5
+
+
+def copy_and_change_the_copy(net: Any) -> None:
+    twin = copy.deepcopy(net)
+    assert {type(tensor) for tensor in twin.buffers()} == {torch.Tensor}
+    assert twin.state_dict().keys() == net.state_dict().keys()
+    torch.testing.assert_close(twin.norm.running_mean, net.norm.running_mean)
+    twin.norm.running_mean.zero_()
+    twin.down.weight.data.zero_()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [clamp_data, follow_by_data, write_array, assign_data, copy_and_change_the_copy],
+    ids=lambda one: one.__name__,
+)
+def test_what_the_host_changes_between_steps_reaches_the_device(change: Any) -> None:
+    net, x = Tied(), torch.randn(8, 6)
+    twin = copy.deepcopy(net)
+    optimizer = momentum(twin.parameters())
+    model = poptorch.trainingModel(net, options(), momentum(net.parameters()))
+    for _ in range(3):
+        assert float(model(x)) == pytest.approx(twin_steps(twin, optimizer, x, 1)[0], rel=1e-4)
+        change(net)
+        change(twin)
+    for name, weight in twin.state_dict().items():
+        torch.testing.assert_close(net.state_dict()[name], weight, rtol=1e-4, atol=1e-5, msg=name)
