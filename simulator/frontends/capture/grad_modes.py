@@ -74,6 +74,10 @@ class GradModes(TorchFunctionMode):
         if name == "get data":
             self._note(args[0])
             return args[0].detach()
+        if name == "set data" and args[0].is_leaf and (args[0].shape, args[0].dtype) == (args[1].shape, args[1].dtype):
+            with self, torch.no_grad():
+                args[0].copy_(args[1])
+            return None
         if name == "set data":
             raise refusal("Tensor.data cannot be set in forward on the IPU; write x.copy_(values) in torch.no_grad().")
         if name in ("set requires_grad", "requires_grad_", "detach_"):

@@ -128,10 +128,18 @@ def straight_through_by_detach(net: Any, x: Any) -> Any:
     return out + (out.round() - out).detach()
 
 
+@equal
+def data_of_a_weight_assigned(net: Any, x: Any) -> Any:
+    for old, new in zip(net.b.parameters(), net.a.parameters(), strict=True):
+        old.data = old.data * 0.9 + new.data * 0.1
+    return net.a(x) * net.b(x).detach()
+
+
 @refused("Tensor.data cannot be set")
 def data_assigned(net: Any, x: Any) -> Any:
-    net.b.weight.data = net.b.weight.data * 0.9
-    return net.a(x)
+    out = net.a(x)
+    out.data = out.data * 0.9
+    return out
 
 
 # Writes that autograd does not see: the gradient goes on as before
