@@ -213,7 +213,7 @@ def test_run_on_a_terminal_says_what_the_program_is_doing(tmp_path: Path) -> Non
         "    wait_until((out.parent / name).exists)\n"
         "said.write_text('compiling, 2 of 6 phases done')\n"
         "wait('compile')\n"
-        "out.mkdir()\n"
+        "out.mkdir(exist_ok=True)\n"
         "(out / 'profile.pop').write_bytes(b'x')\n"
         "said.write_text('running program 0, run 1 of this engine')\n"
         "wait('run')\n"
