@@ -209,13 +209,16 @@ def test_clones_have_metadata_of_their_own() -> None:
 def test_constants_of_raw_host_data() -> None:
     graph = new_graph()
     data = np.array([1.5, 2.5, 3.5], np.float32)
-    many = graph.addConstant(INT, [3], data.tobytes(), TypeTraits.make(np.float32), False)
+    whole = np.array([1, 2, 3], np.float32).tobytes()
+    many = graph.addConstant(INT, [3], whole, TypeTraits.make(np.float32), False)
     one = graph.addConstant(FLOAT, [2], val=data, traits=TypeTraits.make(FLOAT), broadcast=True)
     coded = graph.addConstant(QUARTER, EMPTY, [2], data, TypeTraits.make("f4"), False, "c")
     constants = graph.store.variables.constant
     assert constants[many.view.variable].tolist() == [1, 2, 3]
     assert constants[one.view.variable].tolist() == [1.5, 1.5]
     assert constants[coded.view.variable].tolist() == [0x44, 0x4A]
+    with pytest.raises(tensor_creation_error, match=r"1\.5 is not a value of type int, which holds whole numbers"):
+        graph.addConstant(INT, [3], data.tobytes(), TypeTraits.make(np.float32), False)
     with pytest.raises(tensor_creation_error, match=r"shape \[4\]: the buffer holds 3 values of float32, but 4"):
         graph.addConstant(FLOAT, [4], data, TypeTraits.make(FLOAT), False)
     with pytest.raises(tensor_creation_error, match="5 bytes are no whole number of values of 4 bytes"):
