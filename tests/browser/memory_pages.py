@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from tests.analysis.memory.memory_case import make_case, write_case
-from tests.browser.frame import open_page
+from tests.browser.frame import open_page, until_quiet
 from tests.browser.shared_viewer import SharedViewer
 
 
@@ -54,7 +54,8 @@ class Opened:
         return x, y
 
     def click(self, plot: str, position: int, *, add: bool = False) -> None:
-        """Click a position of a plot, with Shift to add it; never the second half of a double click."""
+        """Click a position of a plot that is drawn, with Shift to add it; never the second half of a double click."""
+        until_quiet(self.page)
         self.page.evaluate("id => { document.querySelector('#' + id + ' .js-plotly-plot')._mouseDownTime = 0; }", plot)
         if add:
             self.page.keyboard.down("Shift")
