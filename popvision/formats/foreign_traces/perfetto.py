@@ -22,7 +22,7 @@ from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, EARLIEST_NS, 
 from popvision.formats.foreign_traces.json_stream import unpacked
 from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
 
-_PACKET_TAG = 0x0A  #: field 1 of Trace, length-delimited
+PACKET_TAG = 0x0A  #: field 1 of Trace, length-delimited
 _CLEARED = 1  #: SEQ_INCREMENTAL_STATE_CLEARED
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4
 _REALTIME, _BOOTTIME, _FIRST_OF_SEQUENCE = 1, 6, 64
@@ -46,7 +46,7 @@ def read_perfetto(path: Path) -> Recording:
         with _plain(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             for begin, end in _packets(data):
                 reader.take_all(TracePacket.FromString(data[begin:end]))
-    except (DecodeError, zlib.error, _CutError, ValueError, OSError) as problem:
+    except (DecodeError, zlib.error, CutError, ValueError, OSError) as problem:
         if not reader.recording.events:
             raise FormatError(f"{path} is no Perfetto trace: {str(problem).splitlines()[0]}.") from None
         reader.recording.problem = f"{path} is damaged after {reader.recording.events:,} events: {problem}"
@@ -71,7 +71,7 @@ def _plain(path: Path) -> Iterator[IO[bytes]]:
         yield copy
 
 
-class _CutError(Exception):
+class CutError(Exception):
     """The file ends within a packet, or something else stands where a packet should."""
 
 
@@ -79,18 +79,19 @@ def _packets(data: mmap.mmap | bytes) -> Iterator[tuple[int, int]]:
     """Begin and end of each packet; other fields of the trace are skipped."""
     at, size = 0, len(data)
     while at < size:
-        tag, at = _varint(data, at)
+        tag, at = varint(data, at)
         if tag & _KEY_BITS != 2:
-            raise _CutError(f"byte {at} begins no packet")
-        length, at = _varint(data, at)
+            raise CutError(f"byte {at} begins no packet")
+        length, at = varint(data, at)
         if at + length > size:
-            raise _CutError(f"a packet of {length} bytes at byte {at} is cut off")
-        if tag == _PACKET_TAG:
+            raise CutError(f"a packet of {length} bytes at byte {at} is cut off")
+        if tag == PACKET_TAG:
             yield at, at + length
         at += length
 
 
-def _varint(data: mmap.mmap | bytes, at: int) -> tuple[int, int]:
+def varint(data: mmap.mmap | bytes, at: int) -> tuple[int, int]:
+    """The number of protobuf at a byte, and the byte behind it. Raises CutError where it does not end."""
     value = shift = 0
     while at < len(data) and shift < 64:
         byte = data[at]
@@ -99,7 +100,7 @@ def _varint(data: mmap.mmap | bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
-    raise _CutError(f"a number at byte {at} is cut off")
+    raise CutError(f"a number at byte {at} is cut off")
 
 
 @dataclass
@@ -138,7 +139,7 @@ class _Reader:
         inner = unpacking.decompress(packet.compressed_packets, _MOST_UNPACKED)
         if not unpacking.eof:
             self.recording.left_out["packed packets that are cut, or too large"] += 1
-        with suppress(_CutError):
+        with suppress(CutError):
             for begin, end in _packets(inner):
                 self.take_all(type(packet).FromString(inner[begin:end]), depth + 1)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from popvision.formats.foreign_traces.json_stream import unpacked
+from popvision.formats.foreign_traces.perfetto import PACKET_TAG, CutError, varint
 
 Kind = Literal["json", "perfetto", ""]
 
@@ -32,8 +33,6 @@ _BLANKS = b"\xef\xbb\xbf \t\r\n"
 
 #: Packets that are walked, and the largest number of a field: those of TracePacket end below it.
 _PACKETS, _FIELDS = 16, 2000
-
-_PACKET_TAG = 0x0A
 
 
 def is_foreign_trace(path: Path) -> bool:
@@ -75,9 +74,12 @@ def _kind(head: bytes) -> Kind:
 def _is_perfetto(head: bytes) -> bool:
     at = packets = 0
     while at < len(head) and packets < _PACKETS:
-        if head[at] != _PACKET_TAG:
+        if head[at] != PACKET_TAG:
             return False
-        length, begin = _varint(head, at + 1)
+        try:
+            length, begin = varint(head, at + 1)
+        except CutError:
+            break
         if not _holds_fields(head[begin : begin + length], is_whole=begin + length <= len(head)):
             return False
         at, packets = begin + length, packets + 1
@@ -86,35 +88,30 @@ def _is_perfetto(head: bytes) -> bool:
 
 def _holds_fields(packet: bytes, *, is_whole: bool) -> bool:
     """Whether the bytes are fields of a message; the last one may reach beyond a packet that is not whole."""
+    try:
+        at = _end_of_fields(packet)
+    except CutError:
+        return not is_whole
+    return at > 0 and (at == len(packet) or not is_whole)
+
+
+def _end_of_fields(packet: bytes) -> int:
+    """The place behind the last field, 0 where the bytes are no fields. Raises CutError for a number that is cut."""
     at = 0
-    if not packet:
-        return False
     while at < len(packet):
-        tag, at = _varint(packet, at)
+        tag, at = varint(packet, at)
         if not 1 <= tag >> 3 <= _FIELDS:
-            return False
+            return 0
         match tag & 7:
             case 0:
-                _, at = _varint(packet, at)
+                _, at = varint(packet, at)
             case 1:
                 at += 8
             case 2:
-                length, at = _varint(packet, at)
+                length, at = varint(packet, at)
                 at += length
             case 5:
                 at += 4
             case _:
-                return False
-    return at == len(packet) or not is_whole
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(data) and shift < 64:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-        shift += 7
-    return value, at
+                return 0
+    return at
