@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from popvision.sweep.plan import Limits, Point, SweepError
+from popvision.sweep.process_tree import descendants, resident_bytes
 from popvision.sweep.profiled_child import profiling_environment
 from popvision.sweep.program_files import PlannedFiles
 from popvision.sweep.sweep_folder import SweepFolder, storage_error
@@ -32,7 +33,6 @@ CHECK_SECONDS = 0.1
 _TAIL = 4000
 
 _PR_SET_PDEATHSIG = 1
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -102,7 +102,8 @@ class PointProcess:
         if limits.seconds is not None and seconds > limits.seconds:
             self._break(f"it took longer than the limit of {limits.seconds:g} s")
         elif limits.memory_bytes is not None:
-            resident = resident_bytes(self._process.pid)
+            process = self._process.pid
+            resident = resident_bytes([process, *descendants(process)])
             if resident > limits.memory_bytes:
                 self._break(
                     f"its processes held {resident / 2**20:,.0f} MiB after {seconds:.1f} s, more than the limit of "
@@ -193,20 +194,6 @@ def run_point(point: Point, folder: SweepFolder, limits: Limits) -> dict[str, An
         process.discard()
         raise
     return process.end()
-
-
-def resident_bytes(process: int) -> int:
-    """Bytes resident in a process and its descendants; pages that they share count in each."""
-    total, waiting = 0, [process]
-    while waiting:
-        each = waiting.pop()
-        try:
-            total += int(Path(f"/proc/{each}/statm").read_text().split()[1]) * _PAGE
-            for thread in Path(f"/proc/{each}/task").iterdir():
-                waiting += map(int, (thread / "children").read_text().split())
-        except (OSError, IndexError):
-            continue
-    return total
 
 
 def _signal_name(number: int) -> str:

@@ -30,6 +30,7 @@ from typing import Any
 
 from popvision.formats.replacing import replacing
 from popvision.sweep.plan import DIGITS, Point, SweepError
+from popvision.sweep.process_tree import is_running
 
 DONE, FAILED = "points", "failed"
 
@@ -154,7 +155,7 @@ def _may_run(folder: Path) -> bool:
     was added."""
     own = re.fullmatch(rf"\.[0-9a-f]+\.{re.escape(socket.gethostname())}\.(\d+)\.\d+", folder.name)
     if own is not None:
-        return Path(f"/proc/{own.group(1)}").exists()
+        return is_running(int(own.group(1)))
     try:
         return time.time() - folder.stat().st_mtime < _DAY
     except OSError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from popvision.watch.process_tree import descendants, folder_bytes, resident_bytes
+from popvision.sweep.process_tree import descendants, folder_bytes, resident_bytes
 
 _MIB = 1 << 20
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from popvision.sweep.point_process import die_with
+from popvision.sweep.process_tree import end_descendants
 from popvision.sweep.profiled_child import profiling_environment
 from popvision.watch.limits import Limits
-from popvision.watch.process_tree import end_descendants
 from popvision.watch.saved_source import Problem
 
 #: Seconds between two looks at a running program.

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from popvision.sweep.dask_cluster import worker_problem
+from popvision.sweep.sweep_folder import SweepFolder
 from tests.cli.called import popvision
 from tests.sweep.sweep_programs import inputs, places, starts, sweep_file
 from tests.waiting import wait_until
@@ -96,9 +97,8 @@ def test_a_killed_worker_loses_no_point(tmp_path: Path) -> None:
         start_worker()
         out = sweep.communicate(timeout=100)[0]
         assert out.startswith("8 points: 8 done, 0 failed."), out
-        # What the killed worker had started runs on, finds that its point has ended elsewhere, and takes its folder away.
-        wait_until(lambda: not any(path.name.startswith(".") for path in places(tmp_path / "out")))
-        numbers = [inputs(path)["axes"]["arguments.n"] for path in places(tmp_path / "out")]
+        ended = SweepFolder(tmp_path / "out").ended().values()
+        numbers = [inputs(path)["axes"]["arguments.n"] for path in ended]
         assert sorted(numbers) == list(range(8))
     finally:
         for process in (*workers, scheduler):

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import pytest
 
 import popvision as popvision_package
 from popvision.sweep import SweepError, read_sweep, run_sweep
-from popvision.sweep.point_process import resident_bytes
+from popvision.sweep.process_tree import descendants, resident_bytes
 from popvision.sweep.run import Progress
 from tests.cli.called import popvision
 from tests.sweep.sweep_programs import ADDS, inputs, places, starts, sweep_file
@@ -94,7 +95,7 @@ def test_memory_counts_descendants() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        assert 120 << 20 <= resident_bytes(process.pid) < 220 << 20
+        assert 120 << 20 <= resident_bytes([process.pid, *descendants(process.pid)]) < 220 << 20
         process.communicate(b"\n")
 
 
@@ -233,6 +234,21 @@ def test_killed_at_random_every_point_ends_once(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_killed_fifty_times_every_point_ends_once(tmp_path: Path) -> None:
     kill_and_resume(tmp_path, kills=50, seed=2)
+
+
+def test_what_a_dead_process_left_running_goes_away(tmp_path: Path) -> None:
+    """A process that nobody has waited for is listed in /proc, and yet has ended."""
+    sweep(tmp_path, EACH + "how = ['does']\nn = [1]")
+    with subprocess.Popen(["true"]) as dead:
+        os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+        points = tmp_path / "out" / "points"
+        (points / f".0.{socket.gethostname()}.{dead.pid}.0").mkdir()
+        (points / f".0.{socket.gethostname()}.{os.getpid()}.0").mkdir()
+        assert len(places(tmp_path / "out")) == 3
+        sweep(tmp_path, EACH + "how = ['does']\nn = [1]")
+        assert [path.name.split(".")[-2] for path in places(tmp_path / "out") if path.name[0] == "."] == [
+            f"{os.getpid()}"
+        ]
 
 
 def test_a_killed_sweep_leaves_no_program_behind(tmp_path: Path) -> None:

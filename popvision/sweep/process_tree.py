@@ -24,7 +24,7 @@ def descendants(root: int) -> list[int]:
     below: list[int] = []
     waiting = [root]
     while waiting:
-        children = [each for each in _children(waiting.pop(0)) if _is_running(each)]
+        children = [each for each in _children(waiting.pop(0)) if is_running(each)]
         below += children
         waiting += children
     return below
@@ -78,7 +78,8 @@ def _children(process: int) -> list[int]:
     return found
 
 
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
+    """Whether a process is there and has not ended: one that nobody waited for yet is listed, and does nothing."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     except (OSError, IndexError):
