@@ -161,6 +161,12 @@ class Program:
     updates: tuple[tuple[str, Value], ...] = ()  #: (name of the weight, its new value)
     loss: Value | None = None
     hooks: tuple[Hook, ...] = ()  #: of gradients, in the order in which they run
+    written_inputs: tuple[tuple[str, Value], ...] = ()  #: (name of the input, what the step writes to it)
+
+    def results(self) -> Iterator[Value]:
+        """What the host gets of a step: outputs and written inputs."""
+        yield from self.outputs
+        yield from (value for _, value in self.written_inputs)
 
 
 def tensors_of(argument: Argument) -> Iterator[Value]:

@@ -22,6 +22,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, PendingUnbackedSymbolNotFound
 
+from simulator.frontends.capture.aliases import keep_aliases
 from simulator.frontends.capture.backward_bodies import Mark, find_marks
 from simulator.frontends.capture.dropouts import keep_dropouts
 from simulator.frontends.capture.grad_modes import GradModes, watched
@@ -133,6 +134,7 @@ def _export(
             warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)  # torch.func.jvp
             exported = torch.export.export(module, arguments, named, strict=False)
             keep_dropouts(exported)
+            keep_aliases(exported)
             exported = exported.run_decompositions({})
     except _DATA_DEPENDENT as error:
         raise CaptureError(_data_dependent(error, excluded)) from error
@@ -176,7 +178,7 @@ class _Reading:
     def captured(self) -> CapturedModule:
         weights, inputs, data = self._read_inputs()
         operators = self._read_operators(weights)
-        outputs, names, updates, restore = self._read_outputs()
+        outputs, names, updates, written, restore = self._read_outputs()
         loss = None
         if self.training:
             loss = find_loss(operators) if self.loss_output is None else outputs[self.loss_output]
@@ -189,6 +191,7 @@ class _Reading:
             tuple(updates),
             loss,
             tuple(self.hooks),
+            tuple(written),
         )
         remark = beyond_loss(operators, outputs, loss) if loss is not None and self.loss_output is None else None
         return CapturedModule(program, data, restore, () if remark is None else (remark,))
@@ -305,17 +308,20 @@ class _Reading:
 
     def _read_outputs(
         self,
-    ) -> tuple[list[Value], list[str], list[tuple[str, Value]], Restorer]:
+    ) -> tuple[list[Value], list[str], list[tuple[str, Value]], list[tuple[str, Value]], Restorer]:
         outputs: list[Value] = []
         names: list[str] = []
         updates: list[tuple[str, Value]] = []
+        written: list[tuple[str, Value]] = []
         parts: list[Any] = []
         returned = self.nodes[-1].args[0]
         for spec, node in zip(self.exported.graph_signature.output_specs, returned, strict=True):
             if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION):
                 updates.append((spec.target, self.reader.values[node]))
+            elif spec.kind is OutputKind.USER_INPUT_MUTATION:
+                written.append((spec.target, self.reader.values[node]))
             elif spec.kind is not OutputKind.USER_OUTPUT:
-                raise CaptureError(f"The module writes into its argument {spec.target}; an IPU program cannot.")
+                raise CaptureError(f"The module writes into {spec.target}, which an IPU program cannot; return it.")
             elif isinstance(node, torch.fx.Node) and isinstance(self.reader.values[node], Value):
                 parts.append(len(outputs))
                 outputs.append(self.reader.values[node])
@@ -323,7 +329,7 @@ class _Reading:
             else:
                 parts.append(_Plain(node if not isinstance(node, torch.fx.Node) else self.reader.values[node]))
         restore = Restorer(tuple(parts), self.exported.call_spec.out_spec)
-        return outputs, _distinct(names), updates, restore
+        return outputs, _distinct(names), updates, written, restore
 
 
 def _with_available_memory(operators: list[Operator]) -> list[Operator]:

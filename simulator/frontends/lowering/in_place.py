@@ -74,7 +74,7 @@ def _last_reads(program: Program) -> dict[int, int]:
     """The place of the last operator that reads each value; behind all for what the step gives."""
     last = {value.number: place for place, operator in enumerate(program.operators) for value in operator.operands()}
     end = len(program.operators)
-    last.update({value.number: end for value in program.outputs})
+    last.update({value.number: end for value in program.results()})
     last.update({value.number: end for _, value in program.updates})
     return last
 

@@ -33,6 +33,7 @@ def to_json(interface: Interface) -> bytes:
             "seed": _pair(interface.seed),
             "first_values": dict(interface.first_values),
             "tensor_names": list(interface.tensor_names),
+            "written_inputs": _each(interface.written_inputs, _output),
         }
     )
 
@@ -52,6 +53,7 @@ def from_json(text: bytes) -> Interface:
             _read_pair(given["seed"]),
             {str(name): float(value) for name, value in given["first_values"].items()},
             tuple(str(name) for name in given["tensor_names"]),
+            _each(given["written_inputs"], _read_output),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise file_load_error(f"The streams of an executable cannot be read ({error}).") from error

@@ -100,6 +100,7 @@ class Interface:
     seed: StreamPair
     first_values: Mapping[str, float]  #: of the states
     tensor_names: tuple[str, ...] = ()  #: what can be observed
+    written_inputs: Mapping[str, OutputStream] = field(default_factory=dict)  #: what the program writes to inputs
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class ModuleLowering:
             self.tape.tensor(weight.value)
         updated = self._step()
         states, rates = updated.states, updated.rates
-        main, outputs, observed = self._main()
+        main, outputs, observed, written = self._main()
         weights = {weight.name: self.tape.tensor(weight.value) for weight in self.captured.weights}
         from_host, to_host = self._transfers({**weights, **states}, "weightsFromHost", "weightsToHost")
         rates_from_host, _ = self._transfers(rates, "optimizerFromHost", "")
@@ -137,6 +137,7 @@ class ModuleLowering:
             _pair("randomSeed", self.seed),
             dict(updated.first_values),
             tuple(self._observable()),
+            written,
         )
         return Lowered(self.graph, tuple(entries[entry] for entry in Entry), interface)
 
@@ -220,7 +221,7 @@ class ModuleLowering:
         if self.update is not None:
             trained = [self.tape.tensor(weight.value) for weight in self.captured.weights if weight.trained]
             written = written.union(*(_variables(weight) for weight in trained))
-        for value in self.captured.outputs:
+        for value in self.captured.results():
             tensor = self.tape.tensor(value)
             if written & _variables(tensor):
                 self.output_copies[value.number] = self._copied(value, tensor)
@@ -289,8 +290,10 @@ class ModuleLowering:
             fifo = self.graph.addHostToDeviceFIFO(name, tensor.elementType(), tensor.numElements())
             begin.add(programs.Copy(fifo, tensor, False, name))
 
-    def _main(self) -> tuple[programs.Program, tuple[OutputStream, ...], Mapping[str, OutputStream]]:
-        """The program of one run, and the streams that it fills."""
+    def _main(
+        self,
+    ) -> tuple[programs.Program, tuple[OutputStream, ...], Mapping[str, OutputStream], Mapping[str, OutputStream]]:
+        """The program of one run, and the streams that it fills: outputs, observed tensors and written inputs."""
         sent: list[OutputStream] = []
         names = ("toHostEveryN", "toHostFinalCopy", "init")
         period, last, start = (programs.Sequence(debugContext=name) for name in names)
@@ -312,7 +315,13 @@ class ModuleLowering:
             how = (self.execution.end(home), period, last, start)
             with self.at.part(f"outputs/{one.handle}", "HostStore"):
                 observed[one.handle] = self._send(one.handle, tensor, value, one.outputs, one.period, how)
-        return self._loops(start, period, last), tuple(sent), observed
+        written = {}
+        for name, value in self.captured.written_inputs:
+            tensor = self.output_copies.get(value.number, self.tape.tensor(value))
+            how = (self.execution.end(self.tape.homes[value.number]), period, last, start)
+            with self.at.part(f"inputs/{name}", "HostStore"):
+                written[name] = self._send(f"{name}/written", tensor, value, Outputs.ALL, 1, how)
+        return self._loops(start, period, last), tuple(sent), observed, written
 
     def _set_arithmetic(self, main: programs.Sequence) -> None:
         """Turn on stochastic rounding and exceptions for the run, where the options want them."""

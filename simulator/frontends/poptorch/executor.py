@@ -31,6 +31,7 @@ from simulator.frontends.poptorch.compiled_model import (
 from simulator.frontends.poptorch.devices import Connection, attached_device, connection_for, ipus_to_reserve
 from simulator.frontends.poptorch.enums import ConnectionType, OutputMode, ReductionType
 from simulator.frontends.poptorch.errors import Error
+from simulator.frontends.poptorch.host_inputs import input_groups, send_inputs, take_written_inputs
 from simulator.frontends.poptorch.host_weights import HostWeights
 from simulator.frontends.poptorch.index_checks import IndexChecks
 from simulator.frontends.poptorch.logging import device_logger, logger
@@ -38,7 +39,6 @@ from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, res
 from simulator.frontends.poptorch.optimizer_description import AttributeWatch, describe_optimizer
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.profiling import Channel, core_call, instrumented, traced
-from simulator.frontends.poptorch.replica_groups import input_groups, spread_over_replicas
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache
 from simulator.frontends.session.progress import compilation_progress
@@ -107,9 +107,7 @@ class PoplarExecutor:
         assert self._compiled is not None
         assert self._weights is not None
         self._send_what_changed()
-        for name, tensor in zip(self._program.interface.inputs, arguments.tensors(), strict=True):
-            values = tensor.detach().cpu().contiguous().numpy()
-            spread_over_replicas(name, values, self._program.input(name), self._input_groups)
+        send_inputs(self._program, arguments.tensors(), self._input_groups)
         if self._indices is None:
             self._indices = IndexChecks(self._compiled.captured.program)
         self._indices.check({name: self._program.input(name) for name in self._program.interface.inputs})
@@ -123,6 +121,7 @@ class PoplarExecutor:
             device_logger.debug("Total number of IPU cycles: %d", self._cycles)
         if self._training or self._compiled.captured.program.updates:
             self._weights.note_trained()
+        take_written_inputs(self._program, arguments.tensors(), self._input_groups)
         return self._result(buffers)
 
     @instrumented

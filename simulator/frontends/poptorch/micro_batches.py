@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,8 +35,14 @@ class BoundArguments:
         )
 
     def micro_batch(self, count: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and named arguments of the first of `count` equal parts."""
+        """Positional and named arguments of the first of `count` equal parts. Tensors that share memory are copied, as
+        the device has each for itself."""
         cut = [self._first(leaf, name, count) for leaf, name in zip(self.leaves, self.names, strict=True)]
+        storages = Counter(one.untyped_storage().data_ptr() for one in self.tensors())
+        cut = [
+            one.clone() if isinstance(one, torch.Tensor) and storages[one.untyped_storage().data_ptr()] > 1 else one
+            for one in cut
+        ]
         positional, named = pytree.tree_unflatten(cut, self.structure)
         return tuple(positional), dict(named)
 

@@ -27,6 +27,7 @@ class DeviceProgram:
         self._inputs = {name: _buffer(stream, turns) for name, stream in interface.inputs.items()}
         self._outputs = [self._output(one) for one in interface.outputs]
         self._observed = {name: self._output(one) for name, one in interface.observed.items()}
+        self._written = {name: self._output(one) for name, one in interface.written_inputs.items()}
         kept = {**interface.weights, **interface.states, "randomSeed": interface.seed}
         self._sent = {name: np.zeros(pair.from_host.shape, pair.from_host.dtype) for name, pair in kept.items()}
         for name, value in interface.first_values.items():
@@ -45,6 +46,8 @@ class DeviceProgram:
                 self._connect(one.stream.handle, buffer)
             for name, one in interface.observed.items():
                 self._connect(one.stream.handle, self._observed[name])
+            for name, one in interface.written_inputs.items():
+                self._connect(one.stream.handle, self._written[name])
         for name, pair in {**interface.weights, **interface.states, "randomSeed": interface.seed}.items():
             self._connect(pair.from_host.handle, self._sent[name])
             self._connect(pair.to_host.handle, self._fetched[name])
@@ -92,6 +95,10 @@ class DeviceProgram:
     def observed(self, name: str) -> AnyArray:
         """What the last run sent of an observed tensor, [transfers x replicas, *shape]."""
         return self._observed[name]
+
+    def written(self) -> Mapping[str, AnyArray]:
+        """What the last run wrote to its inputs, [iterations x accumulation x replicas, *shape]."""
+        return self._written
 
     def close(self) -> None:
         self.engine.close()

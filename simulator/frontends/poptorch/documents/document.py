@@ -52,6 +52,10 @@ results are those of one IPU ([tests](../tests/frontends/lowering/test_pipeline.
 *Replicas* take micro-batches in turns, add their gradients over all replicas (`ReplicatedAllReduce`) and draw random
 numbers of their own ([tests](../tests/frontends/lowering/test_lowered_replicas.py)).
 
+An input that forward writes to in place has its new values in the user's tensor after the call, of every micro-batch
+whatever the output mode ([tests](../tests/frontends/poptorch/test_written_inputs.py)). Refused are written inputs that
+share memory with others.
+
 ## Gradients
 
 Forward is traced once, with autograd on; gradients are those of eager torch, or one sentence refuses the construct
