@@ -322,7 +322,7 @@ def test_a_damaged_trace_says_what_is_left_out(shared: SharedViewer, tmp_path: P
     path = tmp_path / "damaged.pvti"
     generate_trace(path, 600, threads=3, labels=24, seed=8)
     with sqlite3.connect(path) as db:
-        db.execute("UPDATE slices SET crc = 0 WHERE thread = 2 AND depth = 0")
+        db.execute("UPDATE slices SET site = zeroblob(length(site)) WHERE thread = 2 AND depth = 0")
         (left,) = db.execute("SELECT sum(n) FROM slices WHERE thread != 2").fetchone()
     damaged = Viewer(shared, path)
     damaged.go()

@@ -106,7 +106,7 @@ def test_bad_input_is_one_sentence(trace: Path, arguments: tuple[str, ...], sent
 
 def test_what_damage_has_cost_is_said(trace: Path) -> None:
     with sqlite3.connect(trace) as db:
-        db.execute("UPDATE slices SET crc = 0 WHERE depth = 1")
+        db.execute("UPDATE slices SET site = zeroblob(length(site)) WHERE depth = 1")
     done = popvision("trace", "stats", trace, "--json")
     assert done.returncode == 0
     assert done.stderr.startswith(f"popvision: {trace} is damaged; lost: Thread 1 is left out from the first damage on")

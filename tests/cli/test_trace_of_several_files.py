@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from tests.analysis.trace.trace_case import Span, make_trace
 from tests.cli.called import popvision
+from tests.pvti.rewriting import set_meta
 
 #: 2004 in ns, so that the clocks count from 1970
 DAY = 1_100_000_000_000_000_000
@@ -33,8 +33,7 @@ RANKS: dict[str, list[Span]] = {
 def ranks(tmp_path: Path) -> Path:
     for name, spans in RANKS.items():
         make_trace(tmp_path / name, spans)
-        with sqlite3.connect(tmp_path / name) as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES ('run_id', 'one run')")
+        set_meta(tmp_path / name, "run_id", "one run")
     return tmp_path
 
 

@@ -30,6 +30,7 @@ from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.generate import generate_trace
 from popvision.formats.pvti.salvage import nested_part
 from popvision.formats.pvti.writer import TraceWriter
+from tests.pvti.trace_answers import answers_of, untrue
 from tests.pvti.traced import ROOT
 
 YEAR_NS = 365 * 24 * 3600 * 10**9
@@ -126,9 +127,17 @@ def test_a_truncated_trace_shows_what_is_left_of_it(tmp_path: Path) -> None:
     ("damage", "left", "sentence"),
     [
         ("UPDATE instants SET site = x'ff'", 4, "instant events, is left out from the first damage on: instants row 1"),
-        ("UPDATE slices SET crc = crc + 1 WHERE depth = 1", 2, "Thread 1 is left out from the first damage on: slices"),
-        ("UPDATE slices SET depth = 2 WHERE depth = 1", 2, "Thread 1 has events that do not nest"),
-        ("UPDATE slices SET depth = 0 WHERE depth = 1", 2, "Thread 1 has events that do not nest"),
+        (
+            "UPDATE slices SET site = zeroblob(2) WHERE depth = 1",
+            2,
+            "Thread 1 is left out from the first damage on: slices",
+        ),
+        ("UPDATE slices SET depth = 2 WHERE depth = 1", 2, "Events are left out from slices row 2 on: table slices is"),
+        ("UPDATE slices SET depth = 0 WHERE depth = 1", 2, "Events are left out from slices row 2 on"),
+        ("UPDATE slices SET t_max = 9 WHERE depth = 0", 0, "Events are left out from slices row 1 on"),
+        ("DELETE FROM slices WHERE depth = 1", 2, "Events are left out from slices row 2 on"),
+        ("DELETE FROM unfinished", 5, "The list of unfinished events is left out"),
+        ("UPDATE instants SET thread = 2", 4, "Events are left out from instants row 1 on"),
         ("UPDATE samples SET crc = 0", 4, "Line 's' cannot be read"),
         ("UPDATE HEATMAP_DATA SET bin_quantities = x'ff'", 4, "Heat map 'h' cannot be read"),
         ("UPDATE heatmaps SET edges = x'ff'", 4, "The list of heat maps cannot be read"),
@@ -146,6 +155,8 @@ def test_one_damaged_part_leaves_the_others(tmp_path: Path, damage: str, left: i
             writer.add_string(site, "ab"[site - 1])
             writer.add_site(site, 1, site, None)
         events = [(code, time_ + 10 * turn) for turn in range(2) for code, time_ in pairs]
+        if "unfinished" in damage:
+            events.append((begin(1), 90))
         writer.add_events(1, [code for code, _ in events], [time_ for _, time_ in events])
         writer.add_graph(1, "g", "")
         writer.add_series(1, 1, "s")
@@ -195,15 +206,18 @@ def test_mutated_traces_never_crash_hang_or_nest_wrongly(tmp_path: Path, state: 
     else:
         events = [(code, at * 10 + step) for at in range(400) for step, code in enumerate((4, 8, 6, 9, 5))]
         write(path, events, ["outer", "inner"])
-    whole = path.read_bytes()
+    whole, truth = path.read_bytes(), answers_of(TraceSource(path))
     random = np.random.default_rng(11)
     damaged = tmp_path / "damaged.pvti"
     opened = 0
-    for _ in range(attempts // 2):
+    for attempt in range(attempts // 2):
         damaged.write_bytes(mutate(whole, random))
         started = time.process_time()
         with contextlib.suppress(FormatError):  # Anything else fails the test.
-            use(TraceSource(damaged))
+            source = TraceSource(damaged)
+            said = answers_of(source)
+            assert untrue(said, truth, bool(source.lost)) == [], f"{attempt}: {source.lost}"
+            use(source)
             opened += 1
         assert time.process_time() - started < 20
     assert attempts // 20 < opened < attempts // 2
@@ -346,9 +360,9 @@ def test_as_many_channels_as_a_file_claims(tmp_path: Path, channels: int) -> Non
         writer.add_process(1, 1, None, "p")
         writer.set_thread(1, 1, 100, "main")
         writer.add_string(1, "x")
-        db = writer.connection
-        db.executemany("INSERT INTO channels VALUES (?, ?, 1)", ((n, f"channel {n}") for n in range(1, channels + 1)))
-        db.executemany("INSERT INTO sites VALUES (?, ?, 1, NULL)", ((n, n) for n in range(1, channels + 1)))
+        for n in range(1, channels + 1):
+            writer.set_channel(n, f"channel {n}", True)
+            writer.add_site(n, n, 1, None)
         sites = range(1, channels + 1, channels // 1000)
         codes = [code for site in sites for code in (begin(site), end(site))]
         writer.add_events(1, codes, list(range(len(codes))))

@@ -18,6 +18,7 @@ from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.generate import generate_trace
 from popvision.formats.pvti.reader import TraceReader
 from popvision.formats.pvti.writer import TraceWriter
+from tests.pvti.rewriting import set_meta, without_checksums
 
 BEGIN, END, INSTANT = 0, 1, 2
 
@@ -122,8 +123,7 @@ def test_a_newer_major_version_is_refused_and_a_newer_minor_one_is_read(tmp_path
     path = tmp_path / "t.pvti"
     write(path, NESTED)
     for version, is_read in (("1.7", True), ("2.0", False), ("x", False)):
-        with sqlite3.connect(path) as db:
-            db.execute("UPDATE meta SET value = ? WHERE key = 'version'", (version,))
+        set_meta(path, "version", version)
         if is_read:
             check_nested(TraceReader(path))
         else:
@@ -228,7 +228,7 @@ def test_rows_that_are_found_once_give_the_events_of_every_thread(tmp_path: Path
     with reader.one_state():
         stored = reader.stored_rows()
         assert stored is not None
-        assert {thread: len(ids) for thread, ids in stored["slices"].items()} == {1: 4, 2: 4}
+        assert {thread: len(ids) for thread, ids in stored.ids["slices"].items()} == {1: 4, 2: 4}
         for thread in (1, 2):
             one, other = reader.events(thread), reader.events(thread, stored=stored)
             assert len(one.lanes) == len(other.lanes) == 4
@@ -259,7 +259,7 @@ def test_rows_of_a_journal_that_are_found_once_give_its_events(tmp_path: Path) -
     with reader.one_state():
         stored = reader.stored_rows()
         assert stored is not None
-        assert {thread: len(ids) for thread, ids in stored["raw_chunks"].items()} == {1: 4, 3: 4}
+        assert {thread: len(ids) for thread, ids in stored.ids["raw_chunks"].items()} == {1: 4, 3: 4}
         starts = {thread: [lane.start.tolist() for lane in reader.events(thread).lanes] for thread in (1, 2, 3)}
         found = {
             thread: [lane.start.tolist() for lane in reader.events(thread, stored=stored).lanes] for thread in (1, 2, 3)
@@ -273,7 +273,21 @@ def test_rows_of_a_journal_that_are_found_once_give_its_events(tmp_path: Path) -
 def test_without_a_table_of_rows_nothing_is_said_about_where_they_are(tmp_path: Path) -> None:
     path = tmp_path / "t.pvti"
     generate_trace(path, 1000, threads=2)
+    before = without_checksums(shutil.copy(path, tmp_path / "before.pvti"))
+    readers = [TraceReader(path), TraceReader(before)]
+    for each in (path, before):
+        with contextlib.closing(sqlite3.connect(each)) as db, db:
+            db.execute("DROP TABLE instants")
+    with pytest.raises(FormatError, match="no such table: instants"):
+        readers[0].stored_rows()
+    assert readers[1].stored_rows() is None
+
+
+def test_a_file_of_before_has_the_same_events(tmp_path: Path) -> None:
+    path = tmp_path / "t.pvti"
+    write(path, NESTED)
+    check_nested(TraceReader(without_checksums(path)))
+    finalise(path)
     reader = TraceReader(path)
-    with contextlib.closing(sqlite3.connect(path)) as db, db:
-        db.execute("DROP TABLE instants")
-    assert reader.stored_rows() is None
+    assert (reader.has_checksums, reader.meta["version"], reader.state) == (False, "1.0", "finalised")
+    check_nested(reader)

@@ -57,7 +57,7 @@ class TraceSource(HostTrace):
         self._lost_by_import = _losses_of_import(self.reader.meta)
         with self.reader.one_state():
             self.names: Names = self.reader.names
-            stored = self.reader.stored_rows()
+            stored = self.reader.stored_rows(self.lost)
             self.threads = [self._thread(row, stored) for row in self.reader.threads()]
             self.begin, self.end = self._extent()
             self._processes = tuple(self._readable("The list of processes", self.reader.processes) or ())

@@ -17,7 +17,7 @@ from popvision.formats.foreign_traces.perfetto import read_perfetto
 from popvision.formats.foreign_traces.recognition import kind_of
 from popvision.formats.foreign_traces.recording import Recording, Track, short
 from popvision.formats.pvti.columns import Slices
-from popvision.formats.pvti.finalise import finalise, write_instants, write_slices
+from popvision.formats.pvti.finalise import finalise, write_instants, write_slices, write_unfinished
 from popvision.formats.pvti.writer import TraceWriter
 
 #: Events of a lane in one row.
@@ -142,11 +142,10 @@ def _write_track(writer: TraceWriter, id: int, track: Track, recording: Recordin
         for first in range(0, len(lane), _RUN):
             run = slice(first, first + _RUN)
             part = Slices(lane.start[run], lane.duration[run], lane.site[run], lane.parent[run])
-            write_slices(writer.connection, id, depth, part)
-    rows = [(id, depth, position) for depth, position in layout.unfinished]
-    writer.connection.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows)
+            write_slices(writer.tables, id, depth, part)
+    write_unfinished(writer.tables, id, layout.unfinished)
     if layout.instants is not None:
-        write_instants(writer.connection, id, layout.instants)
+        write_instants(writer.tables, id, layout.instants)
 
 
 def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track]) -> None:

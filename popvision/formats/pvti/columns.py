@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,20 +72,6 @@ def unpack_fixed(blob: bytes, n: int, dtype: str, what: str) -> NDArray[Any]:
     if len(blob) != n * np.dtype(dtype).itemsize or n < 0:
         raise FormatError(f"{what} is damaged: {len(blob)} bytes cannot be {n} numbers.")
     return np.frombuffer(blob, dtype)
-
-
-def checksum(*blobs: bytes) -> int:
-    """crc32 over the blobs of a row, in the order of its columns."""
-    crc = 0
-    for blob in blobs:
-        crc = crc32(blob, crc)
-    return crc
-
-
-def check(crc: int, what: str, *blobs: bytes) -> None:
-    """FormatError when the blobs of a row are not what was written."""
-    if checksum(*blobs) != crc:
-        raise FormatError(f"{what} is damaged: its checksum differs.")
 
 
 def joined(parts: list[NDArray[Any]], dtype: str) -> NDArray[Any]:

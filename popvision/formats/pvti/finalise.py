@@ -6,11 +6,12 @@ import os
 import sqlite3
 from pathlib import Path
 
-from popvision.formats.pvti.columns import Instants, Slices, checksum, pack
+from popvision.formats.pvti.columns import Instants, Slices, pack
 from popvision.formats.pvti.journal import clock_offset, nested_stretches
 from popvision.formats.pvti.names import read_names
 from popvision.formats.pvti.nesting import Nested
 from popvision.formats.pvti.stored_rows import find_rows
+from popvision.formats.pvti.summed_tables import SummedTables
 
 _SMALL_FILE = 8 << 20
 
@@ -28,13 +29,15 @@ def finalise(path: str | os.PathLike[str]) -> None:
             db.execute("ROLLBACK")
             return
         names, offset, stored = read_names(db, path), clock_offset(db), find_rows(db)
+        tables = SummedTables(db)
         for (thread,) in db.execute("SELECT id FROM threads ORDER BY id").fetchall():
             for nested in nested_stretches(db, thread, names, offset, stored=stored):
-                write_nested(db, thread, nested)
-            chunks = stored["raw_chunks"].get(thread, [])
+                write_nested(tables, thread, nested)
+            chunks = stored.ids["raw_chunks"].get(thread, [])
             db.executemany("DELETE FROM raw_chunks WHERE id = ?", [(chunk,) for chunk in chunks])
-        db.execute("DELETE FROM raw_chunks")
-        db.execute("INSERT OR REPLACE INTO meta VALUES ('state', 'finalised')")
+        tables.clear("raw_chunks")
+        tables.put("meta", ("state", "finalised"))
+        tables.write_sums()
         db.execute("COMMIT")
         _repack(db, Path(path))
     finally:
@@ -49,17 +52,22 @@ def _repack(db: sqlite3.Connection, path: Path) -> None:
     db.execute("VACUUM")
 
 
-def write_nested(db: sqlite3.Connection, thread: int, nested: Nested) -> None:
+def write_nested(tables: SummedTables, thread: int, nested: Nested) -> None:
     """Insert what one stretch of a thread completed."""
     for depth, slices in nested.lanes.items():
-        write_slices(db, thread, depth, slices)
+        write_slices(tables, thread, depth, slices)
     if nested.instants is not None:
-        write_instants(db, thread, nested.instants)
-    rows = [(thread, depth, position) for depth, position in nested.unfinished]
-    db.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows)
+        write_instants(tables, thread, nested.instants)
+    write_unfinished(tables, thread, nested.unfinished)
 
 
-def write_slices(db: sqlite3.Connection, thread: int, depth: int, slices: Slices) -> None:
+def write_unfinished(tables: SummedTables, thread: int, places: list[tuple[int, int]]) -> None:
+    """Events that never ended: their depths and positions."""
+    for depth, position in places:
+        tables.add("unfinished", (thread, depth, position))
+
+
+def write_slices(tables: SummedTables, thread: int, depth: int, slices: Slices) -> None:
     """One row: a run of events of one lane, after the ones written before."""
     blobs = (
         slices.start.astype("<i8").tobytes(),
@@ -68,15 +76,10 @@ def write_slices(db: sqlite3.Connection, thread: int, depth: int, slices: Slices
         pack(slices.parent),
     )
     low, high = int(slices.start[0]), int(slices.start[-1]) + int(slices.duration[-1])
-    row = (thread, depth, len(slices), low, high, checksum(*blobs), *blobs)
-    db.execute(
-        "INSERT INTO slices(thread, depth, n, t_min, t_max, crc, start_ns, duration_ns, site, parent) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        row,
-    )
+    tables.append("slices", (thread, depth, len(slices), low, high), blobs)
 
 
-def write_instants(db: sqlite3.Connection, thread: int, instants: Instants) -> None:
+def write_instants(tables: SummedTables, thread: int, instants: Instants) -> None:
     """One row: a run of instant events of a thread, after the ones written before."""
     blobs = (
         instants.time.astype("<i8").tobytes(),
@@ -84,9 +87,5 @@ def write_instants(db: sqlite3.Connection, thread: int, instants: Instants) -> N
         pack(instants.depth),
         pack(instants.parent),
     )
-    row = (thread, len(instants), int(instants.time[0]), int(instants.time[-1]), checksum(*blobs), *blobs)
-    db.execute(
-        "INSERT INTO instants(thread, n, t_min, t_max, crc, time_ns, site, depth, parent) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        row,
-    )
+    low, high = int(instants.time[0]), int(instants.time[-1])
+    tables.append("instants", (thread, len(instants), low, high), blobs)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 
 import numpy as np
 from numpy.typing import NDArray
 
 from popvision.formats.pvti.columns import Instants, Slices
 from popvision.formats.pvti.finalise import finalise, write_instants, write_slices
+from popvision.formats.pvti.summed_tables import SummedTables
 from popvision.formats.pvti.writer import TraceWriter
 
 _CHANNELS = (
@@ -48,7 +48,7 @@ def generate_trace(
     lanes = [_counts(share) for share in shares]
     with writer.transaction():
         ends = [
-            _write_thread(writer.connection, thread, counts, begin, labels, random)
+            _write_thread(writer.tables, thread, counts, begin, labels, random)
             for thread, counts in enumerate(lanes, start=1)
         ]
     _write_charts(writer, begin, max(ends), random)
@@ -79,7 +79,7 @@ def _counts(events: int) -> list[int]:
 
 
 def _write_thread(
-    db: sqlite3.Connection, thread: int, counts: list[int], begin: int, labels: int, random: np.random.Generator
+    tables: SummedTables, thread: int, counts: list[int], begin: int, labels: int, random: np.random.Generator
 ) -> int:
     """Write the lanes and instants of a thread; the end of its last event."""
     lanes = _lanes(counts, begin, random)
@@ -89,11 +89,11 @@ def _write_thread(
         if depth:
             # An operation calls at most six others, so that paths repeat as in a program.
             site = (site[parent] * 7 + random.integers(0, _FAN_OUT, len(start))) % quarter
-        _write_lane(db, thread, depth, start, duration, parent, 1 + depth * quarter + site)
+        _write_lane(tables, thread, depth, start, duration, parent, 1 + depth * quarter + site)
     outermost = lanes[0][0]
     time = outermost[np.linspace(0, len(outermost) - 1, min(200, len(outermost))).astype(np.int64)]
     zero = np.zeros(len(time), np.uint64)
-    write_instants(db, thread, Instants(time, np.ones(len(time), np.uint64), zero, zero))
+    write_instants(tables, thread, Instants(time, np.ones(len(time), np.uint64), zero, zero))
     return int(outermost[-1] + lanes[0][1][-1])
 
 
@@ -117,12 +117,12 @@ def _lanes(counts: list[int], begin: int, random: np.random.Generator) -> list[t
 
 
 def _write_lane(
-    db: sqlite3.Connection, thread: int, depth: int, start: Ints, duration: Ints, parent: Ints, site: Ints
+    tables: SummedTables, thread: int, depth: int, start: Ints, duration: Ints, parent: Ints, site: Ints
 ) -> None:
     for low in range(0, len(start), _RUN):
         run = slice(low, low + _RUN)
         columns = (column[run].view(np.uint64) for column in (duration, site, parent))
-        write_slices(db, thread, depth, Slices(start[run], *columns))
+        write_slices(tables, thread, depth, Slices(start[run], *columns))
 
 
 def _write_charts(writer: TraceWriter, begin: int, end: int, random: np.random.Generator) -> None:

@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from popvision.formats.pvti.bins import decode_bins
-from popvision.formats.pvti.columns import Floats, Ints, check, unpack_fixed
+from popvision.formats.pvti.checked_tables import Row, all_columns, check_row, checked_rows, name_of_row, part_of
+from popvision.formats.pvti.columns import Floats, Ints, unpack_fixed
 from popvision.formats.pvti.journal import STRETCH
 from popvision.formats.pvti.names import Names, as_text
 from popvision.formats.pvti.nesting import Nested, Nester
-from popvision.formats.pvti.schema import KIND_BITS
+from popvision.formats.pvti.schema import CHECKED, KIND_BITS
+from popvision.formats.pvti.summed_tables import has_parts, row_checksum
+
+_NAMES = ("channels", "strings", "sites")
 
 
 class StartAgainError(Exception):
@@ -31,12 +35,19 @@ class GrowingNames:
     def __init__(self) -> None:
         self._last = -1
         self._of_site = np.full(1024, -1, np.int64)
+        self._parts: list[tuple[int, int] | None] = []
         self._channels: dict[str, int] = {}
         self._names: dict[tuple[str, str], int] = {}
         self.names = Names(self._of_site[:0], np.zeros(0, np.int32), [], [])
 
     def read(self, db: sqlite3.Connection) -> Names:
-        """All names, after those of new sites."""
+        """All names, after those of new sites. Raises FormatError when their tables are not what was written."""
+        parts = [part_of(db, table) for table in _NAMES]
+        if parts != self._parts:
+            for table in _NAMES:
+                for _ in checked_rows(db, table):
+                    pass
+            self._parts = parts
         for (name,) in db.execute("SELECT name FROM channels ORDER BY id"):
             self._channels.setdefault(as_text(name), len(self._channels))
         query = (
@@ -82,7 +93,9 @@ class GrowingJournal:
     def __init__(self, clock_offset_ns: int) -> None:
         self._offset = clock_offset_ns
         self._nesters: dict[int, Nester] = {}
-        self._last = {"raw_chunks": (0, 0), "samples": (0, 0), "HEATMAP_DATA": (0, 0)}  #: id and checksum of a row
+        tables = ("raw_chunks", "samples", "HEATMAP_DATA")
+        self._last = dict.fromkeys(tables, (0, 0))  #: id and checksum of a row
+        self._sums = dict.fromkeys(tables, (0, 0))  #: of the rows that were read, as the table `parts` has them
 
     def check(self, db: sqlite3.Connection) -> None:
         """Whether the last rows that were read are still there."""
@@ -96,18 +109,27 @@ class GrowingJournal:
             nester.learn(names.of_site)
         pieces: dict[int, list[NDArray[np.int64]]] = {}
         waiting = 0
-        query = "SELECT id, thread, n, crc, data FROM raw_chunks WHERE id > ? ORDER BY id"
-        for id, thread, n, crc, data in db.execute(query, self._last["raw_chunks"][:1]):
-            what = f"journal chunk {id}"
-            columns = unpack_fixed(data, 2 * n, "<i8", what)
-            check(crc, what, data)
+        for id, thread, n, _, _, _, data in self._new(db, "raw_chunks"):
+            columns = unpack_fixed(data, 2 * n, "<i8", name_of_row("raw_chunks", id))
             pieces.setdefault(thread, []).append(columns.reshape(2, n))
-            self._last["raw_chunks"] = id, crc
             waiting += n
             if waiting >= STRETCH:
                 yield from self._nest(pieces, names)
                 waiting = 0
         yield from self._nest(pieces, names)
+
+    def _new(self, db: sqlite3.Connection, table: str) -> Iterator[Row]:
+        """Rows that were not read yet; all that the file has must be what was written."""
+        is_checked, at = has_parts(db), len(CHECKED[table]) - 1
+        query = f"SELECT {all_columns(table)} FROM {table} WHERE id > ? ORDER BY id"
+        for row in db.execute(query, self._last[table][:1]):
+            check_row(table, row, is_checked)
+            rows, crc = self._sums[table]
+            self._sums[table] = rows + 1, (crc + row_checksum(row[: at + 1])) & 0xFFFFFFFF
+            self._last[table] = row[0], row[at]
+            yield row
+        if is_checked and part_of(db, table) != self._sums[table]:
+            raise StartAgainError
 
     def _nest(self, pieces: dict[int, list[NDArray[np.int64]]], names: Names) -> Iterator[tuple[int, Nested]]:
         for thread, parts in pieces.items():
@@ -128,20 +150,14 @@ class GrowingJournal:
 
     def samples(self, db: sqlite3.Connection) -> Iterator[NewSamples]:
         """New samples of line graphs."""
-        query = "SELECT id, series, n, crc, time_ns, value FROM samples WHERE id > ? ORDER BY id"
-        for id, series, n, crc, time, value in db.execute(query, self._last["samples"][:1]):
-            what = f"samples row {id}"
-            check(crc, what, time, value)
-            self._last["samples"] = id, crc
+        for id, series, n, _, time, value in self._new(db, "samples"):
+            what = name_of_row("samples", id)
             yield NewSamples(series, unpack_fixed(time, n, "<i8", what), unpack_fixed(value, n, "<f8", what))
 
     def columns(self, db: sqlite3.Connection, widths: dict[int, int]) -> Iterator[NewColumn]:
         """New columns of heat maps, of which `widths` has the number of quantities."""
-        query = "SELECT id, heatmap, time_ns, crc, bin_quantities FROM HEATMAP_DATA WHERE id > ? ORDER BY id"
-        for id, heatmap, time, crc, blob in db.execute(query, self._last["HEATMAP_DATA"][:1]):
-            check(crc, f"heat map row {id}", blob)
+        for _, heatmap, time, _, blob in self._new(db, "HEATMAP_DATA"):
             column = decode_bins(blob, widths.get(heatmap, 0))
             if len(column) != widths.get(heatmap):
                 raise StartAgainError
-            self._last["HEATMAP_DATA"] = id, crc
             yield NewColumn(heatmap, time, np.array(column, np.uint32))

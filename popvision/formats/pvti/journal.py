@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from popvision.formats.errors import FormatError
-from popvision.formats.pvti.columns import check, unpack_fixed
+from popvision.formats.pvti.checked_tables import checked_rows
+from popvision.formats.pvti.columns import unpack_fixed
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.nesting import Nested, Nester
 from popvision.formats.pvti.salvage import until_damage
@@ -47,11 +48,8 @@ def nested_stretches(
 
 def _chunks(db: sqlite3.Connection, thread: int, stored: StoredRows | None) -> Iterator[NDArray[np.int64]]:
     """Codes and times of each chunk, [2, events]."""
-    for id, n, crc, data in rows_of(db, "id, n, crc, data", "raw_chunks", thread, stored):
-        what = f"journal chunk {id}"
-        columns = unpack_fixed(data, 2 * n, "<i8", what)
-        check(crc, what, data)
-        yield columns.reshape(2, n)
+    for id, _, n, _, _, _, data in rows_of(db, "raw_chunks", thread, stored):
+        yield unpack_fixed(data, 2 * n, "<i8", f"journal chunk {id}").reshape(2, n)
 
 
 def _nest(nester: Nester, pieces: list[NDArray[np.int64]], clock_offset_ns: int) -> Nested:
@@ -61,8 +59,8 @@ def _nest(nester: Nester, pieces: list[NDArray[np.int64]], clock_offset_ns: int)
 
 def clock_offset(db: sqlite3.Connection) -> int:
     """Nanoseconds to add to a journal's times; FormatError when the file does not say."""
-    row = db.execute("SELECT value FROM meta WHERE key = 'clock_offset_ns'").fetchone()
+    meta: dict[str, str] = dict(checked_rows(db, "meta"))
     try:
-        return int(row[0])
-    except (TypeError, ValueError):
+        return int(meta["clock_offset_ns"])
+    except (TypeError, ValueError, LookupError):
         raise FormatError("the trace is damaged: meta.clock_offset_ns is missing or not a number.") from None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from popvision.formats.errors import FormatError
+from popvision.formats.pvti.checked_tables import checked_rows, sorted_rows
 
 _MOST_UNUSED_IDS = 1 << 20
 
@@ -28,20 +29,21 @@ class Names:
 
 def read_names(db: sqlite3.Connection, path: object) -> Names:
     """Read channels, strings and sites; equal texts are one name, whatever their ids."""
-    n_sites, top = db.execute("SELECT count(*), coalesce(max(id), -1) FROM sites").fetchone()
-    if top > 8 * n_sites + _MOST_UNUSED_IDS:
-        raise FormatError(f"{path} is damaged: its {n_sites} sites are numbered up to {top}.")
+    sites = [(site, channel, label) for site, channel, label, _ in sorted_rows(db, "sites") if site >= 0]
+    top = sites[-1][0] if sites else -1
+    if top > 8 * len(sites) + _MOST_UNUSED_IDS:
+        raise FormatError(f"{path} is damaged: its {len(sites)} sites are numbered up to {top}.")
     of_site = np.full(top + 1, -1, np.int64)
+    channel_names = {id: as_text(name) for id, name, _ in sorted_rows(db, "channels")}
+    used = {label for _, _, label in sites}
+    labels = {id: as_text(text) for id, text in checked_rows(db, "strings") if id in used}
     channels: dict[str, int] = {}
+    for name in channel_names.values():
+        channels.setdefault(name, len(channels))
     names: dict[tuple[str, str], int] = {}
-    for (name,) in db.execute("SELECT name FROM channels ORDER BY id"):
-        channels.setdefault(as_text(name), len(channels))
-    query = (
-        "SELECT sites.id, channels.name, strings.text FROM sites JOIN channels ON channels.id = sites.channel "
-        "JOIN strings ON strings.id = sites.label WHERE sites.id >= 0"
-    )
-    for site, channel, label in db.execute(query):
-        of_site[site] = names.setdefault((as_text(channel), as_text(label)), len(names))
+    for site, channel, label in sites:
+        if channel in channel_names and label in labels:
+            of_site[site] = names.setdefault((channel_names[channel], labels[label]), len(names))
     of_channel = np.array([channels[channel] for channel, _ in names], np.int32)
     return Names(of_site, of_channel, [label for _, label in names], list(channels))
 

@@ -19,11 +19,21 @@ from popvision.formats.errors import FormatError
 from popvision.formats.profile.connection import SqliteFile
 from popvision.formats.pvti import schema
 from popvision.formats.pvti.bins import decode_bins
-from popvision.formats.pvti.columns import Floats, Instants, Ints, Slices, check, joined, unpack, unpack_fixed
+from popvision.formats.pvti.checked_tables import (
+    DAMAGE,
+    Row,
+    all_columns,
+    check_row,
+    checked_rows,
+    part_of,
+    sorted_rows,
+)
+from popvision.formats.pvti.columns import Floats, Instants, Ints, Slices, joined, unpack, unpack_fixed
 from popvision.formats.pvti.journal import clock_offset, nested_stretches
 from popvision.formats.pvti.names import Names, as_text, read_names
 from popvision.formats.pvti.salvage import nested_part, until_damage
 from popvision.formats.pvti.stored_rows import StoredRows, find_rows, rows_of
+from popvision.formats.pvti.summed_tables import has_parts
 
 _WHAT = "host trace"
 
@@ -83,31 +93,43 @@ class TraceReader:
         SQLite refuses as a whole, because its end is missing, is opened all the same: see `events`."""
         self.path = Path(path)
         self._owned_folder = owned_folder
+        self._checked: dict[str, tuple[int, int]] = {}
         _refuse_paraview(self.path)
         self._file = SqliteFile(self.path, _WHAT, salvage=salvage)
         with self._connect() as db:
             self._check_tables(db)
             rows = db.execute("SELECT key, value FROM meta")
             self.meta = {as_text(key): as_text(value) for key, value in rows}
-        self._check_version()
+            self._check_version()
+            self._check(db, "meta")
 
     @property
     def state(self) -> str:
         """'recording' (also after a kill), 'closed' or 'finalised'."""
         return self.meta.get("state", "")
 
+    @cached_property
+    def has_checksums(self) -> bool:
+        """Whether every row of it is under a checksum: since version 1.1."""
+        with self._connect() as db:
+            return has_parts(db)
+
     def processes(self) -> list[tuple[int, int | None, str]]:
         """(pid, parent's pid, name) of each process."""
         with self._connect() as db:
-            rows = db.execute("SELECT pid, parent_pid, name FROM processes ORDER BY id")
-            return [(int(pid), None if parent is None else int(parent), as_text(name)) for pid, parent, name in rows]
+            rows = sorted_rows(db, "processes")
+        return [(int(pid), None if parent is None else int(parent), as_text(name)) for _, pid, parent, name in rows]
 
     def threads(self) -> list[ThreadRow]:
         """Threads in the order of their first event."""
-        query = "SELECT threads.id, tid, threads.name, pid FROM threads JOIN processes ON processes.id = process"
         with self._connect() as db:
-            rows = db.execute(query + " ORDER BY threads.id")
-            return [ThreadRow(int(id), int(tid), as_text(name), int(pid)) for id, tid, name, pid in rows]
+            pids = {id: pid for id, pid, _, _ in sorted_rows(db, "processes")}
+            rows = sorted_rows(db, "threads")
+            return [
+                ThreadRow(int(id), int(tid), as_text(name), int(pids[process]))
+                for id, process, tid, name in rows
+                if process in pids
+            ]
 
     @cached_property
     def names(self) -> Names:
@@ -118,23 +140,24 @@ class TraceReader:
     def channels(self) -> list[tuple[str, bool]]:
         """(name, enabled) of each channel, in the order they were made."""
         with self._connect() as db:
-            return [
-                (as_text(name), bool(on)) for name, on in db.execute("SELECT name, enabled FROM channels ORDER BY id")
-            ]
+            return [(as_text(name), bool(on)) for _, name, on in sorted_rows(db, "channels")]
 
     def metadata(self, site: int) -> str | None:
         """The JSON text that an event with this site carries."""
         query = "SELECT text FROM sites JOIN strings ON strings.id = metadata WHERE sites.id = ?"
         with self._connect() as db:
+            self._check(db, "sites", "strings")
             row = db.execute(query, (int(site),)).fetchone()
         return as_text(row[0]) if row else None
 
     @cached_property
     def metadata_texts(self) -> dict[int, str]:
         """Site -> JSON text, of all sites with metadata."""
-        query = "SELECT sites.id, text FROM sites JOIN strings ON strings.id = metadata"
         with self._connect() as db:
-            return {int(site): as_text(text) for site, text in db.execute(query)}
+            text_of = {site: text for site, _, _, text in checked_rows(db, "sites") if text is not None}
+            used = set(text_of.values())
+            texts = {id: as_text(text) for id, text in checked_rows(db, "strings") if id in used}
+        return {int(site): texts[text] for site, text in text_of.items() if text in texts}
 
     def is_growing(self) -> bool:
         """Whether its events are a journal, to which a program may still add."""
@@ -145,19 +168,23 @@ class TraceReader:
         """Within this context all calls of a thread see one state of a file that grows."""
         return self._connect()
 
-    def stored_rows(self) -> StoredRows | None:
-        """Where the events of all threads are, for `events` within the same `one_state`; None where the file is damaged
-        there."""
-        try:
-            with self._connect() as db:
+    def stored_rows(self, lost: list[str] | None = None) -> StoredRows | None:
+        """Where the events of all threads are, for `events` within the same `one_state`. With `lost` what comes before
+        the first damage of a table, and a sentence there about the rest; without it FormatError. None where a file of
+        version 1.0 is damaged there."""
+        with self._connect() as db:
+            if has_parts(db):
+                return find_rows(db, lost)
+            try:
                 return find_rows(db)
-        except FormatError:
-            return None
+            except DAMAGE:
+                return None
 
     def events(self, thread: int, lost: list[str] | None = None, stored: StoredRows | None = None) -> ThreadEvents:
         """All events of a thread. With `lost` what comes before the first damage, and a sentence there about the rest;
         without it FormatError."""
         before = len(lost or ())
+        stored = stored or self.stored_rows(lost)
         with self._connect() as db:
             found = _stored(db, thread, lost, stored)
             if not found.lanes and self.state != "finalised":
@@ -168,28 +195,24 @@ class TraceReader:
         sentence = f"thread {thread} has events that do not nest"
         if lost is None:
             raise FormatError(f"{self.path} is damaged: {sentence}.")
-        if len(lost) == before:
+        if len(lost) == before and (stored is None or stored.is_whole):
             lost.append(f"{sentence.capitalize()}; those from the first one on are left out.")
         unfinished = [(depth, place) for depth, place in found.unfinished if depth < len(lanes) > 0]
         return ThreadEvents(lanes, instants, [each for each in unfinished if each[1] < len(lanes[each[0]])])
 
     def series(self) -> list[SeriesRow]:
         """Lines of line graphs, graph by graph."""
-        query = "SELECT series.id, graphs.name, unit, series.name, graph FROM series JOIN graphs ON graphs.id = graph"
         with self._connect() as db:
-            rows = db.execute(query + " ORDER BY graphs.id, series.id")
-            return [
-                SeriesRow(int(id), as_text(graph), as_text(unit), as_text(name), int(graph_id))
-                for id, graph, unit, name, graph_id in rows
-            ]
+            graphs = {id: (as_text(name), as_text(unit)) for id, name, unit in sorted_rows(db, "graphs")}
+            rows = sorted((graph, id, name) for id, graph, name in checked_rows(db, "series") if graph in graphs)
+        return [SeriesRow(id, *graphs[graph], as_text(name), graph) for graph, id, name in rows]
 
     def samples(self, series: int) -> tuple[Ints, Floats]:
         """Times (ns since the epoch) and values of a series, in time order."""
         times, values = [], []
         with self._connect() as db:
-            query = "SELECT id, n, crc, time_ns, value FROM samples WHERE series = ? ORDER BY id"
-            for id, n, crc, time, value in db.execute(query, (series,)):
-                check(crc, f"samples row {id}", time, value)
+            self._check(db, "samples")
+            for id, _, n, _, time, value in _rows_of(db, "samples", "series", series):
                 times.append(unpack_fixed(time, n, "<i8", f"samples row {id}"))
                 values.append(unpack_fixed(value, n, "<f8", f"samples row {id}"))
         return np.maximum.accumulate(joined(times, "<i8")), joined(values, "<f8")
@@ -197,21 +220,23 @@ class TraceReader:
     def flow_points(self) -> Ints:
         """Points of flows in time order, a row each: flow, thread, time in ns since the epoch."""
         with self._connect() as db:
-            if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'flow_points'").fetchone() is None:
+            is_there = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'flow_points'").fetchone() is not None
+            if not is_there and part_of(db, "flow_points") in (None, (0, 0)):
                 return np.zeros((0, 3), np.int64)
-            rows = db.execute("SELECT flow, thread, time_ns FROM flow_points ORDER BY time_ns, id").fetchall()
-            return np.array(rows, np.int64).reshape(-1, 3)
+            rows = np.array(list(checked_rows(db, "flow_points")), np.int64).reshape(-1, 4)
+        return np.ascontiguousarray(rows[np.lexsort((rows[:, 0], rows[:, 3])), 1:])
 
     def flow_names(self, flows: list[int]) -> dict[int, str]:
         """Names of some flows."""
         with self._connect() as db:
+            self._check(db, "flows")
             found = (db.execute("SELECT id, name FROM flows WHERE id = ?", (flow,)).fetchone() for flow in flows)
             return {int(row[0]): as_text(row[1]) for row in found if row is not None}
 
     def heatmaps(self) -> list[HeatmapRow]:
         """Heat maps in the order they were made."""
         with self._connect() as db:
-            rows = db.execute("SELECT id, name, unit, edges FROM heatmaps ORDER BY id").fetchall()
+            rows = sorted_rows(db, "heatmaps")
         return [
             HeatmapRow(
                 id, as_text(name), as_text(unit), unpack_fixed(edges, len(edges) // 8, "<f8", f"heat map {name!r}")
@@ -224,10 +249,9 @@ class TraceReader:
         width = len(heatmap.edges) + 1
         times, columns = [], []
         with self._connect() as db:
-            query = "SELECT time_ns, crc, bin_quantities FROM HEATMAP_DATA WHERE heatmap = ? ORDER BY id"
-            for time, crc, blob in db.execute(query, (heatmap.id,)):
-                what = f"a column of heat map {heatmap.name!r}"
-                check(crc, what, blob)
+            self._check(db, "HEATMAP_DATA")
+            what = f"a column of heat map {heatmap.name!r}"
+            for _, _, time, _, blob in _rows_of(db, "HEATMAP_DATA", "heatmap", heatmap.id):
                 try:
                     column = decode_bins(blob, width)
                 except ValueError as error:
@@ -240,6 +264,15 @@ class TraceReader:
         return np.maximum.accumulate(np.array(times, np.int64)), table
 
     # -- opening
+
+    def _check(self, db: sqlite3.Connection, *tables: str) -> None:
+        """FormatError where a table is not what was written; one that was checked in this state is not read again."""
+        for table in tables:
+            part = part_of(db, table)
+            if part is not None and self._checked.get(table) != part:
+                for _ in checked_rows(db, table):
+                    pass
+                self._checked[table] = part
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
@@ -269,6 +302,8 @@ class TraceReader:
             raise FormatError(
                 f"{self.path} has trace format {version}; this program reads up to {schema.MAJOR}.x: use a newer one."
             )
+        if version != "1.0" and not self.has_checksums:
+            raise FormatError(f"{self.path} is damaged: the checksums of its tables are missing.")
 
     def _from_journal(
         self, db: sqlite3.Connection, thread: int, lost: list[str] | None, stored: StoredRows | None
@@ -287,6 +322,9 @@ def _stored(db: sqlite3.Connection, thread: int, lost: list[str] | None, stored:
             lanes.append([])
         lanes[depth].append(slices)
     instants = list(until_damage(_instants(db, thread, stored), f"Thread {thread}, instant events,", lost))
+    if stored is not None:
+        unfinished = stored.unfinished.get(thread, [])
+        return ThreadEvents([_join_slices(lane) for lane in lanes], _join_instants(instants), unfinished)
     query = "SELECT depth, position FROM unfinished WHERE thread = ?"
     rows = until_damage(db.execute(query, (thread,)), f"Thread {thread}, the list of unfinished events,", lost)
     unfinished = [(int(depth), int(position)) for depth, position in rows]
@@ -295,22 +333,27 @@ def _stored(db: sqlite3.Connection, thread: int, lost: list[str] | None, stored:
 
 def _slices(db: sqlite3.Connection, thread: int, stored: StoredRows | None = None) -> Iterator[tuple[int, Slices]]:
     """(depth, run of events) in the order written."""
-    columns = "id, depth, n, crc, start_ns, duration_ns, site, parent"
-    for id, depth, n, crc, *blobs in rows_of(db, columns, "slices", thread, stored):
+    for id, _, depth, n, _, _, _, *blobs in rows_of(db, "slices", thread, stored):
         what = f"slices row {id}"
         if not 0 <= depth < schema.MAX_DEPTH:
             raise FormatError(f"{what} is damaged: depth {depth} is outside 0 to {schema.MAX_DEPTH - 1}.")
-        check(crc, what, *blobs)
         start = unpack_fixed(blobs[0], n, "<i8", what)
         yield depth, Slices(start, *(unpack(blob, n, what) for blob in blobs[1:]))
 
 
 def _instants(db: sqlite3.Connection, thread: int, stored: StoredRows | None = None) -> Iterator[Instants]:
-    for id, n, crc, *blobs in rows_of(db, "id, n, crc, time_ns, site, depth, parent", "instants", thread, stored):
+    for id, _, n, _, _, _, *blobs in rows_of(db, "instants", thread, stored):
         what = f"instants row {id}"
-        check(crc, what, *blobs)
         time = unpack_fixed(blobs[0], n, "<i8", what)
         yield Instants(time, *(unpack(blob, n, what) for blob in blobs[1:]))
+
+
+def _rows_of(db: sqlite3.Connection, table: str, column: str, owner: int) -> Iterator[Row]:
+    """The rows of a line graph or a heat map in the order written, each compared with its checksum."""
+    is_checked = has_parts(db)
+    for row in db.execute(f"SELECT {all_columns(table)} FROM {table} WHERE {column} = ? ORDER BY id", (owner,)):
+        check_row(table, row, is_checked)
+        yield row
 
 
 def _join_slices(parts: list[Slices]) -> Slices:

@@ -9,13 +9,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from popvision.formats.errors import FormatError
+from popvision.formats.pvti.checked_tables import DAMAGE
 from popvision.formats.pvti.columns import Instants, Slices
 
 T = TypeVar("T")
-
-#: Raised by rows whose pages, types or sizes are not those that a writer leaves.
-DAMAGE = (FormatError, sqlite3.DatabaseError, TypeError, ValueError, OverflowError, LookupError, MemoryError)
 
 
 def until_damage(rows: Iterator[T], what: str, lost: list[str] | None) -> Iterator[T]:

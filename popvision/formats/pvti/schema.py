@@ -4,6 +4,7 @@ Times are int64 nanoseconds since the Unix epoch: a monotonic clock, anchored to
 (`meta.clock_offset_ns`), so that they never run backwards. All blobs are little-endian.
 
 ```
+parts         rows and checksum of each table, by its name; a table that has no row here is empty. Since version 1.1
 meta          format, version, run_id, clock_offset_ns, state ('recording', 'closed', 'finalised'), producer, ...
 strings       text of labels and metadata, each once
 processes     one row: a file belongs to one process
@@ -24,13 +25,17 @@ flows, flow_points           only where a program used flows: a flow leads from 
 heatmaps, HEATMAP_DATA       edges (f8); one row per column: bin_quantities as in `bins`
 ```
 
-The crc columns are crc32 over the blobs of the row, in the order of the columns.
+A crc column is crc32 over the blobs of its row, in the order of the columns, begun with the crc32 of the columns before
+it (with 0 before version 1.1). `parts.crc` is the sum, modulo 2^32, of the crc32 of the rows of a table without the
+blobs that a crc column covers, so that a row is added or replaced without a look at the others. The crc32 of values is
+that of their text: each followed by a NUL; a number in decimal, a text behind an apostrophe, NULL as nothing, a blob as
+its own crc32 behind an x. Rows that have ids and a crc column are numbered from 1 without a gap.
 """
 
 from __future__ import annotations
 
 FORMAT = "pvti"
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 APPLICATION_ID = 0x50565449
 """'PVTI' in the header of the SQLite file, so that `file` and other tools can tell it apart."""
 
@@ -72,9 +77,44 @@ CREATE TABLE HEATMAP_DATA(id INTEGER PRIMARY KEY, heatmap INTEGER NOT NULL REFER
                           time_ns INTEGER NOT NULL, crc INTEGER NOT NULL, bin_quantities BLOB NOT NULL);
 """
 
+PARTS_TABLE = """
+CREATE TABLE parts(name TEXT PRIMARY KEY, rows INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+"""
+"""Apart from TABLES: files of version 1.0 lack it."""
+
 FLOW_TABLES = """
 CREATE TABLE IF NOT EXISTS flows(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS flow_points(id INTEGER PRIMARY KEY, flow INTEGER NOT NULL REFERENCES flows,
                                        thread INTEGER NOT NULL REFERENCES threads, time_ns INTEGER NOT NULL);
 """
 """Made at the first flow of a file: most files have none."""
+
+CHECKED = {
+    "meta": ("key", "value"),
+    "strings": ("id", "text"),
+    "processes": ("id", "pid", "parent_pid", "name"),
+    "threads": ("id", "process", "tid", "name"),
+    "channels": ("id", "name", "enabled"),
+    "sites": ("id", "channel", "label", "metadata"),
+    "raw_chunks": ("id", "thread", "n", "t_min", "t_max", "crc"),
+    "slices": ("id", "thread", "depth", "n", "t_min", "t_max", "crc"),
+    "instants": ("id", "thread", "n", "t_min", "t_max", "crc"),
+    "unfinished": ("thread", "depth", "position"),
+    "graphs": ("id", "name", "unit"),
+    "series": ("id", "graph", "name"),
+    "samples": ("id", "series", "n", "crc"),
+    "heatmaps": ("id", "name", "unit", "edges"),
+    "HEATMAP_DATA": ("id", "heatmap", "time_ns", "crc"),
+    "flows": ("id", "name"),
+    "flow_points": ("id", "flow", "thread", "time_ns"),
+}
+"""The columns of each table that its row in `parts` covers."""
+
+BLOBS = {
+    "raw_chunks": ("data",),
+    "slices": ("start_ns", "duration_ns", "site", "parent"),
+    "instants": ("time_ns", "site", "depth", "parent"),
+    "samples": ("time_ns", "value"),
+    "HEATMAP_DATA": ("bin_quantities",),
+}
+"""The columns that the column crc of their row covers, after those in CHECKED."""

@@ -10,10 +10,10 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from zlib import crc32
 
 from popvision.formats.pvti import schema
 from popvision.formats.pvti.bins import encode_bins
+from popvision.formats.pvti.summed_tables import SummedTables
 
 PAGE_BYTES = 32768
 """A chunk of 131 kB in four pages instead of 32 takes half the time to insert; `finalise` repacks small files."""
@@ -34,6 +34,7 @@ class TraceWriter:
         if self.path.exists():
             raise FileExistsError(f"{self.path} exists already; a trace is never written over another.")
         self._open: sqlite3.Connection | None = None
+        self._tables: SummedTables | None = None
         try:
             self._open = self._connect()
             self._create(meta)
@@ -48,7 +49,7 @@ class TraceWriter:
         self.connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
         self.connection.execute("PRAGMA journal_mode = WAL")
         self._tune()
-        self.connection.executescript(f"BEGIN; {schema.TABLES} COMMIT;")
+        self.connection.executescript(f"BEGIN; {schema.PARTS_TABLE} {schema.TABLES} COMMIT;")
         with self.transaction():
             self.set_meta("format", schema.FORMAT)
             self.set_meta("version", f"{schema.MAJOR}.{schema.MINOR}")
@@ -62,10 +63,17 @@ class TraceWriter:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """For producers that write nested slices themselves (`finalise.write_slices`); inside `transaction()`."""
+        """The database."""
         if self._open is None:
             raise ValueError(f"{self.path} is closed; nothing more can be written to it.")
         return self._open
+
+    @property
+    def tables(self) -> SummedTables:
+        """For producers that write nested slices themselves (`finalise.write_slices`); inside `transaction()`."""
+        if self._tables is None:
+            self._tables = SummedTables(self.connection)
+        return self._tables
 
     def _tune(self) -> None:
         # Written pages belong to the operating system, so they outlive a killed program without any fsync, and a
@@ -79,110 +87,100 @@ class TraceWriter:
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self.tables.write_sums()
         except BaseException:
             self.connection.execute("ROLLBACK")
+            self._tables = None
             raise
         self.connection.execute("COMMIT")
 
     def set_meta(self, key: str, value: object) -> None:
         """Set one row of `meta`; values are stored as text."""
-        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
+        self.tables.put("meta", (key, str(value)))
 
     def add_process(self, id: int, pid: int, parent_pid: int | None, name: str) -> None:
         """The process whose threads follow."""
-        self.connection.execute(
-            "INSERT OR REPLACE INTO processes VALUES (?, ?, ?, ?)", (id, pid, parent_pid, clean(name))
-        )
+        self.tables.put("processes", (id, pid, parent_pid, clean(name)))
 
     def set_thread(self, id: int, process: int, tid: int, name: str) -> None:
         """A thread, or a new name for it."""
-        self.connection.execute("INSERT OR REPLACE INTO threads VALUES (?, ?, ?, ?)", (id, process, tid, clean(name)))
+        self.tables.put("threads", (id, process, tid, clean(name)))
 
     def set_channel(self, id: int, name: str, enabled: bool) -> None:
         """A channel, or its new state."""
-        self.connection.execute("INSERT OR REPLACE INTO channels VALUES (?, ?, ?)", (id, clean(name), int(enabled)))
+        self.tables.put("channels", (id, clean(name), int(enabled)))
 
     def add_string(self, id: int, text: str) -> None:
         """A text that sites refer to."""
-        self.connection.execute("INSERT OR REPLACE INTO strings VALUES (?, ?)", (id, clean(text)))
+        self.tables.put("strings", (id, clean(text)))
 
     def add_strings(self, rows: Iterable[tuple[int, str]]) -> None:
         """Many texts: id and text of each."""
-        cleaned = ((id, clean(text)) for id, text in rows)
-        self.connection.executemany("INSERT OR REPLACE INTO strings VALUES (?, ?)", cleaned)
+        for id, text in rows:
+            self.add_string(id, text)
 
     def add_sites(self, rows: Iterable[tuple[int, int, int, int | None]]) -> None:
         """Many sites, each as `add_site` takes it."""
-        self.connection.executemany("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", rows)
+        for row in rows:
+            self.add_site(*row)
 
     def add_site(self, id: int, channel: int, label: int, metadata: int | None) -> None:
         """Channel, label and metadata of the events with this site; label and metadata are ids of strings."""
-        self.connection.execute("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", (id, channel, label, metadata))
+        self.tables.put("sites", (id, channel, label, metadata))
 
     def add_events(self, thread: int, codes: Sequence[int], times: Sequence[int]) -> None:
         """One chunk of a thread's journal in the order of events: codes (`schema`) and monotonic times in ns."""
         data = struct.pack(f"<{len(codes)}q{len(times)}q", *codes, *times)
         low, high = times[0] + self.clock_offset_ns, times[-1] + self.clock_offset_ns
-        row = (thread, len(times), low, high, crc32(data), data)
-        self.connection.execute(
-            "INSERT INTO raw_chunks(thread, n, t_min, t_max, crc, data) VALUES (?, ?, ?, ?, ?, ?)", row
-        )
+        self.tables.append("raw_chunks", (thread, len(times), low, high), (data,))
 
     def add_graph(self, id: int, name: str, unit: str) -> None:
         """A line graph; its series follow."""
-        self.connection.execute("INSERT OR REPLACE INTO graphs VALUES (?, ?, ?)", (id, clean(name), clean(unit)))
+        self.tables.put("graphs", (id, clean(name), clean(unit)))
 
     def add_series(self, id: int, graph: int, name: str) -> None:
         """A line of a graph."""
-        self.connection.execute("INSERT OR REPLACE INTO series VALUES (?, ?, ?)", (id, graph, clean(name)))
+        self.tables.put("series", (id, graph, clean(name)))
 
     def add_samples(self, series: int, times: Sequence[int], values: Sequence[float]) -> None:
         """Samples of a series in time order; times in ns since the epoch."""
         time, value = little_endian(array("q", times)), little_endian(array("d", values))
-        row = (series, len(times), crc32(value, crc32(time)), time, value)
-        self.connection.execute("INSERT INTO samples(series, n, crc, time_ns, value) VALUES (?, ?, ?, ?, ?)", row)
+        self.tables.append("samples", (series, len(times)), (time, value))
 
     def add_heatmap(self, id: int, name: str, unit: str, edges: Sequence[float]) -> None:
         """A heat map over bins between ascending edges."""
         blob = little_endian(array("d", edges))
-        self.connection.execute(
-            "INSERT OR REPLACE INTO heatmaps VALUES (?, ?, ?, ?)", (id, clean(name), clean(unit), blob)
-        )
+        self.tables.put("heatmaps", (id, clean(name), clean(unit), blob))
 
     def add_heatmap_column(self, heatmap: int, time_ns: int, quantities: Sequence[int]) -> None:
         """One histogram: underflow, a quantity per bin, overflow."""
-        blob = encode_bins(quantities)
-        row = (heatmap, time_ns, crc32(blob), blob)
-        self.connection.execute(
-            "INSERT INTO HEATMAP_DATA(heatmap, time_ns, crc, bin_quantities) VALUES (?, ?, ?, ?)", row
-        )
+        self.tables.append("HEATMAP_DATA", (heatmap, time_ns), (encode_bins(quantities),))
 
     def add_flow(self, id: int, name: str) -> None:
         """A flow, or a new name for it; its points follow."""
         for statement in schema.FLOW_TABLES.split(";")[:-1]:
             self.connection.execute(statement)
-        self.connection.execute("INSERT OR REPLACE INTO flows VALUES (?, ?)", (id, clean(name)))
+        self.tables.put("flows", (id, clean(name)))
 
     def add_flow_point(self, flow: int, thread: int, time_ns: int) -> None:
         """The innermost event of a thread at a time, ns since the epoch, is the next one of a flow."""
-        self.connection.execute(
-            "INSERT INTO flow_points(flow, thread, time_ns) VALUES (?, ?, ?)", (flow, thread, time_ns)
-        )
+        self.tables.add("flow_points", (self.tables.rows("flow_points") + 1, flow, thread, time_ns))
 
     def close(self) -> None:
         """Mark the trace closed, fold the WAL into the file and let go of it; idempotent."""
-        db, self._open = self._open, None
-        if db is None:
+        if self._open is None:
             return
+        db = self._open
         try:
-            db.execute("UPDATE meta SET value = 'closed' WHERE key = 'state'")
+            with self.transaction():
+                self.set_meta("state", "closed")
             one_file(db)
         finally:
-            db.close()
+            self.release()
 
     def release(self) -> None:
         """Close the connection and stay in recording state: for a fork, where a child must not inherit it."""
-        db, self._open = self._open, None
+        db, self._open, self._tables = self._open, None, None
         if db is not None:
             db.close()
 

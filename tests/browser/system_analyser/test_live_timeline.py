@@ -16,6 +16,7 @@ from typing import Protocol
 import pytest
 from playwright.sync_api import Locator, Page, Response, expect
 
+from popvision.formats.pvti.summed_tables import SummedTables
 from popvision.formats.pvti.writer import TraceWriter
 from tests.browser.frame import PATIENCE, open_page, until_quiet
 from tests.browser.shared_viewer import SharedViewer
@@ -256,7 +257,11 @@ def test_a_file_that_is_locked_is_read_when_it_is_free(opened: Opener, recording
     with closing(sqlite3.connect(tmp_path / "run.pvti", PATIENCE / 1000, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode=DELETE")  # refused while the viewer reads
         page = opened("", goes_away=True)
-        other.execute("INSERT INTO meta VALUES ('note', 'first')")
+        other.execute("BEGIN")
+        tables = SummedTables(other)
+        tables.put("meta", ("note", "first"))
+        tables.write_sums()
+        other.execute("COMMIT")
         other.execute("BEGIN EXCLUSIVE")
         expect(page.locator(".tl-live")).to_contain_text(
             re.compile("cannot be read at the moment: .*lock"), timeout=PATIENCE
