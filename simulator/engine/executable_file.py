@@ -1,4 +1,4 @@
-"""Executables as bytes: one Cap'n Proto message (popvision/formats/executable.capnp).
+"""Executables as bytes: a Cap'n Proto message and its checksum (popvision/formats/executable.capnp).
 
 The file holds all of a compilation: the report's columns, the lowered programs with their cycles, the variables with
 their values, and the programs. Library operations are named by their kernels, codelets of the user by module and class,
@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 from dataclasses import fields, replace
 from typing import IO, Any
+from zlib import crc32
 
 from popvision import __version__
 from popvision.formats.capnp_stream import load_schema, message_sizes, opened
@@ -25,12 +26,12 @@ from simulator.graph.store import ExecutedVertices, GraphStore
 from simulator.graph.vertices import BlockCosts, VertexBlock, VertexType
 from simulator.runtime.values.numeric_plan import NumericPlan
 
-FORMAT, VERSION = "popvision.executable", "2.0.0"
+FORMAT, VERSION = "popvision.executable", "2.1.0"
 _SCHEMA = "executable.capnp"
 
 
 def to_bytes(compiled: CompiledGraph, options: EngineOptions, name: str, target: Target) -> bytes:
-    """The message. Raises poplar_error for what cannot be saved, naming it."""
+    """The file. Raises poplar_error for what cannot be saved, naming it."""
     if compiled.arrangements is not None:
         raise poplar_error("An executable compiled with popvision.addressAccurate cannot be saved; turn that off.")
     if options.run.trace or options.run.verify:
@@ -67,7 +68,13 @@ def to_bytes(compiled: CompiledGraph, options: EngineOptions, name: str, target:
     nodes = message.init("nodes", len(encoder.nodes))
     for into, node in zip(nodes, encoder.nodes, strict=True):
         into.kind, into.text, into.data, into.children = node.kind, node.text, node.data, list(node.children)
-    return bytes(message.to_bytes())
+    data = bytes(message.to_bytes())
+    return data + _checksum_of(data)
+
+
+def _checksum_of(message: bytes) -> bytes:
+    """The message that follows it."""
+    return bytes(load_schema(_SCHEMA).Checksum.new_message(crc32=crc32(message)).to_bytes())
 
 
 def from_file(in_: IO[bytes], check_package: bool) -> tuple[CompiledGraph, NumericPlan, EngineOptions, str, Target]:
@@ -96,14 +103,19 @@ def from_file(in_: IO[bytes], check_package: bool) -> tuple[CompiledGraph, Numer
 
 
 def _read(data: bytes, check_package: bool) -> tuple[CompiledGraph, NumericPlan, EngineOptions, str, Target]:
-    offset, length = next(message_sizes(data), (0, 0))
-    if not length:
+    sizes = list(message_sizes(data))
+    if not sizes:
         raise NotAnExecutableError("it is empty")
-    with opened(load_schema(_SCHEMA).ExecutableFile, data[offset : offset + length]) as message:
+    whole, *rest = (data[offset : offset + length] for offset, length in sizes)
+    if rest not in ([], [_checksum_of(whole)]):
+        raise NotAnExecutableError("it is damaged: its checksum differs")
+    with opened(load_schema(_SCHEMA).ExecutableFile, whole) as message:
         if message.format != FORMAT:
             raise NotAnExecutableError("it has another format")
         if message.version.split(".")[0] != VERSION.split(".")[0]:
             raise NotAnExecutableError(f"it has version {message.version}, this program reads {VERSION}")
+        if not rest and message.version != "2.0.0":
+            raise NotAnExecutableError("it is damaged: its checksum is missing")
         if check_package and message.package != __version__:
             raise NotAnExecutableError(
                 f"it was written by version {message.package} and this is {__version__}; compile again, or pass "

@@ -242,6 +242,20 @@ def test_files_that_hold_no_executable(device, damage):
         Executable.deserialize(io.BytesIO(wrong))
 
 
+def test_a_file_of_before_checksums_is_read(device, monkeypatch):
+    file = io.BytesIO()
+    executable = compileGraph(Graph(device), Sequence())
+    with monkeypatch.context() as before:
+        before.setattr("simulator.engine.executable_file.VERSION", "2.0.0")
+        before.setattr("simulator.engine.executable_file._checksum_of", lambda message: b"")
+        executable.serialize(file)
+    assert Executable.deserialize(io.BytesIO(file.getvalue())).getTarget().getNumTiles() == 4
+    file = io.BytesIO()
+    executable.serialize(file)
+    with pytest.raises(file_load_error, match="checksum is missing"):
+        Executable.deserialize(io.BytesIO(file.getvalue()[:-24]))
+
+
 def test_text_files_and_other_versions(device, monkeypatch):
     executable = compileGraph(Graph(device), Sequence())
     with pytest.raises(poplar_error, match="binary file"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import shutil
 import signal
@@ -13,8 +14,15 @@ import numpy as np
 import pytest
 
 from simulator.base import version
+from simulator.base.errors import file_load_error
 from simulator.engine import executable_file
-from simulator.frontends.session.executable_cache import ExecutableCache, Outcome, entry_bytes, executable_key
+from simulator.frontends.session.executable_cache import (
+    ExecutableCache,
+    Outcome,
+    entry_bytes,
+    executable_key,
+    read_entry,
+)
 from simulator.poplar import FLOAT, DeviceManager, Engine, Graph, Target, TargetType, compileGraph, poplar_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
@@ -131,6 +139,32 @@ def test_a_file_cut_short_is_replaced_with_one_sentence(cache, size):
     assert len(cache.sentences) == 1
     assert f"{path} is not used and replaced: The file holds no executable" in cache.sentences[0]
     assert fetch(cache)[:2] == (Outcome.LOADED, 0)
+
+
+def test_a_flipped_bit_is_never_used(cache):
+    """Anywhere in the file: in its beginning, the front end's notes, the program and the checksums themselves."""
+    cache.fetch(KEY, compiled, notes=lambda: b"notes of a front end")
+    path = cache.path(KEY)
+    whole = path.read_bytes()
+    places = [*range(48), *range(60, len(whole) - 40, len(whole) // 60), *range(len(whole) - 24, len(whole))]
+    for place in places:
+        data = bytearray(whole)
+        data[place] ^= 1 << place % 8
+        with pytest.raises(file_load_error):
+            read_entry(bytes(data))
+    path.write_bytes(data)
+    assert fetch(cache)[:2] == (Outcome.STORED, 1)
+    assert len(cache.sentences) == 1
+    assert fetch(cache)[:2] == (Outcome.LOADED, 0)
+
+
+def test_an_entry_of_before_is_read(cache):
+    executable, notes = compiled(), b"notes"
+    buffer = io.BytesIO()
+    executable.serialize(buffer)
+    before = b"PVEXE1\r\n" + len(notes).to_bytes(8, "little") + notes + buffer.getvalue()
+    again, read = read_entry(before)
+    assert (result_of(again), read) == (result_of(executable), notes)
 
 
 def test_a_file_of_another_version_is_replaced(cache, monkeypatch):

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from zlib import crc32
 
 from simulator.base.errors import file_load_error, poplar_error
 from simulator.base.target import Target
@@ -38,24 +39,33 @@ def executable_key(target: Target, parts: Sequence[str | bytes], environment: Ma
     return digest.hexdigest()[:16]
 
 
-#: begins every entry; the length of the notes follows in 8 bytes, then the notes, then the executable
-_MAGIC = b"PVEXE1\r\n"
+#: begins every entry; the crc32 of the notes follows in 4 bytes, their length in 8, then the notes, then the executable
+#: with its checksum
+_MAGIC = b"PVEXE2\r\n"
+#: the same without the crc32
+_WITHOUT_CHECKSUM = b"PVEXE1\r\n"
 
 
 def entry_bytes(executable: Executable, notes: bytes) -> bytes:
     """An executable with a front end's notes as one file. Raises poplar_error for what cannot be saved."""
     buffer = io.BytesIO()
-    buffer.write(_MAGIC + len(notes).to_bytes(8, "little") + notes)
+    buffer.write(_MAGIC + crc32(notes).to_bytes(4, "little") + len(notes).to_bytes(8, "little") + notes)
     executable.serialize(buffer)
     return buffer.getvalue()
 
 
 def read_entry(data: bytes) -> tuple[Executable, bytes]:
-    """What `entry_bytes` wrote. Raises file_load_error for anything else: cut in half, another version, no entry."""
-    begin = len(_MAGIC) + 8
-    length = int.from_bytes(data[len(_MAGIC) : begin], "little")
-    if not data.startswith(_MAGIC) or len(data) < begin + length:
+    """What `entry_bytes` wrote. Raises file_load_error for anything else: cut in half, another version, damaged, no
+    entry."""
+    is_checked = data.startswith(_MAGIC)
+    sizes = len(_MAGIC) + (4 if is_checked else 0)
+    begin = sizes + 8
+    length = int.from_bytes(data[sizes:begin], "little")
+    if not (is_checked or data.startswith(_WITHOUT_CHECKSUM)) or len(data) < begin + length:
         raise file_load_error("The file holds no executable of a front end, or a part of one.")
+    crc = int.from_bytes(data[len(_MAGIC) : sizes], "little")
+    if is_checked and crc32(data[begin : begin + length]) != crc:
+        raise file_load_error("The file holds no executable of a front end: it is damaged, its checksum differs.")
     file = io.BytesIO(data)
     file.seek(begin + length)
     return Executable.deserialize(file), data[begin : begin + length]
