@@ -12,7 +12,7 @@ from popvision.analysis.trace.joint import JointTrace, join_traces
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.answers.page import Page, page_of, with_name
-from popvision.answers.trace import check_column, losses_of
+from popvision.answers.trace import check_column, losses_of, measures_of
 from popvision.formats.errors import FormatError
 from popvision.opened.frames import labelled
 
@@ -71,8 +71,8 @@ def joined(traces: Sequence[OpenedTrace], clock: Clock) -> HostTrace:
 
 
 def notes_of(source: HostTrace) -> tuple[str, ...]:
-    """What is to be said about the alignment of several traces."""
-    return source.alignment.notes if isinstance(source, JointTrace) else ()
+    """What is to be said about the figures of a trace, and the alignment of several."""
+    return source.notes + (source.alignment.notes if isinstance(source, JointTrace) else ())
 
 
 def files_statistics_answer(
@@ -99,11 +99,12 @@ def files_statistics_answer(
     window = [None if at is None else joint.begin + round(at * 1000) for at in (begin_us, end_us)]
     whole = label_statistics(joint, *window)
     check_column(whole, by)
+    columns = list(whole.columns)  # a sampled file takes its columns from all
     whole = with_name(whole, name, ("label", "channel")).sort_values(by, ascending=False, kind="stable")
     ranks = pd.Series(range(len(whole)), pd.MultiIndex.from_frame(whole[["label", "channel"]]), dtype="int64")
     tables = [] if len(traces) == 1 else [_ranked(whole, ranks, ALL_FILES)]
     for trace, file in zip(traces, joint.files, strict=True):
-        own = label_statistics(trace.source, *(None if at is None else at - file.shift for at in window))
+        own = label_statistics(trace.source, *(None if at is None else at - file.shift for at in window))[columns]
         tables.append(_ranked(with_name(own, name, ("label", "channel")), ranks, str(trace.path)))
     table = pd.concat(tables).sort_values("rank", kind="stable", ignore_index=True)
     provenance = "; ".join(dict.fromkeys(trace.provenance for trace in traces))
@@ -158,11 +159,12 @@ def files_info_answer(traces: Sequence[OpenedTrace], infos: Sequence[dict[str, A
 
 
 def _clock_facts(traces: Sequence[OpenedTrace], joint: HostTrace) -> dict[str, Any]:
-    """How the files came onto one clock: `align`, `files` and `notes`; nothing of one file."""
+    """How the files came onto one clock: `align`, `files` and `notes`, which one file may have too."""
     if not isinstance(joint, JointTrace):
-        return {}
+        return measures_of(traces)
     alignment = joint.alignment
-    return {"align": alignment.mode, "files": _places(traces, alignment), "notes": list(alignment.notes)}
+    facts = {"align": alignment.mode, "files": _places(traces, alignment), "notes": list(notes_of(joint))}
+    return measures_of(traces) | facts
 
 
 def _places(traces: Sequence[OpenedTrace], alignment: Alignment) -> list[dict[str, Any]]:

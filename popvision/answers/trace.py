@@ -36,7 +36,8 @@ def trace_statistics_answer(
     facts = dict(table.attrs)
     table = table.sort_values(by, ascending=False, kind="stable", ignore_index=True)
     table.attrs = facts
-    answer = {"provenance": facts["provenance"], "duration_us": trace.duration_us, "by": by, **losses_of([trace])}
+    answer = {"provenance": facts["provenance"], "duration_us": trace.duration_us, "by": by}
+    answer |= losses_of([trace]) | measures_of([trace])
     return answer | page_of(with_name(table, name, ("label", "channel")), page)
 
 
@@ -45,6 +46,16 @@ def losses_of(traces: Sequence[OpenedTrace]) -> dict[str, Any]:
     `verified`: whether there is none."""
     lost = [f"{trace.path}: {each}" if len(traces) > 1 else each for trace in traces for each in trace.lost]
     return {"lost": lost, "verified": not lost}
+
+
+def measures_of(traces: Sequence[OpenedTrace]) -> dict[str, Any]:
+    """`notes` that must stand beside figures of sampled traces and of those that count no time; and their `samples`
+    and `unit`. Nothing of others."""
+    notes = list(dict.fromkeys(note for trace in traces for note in trace.source.notes))
+    samples = sum(trace.source.samples for trace in traces)
+    unit = "; ".join(dict.fromkeys(trace.source.unit for trace in traces if trace.source.unit))
+    facts = {"notes": notes, "samples": samples, "unit": unit}
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def check_column(table: pd.DataFrame, by: str) -> None:
@@ -64,6 +75,8 @@ def trace_difference_answer(
     if by not in DIFFERENCES:
         raise FormatError(f"there is no difference {by!r} to sort by; use one of {', '.join(DIFFERENCES)}.")
     table = difference_frame(trace_difference(source.source, target.source))
+    if f"{by}_diff" not in table:
+        raise FormatError(f"a trace is sampled, and has no {by} to sort by; use total_us or self_us.")
     order = (-table[f"{by}_diff"].abs()).argsort(kind="stable")
     table = table.iloc[order].reset_index(drop=True)
     answer = {
@@ -74,5 +87,6 @@ def trace_difference_answer(
         "target_duration_us": target.duration_us,
         "by": by,
         **losses_of([source, target]),
+        **measures_of([source, target]),
     }
     return answer | page_of(with_name(table, name, ("path", "channel")), page)

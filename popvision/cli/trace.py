@@ -204,8 +204,8 @@ def align(paths: tuple[Path, ...], by: str, label: str, channel: str, occurrence
 )
 @strict_option
 def import_(source: Path, output: Path | None, unit: str) -> None:
-    """Write the trace of another tool as a .pvti: Chrome trace events as JSON (plain or .gz; viztracer, PyTorch's
-    profiler) or a Perfetto trace."""
+    """Write the trace of another tool as a .pvti: Chrome trace events as JSON (viztracer, PyTorch's profiler), a
+    Perfetto trace, a speedscope profile or a .cpuprofile, plain or packed as .gz, .zst or .zip of one file."""
     from popvision.formats.foreign_traces.importing import import_trace
 
     target = output or source.with_name(source.name + ".pvti")
@@ -288,6 +288,16 @@ def _echo_infos(
         _echo_info(trace, each)
 
 
+def _columns(answer: dict[str, Any]) -> dict[str, str]:
+    """Key and title of the columns that the rows have; figures that are no time name their unit."""
+    rows = answer["rows"]
+    unit = answer.get("unit", "")
+    titles = {key: title for key, title in _COLUMNS.items() if not rows or key in rows[0]}
+    return {
+        key: title.removesuffix("us") + unit if unit and key.endswith("_us") else title for key, title in titles.items()
+    }
+
+
 def _write_statistics(answer: dict[str, Any]) -> None:
     """The rows of statistics as CSV on stdout."""
     import numpy as np
@@ -297,9 +307,10 @@ def _write_statistics(answer: dict[str, Any]) -> None:
     texts = ("file", "label", "channel")
     columns: dict[str, Any] = {
         key: [row[key] for row in answer["rows"]] if key in texts else np.array([row[key] for row in answer["rows"]])
-        for key in _COLUMNS
+        for key in _columns(answer)
     }
-    write_csv(columns, f"{answer['provenance']}; total and self time in the window", sys.stdout)
+    notes = "".join(f"; {note}" for note in answer.get("notes", ()))
+    write_csv(columns, f"{answer['provenance']}; total and self time in the window{notes}", sys.stdout)
 
 
 def _write_differences(answer: dict[str, Any]) -> None:
@@ -310,7 +321,8 @@ def _write_differences(answer: dict[str, Any]) -> None:
     from popvision.export.writing import write_csv
 
     rows = answer["rows"]
-    numbers = ["depth", *(f"{field}_{side}" for field in DIFFERENCES for side in ("source", "target", "diff"))]
+    fields = DIFFERENCES[:2] if "samples" in answer else DIFFERENCES
+    numbers = ["depth", *(f"{field}_{side}" for field in fields for side in ("source", "target", "diff"))]
     columns: dict[str, Any] = {key: [row[key] for row in rows] for key in ("path", "channel")}
     columns |= {key: np.array([row[key] for row in rows]) for key in numbers}
     write_csv(columns, f"Source {answer['source']}, target {answer['target']}; host clock", sys.stdout)
@@ -326,21 +338,24 @@ def _difference_items(answer: dict[str, Any]) -> Sequence[str | Table]:
         "total_us_diff": "difference",
         "self_us_diff": "self difference",
     }
+    if "samples" in answer:
+        columns = {key: title for key, title in columns.items() if not key.startswith("count")}
     rows = [[each[key] for key in columns] for each in answer["rows"]]
     return [
         f"Source {answer['source']}: {answer['source_duration_us']:,.1f} us",
         f"Target {answer['target']}: {answer['target_duration_us']:,.1f} us, by {answer['by']}",
+        *answer.get("notes", ()),
         "",
         make_table(list(columns.values()), rows),
     ]
 
 
 def _items(answer: dict[str, Any]) -> Sequence[str | Table]:
-    columns = {key: title for key, title in _COLUMNS.items() if key != "file" or "files" in answer}
+    columns = {key: title for key, title in _columns(answer).items() if key != "file" or "files" in answer}
     rows = [[each[key] for key in columns] for each in answer["rows"]]
     files = f"{len(answer['files'])} files, aligned by {answer['align']}, " if "files" in answer else "Trace "
     return [
-        f"{files}of {answer['duration_us']:,.1f} us, by {answer['by']}",
+        f"{files}of {answer['duration_us']:,.1f} {answer.get('unit', 'us')}, by {answer['by']}",
         *answer.get("notes", ()),
         "",
         make_table(list(columns.values()), rows),

@@ -72,6 +72,19 @@ test("a position has as many decimals as the step needs", () => {
   assert.deepEqual(texts, ["00:01:07.314 398 205", "00:01:07.314 398", "00:01:07.314", "00:01:07"]);
 });
 
+test("what is no time is counted in its unit: a microsecond stands for one", () => {
+  clock.count("bytes");
+  assert.deepEqual([0, 500, 1000, 1_234_567_000].map(clock.length), [
+    "0 bytes",
+    "0.5 bytes",
+    "1 bytes",
+    "1,234,600 bytes",
+  ]);
+  assert.equal(clock.stamp(1_234_567_000, 1, null), "1,234,567 bytes");
+  clock.count("");
+  assert.equal(clock.length(412_300), "412.3 µs");
+});
+
 test("hours count on from the first event, and are of the day where the clock is absolute", () => {
   assert.equal(clock.stamp(90_000e9, 1e9, null), "25:00:00");
   const begin = BigInt(Date.UTC(2026, 10, 29, 23, 59, 59)) * 1_000_000n;

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from functools import cache
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +23,7 @@ MODULE_SUFFIXES = (".py", ".js")
 # What one distribution may import of another. "__version__" is the name in popvision/__init__.py.
 ACROSS = {
     ("simulator", "popvision"): {"analysis", "arrays", "formats", "pva", "pvti", "__version__"},
-    ("webapp", "popvision"): {"analysis", "catalogue", "export", "kept", "package_data", "query"},
+    ("webapp", "popvision"): {"analysis", "catalogue", "export", "kept", "package_data", "query", "zip_table"},
 }
 #: what does not fit is read from its report, and simulator.profile gives what `popvision.open` gives; this module alone
 #: of the simulator opens a report
@@ -56,19 +56,16 @@ def module_name(root: Path, path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@cache
-def imports(root: Path, package: str) -> list[Import]:
+def imports(root: Path, package: str) -> Iterator[Import]:
     """Every import of `package`'s modules of any of PACKAGES: at the top, under TYPE_CHECKING, inside functions, and by
-    `import_module` with a literal name. Read once: a dozen contracts ask for them."""
-    found = []
+    `import_module` with a literal name."""
     for path in sorted((root / package).rglob("*.py")):
         module = module_name(root, path)
         base = module if path.name == "__init__.py" else module.rpartition(".")[0]
         for node in ast.walk(syntax_tree(path)):
             for target in targets(node, base):
                 if target.split(".")[0] in PACKAGES:
-                    found.append(Import(module, target, node.lineno))  # type: ignore[attr-defined]
-    return found
+                    yield Import(module, target, node.lineno)  # type: ignore[attr-defined]
 
 
 def targets(node: ast.AST, base: str) -> list[str]:

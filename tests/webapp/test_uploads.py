@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import stat
 import struct
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from popvision.analysis.summary.report_list import find
 from tests.reports import write_tiny
 from webapp.app import create_app
 from webapp.library import Library
@@ -159,8 +161,8 @@ def test_many_members_are_refused(tmp_path: Path, pack: Pack) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "neither a .zip"),
-        (b"plain text " * 60, "neither a .zip"),
+        (b"", "it is no archive"),
+        (b"plain text " * 60, "it is no archive"),
         (b"PK\3\4" + bytes(90), "damaged"),
         (b"\x1f\x8b" + bytes(90), "damaged"),
         (zipped(("readme.txt", b"x")), "holds no profile.pop"),
@@ -172,6 +174,28 @@ def test_many_members_are_refused(tmp_path: Path, pack: Pack) -> None:
 def test_other_files_are_refused_with_a_sentence(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(RefusedError, match=reason):
         taken(tmp_path, content)
+
+
+TRACE = b'[{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "a"}]'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "written"),
+    [
+        ("t.json", TRACE, "t.json"),
+        ("../t.json.gz", gzip.compress(TRACE), "t.json.gz"),
+        ("what it is", TRACE, "what it is.trace"),
+        ("archive.zip", zipped(("a/t.json", TRACE), ("a/settings.json", b"{}")), "a/t.json"),
+    ],
+)
+def test_traces_of_other_tools_are_taken(tmp_path: Path, name: str, content: bytes, written: str) -> None:
+    """By their contents: settings beside them are left out."""
+    (tmp_path / "packed").write_bytes(content)
+    (tmp_path / "inside").mkdir()
+    unpacked = unpack(tmp_path / "packed", name, tmp_path / "inside")
+    assert [str(path.relative_to(tmp_path / "inside")) for path in unpacked.written] == [written]
+    assert files(tmp_path / "inside") == {written}
+    assert [found.path for found in find(tmp_path / "inside")[0]] == unpacked.written
 
 
 Viewer = tuple[FlaskClient, Library, Uploads]
@@ -225,7 +249,7 @@ def test_only_uploads_that_are_kept_count(tmp_path: Path, profile: bytes, monkey
         if content is good:
             assert len(uploads.take(io.BytesIO(content), "a.zip", None)) == 1
         else:
-            with pytest.raises(RefusedError, match="neither"):
+            with pytest.raises(RefusedError, match="it is no archive"):
                 uploads.take(io.BytesIO(content), "a.zip", None)
     with pytest.raises(RefusedError, match="limit of 2 uploads"):
         uploads.take(io.BytesIO(good), "a.zip", None)

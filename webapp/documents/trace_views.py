@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -124,6 +125,11 @@ def _statistics(window: Window) -> Table:
         Field("count", "Count", "integer"),
         *(Field(f"{name}_us", f"{name.capitalize()} µs", "decimal") for name in _MICROSECONDS),
     ]
+    fields = [
+        dataclasses.replace(field, title=field.title.replace("µs", source.unit or "µs"))
+        for field in fields
+        if field.name in frame.columns
+    ]
     title = (
         "Time of each label" if everything else "Time of each label; totals count the parts of events inside the window"
     )
@@ -156,7 +162,7 @@ def _threads(source: HostTrace) -> Table:
 def trace_provenance(source: HostTrace, address: str, confidential: bool) -> list[tuple[str, str]]:
     """Origin of the file; without paths and commands where it is confidential."""
     begin = datetime.fromtimestamp(source.begin // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    rows = [("Clock", "host"), ("First event", begin)]
+    rows = [("Clock", "host"), ("First event", begin), *(("Figures", note) for note in source.notes)]
     for number, file in enumerate(source.files, 1):
         meta, of_file = file.meta, f" of file {number}" if len(source.files) > 1 else ""
         rows.append((f"State{of_file}", meta.get("state", "unknown")))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.summary.report_list import READABLE_TRACES
 from webapp.compare_bar import compare_bar, recent_lists
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon
@@ -155,7 +156,10 @@ def _upload_zone() -> Component:
     return html.Div(
         [
             icon("folder"),
-            html.Span("Drop reports here: .zip, .tar, .tar.gz, profile.pop or .pvti. They stay on this machine."),
+            html.Span(
+                "Drop reports or traces here: a profile.pop, a folder as .zip, .tar or .tar.gz, "
+                f"{READABLE_TRACES}. They stay on this machine."
+            ),
             html.Button("Choose files", type="button", className="button", **attributes(data_upload_choose="")),
             html.Span(role="status", **attributes(data_upload_status="")),
         ],

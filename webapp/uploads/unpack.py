@@ -1,4 +1,4 @@
-"""Unpack an uploaded .zip, .tar or .tar.gz, or a single profile.pop or .pvti, into a folder.
+"""Unpack an uploaded .zip, .tar or .tar.gz, or a single profile.pop or trace, into a folder.
 
 The archive is untrusted: only regular members with file names of a report are written, at paths inside the folder,
 while running totals stay below the caps. A member that leads out of the folder makes the entire archive refused. Only
@@ -19,7 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-#: File names of a report; other files are skipped.
+from popvision.analysis.summary.report_list import READABLE_TRACES, TRACE_SUFFIXES, is_foreign_trace
+from popvision.zip_table import TableGuard
+
+#: File names of a report; of other files only traces are kept.
 KNOWN = frozenset(
     {
         "profile.pop",
@@ -35,7 +38,6 @@ KNOWN = frozenset(
 
 _SQLITE = b"SQLite format 3\0"
 _CHUNK = 1 << 20
-_MOST_DIRECTORY_BYTES = 2 << 20  #: of a zip's table of contents; `zipfile` makes an object of every 46 bytes
 _SAFE = re.compile(r"[^A-Za-z0-9._ -]+")
 
 
@@ -67,24 +69,6 @@ class _CappedStream:
         if self._left < 0:
             raise RefusedError("the archive unpacks to more than the limit")
         return data
-
-
-class _DirectoryGuard:
-    """A file of which no single read is larger than a table of contents may be.
-
-    `zipfile` reads that table at once and takes its size from one of several records, which need not agree; contents
-    are read in small pieces."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
-
-    def read(self, size: int = -1) -> bytes:
-        if size > _MOST_DIRECTORY_BYTES:
-            raise RefusedError(f"the archive's table of contents is larger than {_MOST_DIRECTORY_BYTES >> 20} MiB")
-        if size < 0:
-            size = _MOST_DIRECTORY_BYTES
-        return self._file.read(size)
 
 
 class _GuardedInfo(tarfile.TarInfo):
@@ -127,6 +111,9 @@ def unpack(upload: Path, name: str, folder: Path, caps: Caps = Caps()) -> Unpack
         target = _alone(name)
         with upload.open("rb") as file:
             return Unpacked([_write(file, folder, target, caps.unpacked_bytes)[0]], 0)
+    if head[:2] != b"PK" and is_foreign_trace(upload):
+        with upload.open("rb") as file:
+            return Unpacked([_write(file, folder, _alone(name, ".trace"), caps.unpacked_bytes)[0]], 0)
     try:
         members = _zip_members(upload, caps) if head[:2] == b"PK" else _tar_members(upload, head, caps)
         unpacked = _take(members, folder, caps)
@@ -145,27 +132,35 @@ def unpack(upload: Path, name: str, folder: Path, caps: Caps = Caps()) -> Unpack
         if isinstance(problem, RefusedError):
             raise
         raise RefusedError(f"the archive is damaged: {problem}") from None
-    if not any(path.name == "profile.pop" or path.suffix == ".pvti" for path in unpacked.written):
-        raise RefusedError("the archive holds no profile.pop and no .pvti trace")
+    if not any(path.name == "profile.pop" or path.name not in KNOWN for path in unpacked.written):
+        raise RefusedError(f"the archive holds no profile.pop and no trace; give {READABLE_TRACES}")
     return unpacked
 
 
-def _alone(name: str) -> tuple[str, ...]:
-    """The path of a database that was uploaded without an archive."""
-    if name.lower().endswith(".pvti"):
-        return (_SAFE.sub("_", Path(name).name)[-100:].lstrip(".") or "trace.pvti",)
-    return ("profile.pop",)
+def _alone(name: str, suffix: str = "") -> tuple[str, ...]:
+    """The path of a database or trace that was uploaded without an archive; a foreign trace whose name does not tell
+    what it is takes the suffix."""
+    if not suffix and not name.lower().endswith(".pvti"):
+        return ("profile.pop",)
+    if suffix and not name.endswith(TRACE_SUFFIXES):
+        name += suffix
+    return (_SAFE.sub("_", Path(name).name)[-100:].lstrip(".") or f"trace{suffix}",)
 
 
 def _take(members: Iterator[tuple[tuple[str, ...], IO[bytes]]], folder: Path, caps: Caps) -> Unpacked:
     written: list[Path] = []
     left_out, room = 0, caps.unpacked_bytes
     for parts, content in members:
-        if parts[-1] not in KNOWN and not parts[-1].endswith(".pvti"):
+        may_be_foreign = parts[-1] not in KNOWN and parts[-1].endswith(TRACE_SUFFIXES)
+        if parts[-1] not in KNOWN and not parts[-1].endswith(".pvti") and not may_be_foreign:
             left_out += 1
             continue
         path, size = _write(content, folder, parts, room)
         room -= size
+        if may_be_foreign and not is_foreign_trace(path):
+            path.unlink()
+            left_out += 1
+            continue
         written.append(path)
     return Unpacked(written, left_out)
 
@@ -203,7 +198,7 @@ def _write(content: IO[bytes], folder: Path, parts: tuple[str, ...], room: int) 
 
 
 def _zip_members(upload: Path, caps: Caps) -> Iterator[tuple[tuple[str, ...], IO[bytes]]]:
-    with upload.open("rb") as file, zipfile.ZipFile(_DirectoryGuard(file)) as archive:
+    with upload.open("rb") as file, zipfile.ZipFile(cast(IO[bytes], TableGuard(file, RefusedError))) as archive:
         infos = archive.infolist()
         if len(infos) > caps.members:
             raise RefusedError(f"the archive holds more than {caps.members:,} files")
@@ -225,7 +220,7 @@ def _zip_members(upload: Path, caps: Caps) -> Iterator[tuple[tuple[str, ...], IO
 def _tar_members(upload: Path, head: bytes, caps: Caps) -> Iterator[tuple[tuple[str, ...], IO[bytes]]]:
     packed = head[:2] == b"\x1f\x8b"
     if not packed and head[257:262] != b"ustar":
-        raise RefusedError("it is neither a .zip, .tar or .tar.gz nor a profile.pop or .pvti")
+        raise RefusedError(f"it is no archive (.zip, .tar, .tar.gz), profile.pop or trace; give {READABLE_TRACES}")
     with upload.open("rb") as file:
         plain: IO[bytes] = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
         stream = _CappedStream(plain, caps.unpacked_bytes + (caps.members << 10))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from popvision.formats.errors import FormatError
-from popvision.formats.foreign_traces.recognition import SUFFIXES, is_foreign_trace
+from popvision.formats.foreign_traces.recognition import READABLE, SUFFIXES, is_foreign_trace
 from popvision.package_data import package_folder
 
 if TYPE_CHECKING:
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from popvision.analysis.trace.source import TraceSource
 
 __all__ = [
+    "READABLE_TRACES",
+    "TRACE_SUFFIXES",
     "Card",
     "ReportPath",
     "describe",
     "find",
     "follow_trace",
+    "is_foreign_trace",
     "open_report",
     "open_trace",
     "run_id_of",
@@ -71,6 +74,12 @@ class Card:
     modified: float = 0.0  #: seconds since the epoch
     opens: bool = True  #: False for a file of which nothing can be read
 
+
+#: Names of files that may be another tool's trace; a file that is named itself may have any name.
+TRACE_SUFFIXES = SUFFIXES
+
+#: Traces that can be opened, in words.
+READABLE_TRACES = f"a .pvti, {READABLE}"
 
 #: State of another tool's trace that nobody has opened yet.
 NOT_READ = "another tool's"

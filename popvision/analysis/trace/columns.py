@@ -152,6 +152,26 @@ class HostTrace(ABC):
         return "What could be read is shown." if is_foreign else "Only data with correct checksums is shown."
 
     @property
+    def samples(self) -> int:
+        """Samples of call stacks that spans come from; 0 where spans are events of the program. Of sampled spans times
+        are estimates, and their number is no number of calls."""
+        counts = [file.meta.get("samples", "") for file in self.files]
+        return sum(int(count) for count in counts if count.isdecimal() and len(count) < 18)
+
+    @property
+    def unit(self) -> str:
+        """What a microsecond stands for one of, where the file counts no time: "weight" or "bytes"; else ""."""
+        return "; ".join(sorted({file.meta["unit"] for file in self.files if file.meta.get("unit")}))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that must stand beside the figures of this trace."""
+        samples = f"{self.samples:,} sample{'s' * (self.samples != 1)}"
+        sampled = f"Sampled: times are estimates from {samples}, and calls are not counted."
+        weighed = f"The file counts no time: figures are {self.unit}, and a microsecond of the clock stands for one."
+        return tuple([sampled] * bool(self.samples) + [weighed] * bool(self.unit))
+
+    @property
     @abstractmethod
     def files(self) -> tuple[TraceFile, ...]:
         """The files, at least one; their threads, lines and heat maps follow one another."""

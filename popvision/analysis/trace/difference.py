@@ -17,6 +17,7 @@ import numpy as np
 from popvision.analysis.trace.call_paths import window_paths
 from popvision.analysis.trace.columns import HostTrace
 from popvision.arrays import Int64Array
+from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,6 +30,7 @@ class TraceDifference:
 
     `count`, `total` and `own` have the shape (row, side), sides source and target; times in ns."""
 
+    is_sampled: bool  #: a side is: `count` counts no calls
     names: list[tuple[str, str]]  #: (channel, label)
     name: Int64Array
     parent: Int64Array
@@ -72,7 +74,11 @@ class TraceDifference:
 
 
 def trace_difference(source: HostTrace, target: HostTrace) -> TraceDifference:
-    """What `target` has more of than `source`, over all events with a duration of both."""
+    """What `target` has more of than `source`, over all events with a duration of both. Raises FormatError where one
+    counts time and the other does not."""
+    if source.unit != target.unit:
+        units = [trace.unit or "time" for trace in (source, target)]
+        raise FormatError(f"{source.label} counts {units[0]} and {target.label} {units[1]}: these have no difference.")
     return source.kept.beside(target).recent("difference", lambda: _compare(source, target))
 
 
@@ -94,7 +100,7 @@ def _compare(source: HostTrace, target: HostTrace) -> TraceDifference:
         first += len(keys)
     empty = [np.zeros(0, np.int64)] * 3 + [np.zeros((0, 2), np.int64)] * 3
     joined = [np.concatenate(parts) for parts in zip(*(columns or [empty]), strict=True)]
-    return TraceDifference(list(numbers), *joined)
+    return TraceDifference(bool(source.samples or target.samples), list(numbers), *joined)
 
 
 class _Side:
@@ -126,8 +132,9 @@ def _change(sides: Int64Array) -> Int64Array:
 
 
 def difference_frame(difference: TraceDifference, rows: Sequence[int] | None = None) -> DataFrame:
-    """A row per path, of all or of some `rows` in their order: path, label, channel, depth, then for count, total_us
-    and self_us the columns _source, _target and _diff (target minus source; of a path of one side all of it)."""
+    """A row per path, of all or of some `rows` in their order: path, label, channel, depth, then for count (not where
+    a side is sampled), total_us and self_us the columns _source, _target and _diff (target minus source; of a path of
+    one side all of it)."""
     import pandas as pd
 
     at = np.arange(len(difference)) if rows is None else np.asarray(rows, np.int64)
@@ -139,7 +146,7 @@ def difference_frame(difference: TraceDifference, rows: Sequence[int] | None = N
         "depth": difference.depth[at],
     }
     sides = (("count", difference.count), ("total_us", difference.total / 1e3), ("self_us", difference.own / 1e3))
-    for field, values in sides:
+    for field, values in sides[difference.is_sampled :]:
         table |= {
             f"{field}_source": values[at, 0],
             f"{field}_target": values[at, 1],

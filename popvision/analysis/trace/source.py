@@ -15,7 +15,7 @@ from popvision.analysis.trace.columns import HostTrace, Lane, TraceFile, TraceTh
 from popvision.arrays import Float64Array, Int64Array, UInt32Array, UnsignedArray
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.importing import temporary_import
-from popvision.formats.foreign_traces.recognition import is_foreign_trace
+from popvision.formats.foreign_traces.recognition import is_foreign_trace, refuse_unknown
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
 from popvision.formats.pvti.stored_rows import StoredRows
@@ -50,6 +50,8 @@ class TraceSource(HostTrace):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._imported = temporary_import(self.path) if is_foreign_trace(self.path) else None
+        if self._imported is None and self.path.suffix != ".pvti":
+            refuse_unknown(self.path)
         file = self.path if self._imported is None else Path(self._imported.name, "trace.pvti")
         self.reader = TraceReader(file, salvage=True)
         self.label = trace_label(self.path.name, self.reader.meta)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 
 PERCENTILES = (50, 95, 99)
+
+#: Columns that a sampled trace has: its spans are no calls.
+SAMPLED_COLUMNS = ("label", "channel", "total_us", "self_us")
 _CHUNK = 1 << 18  #: events summed in one step
 
 #: Steps of a spread, on a logarithmic scale from the shortest to the longest duration.
@@ -143,7 +146,7 @@ def label_statistics(source: HostTrace, begin: int | None = None, end: int | Non
 
     Columns: label, channel, count, total_us and self_us (total less what events inside took), both of the parts inside
     the window; of entire durations mean_us, min_us, p50_us, p95_us, p99_us (nearest rank: the smallest duration that at
-    least that share of events does not exceed), max_us.
+    least that share of events does not exceed), max_us. Of a sampled trace only label, channel, total_us and self_us.
     """
     return statistics_frame(source, window_statistics(source, begin, end)).reset_index(drop=True)
 
@@ -153,7 +156,7 @@ def statistics_frame(source: HostTrace, window: WindowStatistics) -> DataFrame:
     import pandas as pd
 
     names = source.names
-    frame = {
+    frame: dict[str, object] = {
         "label": [names.label[name] for name in window.name],
         "channel": [names.channel_name[names.channel[name]] for name in window.name],
         "count": window.count,
@@ -164,6 +167,8 @@ def statistics_frame(source: HostTrace, window: WindowStatistics) -> DataFrame:
         **{f"p{share}_us": window.percentiles[:, at] / 1e3 for at, share in enumerate(PERCENTILES)},
         "max_us": window.longest / 1e3,
     }
+    if source.samples:
+        frame = {column: frame[column] for column in SAMPLED_COLUMNS}
     return pd.DataFrame(frame).sort_values("total_us", ascending=False, kind="stable")
 
 

@@ -14,7 +14,8 @@ from popvision.formats.foreign_traces.chrome_json import read_chrome_json
 from popvision.formats.foreign_traces.clock import set_clock
 from popvision.formats.foreign_traces.lanes import lay_out
 from popvision.formats.foreign_traces.perfetto import read_perfetto
-from popvision.formats.foreign_traces.recognition import kind_of
+from popvision.formats.foreign_traces.profiles import read_cpuprofile, read_speedscope
+from popvision.formats.foreign_traces.recognition import TITLES, kind_of, refusal
 from popvision.formats.foreign_traces.recording import Recording, Track, short
 from popvision.formats.pvti.columns import Slices
 from popvision.formats.pvti.finalise import finalise, write_instants, write_slices, write_unfinished
@@ -57,19 +58,16 @@ def temporary_import(source: Path) -> tempfile.TemporaryDirectory[str]:
 def read_recording(path: Path, unit: str = "us") -> Recording:
     """What a file holds, read as its first bytes say. Raises FormatError for an unknown one."""
     try:
-        with path.open("rb"):
-            kind = kind_of(path)
+        kind = kind_of(path)
     except OSError as problem:
         raise FormatError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    if kind == "json":
+    if kind == "chrome":
         return read_chrome_json(path, unit)
-    if kind != "perfetto":
-        raise FormatError(
-            f"{path} is no trace of a known format: give Chrome trace events as JSON (.gz too) or a Perfetto trace."
-        )
+    if not kind:
+        raise FormatError(refusal(path))
     if unit != "us":
-        raise FormatError(f"{path} is a Perfetto trace, which says its units itself: leave the unit out.")
-    return read_perfetto(path)
+        raise FormatError(f"{path} is a {TITLES[kind]}, which says its units itself: leave the unit out.")
+    return {"perfetto": read_perfetto, "speedscope": read_speedscope, "cpuprofile": read_cpuprofile}[kind](path)
 
 
 def write_recording(recording: Recording, target: Path, origin: str) -> None:
@@ -79,6 +77,10 @@ def write_recording(recording: Recording, target: Path, origin: str) -> None:
     meta = {"producer": recording.producer, "imported_from": origin}
     if recording.problem:
         meta["problem"] = recording.problem
+    if recording.samples:
+        meta["samples"] = str(recording.samples)
+    if recording.unit:
+        meta["unit"] = recording.unit
     if recording.is_open:
         meta["source_state"] = "recording"
     writer = TraceWriter(target, meta, clock_offset_ns=0)

@@ -15,15 +15,15 @@ import codecs
 import json
 import math
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.packed import PIECE, unpacked
 
-#: Bytes of a reading. An error of the decoder costs a look at the whole window, for the number of its line.
-_READ = 1 << 16
+#: Characters of a reading. An error of the decoder costs a look at the whole window, for the number of its line.
+_READ = PIECE
 
 #: Characters of one event or of a value beside the events; a larger one is no event.
 _MOST_CHARACTERS = 1 << 26
@@ -312,7 +312,7 @@ class JsonTraceStream:
             while size > 0 and (piece := next(self._pieces, None)) is not None:
                 parts.append(piece)
                 size -= len(piece)
-        except (EOFError, OSError, zlib.error) as problem:
+        except (EOFError, OSError) as problem:
             self._cut = str(problem).splitlines()[0]
         self._text = self._text[self._at :] + "".join(parts)
         self._at = 0
@@ -324,24 +324,3 @@ def _as_text(number: re.Match[str]) -> str:
     sign, word = number.groups()
     text = "NaN" if word[:1] in "nN" else f'"{"-" if sign == "-" else ""}\u221e"'
     return text.ljust(len(number[0]))
-
-
-def unpacked(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, of a .gz what it holds: all members, up to where it is cut or damaged."""
-    with path.open("rb") as file:
-        part = file.read(_READ)
-        if not part.startswith(b"\x1f\x8b"):
-            while part:
-                yield part
-                part = file.read(_READ)
-            return
-        while part:
-            unpacking = zlib.decompressobj(31)
-            while part and not unpacking.eof:
-                yield unpacking.decompress(part, _READ)
-                part = unpacking.unconsumed_tail or (unpacking.unused_data if unpacking.eof else file.read(_READ))
-            if not unpacking.eof:
-                yield unpacking.flush()
-            if not unpacking.eof:
-                raise EOFError("the packed file is cut off")
-            part = part.lstrip(b"\0") or file.read(_READ).lstrip(b"\0")

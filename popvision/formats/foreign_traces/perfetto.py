@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, EARLIEST_NS, LATEST_NS
-from popvision.formats.foreign_traces.json_stream import unpacked
+from popvision.formats.foreign_traces.packed import is_packed, unpack_zstd, unpacked
 from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
 
 PACKET_TAG = 0x0A  #: field 1 of Trace, length-delimited
@@ -58,13 +58,12 @@ def read_perfetto(path: Path) -> Recording:
 
 @contextmanager
 def _plain(path: Path) -> Iterator[IO[bytes]]:
-    """The file, of one packed by gzip a copy that goes with the context. One that is cut ends there: its packets say
-    so."""
+    """The file, of a packed one a copy that goes with the context. One that is cut ends there: its packets say so."""
     with path.open("rb") as file, tempfile.TemporaryFile() as copy:
-        if file.read(2) != b"\x1f\x8b":
+        if not is_packed(path):
             yield file
             return
-        with suppress(EOFError, zlib.error):
+        with suppress(EOFError):
             for part in unpacked(path):
                 copy.write(part)
         copy.flush()
@@ -88,6 +87,21 @@ def _packets(data: mmap.mmap | bytes) -> Iterator[tuple[int, int]]:
         if tag == PACKET_TAG:
             yield at, at + length
         at += length
+
+
+def _unpacked_packets(packed: bytes, *, is_zstd: bool) -> tuple[bytes, bool]:
+    """The packets that a packet holds, up to _MOST_UNPACKED bytes, and whether these are all."""
+    if not is_zstd:
+        unpacking = zlib.decompressobj()
+        return unpacking.decompress(packed, _MOST_UNPACKED), unpacking.eof
+    inner = bytearray()
+    with suppress(EOFError):
+        for part in unpack_zstd(iter((packed,))):
+            inner += part
+            if len(inner) > _MOST_UNPACKED:
+                return bytes(inner[:_MOST_UNPACKED]), False
+        return bytes(inner), True
+    return bytes(inner), False
 
 
 def varint(data: mmap.mmap | bytes, at: int) -> tuple[int, int]:
@@ -129,15 +143,12 @@ class _Reader:
 
     def take_all(self, packet: Any, depth: int = 0) -> None:
         """Add what one packet holds, with those that are packed in it."""
-        if packet.zstd_compressed_packets:
-            self.recording.left_out["packets packed by zstd"] += 1
-            return
-        if not packet.compressed_packets or depth >= _MOST_NESTED:
+        packed = packet.compressed_packets or packet.zstd_compressed_packets
+        if not packed or depth >= _MOST_NESTED:
             self.take(packet)
             return
-        unpacking = zlib.decompressobj()
-        inner = unpacking.decompress(packet.compressed_packets, _MOST_UNPACKED)
-        if not unpacking.eof:
+        inner, is_whole = _unpacked_packets(packed, is_zstd=bool(packet.zstd_compressed_packets))
+        if not is_whole:
             self.recording.left_out["packed packets that are cut, or too large"] += 1
         with suppress(CutError):
             for begin, end in _packets(inner):

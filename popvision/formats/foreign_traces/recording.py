@@ -144,6 +144,8 @@ class Recording:
         self.keys: list[tuple[str, str, str | None]] = []  #: channel, label and metadata of each site
         self.metadata_texts = 0
         self.events = 0
+        self.samples = 0  #: stacks that hold for a time, where spans are no calls but what such stacks share
+        self.unit = ""  #: of what a microsecond stands for one, in a file that counts no time
         self.problem = ""  #: why the rest of the file could not be read
         self.is_open = False  #: the file lacks its end: its program still writes it, or was killed
         self.left_out: Counter[str] = Counter()  #: what is wrong in the file, with its number

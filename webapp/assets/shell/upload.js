@@ -62,7 +62,6 @@ function choose() {
   const input = existing instanceof HTMLInputElement ? existing : document.createElement("input");
   if (!input.isConnected) {
     Object.assign(input, { type: "file", id: "upload-file", hidden: true, multiple: true });
-    input.accept = ".zip,.tar,.gz,.tgz,.pop,.pvti";
     document.body.append(input);
   }
   input.value = "";

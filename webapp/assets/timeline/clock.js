@@ -9,11 +9,24 @@ const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
   );
 const two = (value) => String(value).padStart(2, "0");
 
+/* What the clock of the drawing counts instead of time, and how much of it a nanosecond stands for. */
+let unit = "";
+const PER_NS = 1e-3;
+
+/* Of the trace that is drawn; "" for time. */
+function count(what) {
+  unit = what;
+}
+
+const amount = (ns, digits) =>
+  Number((ns * PER_NS).toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 4 });
+
 /* A length of time, four digits: "412.3 µs". */
 function length(ns) {
+  if (unit) return amount(ns, 5) + " " + unit;
   if (ns < 1000) return Math.round(ns) + " ns";
-  const [size, unit] = ns < 1e6 ? [1e3, "µs"] : ns < 1e9 ? [1e6, "ms"] : [1e9, "s"];
-  return Number((ns / size).toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 4 }) + " " + unit;
+  const [size, name] = ns < 1e6 ? [1e3, "µs"] : ns < 1e9 ? [1e6, "ms"] : [1e9, "s"];
+  return Number((ns / size).toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 4 }) + " " + name;
 }
 
 function fraction(ns, step) {
@@ -25,6 +38,7 @@ function fraction(ns, step) {
 
 /* Position as 00:01:07.314 398, as fine as `step` ns; absolute = UTC time of day. `begin` is a BigInt of ns. */
 function stamp(ns, step, begin) {
+  if (unit) return amount(ns, 12) + " " + unit;
   const at = begin === null ? BigInt(Math.round(ns)) : begin + BigInt(Math.round(ns));
   const seconds = Number(at / 1000000000n);
   const rest = fraction(Number(at % 1000000000n), step);
@@ -50,4 +64,4 @@ function ticks(viewport, apart, begin) {
   return list;
 }
 
-export { length, stamp, day, ticks };
+export { count, length, stamp, day, ticks };

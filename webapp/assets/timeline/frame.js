@@ -68,7 +68,9 @@ function drawAxis(timeline, ticks, axis) {
   draw.stroke();
   draw.fillStyle = palette.plain.faint;
   draw.fillText(
-    timeline.clock === null ? "host time since the first event" : clock.day(timeline.clock),
+    timeline.clock === null
+      ? (timeline.facts.unit || "host time") + " since the first event"
+      : clock.day(timeline.clock),
     10,
     base - axis / 2 - 1,
   );

@@ -7,6 +7,7 @@ import { Viewport } from "../shared/canvas/viewport.js";
 import { fetchJson } from "../shared/packed.js";
 import * as viewer from "../shell/viewer.js";
 import { CHARTS } from "./charts.js";
+import * as clock from "./clock.js";
 import * as complaints from "./complaints.js";
 import { Corner } from "./corner.js";
 import { Flames } from "./flames.js";
@@ -50,6 +51,7 @@ class Timeline {
   constructor(host) {
     this.host = host;
     this.facts = JSON.parse(host.dataset.timeline);
+    clock.count(this.facts.unit);
     this.canvas = document.createElement("canvas");
     host.append(this.canvas);
     this.draw = contextOf(this.canvas);

@@ -146,7 +146,7 @@ class Tip {
     const isInverted = this.timeline.kind === "callers";
     const lines = [
       ["channel", channel.name],
-      ["events", counted(path.count)],
+      ...(facts.isSampled ? [] : [["events", counted(path.count)]]),
       [isInverted ? "self time while called so" : "total", timelineClock.length(path.total)],
       ["of the row's calls", share(path.total) + " of " + timelineClock.length(path.whole)],
     ];

@@ -7,12 +7,14 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.report.not_recorded import FormatError
 from popvision.analysis.trace.difference import difference_frame, trace_difference
 from webapp.comparison import compared_trace, target_keys
 from webapp.components.difference import add_difference, difference_columns
 from webapp.components.message import empty_hint
 from webapp.components.table import Column, data_table
 from webapp.system_analyser.timeline.files_menu import both_link
+from webapp.system_analyser.timeline.measured import measured_columns
 from webapp.view import ViewContext
 
 #: Paths that are listed, with what encloses them.
@@ -35,13 +37,16 @@ def difference_content(context: ViewContext) -> Component:
         return empty_hint("Choose a trace to compare with in the menu Files of the toolbar.")
     if isinstance(target, str):
         return empty_hint(target)
-    difference = trace_difference(context.trace, target)
+    try:
+        difference = trace_difference(context.trace, target)
+    except FormatError as problem:
+        return empty_hint(str(problem))
     if not len(difference):
         return empty_hint("Neither trace holds an event with a duration.")
     rows = difference.listed(MOST_PATHS)
     frame = difference_frame(difference, rows)
     frame["event"] = ["\u2003" * depth + label for depth, label in zip(frame["depth"], frame["label"], strict=True)]
-    for field in ("total_us", "self_us", "count"):
+    for field in ("total_us", "self_us", "count")[: 2 if difference.is_sampled else 3]:
         frame = add_difference(frame.drop(columns=f"{field}_diff"), field)
     scope = (
         f"Source {context.trace.label}, target {target.label}, both in full; all threads. Largest differences first at "
@@ -52,7 +57,8 @@ def difference_content(context: ViewContext) -> Component:
     if len(target_keys(context.params)) > 1:
         scope += ". Further targets of the address are not compared"
     records: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
-    table = data_table("tl-difference-table", records, COLUMNS, name="difference", height="100%")
+    columns = measured_columns(target if target.samples else context.trace, COLUMNS)
+    table = data_table("tl-difference-table", records, columns, name="difference", height="100%")
     both = both_link(context, target_keys(context.params)[0])
     line = html.Div([scope + ". ", both], className="tl-scope")
     return html.Div([line, table], className="tl-table")

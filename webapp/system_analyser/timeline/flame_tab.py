@@ -76,9 +76,11 @@ def _block(source: HostTrace, tree: CallTree, row: int, left: float, width: floa
         "top": _ROW * int(tree.depth[row]),
         "backgroundColor": channel_colour(channel, theme),
     }
+    events = "" if source.samples else f"{tree.count[row]:,} events, "
+    unit = source.unit or "µs"
     title = (
-        f"{label}\n{names.channel_name[channel]}\n{tree.count[row]:,} events, {tree.total[row] / 1e3:,.3f} µs, "
-        f"self {tree.self_time[row] / 1e3:,.3f} µs"
+        f"{label}\n{names.channel_name[channel]}\n{events}{tree.total[row] / 1e3:,.3f} {unit}, "
+        f"self {tree.self_time[row] / 1e3:,.3f} {unit}"
     )
     text = html.Span(label) if width > 0.02 else None
     return html.Div(text, className=f"tl-pattern-{channel_pattern(channel)}", style=style, title=title, role="listitem")

@@ -17,6 +17,7 @@ from dash.development.base_component import Component
 from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.occurrences import Occurrence, Occurrences, is_match, label_of_event, occurrences
 from webapp.components import Column, data_table, empty_hint, figure, plain
+from webapp.system_analyser.timeline.measured import length_text, measured_columns
 from webapp.system_analyser.timeline.routes import parse_event
 from webapp.system_analyser.timeline.scope_line import scope_line
 from webapp.theme import tokens
@@ -49,6 +50,8 @@ def wanted_of(context: ViewContext) -> int | str | None:
 def occurrences_content(context: ViewContext, begin: int, end: int, window: str) -> Component:
     """The drawing beside the list of the longest."""
     source, wanted = context.trace, wanted_of(context)
+    if source.samples:
+        return empty_hint("The spans of a sampled profile are no calls: how long single ones took is not known.")
     if wanted is None:
         return empty_hint(_NOTHING)
     try:
@@ -79,7 +82,7 @@ def occurrences_content(context: ViewContext, begin: int, end: int, window: str)
     table = data_table(
         {"rows": "tl-longest", "query": query},
         rows,
-        _LONGEST,
+        measured_columns(source, _LONGEST),
         name="longest",
         height="100%",
         selectable=True,
@@ -155,7 +158,7 @@ def _drawing(source: HostTrace, found: Occurrences, theme: str) -> dict[str, Any
         "annotations": _names_of_lines(found.percentiles, colours),
         "xaxis": {"title": {"text": "Begin, s since the first event (host time)"}, "nticks": 7, "tickangle": 0},
         "yaxis": {
-            "title": {"text": "Duration, µs"},
+            "title": {"text": f"Duration, {source.unit or 'µs'}"},
             "type": "log",
             "range": [_log(least) - 0.1, _log(most) + 0.15],
             **_ticks(_log(least) - 0.1, _log(most) + 0.15),
@@ -204,5 +207,7 @@ def _log(duration: int) -> float:
 
 def _hint(source: HostTrace, each: Occurrence) -> str:
     more = f"<br>one of {each.count:,} events here" if each.count > 1 else ""
-    begin = (each.start - source.begin) / 1e9
-    return f"{each.duration / 1e3:,.3f} µs<br>at {begin:.6f} s<br>{plain(_thread(source, each.thread))}{more}"
+    begin = each.start - source.begin
+    at = length_text(source, begin) if source.unit else f"{begin / 1e9:.6f} s"
+    duration = length_text(source, each.duration) if source.unit else f"{each.duration / 1e3:,.3f} µs"
+    return f"{duration}<br>at {at}<br>{plain(_thread(source, each.thread))}{more}"

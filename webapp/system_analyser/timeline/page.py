@@ -53,6 +53,7 @@ from webapp.system_analyser.timeline.channel_colours import channel_colour, chan
 from webapp.system_analyser.timeline.device_rows import device_rows, families
 from webapp.system_analyser.timeline.files_menu import apart_note, files_menu
 from webapp.system_analyser.timeline.live import live_state
+from webapp.system_analyser.timeline.measured import measured_note
 from webapp.system_analyser.timeline.path_rows import FLAME_TYPES
 from webapp.system_analyser.timeline.routes import register_routes
 from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content, tab_depends
@@ -111,7 +112,7 @@ def layout(context: ViewContext) -> Component:
         KEYS,
         toolbar=_toolbar(
             files_menu(context),
-            apart_note(context),
+            [note for note in (apart_note(context), measured_note(context.trace)) if note is not None],
             context.selection.extras,
             has_graphs=bool(context.trace.series),
             has_heatmaps=bool(context.trace.heatmaps),
@@ -126,7 +127,7 @@ def layout(context: ViewContext) -> Component:
 
 def _toolbar(
     files: Component,
-    apart: Component | None,
+    notes: list[Component],
     extras: Mapping[str, str],
     *,
     has_graphs: bool,
@@ -143,7 +144,7 @@ def _toolbar(
     ]
     return toolbar(
         files,
-        *([] if apart is None else [apart]),
+        *notes,
         select("tl_flame", "Flame graph", FLAME_TYPES, extras.get("tl_flame", "")),
         segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
         *(_follow_parts(extras) if follows else []),
@@ -259,6 +260,8 @@ def facts(key: str, source: HostTrace, library: Library | None = None) -> dict[s
         "recording": any(file.state == "recording" for file in source.files),
         "lost": "; ".join(map(str, source.lost)),
         "moved": source.moved,
+        "isSampled": source.samples > 0,
+        "unit": source.unit,
         "live": live,
         "channels": channels,
         "families": families(),

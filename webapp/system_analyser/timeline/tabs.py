@@ -1,42 +1,32 @@
-"""The tabs below the host timeline: facts of an event, call tree, statistics by label."""
+"""The tabs below the host timeline, and those that are tables: call tree, statistics by label, search."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.trace.activity import RUN_LABEL
 from popvision.analysis.trace.calls import CallTree, call_tree
-from popvision.analysis.trace.drawing import events_between
-from popvision.analysis.trace.flows import FlowLink, flow_links
-from popvision.analysis.trace.search import EventFacts, event_facts, list_matches, metadata_rows, name_of_event
+from popvision.analysis.trace.search import EventFacts, list_matches, name_of_event
 from popvision.analysis.trace.statistics import WindowStatistics, statistics_frame, window_statistics
 from webapp.components import Column, TabSet, data_table, empty_hint
-from webapp.components.attributes import attributes
-from webapp.components.partner_links import device_run_links
 from webapp.components.renewed import renewed_html
 from webapp.components.table import MOST_ROWS
-from webapp.formats import integer_text
-from webapp.query import whole_number, whole_range
-from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.device_tab import device_content
 from webapp.system_analyser.timeline.difference_tab import difference_content
-from webapp.system_analyser.timeline.files_menu import align_link
 from webapp.system_analyser.timeline.flame_tab import flame_content
-from webapp.system_analyser.timeline.host_times import absolute_text, nanoseconds_text, relative_text
 from webapp.system_analyser.timeline.live import live_state, window_state
+from webapp.system_analyser.timeline.measured import length_text, measured_columns
 from webapp.system_analyser.timeline.occurrences_tab import occurrences_content, wanted_of
-from webapp.system_analyser.timeline.query_window import MOST_TIME
-from webapp.system_analyser.timeline.routes import MOST_LINKS, parse_event
 from webapp.system_analyser.timeline.scope_line import scope_line
+from webapp.system_analyser.timeline.selection import only_selected, selected_event, window_of
+from webapp.system_analyser.timeline.summary_tab import event_links, summary
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
-    from popvision.analysis.trace.columns import HostTrace, TraceFile
+    from popvision.analysis.trace.columns import HostTrace
 
 STATISTICS = (
     Column("label", "Event", flex=1),
@@ -100,9 +90,6 @@ _NO_CALLS = "An instant event has no calls. Select an event with a duration, or 
 #: Heights of the bars of a spread.
 _BARS = " ▁▂▃▄▅▆▇█"
 
-#: Marks of an address; timeline.js has the same number.
-_MOST_MARKS = 50
-
 #: Paths of the call tree that are listed, with what encloses them.
 _MOST_PATHS = 2_000
 
@@ -140,12 +127,12 @@ _DEPENDS = {
 def tab_content(context: ViewContext, tab: str) -> Component:
     """The content of a tab."""
     if tab == "summary":
-        facts = summary(context.trace, context.params, context.theme, _event_links(context))
+        facts = summary(context.trace, context.params, context.theme, event_links(context))
         return renewed_html("tl-summary", facts)
     if tab == "difference":
         return difference_content(context)
     if tab == "occurrences":
-        return occurrences_content(context, *window_of(context.trace, _only_selected(context.params)))
+        return occurrences_content(context, *window_of(context.trace, only_selected(context.params)))
     if tab == "device":
         return device_content(context)
     if tab == "flame":
@@ -175,172 +162,8 @@ def _grown(context: ViewContext, tab: str) -> str:
     if event is not None:
         return window_state(source, event.start, event.start + event.duration)
     is_list = tab in ("matches", "occurrences")
-    begin, end, _ = window_of(source, _only_selected(context.params) if is_list else context.params)
+    begin, end, _ = window_of(source, only_selected(context.params) if is_list else context.params)
     return window_state(source, begin, end)
-
-
-def window_of(source: HostTrace, selection: Mapping[str, str]) -> tuple[int, int, str]:
-    """(begin, end, name) of the selected window, else of the visible one, else of the trace; ns since the epoch."""
-    for text, name in (
-        (selection.get("tl_sel", ""), "selected window"),
-        (f"{selection.get('tl_from', '')}-{selection.get('tl_to', '')}", "visible window"),
-    ):
-        window = whole_range(text, MOST_TIME)
-        if window is not None and window[0] < window[1]:
-            return source.begin + window[0], source.begin + window[1], name
-    return source.begin, source.end + 1, "entire trace"
-
-
-def _only_selected(selection: Mapping[str, str]) -> dict[str, str]:
-    """The selection without the visible window, for lists that stay while a row of theirs moves it."""
-    return {"tl_sel": selection.get("tl_sel", "")}
-
-
-def selected_event(source: HostTrace, selection: Mapping[str, str]) -> EventFacts | None:
-    """The event that the URL names, None without one."""
-    try:
-        return event_facts(source, *parse_event(selection.get("tl_event", "")))
-    except (ValueError, IndexError):
-        return None
-
-
-# -- Summary
-
-
-def _event_links(context: ViewContext) -> list[tuple[str, Component]]:
-    """Rows of links of the selected event: of an `Engine::run` to the device's side of it, of several files to their
-    alignment at the event."""
-    event = selected_event(context.trace, context.params)
-    if event is None:
-        return []
-    runs: list[Component] = []
-    if event.label == RUN_LABEL:
-        runs = device_run_links(context, event.thread, event.depth, event.position)
-    align = align_link(context, context.params["tl_event"])
-    return [*(("Device trace", link) for link in runs), *([("Files", align)] if align is not None else [])]
-
-
-def summary(
-    source: HostTrace, selection: Mapping[str, str], theme: str, links: Sequence[tuple[str, Component]] = ()
-) -> Component:
-    """Facts of the selected event with rows of links; without one, of the window and the trace."""
-    event = selected_event(source, selection)
-    if event is None:
-        parts = [_facts(_window_rows(source, selection)), _facts(_trace_rows(source)), _marks(selection)]
-        return html.Div(parts, className="tl-facts")
-    index = source.names.channel_name.index(event.channel)
-    swatch = html.Span(
-        className=f"tl-swatch tl-pattern-{channel_pattern(index)}",
-        style={"backgroundColor": channel_colour(index, theme)},
-    )
-    rows: list[tuple[str, Any]] = [("Name", html.Strong(event.label)), ("Channel", [swatch, " ", event.channel])]
-    rows.append(
-        (
-            "Type",
-            "Instant"
-            if event.depth < 0
-            else "Unfinished, clipped where what encloses it or its thread ends"
-            if event.unfinished
-            else "Duration",
-        )
-    )
-    thread = source.threads[event.thread].row
-    rows.append(("Thread", f"{thread.name or 'Thread'} ({thread.tid})"))
-    if len(source.files) > 1:
-        rows.append(("File", next(file.label for file in source.files if event.thread in file.threads)))
-    rows += links
-    if event.depth >= 0:
-        rows.append(("Duration", nanoseconds_text(event.duration)))
-        rows.append(("Self time", nanoseconds_text(event.self_time)))
-        rows += _flow_rows(source, event)
-    rows.append(("Timestamp", relative_text(event.start - source.begin)))
-    rows.append(("Absolute timestamp", absolute_text(event.start)))
-    return html.Div(
-        [
-            _facts(rows),
-            _facts(list(metadata_rows(event.metadata)), "Metadata") if event.metadata else None,
-            _marks(selection),
-        ],
-        className="tl-facts",
-    )
-
-
-def _flow_rows(source: HostTrace, event: EventFacts) -> list[tuple[str, Any]]:
-    """Events that flows lead from and to; each is a button that selects it."""
-    links, number = flow_links(source, event.thread, event.depth, event.position, MOST_LINKS)
-    rows: list[tuple[str, Any]] = [
-        ("Flow to" if link.is_onwards else "Flow from", _flow_button(source, event, link)) for link in links
-    ]
-    if number > len(links):
-        rows.append(("Flows", f"{number - len(links):,} more are not listed"))
-    return rows
-
-
-def _flow_button(source: HostTrace, event: EventFacts, link: FlowLink) -> Component:
-    thread = source.threads[link.thread].row
-    end, begin = (
-        (event.start + event.duration, link.start) if link.is_onwards else (link.start + link.duration, event.start)
-    )
-    gap = begin - end
-    between = f"{nanoseconds_text(gap)} between" if gap >= 0 else f"they overlap by {nanoseconds_text(-gap)}"
-    where = f" on {thread.name or thread.tid}, {between}" + (f", {link.name}" if link.name else "")
-    facts = {"thread": link.thread, "depth": link.depth, "position": link.position}
-    facts |= {"start": link.start - source.begin, "duration": link.duration}
-    more = attributes(data_flow=json.dumps(facts))
-    button = html.Button(link.label or "(no label)", type="button", className="tl-flow", **more)
-    return html.Span([button, where])
-
-
-def _marks(selection: Mapping[str, str]) -> Component | None:
-    """The marks of the address with the time from the one before."""
-    texts = selection.get("tl_marks", "").split(",")[:_MOST_MARKS]
-    times = [time for time in (whole_number(text, 0, MOST_TIME) for text in texts) if time is not None]
-    rows: list[tuple[str, Any]] = []
-    for number, time in enumerate(times):
-        after = f", {nanoseconds_text(time - times[number - 1])} after mark {number}" if number else ""
-        rows.append((f"Mark {number + 1}", relative_text(time) + after))
-    return _facts(rows, "Marks") if rows else None
-
-
-def _window_rows(source: HostTrace, selection: Mapping[str, str]) -> list[tuple[str, Any]]:
-    begin, end, name = window_of(source, selection)
-    return [
-        ("Window", name),
-        ("Events", integer_text(events_between(source, begin, end))),
-        ("Duration", nanoseconds_text(min(end, source.end) - begin)),
-        ("From", relative_text(begin - source.begin)),
-        ("To", relative_text(min(end, source.end) - source.begin)),
-    ]
-
-
-def _trace_rows(source: HostTrace) -> list[tuple[str, Any]]:
-    unfinished = sum(len(thread.unfinished) for thread in source.threads)
-    rows: list[tuple[str, Any]] = [
-        ("Begin", absolute_text(source.begin)),
-        ("All events", integer_text(source.events)),
-        ("Threads", integer_text(len(source.threads))),
-        ("Clock", "host time, one monotonic clock per process"),
-    ]
-    if unfinished:
-        rows.append(("Unfinished", f"{unfinished:,} events, clipped where what encloses them or their thread ends"))
-    for file in source.files:
-        rows += _file_rows(file)
-    return rows
-
-
-def _file_rows(file: TraceFile) -> list[tuple[str, Any]]:
-    rows: list[tuple[str, Any]] = [("File", file.label)]
-    if file.shift:
-        rows.append(("Moved", f"{'later' if file.shift > 0 else 'earlier'} by {nanoseconds_text(abs(file.shift))}"))
-    if file.state == "recording":
-        rows.append(("State", "being recorded, or the program was killed"))
-    known = {"format", "version", "clock_offset_ns", "state", "source_state"}
-    return rows + [(key, value) for key, value in sorted(file.meta.items()) if key not in known]
-
-
-def _facts(rows: list[tuple[str, Any]], title: str = "") -> Component:
-    body = html.Table(html.Tbody([html.Tr([html.Th(name), html.Td(value)]) for name, value in rows]))
-    return html.Div([html.H2(title) if title else None, body], className="tl-fact-list")
 
 
 # -- Call Tree and Statistics
@@ -371,7 +194,7 @@ def calls(source: HostTrace, selection: Mapping[str, str], theme: str) -> Compon
         )
     ]
     id = {"rows": "tl-calls", "query": "" if event is None else selection["tl_event"]}
-    return _table(id, "calls", rows, CALLS, scope, tree.omitted, "paths with smaller totals")
+    return _table(id, "calls", rows, measured_columns(source, CALLS), scope, tree.omitted, "paths with smaller totals")
 
 
 def _paths(tree: CallTree) -> list[str]:
@@ -415,7 +238,7 @@ def statistics(source: HostTrace, selection: Mapping[str, str], theme: str) -> C
     if hidden:
         scope += f". Includes the {hidden} channels hidden in the drawing"
     event = selected_event(source, selection)
-    if event is not None and event.depth >= 0:
+    if event is not None and event.depth >= 0 and not source.samples:
         scope += _rank_of(event, source, window)
     spreads = [spread_text(counts) for counts in window.spreads(frame.index[:MOST_ROWS].to_numpy()).tolist()]
     rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
@@ -429,7 +252,17 @@ def statistics(source: HostTrace, selection: Mapping[str, str], theme: str) -> C
     grows = end >= source.end and any(file.state == "recording" for file in source.files)
     query = "growing" if grows else f"{begin}-{end} {selection.get('tl_event', '')}".strip()
     id = {"rows": "tl-labels", "query": query}
-    return _table(id, "statistics", rows, STATISTICS, scope, 0, "", selectable=True, grid=_MARKED | _scroll_to(rows))
+    return _table(
+        id,
+        "statistics",
+        rows,
+        measured_columns(source, STATISTICS),
+        scope,
+        0,
+        "",
+        selectable=True,
+        grid=_MARKED | _scroll_to(rows),
+    )
 
 
 #: The label of the selected event and the highlighted one are marked.
@@ -449,10 +282,10 @@ def _rank_of(event: EventFacts, source: HostTrace, window: WindowStatistics) -> 
         return ""
     count = int(window.count[rows[0]])
     if count == 1:
-        return f". The selected event, {nanoseconds_text(event.duration)}, is the only one of {event.label} there"
+        return f". The selected event, {length_text(source, event.duration)}, is the only one of {event.label} there"
     shorter = window.rank(rows[0], event.duration)
     return (
-        f". The selected event, {nanoseconds_text(event.duration)}, takes longer than {shorter:.1%} of the {count:,}"
+        f". The selected event, {length_text(source, event.duration)}, takes longer than {shorter:.1%} of the {count:,}"
         f" event{'' if count == 1 else 's'} {event.label} there"
     )
 
@@ -472,7 +305,7 @@ def matches(source: HostTrace, selection: Mapping[str, str], theme: str) -> Comp
             "Type a part of a name into the search box to list the events that contain it; or /regular expression/, "
             "channel:TEXT, dur>10us, dur<1ms, meta:TEXT."
         )
-    begin, end, name = window_of(source, _only_selected(selection))
+    begin, end, name = window_of(source, only_selected(selection))
     try:
         found = list_matches(source, text, begin, end, MOST_MATCHES)
     except ValueError as problem:
@@ -503,7 +336,9 @@ def matches(source: HostTrace, selection: Mapping[str, str], theme: str) -> Comp
     if found.total > MOST_MATCHES:
         scope += f"; the first {MOST_MATCHES:,} are listed (Shift-drag a window for others)"
     id: dict[str, str] = {"rows": "tl-matches", "query": text}
-    table = data_table(id, rows, MATCHES, name="matches", height="100%", selectable=True, row_id="row")
+    table = data_table(
+        id, rows, measured_columns(source, MATCHES), name="matches", height="100%", selectable=True, row_id="row"
+    )
     return html.Div([scope_line(scope, "matches"), table], className="tl-table")
 
 
