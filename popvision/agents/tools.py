@@ -117,6 +117,7 @@ def _query(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str,
         "columns": answer.columns,
         "offset": page.offset,
         "next_offset": end if answer.more else None,
+        "verified": answer.verified,
         "rows": [list(row) for row in answer.rows],
     }
 

@@ -23,7 +23,7 @@ _MOST_MEANING = 200
 @click.argument("report", type=click.Path(path_type=Path))
 @click.argument("sql", required=False)
 @click.option("--views", "list_views", is_flag=True, help="List the views with their columns and units.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: columns, rows, more.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: columns, rows, more, verified.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV with texts that no spreadsheet runs as a formula.")
 @click.option(
     "--limit", type=click.IntRange(0, 10_000_000), default=1_000, show_default=True, help="Maximum number of rows."
@@ -71,6 +71,10 @@ def command(
     with progress("Running the query"):
         answer = ask(report, text, limits, engine)
     _show(answer, as_json, as_csv)
+    if answer.verified != "yes" and not as_json:
+        click.echo(
+            f"popvision: verified: {answer.verified}; tables without checksums, or large ones, were read.", err=True
+        )
     if answer.more and not as_json:
         click.echo(f"popvision: more than {limit:,} rows; --limit and --offset show others.", err=True)
 
@@ -79,7 +83,12 @@ def _show(answer: Answer, as_json: bool, as_csv: bool) -> None:
     from popvision.export.cells import safe_cell
 
     if as_json:
-        facts = {"columns": answer.columns, "rows": answer.rows, "more": answer.more}
+        facts = {
+            "columns": answer.columns,
+            "rows": answer.rows,
+            "more": answer.more,
+            "verified": answer.verified,
+        }
         click.echo(json.dumps(facts, ensure_ascii=True))
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")

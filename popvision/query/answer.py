@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -32,11 +32,25 @@ class Limits:
 @dataclass(frozen=True)
 class Answer:
     """`rows` under `columns`; `more` = there are further rows. Cells are int, float, str or None; a blob becomes its
-    size as text, an infinite float None."""
+    size as text, an infinite float None. `verified`: "yes" where all tables that the query read match their checksums,
+    "partly" where some were not compared, being large or holding arrays as they are, "no" for a file without any."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
     more: bool
+    verified: str = "yes"
+
+
+def column_names(description: Sequence[Sequence[Any]] | None) -> list[str]:
+    """Names of the columns of a cursor, each once: a second `a` is `a (2)`, so that rows by name lose nothing."""
+    names: dict[str, None] = {}
+    for name, *_ in description or ():
+        number, unique = 1, str(name)
+        while unique in names:
+            number += 1
+            unique = f"{name} ({number})"
+        names[unique] = None
+    return list(names)
 
 
 def take_rows(rows: Iterator[tuple[Any, ...]], limits: Limits) -> tuple[list[tuple[Any, ...]], bool]:

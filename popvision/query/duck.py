@@ -9,10 +9,11 @@ import importlib
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from popvision.formats.errors import FormatError
-from popvision.query.answer import Answer, Limits, take_rows
+from popvision.query.answer import Answer, Limits, column_names, take_rows
 from popvision.query.guard import check_statement
 from popvision.query.run import run_query
 
@@ -30,6 +31,8 @@ _CONFIG = {"enable_external_access": "false", "memory_limit": "1GB", "temp_direc
 
 def run_duckdb(source: ReportSource, sql: str, limits: Limits = Limits()) -> Answer:  # noqa: B008
     """Like `run.run_query`. Raises FormatError also when DuckDB is not installed."""
+    import pandas as pd
+
     try:
         duckdb = importlib.import_module("duckdb")
     except ImportError:
@@ -38,10 +41,14 @@ def run_duckdb(source: ReportSource, sql: str, limits: Limits = Limits()) -> Ans
     ends = time.monotonic() + limits.seconds
     with duckdb.connect(":memory:", config=_CONFIG) as db:
         try:
+            verified = {"yes"}
             for name in _tables_in(duckdb, db, sql):
-                db.register(name, _table(source, name, max(0.1, ends - time.monotonic())))
+                table = _table(source, name, max(0.1, ends - time.monotonic()))
+                db.register(name, pd.DataFrame(table.rows, columns=table.columns))
+                verified.add(table.verified)
             db.execute("SET lock_configuration=true")
-            return _run(db, sql, limits, max(0.1, ends - time.monotonic()))
+            answer = _run(db, sql, limits, max(0.1, ends - time.monotonic()))
+            return replace(answer, verified=next(each for each in ("no", "partly", "yes") if each in verified))
         except duckdb.InterruptException:
             raise FormatError(
                 f"The query took longer than {limits.seconds:g} s; narrow it with WHERE, or allow more time."
@@ -62,15 +69,13 @@ def _tables_in(duckdb: Any, db: Any, sql: str) -> list[str]:
     return sorted(name for name in names if name.replace("_", "").isalnum())
 
 
-def _table(source: ReportSource, name: str, seconds: float) -> Any:
-    import pandas as pd
-
+def _table(source: ReportSource, name: str, seconds: float) -> Answer:
     answer = run_query(source, f'SELECT * FROM "{name}"', Limits(seconds=seconds, rows=MOST_ROWS))
     if answer.more:
         raise FormatError(
             f"{name} has more than {MOST_ROWS:,} rows in this report; omit --engine to query it in SQLite."
         )
-    return pd.DataFrame(answer.rows, columns=answer.columns)
+    return answer
 
 
 def _run(db: Any, sql: str, limits: Limits, seconds: float) -> Answer:
@@ -81,7 +86,7 @@ def _run(db: Any, sql: str, limits: Limits, seconds: float) -> Answer:
         rows, more = take_rows(_each(cursor), limits)
     finally:
         stop.cancel()
-    return Answer([name for name, *_ in cursor.description or ()], rows, more)
+    return Answer(column_names(cursor.description), rows, more)
 
 
 def _each(cursor: Any) -> Iterator[tuple[Any, ...]]:

@@ -10,8 +10,9 @@ from popvision.formats.errors import FormatError
 #: Reading, selecting, calling a function, recursion of WITH RECURSIVE.
 _ALLOWED = {sqlite3.SQLITE_READ, sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
-#: Functions that reach beyond the database, and functions of which one call can run for a minute without interruption.
-_FORBIDDEN = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "printf", "format"}
+#: Functions that reach beyond the database. One call of others may run for a minute without interruption: the process
+#: of the query is killed then.
+_FORBIDDEN = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
 
 #: The beginning of a statement that only reads.
 _READS = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(select|with|values|explain)\b", re.IGNORECASE | re.DOTALL)
@@ -35,15 +36,17 @@ def check_statement(sql: str) -> None:
         raise FormatError(f"Queries only read: {word!r} is not SELECT, WITH, VALUES or EXPLAIN.")
 
 
-def lock(db: sqlite3.Connection) -> None:
-    """Restrict the connection to reading."""
+def lock(db: sqlite3.Connection, read: set[str]) -> None:
+    """Restrict the connection to reading. `read` gets the name of each table that a statement reads."""
     for limit, value in _LIMITS:
         db.setlimit(limit, value)
     db.execute("PRAGMA query_only=ON")
-    db.set_authorizer(_authorise)
 
+    def authorise(action: int, first: str | None, second: str | None, *_where: str | None) -> int:
+        if action == sqlite3.SQLITE_FUNCTION:
+            return sqlite3.SQLITE_DENY if (second or "").lower() in _FORBIDDEN else sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_READ:
+            read.add(first or "")
+        return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
-def _authorise(action: int, first: str | None, second: str | None, *_where: str | None) -> int:
-    if action == sqlite3.SQLITE_FUNCTION:
-        return sqlite3.SQLITE_DENY if (second or "").lower() in _FORBIDDEN else sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+    db.set_authorizer(authorise)

@@ -117,7 +117,7 @@ class QueryProcesses:
             _end(process)
         if "problem" in answer:
             raise PROBLEMS[answer["kind"]](str(answer["problem"]))
-        return Answer(answer["columns"], answer["rows"], answer["more"])
+        return Answer(answer["columns"], answer["rows"], answer["more"], answer["verified"])
 
     def _take(self) -> subprocess.Popen[str]:
         with self._lock:

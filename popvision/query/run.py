@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.connection import SqliteFile
-from popvision.query.answer import TOO_MUCH_MEMORY, Answer, Limits, take_rows
+from popvision.formats.profile.schema import TABLES
+from popvision.query.answer import TOO_MUCH_MEMORY, Answer, Limits, column_names, take_rows
 from popvision.query.functions import ArrayFunctions
 from popvision.query.guard import check_statement, lock
 from popvision.query.views import VIEWS
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 #: Instructions of SQLite's virtual machine between two checks of the clock.
 _INSTRUCTIONS = 20_000
+
+#: Rows of the tables of one query up to which these are compared with their checksums: some tenths of a second.
+_MOST_CHECKED = 200_000
 
 
 def run_query(source: ReportSource, sql: str, limits: Limits = Limits()) -> Answer:  # noqa: B008
@@ -48,16 +52,30 @@ def run_query(source: ReportSource, sql: str, limits: Limits = Limits()) -> Answ
 def _rows(session: _Session, sql: str, limits: Limits) -> Answer:
     cursor = session.db.execute(sql)
     rows, more = take_rows(cursor, limits)
-    return Answer([name for name, *_ in cursor.description or ()], rows, more)
+    return Answer(column_names(cursor.description), rows, more, _verified(session))
+
+
+def _verified(session: _Session) -> str:
+    """How much of what was read has been compared with its checksums. Raises FormatError for a damaged table."""
+    reader = session.source.reader
+    if reader.foreign:
+        return "no"
+    names = sorted(session.read & TABLES.keys())
+    if sum(map(reader.rows, names)) > _MOST_CHECKED or session.read & {"arrays", "parts"}:
+        return "partly"
+    reader.check_tables(names)
+    return "yes"
 
 
 @dataclass
 class _Session:
-    """`absent`: view -> why this report cannot provide it."""
+    """`absent`: view -> why this report cannot provide it; `read`: tables that statements read."""
 
+    source: ReportSource
     db: sqlite3.Connection
     functions: ArrayFunctions
     absent: dict[str, str]
+    read: set[str]
 
 
 @contextlib.contextmanager
@@ -73,10 +91,11 @@ def _open_session(source: ReportSource, sql: str, limits: Limits) -> Iterator[_S
         functions = ArrayFunctions(source, arrays)
         functions.add_to(db)
         absent = {name: reason for name in VIEWS if name in sql.lower() and (reason := _create_view(db, name))}
-        lock(db)
+        read: set[str] = set()
+        lock(db, read)
         ends = time.monotonic() + limits.seconds
         db.set_progress_handler(lambda: time.monotonic() > ends, _INSTRUCTIONS)
-        yield _Session(db, functions, absent)
+        yield _Session(source, db, functions, absent, read)
 
 
 def _create_view(db: sqlite3.Connection, name: str) -> str:

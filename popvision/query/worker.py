@@ -1,7 +1,7 @@
 """`python -m popvision.query.worker HEAP`: answers queries, lines of JSON each, in a process that may be killed.
 
     {"report", "sql", "engine", "seconds", "rows", "skip", "text"}
-    ->   {"begins"} when the report is open, {"rows"} for each thousand rows, then {"columns", "more"}
+    ->   {"begins"} when the report is open, {"rows"} for each thousand rows, then {"columns", "more", "verified"}
          or {"problem", "kind"}
 
 Its memory is bounded twice: HEAP bytes for SQLite's heap, and twice that and half a gigabyte for all data. It ends with
@@ -48,7 +48,7 @@ def parts(order: dict[str, object], heap: int) -> Iterator[dict[str, object]]:
     else:
         for first in range(0, len(answer.rows), _ROWS):
             yield {"rows": answer.rows[first : first + _ROWS]}
-        yield {"columns": answer.columns, "more": answer.more}
+        yield {"columns": answer.columns, "more": answer.more, "verified": answer.verified}
 
 
 def _bound_memory(heap: int) -> None:

@@ -7,7 +7,7 @@ one call returns belongs to one state of the file, also while a program is still
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,11 @@ class ProfileReader:
     def rows(self, table: str) -> int:
         """Rows of a scalar table as they stand in the file, unchecked; 0 where the table is not there."""
         return self._file.tables.rows(table)
+
+    def check_tables(self, names: Iterable[str]) -> None:
+        """Read scalar tables through. Raises FormatError where one does not match its checksums."""
+        for name in names:
+            self._file.tables[name]
 
     def array(self, id: int) -> AnyArray:
         """One stored array as int64, checksum verified."""
