@@ -92,14 +92,18 @@ def read_serialized_graph(path: str | Path) -> SerializedGraph:
     """Reads and checks the whole file. Raises FormatError."""
     path = Path(path)
     try:
-        data = path.read_bytes()
-        messages = (data[at : at + length] for at, length in message_sizes(data))
-        header = _Header.read(next(messages, b""))
-        return _graph(header, _columns(header, messages))
+        return graph_of_bytes(path.read_bytes())
     except OSError as error:
         raise FormatError(f"cannot open {path}: {error.strerror or error}.") from error
     except FormatError as error:
         raise FormatError(f"{path} cannot be read as a serialized graph: {str(error).rstrip('.')}.") from None
+
+
+def graph_of_bytes(data: bytes) -> SerializedGraph:
+    """The graph in the bytes of a file, all of which are checked. Raises FormatError."""
+    messages = (data[at : at + length] for at, length in message_sizes(data))
+    header = _Header.read(next(messages, b""))
+    return _graph(header, _columns(header, messages))
 
 
 def run_id_of(path: str | Path) -> str:

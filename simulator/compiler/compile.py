@@ -46,7 +46,6 @@ from simulator.compiler.memory.overhead_memory import control_code
 from simulator.compiler.memory.overlays import Overlays, fill_function_copies
 from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import PassResults, compilation_of
-from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.unwritten import check_unwritten
 from simulator.compiler.verify import verify_exchanges, verify_layout
 from simulator.machine.targets import FETCH_AHEAD
@@ -153,7 +152,6 @@ class _Compiler:
             len(self.programs),
             debug_infos,
             GraphSource(self.store, tuple(self.programs)),
-            serialized_graph(self.store, compilation) if self.settings.serialized_graph else None,
             _out_of_memory(memory, self.machine, table, self.settings.exchange_optimisation),
             self._arrangements(plans, lowering, memory),
         )

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from popvision.formats.profile.model import Compilation
-from popvision.formats.serialized_graph import SerializedGraph
 from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.ir.program_table import ProgramTable
@@ -78,6 +77,6 @@ class CompiledGraph:
     num_programs: int
     debug_infos: list[dict[str, Any]]
     source: GraphSource
-    serialized: SerializedGraph | None = None  #: where CompileSettings.serialized_graph is set
     out_of_memory: str = ""  #: one sentence about tiles whose memory is exceeded, "" when all fits
     arrangements: Arrangements | None = None  #: for the address-accurate mode, when the settings ask for it
+    saved_graph: bytes = b""  #: serialized, of an executable from a file, whose store has no vertices

@@ -16,6 +16,7 @@ from popvision.formats.profile import model
 from simulator.arrays import IntegerArray
 from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.machine import Machine
+from simulator.compiler.memory.lowered_tiles import LoweredTiles
 
 
 def over_replicas(one: model.Compilation, machine: Machine, table: ProgramTable) -> model.Compilation:
@@ -42,7 +43,7 @@ def over_replicas(one: model.Compilation, machine: Machine, table: ProgramTable)
         variables=None if variables is None else replace(variables, bytes=variables.bytes * machine.num_replicas),
         liveness=None if live is None else replace(live, bytes_by_ipu=live.bytes_by_ipu * machine.num_replicas),
         vars_info=None if one.vars_info is None else _vars_info(one.vars_info, machine),
-        lowered=list(_lowered(one.lowered, machine)),
+        lowered=one.lowered.over_replicas(machine.num_replicas) if isinstance(one.lowered, LoweredTiles) else (),
     )
 
 
@@ -72,12 +73,3 @@ def _vars_info(
     shift = np.repeat(np.arange(machine.num_replicas) * machine.tiles, len(tile))
     again = [np.tile(column, machine.num_replicas) for column in (tile, category, name, size)]
     return again[0] + shift, again[1], again[2], again[3]
-
-
-def _lowered(one: Sequence[model.LoweredTile], machine: Machine) -> Iterator[model.LoweredTile]:
-    allocations = sum(len(tile.bytes) for tile in one)
-    for replica in range(machine.num_replicas):
-        for tile in one:
-            yield replace(
-                tile, tile=tile.tile + replica * machine.tiles, first_id=tile.first_id + replica * allocations
-            )

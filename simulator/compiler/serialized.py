@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from popvision.formats.profile.model import Compilation
-from popvision.formats.serialized_graph import SerializedGraph
+from popvision.formats.serialized_graph import SerializedGraph, graph_of_bytes
+from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.graph.graph_columns import graph_columns
 
-if TYPE_CHECKING:
-    from simulator.graph.store import GraphStore
 
-
-def serialized_graph(store: GraphStore, compilation: Compilation) -> SerializedGraph:
+def serialized_graph(compiled: CompiledGraph) -> SerializedGraph:
     """All columns of the graph. Arrays of the right type are shared with it."""
+    if compiled.saved_graph:
+        return graph_of_bytes(compiled.saved_graph)
+    store, compilation = compiled.source.store, compiled.compilation
     target, programs = compilation.target, compilation.programs
     facts = {"target": target.architecture, "tiles": target.num_tiles}
     return replace(

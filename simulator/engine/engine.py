@@ -13,9 +13,8 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, NoReturn, SupportsIndex, TextIO, overload
 
 from popvision import pvti
-from simulator.base.errors import ErrorCode, ErrorLocation, invalid_option, poplar_error, stream_connection_error
+from simulator.base.errors import ErrorCode, ErrorLocation, poplar_error, stream_connection_error
 from simulator.base.options.flags import OptionFlags
-from simulator.base.options.table import RUNTIME_TABLE
 from simulator.base.quarter import QuarterMetadata
 from simulator.base.target import TargetType
 from simulator.base.text_output import checked_stream
@@ -25,7 +24,7 @@ from simulator.engine.compilation import ProgressFunc, compile_for_engine
 from simulator.engine.devices.device import Device
 from simulator.engine.devices.occupation import LoadedProgram
 from simulator.engine.executable import Executable
-from simulator.engine.options import EngineOptions, RuntimeLayers, RuntimeOptions, resolve
+from simulator.engine.options import RuntimeLayers, RuntimeOptions, resolve_for_executable
 from simulator.engine.prepared_device import PreparedDevice, check_attached
 from simulator.engine.progress import say
 from simulator.graph.debug_context import Context
@@ -61,9 +60,9 @@ class Engine:
     block, or when the engine goes away.
 
     Without options they are empty: those of the environment alone. Raises `invalid_option` for unknown or malformed
-    options, and for engine options other than those that an executable was compiled with (runtime options may differ);
-    `link_error` where linking fails, and its kind `graph_memory_allocation_error` where tiles have too little
-    memory."""
+    options, and for engine options other than those that an executable was compiled with (runtime options and those of
+    reports may differ); `link_error` where linking fails, and its kind `graph_memory_allocation_error` where tiles have
+    too little memory."""
 
     @overload
     def __init__(
@@ -100,7 +99,8 @@ class Engine:
         programs = progs if prog is None else prog
         if isinstance(source, Executable):
             self.executable = source
-            self._options = _options_for(source, _only_options(programs, opt, progressCallBack, debugContext))
+            flags = _only_options(programs, opt, progressCallBack, debugContext)
+            self._options = resolve_for_executable(flags, os.environ, source.options, source.compiled.machine.target)
         elif isinstance(source, Graph):
             self.executable = compile_for_engine(source, programs, opt, progressCallBack, debugContext)
             self._options = self.executable.options
@@ -473,21 +473,6 @@ def _only_options(progs: Any, opt: Any, progress: Any, context: Context) -> Any:
             "to compileGraph."
         )
     return opt if progs is None else progs
-
-
-def _options_for(executable: Executable, given: Mapping[str, Any] | None) -> EngineOptions:
-    """The options of an engine made from an executable, the environment's included: as it was compiled, but for those
-    that only matter at run time. Raises `invalid_option` naming one that differs, one that was given if there is."""
-    compiled = executable.options
-    now = resolve(given, os.environ, executable.compiled.machine.target)
-    differ = [name for name, text in compiled.values.items() if name not in RUNTIME_TABLE and text != now.values[name]]
-    if differ:
-        name = min(differ, key=lambda name: (name not in now.given and name not in compiled.given, name))
-        raise invalid_option(
-            f"Option '{name}' is '{now.values[name]}' but the executable was compiled with "
-            f"'{compiled.values[name]}'; give both the same options."
-        )
-    return now
 
 
 def _close(folder: ReportFolder | None, core: EngineCore) -> None:

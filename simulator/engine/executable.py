@@ -47,13 +47,18 @@ class Executable:
 
     def take_folder(self, options: EngineOptions) -> ReportFolder | None:
         """The report folder of a new engine with these options, None where they ask for no file. The first engine
-        takes the one that compilation wrote; every other, and that of a saved executable, gets its own."""
-        folder, self._folder = self._folder, None
-        if folder is None:
-            return self._written_folder(options)
-        self._finish.detach()
-        folder.set_option_facts(options.facts())
-        return folder
+        that asks for the same reports takes the one that compilation wrote; every other, and that of a saved
+        executable, gets its own, in place of that one where it has the same directory."""
+        folder, asked = self._folder, options.report
+        if folder is not None and asked == self.options.report:
+            self._folder = None
+            self._finish.detach()
+            folder.set_option_facts(options.facts())
+            return folder
+        if folder is not None and asked.writes_report and asked.directory == self.options.report.directory:
+            self.close_reports()
+            folder.give_back()
+        return self._written_folder(options)
 
     def _written_folder(self, options: EngineOptions) -> ReportFolder | None:
         report = options.report

@@ -15,10 +15,12 @@ from zlib import crc32
 from popvision import __version__
 from popvision.formats.capnp_stream import load_schema, message_sizes, opened
 from popvision.formats.errors import FormatError
+from popvision.formats.serialized_graph import serialized_messages
 from simulator.base.errors import file_load_error, poplar_error
 from simulator.base.target import Target
 from simulator.codelets.vertex import vertex_type
 from simulator.compiler.compiled_graph import CompiledGraph, GraphSource
+from simulator.compiler.serialized import serialized_graph
 from simulator.engine.options import EngineOptions
 from simulator.engine.value_codec import Decoder, Encoder, NotAnExecutableError, read_node
 from simulator.graph.program import Execute, LibraryGroup, Program
@@ -26,7 +28,7 @@ from simulator.graph.store import ExecutedVertices, GraphStore
 from simulator.graph.vertices import BlockCosts, VertexBlock, VertexType
 from simulator.runtime.values.numeric_plan import NumericPlan
 
-FORMAT, VERSION = "popvision.executable", "2.1.0"
+FORMAT, VERSION = "popvision.executable", "2.2.0"
 _SCHEMA = "executable.capnp"
 
 
@@ -51,6 +53,7 @@ def to_bytes(compiled: CompiledGraph, options: EngineOptions, name: str, target:
         executed=ExecutedVertices(),  # the same bytes before and after a run
     )
     plain = {f.name: getattr(compiled, f.name) for f in fields(compiled) if f.name != "source"}
+    plain["saved_graph"] = compiled.saved_graph or b"".join(serialized_messages(serialized_graph(compiled)))
     encoder = Encoder(kept)
     root = encoder.encode(
         {
@@ -132,7 +135,11 @@ def _read(data: bytes, check_package: bool) -> tuple[CompiledGraph, NumericPlan,
         block.type = _with_code(block.type)
     programs = tuple(parts["programs"])
     plan = NumericPlan(store, programs)
-    compiled = CompiledGraph(source=GraphSource(store, programs), **parts["executable"])
+    kept = parts["executable"]
+    graph = kept.pop("serialized", None)  # before 2.2; None where the options asked for none
+    if graph is not None:
+        kept["saved_graph"] = b"".join(serialized_messages(graph))
+    compiled = CompiledGraph(source=GraphSource(store, programs), **kept)
     return compiled, plan, parts["options"], parts["name"], parts["target"]
 
 

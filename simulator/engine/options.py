@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from simulator.base.errors import invalid_option
 from simulator.base.options.compile import CompileSettings
 from simulator.base.options.flags import OptionFlags, from_environment
 from simulator.base.options.option import OptionValues
-from simulator.base.options.report import ReportSettings
+from simulator.base.options.report import OF_EACH_ENGINE, ReportSettings
 from simulator.base.options.run import RunSettings, RuntimeSettings
 from simulator.base.options.settings import check, fill, notice_without_effect
 from simulator.base.options.table import ENGINE_TABLE, RUNTIME_TABLE
@@ -42,6 +43,10 @@ class EngineOptions:
             settings = self.compile
             return bool(settings.compute_level) or settings.external_exchange or settings.control_flow
         return target.type is TargetType.IPU_MODEL
+
+    def of_compilation(self) -> dict[str, str]:
+        """The options, all of them, that an executable has for good."""
+        return {name: text for name, text in self.values.items() if name not in OF_EACH_ENGINE | RUNTIME_TABLE.keys()}
 
     def run_settings(self, target: Target, environment: Mapping[str, str]) -> RunSettings:
         """What an engine acts on while programs run: the options of runs, and what follows from the others."""
@@ -81,23 +86,44 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
     notice_without_effect(given, ENGINE_TABLE)
     values = OptionValues(ENGINE_TABLE, given, target, environment)
     report, run = fill(ReportSettings, values), fill(RunSettings, values)
-    return EngineOptions(dict(given), values.texts(), _compile_settings(values, run, report), run, report)
+    return EngineOptions(dict(given), values.texts(), _compile_settings(values, run), run, report)
 
 
-def _compile_settings(values: OptionValues, run: RunSettings, report: ReportSettings) -> CompileSettings:
-    """The options of compilation, and what the options of runs and reports need of it."""
+def resolve_for_executable(
+    options: Mapping[str, Any] | None, environment: Mapping[str, str], compiled: EngineOptions, target: Target
+) -> EngineOptions:
+    """Settings of an engine made from an executable that was compiled with other settings: what compilation acted on
+    stays, options of reports and runtime options are the engine's own. Raises `invalid_option` naming another option
+    that differs, one that was given if there is."""
+    own = resolve(options, environment, target)
+    # What options of reports imply of compilation does not count as different, with the engine's or the executable's.
+    reports = {name: text for name, text in compiled.given.items() if name in OF_EACH_ENGINE}
+    alike = {name: text for name, text in own.given.items() if name not in OF_EACH_ENGINE} | reports
+    now = OptionValues(ENGINE_TABLE, alike, target, environment)
+    fixed = compiled.of_compilation()
+    differ = [name for name, text in fixed.items() if text not in (own.values[name], now[name])]
+    if differ:
+        name = min(differ, key=lambda name: (name not in own.given and name not in compiled.given, name))
+        raise invalid_option(
+            f"Option '{name}' is '{now[name]}' but the executable was compiled with '{fixed[name]}'; give both the "
+            "same options."
+        )
+    settings = replace(own, values={**own.values, **fixed}, compile=compiled.compile)
+    if own.report.output_execution_profile and target.type is TargetType.IPU and not settings.records_runs(target):
+        once(
+            "not instrumented",
+            "The executable was compiled without instrumentation, so that its runs on hardware are not recorded; "
+            "compile it with autoReport.outputExecutionProfile or debug.instrument set to true.",
+        )
+    return settings
+
+
+def _compile_settings(values: OptionValues, run: RunSettings) -> CompileSettings:
+    """The options of compilation, and what the options of runs need of it."""
     settings = fill(CompileSettings, values)
     return replace(
         settings,
         memory=values.target.getTargetType() is not TargetType.CPU,
-        lowered_variables=(
-            report.output_lowered_vars
-            or report.writes_archive
-            or report.lowered_dump is not None
-            or settings.address_accurate
-            or settings.verify
-        ),
-        serialized_graph=report.output_serialized_graph,
         step_by_step=run.trace or run.verify,
     )
 

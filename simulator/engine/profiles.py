@@ -94,10 +94,11 @@ class EngineProfile:
     def _write(self, folder: Path, *, with_runs: bool, with_blocks: bool) -> Path:
         """The profile, in a file; `with_blocks`: those of runs of which only blocks are recorded, too."""
         compiled = self._executable.compiled
+        lowered = compiled.compilation.lowered if self._options.report.output_lowered_vars else ()
         meta = report_meta(self._options.facts(), self._executable.name, "", compiled)
         path = folder / PROFILE_NAME
         with ProfileWriter(path) as writer:
-            writer.write_compilation(replace(compiled.compilation, meta=meta))
+            writer.write_compilation(replace(compiled.compilation, meta=meta, lowered=lowered))
             for record in self._recorder.records if with_runs else ():
                 writer.append_run(record)
             for blocks in self._recorder.block_records if with_blocks else ():

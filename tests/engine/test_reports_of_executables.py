@@ -6,9 +6,11 @@ import json
 import numpy as np
 import pytest
 
+from popvision import pvti
 from popvision.formats.archive import read_archive
 from popvision.formats.profile.reader import ProfileReader
 from popvision.pva import openReport
+from simulator.base import text_output
 from simulator.base.options.table import ENGINE_TABLE
 from simulator.engine.devices.device import Device
 from simulator.poplar import (
@@ -24,11 +26,13 @@ from simulator.poplar import (
     invalid_option,
     invalid_tile_mapping,
     poplar_error,
+    profiling_disabled,
     unknown_runtime_error,
 )
 from simulator.poplar.program import Copy, Repeat, Sequence
 from simulator.runtime.recording import report_folder
 from tests.compiler.tiny_graphs import hardware, model, tutorial3
+from tests.same_reports import OF_A_RUN, differences
 
 PROFILE = {"autoReport.outputGraphProfile": "true", "autoReport.outputExecutionProfile": "true"}
 
@@ -98,20 +102,95 @@ def test_a_saved_executable_writes_what_it_was_compiled_to_write(tmp_path):
     assert ProfileReader(tmp_path / "reports" / "profile.pop").runs().program_index.tolist() == [0]
 
 
+ALL = ["archive.a", "debug.cbor", "debug.json", "profile.pop", "serialized_graph.capnp"]
+
+
+def saved(executable):
+    file = io.BytesIO()
+    executable.serialize(file)
+    return Executable.deserialize(io.BytesIO(file.getvalue()))
+
+
+@pytest.mark.parametrize("target", [model(), hardware()], ids=lambda t: t.type.value)
+@pytest.mark.parametrize("stream", ["true", "false"])
+def test_a_saved_executable_can_be_profiled(target, stream, tmp_path, monkeypatch):
+    """Compiled without a report, saved, read and asked for one: the files that compiling with these options writes.
+    Instrumentation, which takes memory and time on hardware, was compiled in."""
+    instrumented = {"debug.instrument": "true" if target.type is TargetType.IPU else "false"}
+    asked = instrumented | {"autoReport.all": "true", "autoReport.streamAtEachRun": stream}
+    device = Device(target)
+    monkeypatch.setattr(pvti, "runId", lambda: "of one program")
+    for name, executable in (
+        ("later", saved(compiled(instrumented, target))),
+        ("at once", compiled(asked | {"autoReport.directory": str(tmp_path / "at once")}, target)),
+    ):
+        with device, Engine(executable, asked | {"autoReport.directory": str(tmp_path / name)}) as engine:
+            engine.load(device)
+            engine.run(1)
+        assert files(tmp_path / name) == ALL
+    options = {"meta.engineOptions", "meta.engineOptionsGiven"}
+    assert differences(tmp_path / "later", tmp_path / "at once") <= OF_A_RUN | options
+    meta = ProfileReader(tmp_path / "later" / "profile.pop").meta
+    assert meta["engineOptionsGiven"] == asked | {"autoReport.directory": str(tmp_path / "later")}
+
+
+@pytest.mark.parametrize("save", [saved, lambda executable: executable], ids=["saved", "in this process"])
+def test_each_engine_of_an_executable_has_its_own_reports(save, tmp_path):
+    """Compiled with all reports into one folder: engines that want none, other files, and a profile there."""
+    made = compiled({"autoReport.all": "true", "autoReport.directory": str(tmp_path / "first")})
+    assert files(tmp_path / "first") == ALL
+    report_folder._directories.clear()  # as in another process
+    executable = save(made)
+    Engine(executable).close()
+    lowered = {"autoReport.outputLoweredVars": "true", "autoReport.directory": str(tmp_path / "second")}
+    Engine(executable, lowered).close()
+    assert files(tmp_path) == [*(f"first/{name}" for name in ALL), "second/profile.pop"]
+    graph = {"autoReport.outputGraphProfile": "true", "autoReport.directory": str(tmp_path / "first")}
+    with Engine(executable, graph) as engine:
+        engine.loadAndRun(Device(model()))
+    assert files(tmp_path / "first") == ALL
+    assert ProfileReader(tmp_path / "first" / "profile.pop").meta["engineOptionsGiven"] == graph
+
+
+def test_hardware_without_instrumentation_writes_the_graphs_profile_and_says_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(text_output, "_printed", set())
+    executable = saved(compiled({}, hardware()))
+    device = Device(hardware())
+    for _ in range(2):
+        asked = {"autoReport.all": "true", "autoReport.directory": str(tmp_path)}
+        with device, Engine(executable, asked) as engine:
+            engine.loadAndRun(device)
+            assert engine.getReport().compilation.graph.numVertices == 4
+            with pytest.raises(profiling_disabled):
+                engine.reportIntervals(io.StringIO())
+    reader = ProfileReader(tmp_path / "profile.pop")
+    assert len(reader.runs().name) == 0
+    assert reader.tile_memory() is not None
+    assert reader.meta["computeInstrumentation"] == "Off"
+    assert reader.meta["engineOptions"]["debug.instrument"] == "false"
+    [line] = capsys.readouterr().err.splitlines()
+    assert line == (
+        "popvision: The executable was compiled without instrumentation, so that its runs on hardware are not "
+        "recorded; compile it with autoReport.outputExecutionProfile or debug.instrument set to true."
+    )
+
+
 def test_omitted_options_are_none(monkeypatch, tmp_path):
     executable = compiled({})
     Engine(executable).close()
-    asked = json.dumps({"autoReport.outputGraphProfile": "true", "autoReport.directory": str(tmp_path)})
     for given in ((executable,), (executable, {}), (executable, None)):
-        monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", asked)
-        with pytest.raises(invalid_option, match=r"'autoReport\.\w+' is '.*' but the executable was compiled with"):
+        monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"target.deterministicWorkers": "false"}')
+        with pytest.raises(
+            invalid_option, match=r"'target\.\w+' is 'false' but the executable was compiled with 'true'"
+        ):
             Engine(*given)
         monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"autoReport.everything": "true"}')
         with pytest.raises(invalid_option, match=r"'autoReport\.everything' .* is not an engine option"):
             Engine(*given)
         monkeypatch.delenv("POPLAR_ENGINE_OPTIONS")
-    monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", asked)
-    with Engine(compiled({})):  # both see the variable, so both have the same options
+    asked = {"autoReport.outputGraphProfile": "true", "autoReport.directory": str(tmp_path)}
+    monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps(asked))
+    with Engine(executable):
         pass
     assert files(tmp_path) == ["profile.pop"]
 

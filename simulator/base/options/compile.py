@@ -406,8 +406,6 @@ class CompileSettings:
 
     # What is no option of its own.
     memory: bool = True  #: work out liveness and layout
-    lowered_variables: bool = True  #: keep every allocation of every tile for the report
-    serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
     step_by_step: bool = False  #: library operations compute set by compute set, not one kernel each
     module: bool = False  #: one program without the control streams that select among several
     #: Places of external variables by symbol, see `simulator.graph.preallocations`.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 
 from simulator.base.options.option import CATEGORIES, Option
+from simulator.base.options.report import OF_EACH_ENGINE
 from simulator.base.options.table import SECTIONS
 from simulator.base.target import TargetType
 
@@ -41,7 +43,20 @@ under two values. X is:
 @CATEGORIES@
 
 An engine made from an executable has the options that it is given and those of `POPLAR_ENGINE_OPTIONS`, nothing else;
-where they differ from those that `compileGraph` had, it raises `invalid_option`. Only runtime options may differ.
+where they differ from those that `compileGraph` had, it raises `invalid_option`. Runtime options may differ, and those
+that only decide about the engine's own reports:
+
+@OF_EACH_ENGINE@
+
+Poplar's documentation asks for "the same as the options passed to compileGraph()". That would leave an executable that
+was saved without a report, as caches have them, without one for ever, and its report in the folder of the machine that
+compiled it. So an executable keeps all that a report needs (debug information, lowered variables, the graph), and its
+engines write what they ask for; an option of compilation that such an option implies may differ with it. Runs are
+recorded on an IPU Model whatever it was compiled with, on hardware only where instrumentation was compiled in: without
+it the profile has the graph alone, and one line on standard error says which option to compile with
+([tests](../tests/engine/test_reports_of_executables.py)). A program from PopTorch's executable cache writes the report
+that is asked for; one from TensorFlow's writes none, as TensorFlow's own tests for the IPU assert, and a line in the
+log names the file to delete for one.
 
 Implied, unless the option is given itself: `autoReport.all` sets every `autoReport.output*` (the serialized graph
 too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets the three kinds of instrumentation;
@@ -85,9 +100,13 @@ Of the compiler ([tests](../tests/compiler/test_verify.py) plant each):
 
 def render() -> str:
     """The page."""
+    own = textwrap.fill(", ".join(f"`{name}`" for name in sorted(OF_EACH_ENGINE)), 120) + "."
     words = "\n".join(f"- {word}: {meaning}" for word, meaning in CATEGORIES.items())
     return "\n".join(
-        [_HEAD.replace("@CATEGORIES@", words), *(_section(title, options) for title, options in SECTIONS.items())]
+        [
+            _HEAD.replace("@CATEGORIES@", words).replace("@OF_EACH_ENGINE@", own),
+            *(_section(title, options) for title, options in SECTIONS.items()),
+        ]
     )
 
 

@@ -21,6 +21,27 @@ from simulator.base.options.run import dump_file
 
 ARCHIVE_NAME = "archive.a"
 
+#: Options of reports that an engine of an executable may have otherwise than compileGraph had them: an executable keeps
+#: all that a report needs. The others name files that compilation writes.
+OF_EACH_ENGINE = frozenset(
+    {
+        "autoReport.all",
+        "autoReport.directory",
+        "autoReport.executionProfileProgramRunCount",
+        "autoReport.outputArchive",
+        "autoReport.outputDebugInfo",
+        "autoReport.outputExecutionProfile",
+        "autoReport.outputGraphProfile",
+        "autoReport.outputLoweredVars",
+        "autoReport.outputSerializedGraph",
+        "autoReport.streamAtEachRun",
+        "debug.outputAllSymbols",
+        "debug.retainDebugInformation",
+        "opt.maxLinkerThreads",
+        "target.saveArchive",
+    }
+)
+
 _EFFECTS = "tests/engine/test_option_effects.py"
 _EACH_REPORT = f"{_EFFECTS}::test_each_report_is_there_when_asked_for_and_left_out_when_not"
 _PARTS = f"{_EFFECTS}::test_parts_of_the_profile_have_their_own_switches"

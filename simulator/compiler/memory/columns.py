@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from simulator.compiler.memory.allocation_parts import Parts, split_by_part
 from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations, Inventory
 from simulator.compiler.memory.layout import CODE_CATEGORIES, LayoutConstraints, check_fixed, lay_out
 from simulator.compiler.memory.liveness import LiveClasses
+from simulator.compiler.memory.lowered_tiles import LoweredTiles, lowered_tiles
 from simulator.compiler.memory.overlap import Coverage, coverage
 from simulator.compiler.memory.verify_constraints import verify_constraints
 from simulator.machine.targets import FETCH_AHEAD
@@ -32,7 +32,7 @@ class MemoryReport:
     eq_classes: model.EquivalenceClasses
     liveness: model.Liveness
     vars_info: tuple[Int64Array, Int64Array, Int64Array, Int64Array]
-    lowered: Sequence[model.LoweredTile]
+    lowered: LoweredTiles
     lowered_names: list[str]
     part_of: list[int]  #: graph variable of each of the last rows of `variables`, its parts
     terms: Sequence[model.CostTerm] = ()
@@ -72,7 +72,7 @@ def memory_report(
         model.EquivalenceClasses(live.offsets, live.starts, live.ends),
         _liveness(by_class, live, order, machine),
         _vars_info(a, len(inventory.names)),
-        _lowered(pieces, place, machine, settings.tiles_at_a_time) if settings.lowered_variables else (),
+        lowered_tiles(pieces, place, machine, settings.tiles_at_a_time),
         inventory.names,
         inventory.part_of,
         inventory.terms,
@@ -131,47 +131,6 @@ def _vars_info(a: Allocations, names: int) -> tuple[Int64Array, Int64Array, Int6
     key, inverse = np.unique((a.tile * n + a.category) * names + a.name, return_inverse=True)
     total = _sum(inverse, a.bytes, len(key))
     return key // names // n, key // names % n, key % names, total
-
-
-def _lowered(a: Allocations, address: Int64Array, machine: Machine, at_a_time: int) -> list[model.LoweredTile]:
-    """The allocations of all tiles, sorted in batches of `at_a_time` tiles (0 = all). Small batches need less memory
-    but scan all rows once per batch."""
-    batch = at_a_time or machine.tiles
-    if batch >= machine.tiles:
-        return _lowered_batch(a, address, range(machine.tiles), 0, machine)
-    made: list[model.LoweredTile] = []
-    done = 0
-    for first in range(0, machine.tiles, batch):
-        tiles = range(first, min(first + batch, machine.tiles))
-        rows = np.flatnonzero((a.tile >= tiles.start) & (a.tile < tiles.stop))
-        made += _lowered_batch(a.take(rows), address[rows], tiles, done, machine)
-        done += len(rows)
-    return made
-
-
-def _lowered_batch(
-    a: Allocations, address: Int64Array, tiles: range, done: int, machine: Machine
-) -> list[model.LoweredTile]:
-    """The tiles of a batch of allocations; `done` = number of allocations on earlier tiles."""
-    order = np.lexsort((address, a.tile))
-    a, address = a.take(order), address[order]
-    region = np.where(address < machine.region_split, 0, np.where(address < machine.usable_bytes, 1, 2))
-    borders = np.searchsorted(a.tile, np.arange(tiles.start, tiles.stop + 1)).tolist()
-    eq_class = np.maximum(a.live_class, -1)
-    return [
-        model.LoweredTile(
-            tile,
-            done + i,
-            a.bytes[i:j],
-            address[i:j],
-            a.category[i:j],
-            region[i:j],
-            a.variable[i:j],
-            eq_class[i:j],
-            a.name[i:j],
-        )
-        for tile, (i, j) in zip(tiles, itertools.pairwise(borders), strict=True)
-    ]
 
 
 def _sum(key: Int64Array, value: Int64Array, n: int) -> Int64Array:

@@ -5,12 +5,14 @@ Everything that takes long is inside `CompiledModel.create`; a run later only co
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simulator.base.errors import poplar_error
+from simulator.engine.options import resolve
 from simulator.frontends.capture.modules import CapturedModule, capture
 from simulator.frontends.fitting import memory_error_text
 from simulator.frontends.lowering.interface_text import from_json, to_json
@@ -114,7 +116,8 @@ def compile_model(
             executable = compile_now()
             interface = interfaces[0]
         else:
-            hexadecimal = executable_key(target, [repr(part) for part in _identity(request, captured, options)])
+            kept = resolve(options, os.environ, target).of_compilation()
+            hexadecimal = executable_key(target, [repr(part) for part in _identity(request, captured, kept)], {})
             key = str(int(hexadecimal, 16))  # PopART names its files by decimal hashes
             fetched = cache.fetch(key, compile_now, lambda: to_json(interfaces[0]), target)
             executable, interface = fetched.executable, from_json(fetched.notes)
@@ -125,5 +128,6 @@ def compile_model(
 
 
 def _identity(request: ModelRequest, captured: CapturedModule, options: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What an executable depends on besides the target."""
+    """What an executable depends on besides the target. `options` are those of compilation: one that is in the cache
+    writes the reports that each engine asks for."""
     return captured.program, request.settings, request.optimizer, sorted(options.items()), request.name

@@ -29,7 +29,7 @@ KEY_VARIABLES = ("POPLAR_ENGINE_OPTIONS", "POPLAR_TARGET_OPTIONS")
 
 def executable_key(target: Target, parts: Sequence[str | bytes], environment: Mapping[str, str] | None = None) -> str:
     """16 hexadecimal digits over the simulator's version, the target, the environment's options and the front end's own
-    `parts` (program, settings). Equal keys mean equal executables."""
+    `parts` (program, settings). Equal keys mean equal executables. `environment`: {} where `parts` have its options."""
     variables = os.environ if environment is None else environment
     digest = hashlib.sha256()
     own = (versionString(), packageHash(), repr(target), *(variables.get(name, "") for name in KEY_VARIABLES))

@@ -23,13 +23,14 @@ def archive_images(compilation: Compilation, threads: int = 1, all_symbols: bool
     threads (0 = one for each processor). `all_symbols`: allocations that share memory over time get symbols too."""
     groups: dict[tuple[bytes, ...], list[int]] = {}
     sizes = _category_bytes(compilation)
-    for tile in compilation.lowered:
+    all_tiles = list(compilation.lowered)  # sorted here, once
+    for tile in all_tiles:
         key = (sizes[:, tile.tile].tobytes(), *(c.tobytes() for c in (tile.bytes, tile.category, tile.name)))
         groups.setdefault(key, []).append(tile.tile)
 
     def image(tiles: Sequence[int]) -> TileImage:
         with pvti.Tracepoint(_channel, "poplar::core::linkTile"):
-            lowered = compilation.lowered[tiles[0]]
+            lowered = all_tiles[tiles[0]]
             return _image(np.array(tiles, np.int64), lowered, sizes[:, tiles[0]].tolist(), compilation, all_symbols)
 
     yield from on_threads(image, list(groups.values()), threads)

@@ -36,6 +36,7 @@ from simulator.base.options.report import ARCHIVE_NAME, ReportSettings
 from simulator.base.rank import rank_of
 from simulator.base.text_output import warn
 from simulator.compiler.compiled_graph import CompiledGraph
+from simulator.compiler.serialized import serialized_graph
 from simulator.runtime.recording.archive_images import archive_images
 from simulator.runtime.recording.directory_claim import claimed
 from simulator.runtime.recording.report_meta import report_meta
@@ -60,18 +61,28 @@ class _Directory:
         with self.lock:
             if not engine_name:
                 self.unnamed += 1
-                return "" if self.unnamed == 1 else f"engine_{self.unnamed - 1}"
-            name = re.sub(r"[^\w.+-]+", "_", engine_name).strip(".") or "engine"
-            seen = self.names.get(name, 0)
-            self.names[name] = seen + 1
-            return f"{name}_{seen}" if seen else name
+                return self._last("")
+            name = _file_name(engine_name)
+            self.names[name] = self.names.get(name, 0) + 1
+            return self._last(engine_name)
 
-    def give_back(self, folder_name: str) -> None:
-        """Let the next engine without a name have this sub-folder, in which nothing was written, unless another one
-        took the next already."""
+    def _last(self, engine_name: str) -> str:
+        """The sub-folder of the last engine of this name."""
+        if not engine_name:
+            return "" if self.unnamed == 1 else f"engine_{self.unnamed - 1}"
+        name = _file_name(engine_name)
+        further = self.names[name] - 1
+        return f"{name}_{further}" if further else name
+
+    def give_back(self, engine_name: str, folder_name: str) -> None:
+        """Let the next engine of this name have this sub-folder, unless another one took the next already."""
         with self.lock:
-            last = "" if self.unnamed == 1 else f"engine_{self.unnamed - 1}"
-            if self.unnamed and folder_name == last:
+            taken = self.names.get(_file_name(engine_name), 0) if engine_name else self.unnamed
+            if not taken or folder_name != self._last(engine_name):
+                return
+            if engine_name:
+                self.names[_file_name(engine_name)] -= 1
+            else:
                 self.unnamed -= 1
 
     def add_contexts(self, infos: Iterable[dict[str, Any]]) -> int:
@@ -80,6 +91,10 @@ class _Directory:
             shift = len(self.contexts)
             self.contexts += debug_contexts(infos, shift)
             return shift
+
+
+def _file_name(engine_name: str) -> str:
+    return re.sub(r"[^\w.+-]+", "_", engine_name).strip(".") or "engine"
 
 
 _directories: dict[Path, _Directory] = {}
@@ -140,16 +155,20 @@ class ReportFolder:
             for path in missing:
                 with contextlib.suppress(OSError):  # it was not made, or it holds a file
                     path.rmdir()
-            if self._settings.writes_report and not self._engine_name:
-                self._directory.give_back("" if self.folder == self._root else self.folder.name)
+            self.give_back()
             raise
+
+    def give_back(self) -> None:
+        """Let the next engine of this name write in place of this one's files, which are closed or were not written."""
+        if self._settings.writes_report:
+            self._directory.give_back(self._engine_name, "" if self.folder == self._root else self.folder.name)
 
     def _write_compilation(self, executable: CompiledGraph) -> None:
         settings, archive = self._settings, self._archive_path
         profile = settings.writes_profile
         if settings.output_debug_info:
             _make(self._root)
-        if profile or executable.serialized is not None or archive == self.folder / ARCHIVE_NAME:
+        if profile or settings.output_serialized_graph or archive == self.folder / ARCHIVE_NAME:
             _make(self.folder)
         shift = self._directory.add_contexts(executable.debug_infos)
         compilation = _shifted(executable.compilation, shift)
@@ -158,8 +177,9 @@ class ReportFolder:
             if settings.output_debug_info:
                 contexts = self._directory.contexts
                 write_debug_info(self._root, contexts, run_id, sources=source_texts(contexts))
-            if executable.serialized is not None:
-                write_serialized_graph(self.folder / GRAPH_NAME, replace(executable.serialized, run_id=run_id))
+            if settings.output_serialized_graph:
+                graph = serialized_graph(executable)
+                write_serialized_graph(self.folder / GRAPH_NAME, replace(graph, run_id=run_id))
             if archive is not None:
                 images = archive_images(compilation, settings.linker_threads, settings.all_symbols)
                 write_archive(archive, images, run_id)

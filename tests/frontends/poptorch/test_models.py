@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from popvision import pva
 from simulator.base import version
 from simulator.frontends import poptorch
-from simulator.frontends.poptorch import OutputMode
+from simulator.frontends.poptorch import OutputMode, compiled_model
+from simulator.poplar import compileGraph
+from simulator.runtime.recording import report_folder
 
 RATE = 0.1
 
@@ -296,6 +300,33 @@ def test_the_second_model_takes_the_cached_executable(pair: Any, tmp_path: Any) 
     again = poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))
     assert again(x, y)[0].shape == out.shape
     again.destroy()
+
+
+def test_a_hit_of_the_cache_writes_the_report_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of programs that are compiled alike, each with its own folder, or without a report."""
+    chosen = options().enableExecutableCaching(str(tmp_path / "cache"))
+    compiled = []
+    monkeypatch.setattr(
+        compiled_model, "compileGraph", lambda *arguments: compiled.append(1) or compileGraph(*arguments)
+    )
+    for name in ("one", "", "two"):
+        alike = {"debug.instrument": "true", "debug.allowOutOfMemory": "false"}
+        asked = {"autoReport.all": "true", "autoReport.directory": str(tmp_path / name)} if name else {}
+        monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps(alike | asked))
+        report_folder._directories.clear()
+        model = poptorch.inferenceModel(torch.nn.ReLU(), chosen)
+        assert model(torch.tensor([-1.0, 2.0])).tolist() == [0, 2]
+        model.destroy()
+    assert len(compiled) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "one", "two"]
+    profiles = [next((tmp_path / name).rglob("profile.pop")) for name in ("one", "two")]
+    first, second = (pva.openReport(profile) for profile in profiles)
+    assert len(first.execution.runs) == len(second.execution.runs) > 0
+    assert first.compilation.loweredVariables.forTile(0)
+    kept = [[(v.name, v.offset) for v in one.compilation.loweredVariables.forTile(0)] for one in (first, second)]
+    assert kept[0] == kept[1]
 
 
 def test_a_changed_source_misses_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
