@@ -1,10 +1,15 @@
 """`tensorflow.python.ipu` beside a stock TensorFlow; names only."""
 
 import importlib
+from importlib.util import find_spec
 
-from simulator.frontends.tensorflow.datasets import install
+from simulator.frontends.tensorflow import datasets
 
-install()
+datasets.install()
+if find_spec("tensorflow.python.client") is not None:  # sessions that are made from here on know the IPU
+    from simulator.frontends.tensorflow.graph_programs import install
+
+    install()
 
 
 def __getattr__(name):

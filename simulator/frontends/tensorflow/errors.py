@@ -39,20 +39,29 @@ def no_such_device(ipus: int, error: DeviceUnavailableError) -> tf.errors.OpErro
     )
 
 
-def no_free_device(ipus: int, error: DeviceUnavailableError) -> tf.errors.OpError:
+def no_free_device(ipus: int, device_id: int | None, error: DeviceUnavailableError) -> tf.errors.OpError:
     """ALWAYS gets no device."""
     return tf.errors.InternalError(
         None,
         None,
         f"Could not find an available device for {_DEVICE}. This device was expected to have {ipus} IPU(s). Common "
         "causes of this error include: incorrect configuration of your V-IPU partition, and another process that has "
-        f"attached the device. {error}",
+        f"attached the device. {_not_attached(device_id)}{error}",
     )
 
 
-def waited_too_long(error: DeviceUnavailableError) -> tf.errors.OpError:
+def waited_too_long(device_id: int | None, error: DeviceUnavailableError) -> tf.errors.OpError:
     """ON_DEMAND gets no device in time."""
-    return tf.errors.InternalError(None, None, f"Timed out trying to find an available device for {_DEVICE}. {error}")
+    return tf.errors.InternalError(
+        None,
+        None,
+        f"Timed out trying to find an available device for {_DEVICE}. {_not_attached(device_id)}{error}",
+    )
+
+
+def _not_attached(device_id: int | None) -> str:
+    """What the driver of the SDKs before 2.2 says where `select_ipus` names the device."""
+    return "" if device_id is None else f"Could not attach to requested device configuration index {device_id}. "
 
 
 def compilation_only(error: CompilationOnlyError) -> tf.errors.OpError:

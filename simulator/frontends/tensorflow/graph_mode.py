@@ -15,14 +15,13 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.framework import func_graph
-from tensorflow.python.ops.gen_resource_variable_ops import assign_variable_op, read_variable_op
 
-from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow.capture.device_tracing import device_tracing
-from simulator.frontends.tensorflow.capture.function import CapturedFunction, capture_function
-from simulator.frontends.tensorflow.graph_programs import install, keeping_errors, note_device_call
-from simulator.frontends.tensorflow.session_variables import SessionVariables
+from simulator.frontends.tensorflow.capture.function import capture_function
+from simulator.frontends.tensorflow.device_clusters import DEVICE
+from simulator.frontends.tensorflow.graph_programs import install
+from simulator.frontends.tensorflow.session_calls import device_call
 from simulator.frontends.tensorflow.system import CompiledFunction
 
 install()
@@ -30,62 +29,23 @@ install()
 
 def compile(computation: Callable[..., Any], inputs: Sequence[Any] = ()) -> Any:
     """The outputs of `computation(*inputs)`, computed on the IPU, as a list of tensors; an operation where it gives
-    none. It is traced now, compiled when a session first runs it. Sizes of inputs are fixed.
+    none. It is traced now, compiled when a session first runs it. Sizes of inputs are fixed. What the computation only
+    takes of the session's graph stays there: its operators on the IPU are programs already, and operations that it
+    gives run before its outputs.
 
     Raises what capture raises for operators and shapes."""
     trace, tensors = _traced(computation, [tf.convert_to_tensor(one) for one in inputs])
+    if (passed := _passed_on(trace, tensors)) is not None:
+        with tf.control_dependencies(trace.control):
+            return [_identity(one) for one in passed] or tf.no_op()
     with context.eager_mode():
         captured = capture_function(trace)
     shapes = [tuple(one.shape.as_list()) for one in trace.graph.outputs]
-    dtypes = [one.dtype for one in trace.graph.outputs]
     if tf.executing_eagerly():
         function = CompiledFunction(captured, shapes)
         return [tf.constant(one) for one in function.run([one.numpy() for one in tensors])]
-    names = [name for name, _ in captured.program.updates]
-    types = {name: tf.as_dtype(dtype) for name, dtype in captured.variable_dtypes.items()}
-    values = [read_variable_op(handle, types[name]) for name, handle in captured.variables.items()]
-    program = _SessionProgram(captured, shapes)
-    made = tf.numpy_function(
-        keeping_errors(program.run),
-        [*tensors, *values],
-        [*dtypes, *(types[name] for name in names)],
-        name="ipu_cluster",
-    )
-    if isinstance(made, tf.Operation):
-        note_device_call(made, program.prepare)
-        return made
-    results = list(made) if isinstance(made, list | tuple) else [made]
-    note_device_call(results[0].op, program.prepare)
-    handles = [captured.variables[name] for name in names]
-    assigned = [assign_variable_op(one, value) for one, value in zip(handles, results[len(shapes) :], strict=True)]
-    if not shapes:
-        return tf.group(*assigned)
-    with tf.control_dependencies(assigned):
-        outputs = [tf.identity(one) for one in results[: len(shapes)]]
-    for output, shape in zip(outputs, shapes, strict=True):
-        output.set_shape(shape)
-    return outputs
-
-
-class _SessionProgram:
-    """What the operator in the session's graph runs."""
-
-    def __init__(self, captured: CapturedFunction, shapes: Sequence[tuple[int, ...]]) -> None:
-        self._variables = SessionVariables()
-        self._function = CompiledFunction(captured, shapes, variables=self._variables)
-        self._handles = [id(one) for one in captured.variables.values()]
-        self._written = [id(captured.variables[name]) for name, _ in captured.program.updates]
-
-    def prepare(self) -> None:
-        """Compile and attach. Raises what compilation and attachment raise."""
-        self._function.prepare()
-
-    def run(self, *arrays: AnyArray) -> list[AnyArray]:
-        """Results and new values of variables, from arguments and values of variables."""
-        count = len(arrays) - len(self._handles)
-        self._variables.give(dict(zip(self._handles, arrays[count:], strict=True)))
-        results = self._function.run(arrays[:count])
-        return [*results, *self._variables.newest(self._written)]
+    call = device_call(captured, trace.graph.outputs, tensors, trace.control)
+    return call.outputs or call.done
 
 
 @dataclass
@@ -94,13 +54,18 @@ class _Trace:
 
     graph: Any
     captured_inputs: list[Any]
+    control: list[Any]  #: operations of the session's graph that run before
 
 
 def _traced(computation: Callable[..., Any], tensors: list[Any]) -> tuple[_Trace, list[Any]]:
     """The trace, and the tensors that are its arguments: the inputs, and what else of the session's graph it reads."""
 
+    session_graph: Any = tf.compat.v1.get_default_graph()
+    control: list[Any] = []
+
     def flat(*given: Any) -> list[Any]:
         made = [one for one in tf.nest.flatten(computation(*given)) if one is not None]
+        control.extend(one for one in made if isinstance(one, tf.Operation) and one.graph is session_graph)
         return [tf.convert_to_tensor(one) for one in made if not isinstance(one, tf.Operation)]
 
     specifications = [tf.TensorSpec(one.shape, one.dtype) for one in tensors]
@@ -112,7 +77,28 @@ def _traced(computation: Callable[..., Any], tensors: list[Any]) -> tuple[_Trace
     for outer, inner in graph.captures:
         (resources if outer.dtype == tf.resource else others).append((outer, inner))
     graph.inputs = [*arguments, *(inner for _, inner in [*others, *resources])]
-    return _Trace(graph, [outer for outer, _ in resources]), [*tensors, *(outer for outer, _ in others)]
+    return _Trace(graph, [outer for outer, _ in resources], control), [*tensors, *(outer for outer, _ in others)]
+
+
+def _passed_on(trace: _Trace, tensors: Sequence[Any]) -> list[Any] | None:
+    """The results of a computation that has no operators of its own: some of its arguments. None where it has some."""
+    if tf.executing_eagerly() or {op.type for op in trace.graph.get_operations()} - {"Placeholder", "Identity"}:
+        return None
+    outer = {inner.name: one for inner, one in zip(trace.graph.inputs, tensors, strict=False)}
+    passed = []
+    for tensor in trace.graph.outputs:
+        while tensor.op.type == "Identity":
+            tensor = tensor.op.inputs[0]
+        if tensor.name not in outer:
+            return None
+        passed.append(outer[tensor.name])
+    return passed
+
+
+def _identity(tensor: Any) -> Any:
+    """A tensor of the session's graph, behind what runs before, on its own device."""
+    with tf.device(tensor.op.device or None):
+        return tf.identity(tensor)
 
 
 def _in_the_session(create: Callable[..., Any], **given: Any) -> Any:
@@ -123,12 +109,12 @@ def _in_the_session(create: Callable[..., Any], **given: Any) -> Any:
 
 @contextmanager
 def ipu_scope(device: str) -> Iterator[None]:
-    """Operators of `ipu_compiler.compile` within belong to this device; variables within are resources. Raises
-    poplar_error for any device but "/device:IPU:0", the one of the system."""
-    if device != "/device:IPU:0":
-        raise poplar_error(f"There is no device {device!r}; this system has '/device:IPU:0'.")
+    """Operators within run on this device; variables within are resources. Raises poplar_error for any device but
+    "/device:IPU:0", the one of the system."""
+    if device != DEVICE:
+        raise poplar_error(f"There is no device {device!r}; this system has '{DEVICE}'.")
     if tf.executing_eagerly():
         yield
         return
-    with tf.compat.v1.variable_scope("", use_resource=True):
+    with tf.compat.v1.variable_scope("", use_resource=True), tf.device(device):
         yield

@@ -271,7 +271,7 @@ class System:
         except CompilationOnlyError as error:
             raise errors.compilation_only(error) from error
         except DeviceUnavailableError as error:
-            raise errors.waited_too_long(error) from error
+            raise errors.waited_too_long(self.request.device_id, error) from error
 
     def reset_seed(self) -> None:
         """Send the seed of the process to the function on the device."""
@@ -373,7 +373,9 @@ def _connect(kind: ConnectionType, request: SystemRequest, flags: Flags) -> Devi
     try:
         return DeviceConnection(kind, device, None if model is not None else _log_attached, _log_waiting)
     except DeviceUnavailableError as error:
-        raise (errors.no_such_device if error.there_is_none else errors.no_free_device)(ipus, error) from error
+        if error.there_is_none:
+            raise errors.no_such_device(ipus, error) from error
+        raise errors.no_free_device(ipus, request.device_id, error) from error
 
 
 @contextmanager

@@ -20,6 +20,14 @@ LSTM, LSTM_GRADIENT = "popnn.lstm", "popnn.lstm_grad"
 SAVED = 6
 
 
+_depth = [0]
+
+
+def is_tracing_for_device() -> bool:
+    """Whether a function is traced for the device now."""
+    return _depth[0] > 0
+
+
 @contextmanager
 def device_tracing() -> Iterator[None]:
     """Trace functions for the device inside: Keras' LSTM layers and the gradients of its embeddings are as the device
@@ -32,9 +40,11 @@ def device_tracing() -> Iterator[None]:
     before = backend.lstm, optimizer.apply, scope.__enter__
     backend.lstm, optimizer.apply = _lstm_for(backend.lstm), _dense_apply(optimizer.apply)
     scope.__enter__ = _entered_again(scope.__enter__)
+    _depth[0] += 1
     try:
         yield
     finally:
+        _depth[0] -= 1
         backend.lstm, optimizer.apply, scope.__enter__ = before
 
 

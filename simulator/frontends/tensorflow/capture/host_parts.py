@@ -102,6 +102,7 @@ class HostPart:
                 copied.input.extend(kept)
                 for name in (_ATTRIBUTE, "_class"):
                     copied.attr.pop(name, None)
+                copied.device = ""
         wanted = [*(one.name for one in self.results), *own]
         made = tf.graph_util.import_graph_def(source, dict(inputs), wanted, name="outside")
         with tf.control_dependencies(made[len(self.results) :]):

@@ -24,8 +24,8 @@ def in_order(graph: Any) -> list[Any]:
     }
     readers = _readers_first(operators)
     with_readers = {name: own | readers.get(name, set()) for name, own in needs.items()}
-    order = _sorted(operators, with_readers)
-    return order if len(order) == len(operators) else _sorted(operators, needs)
+    order = sorted_by_needs(operators, with_readers)
+    return order if len(order) == len(operators) else sorted_by_needs(operators, needs)
 
 
 def _readers_first(operators: Sequence[Any]) -> dict[str, set[str]]:
@@ -52,14 +52,15 @@ def _origin(tensor: Any) -> str:
     return str(tensor.name)
 
 
-def _sorted(operators: Sequence[Any], needs: Mapping[str, set[str]]) -> list[Any]:
-    """Operators in order; those on a cycle are missing."""
+def sorted_by_needs(operators: Sequence[Any], needs: Mapping[str, set[str]]) -> list[Any]:
+    """Operators in order; those on a cycle are missing. What other operators they need is theirs before."""
     place = {op.name: number for number, op in enumerate(operators)}
-    waiting = {name: len(own) for name, own in needs.items()}
+    waiting = dict.fromkeys(place, 0)
     after: dict[str, list[str]] = {name: [] for name in place}
     for name, own in needs.items():
-        for one in own:
+        for one in own & place.keys():
             after[one].append(name)
+            waiting[name] += 1
     ready = [place[name] for name, count in waiting.items() if not count]
     heapq.heapify(ready)
     order = []

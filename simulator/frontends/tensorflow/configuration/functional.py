@@ -21,6 +21,7 @@ from simulator.frontends.tensorflow.configuration.enumerations import (
 )
 from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig
 from simulator.frontends.tensorflow.configuration.options import Category, ConfigurationError, recorded, works
+from simulator.frontends.tensorflow.device_clusters import move_initialization_to_host
 
 _NO_EVENTS = "events of TensorFlow's driver are not there; set autoReport.all and open the report"
 _NO_CHECKS = "transfers are not checked by keys"
@@ -423,7 +424,8 @@ def get_num_of_ipus_in_device(ipu_device: str, device: str = "cpu") -> int:
 
 
 def move_variable_initialization_to_cpu(graph: Any = None) -> None:
-    """Nothing: variables are made on the host, and sent before the first run that reads them."""
+    """The first values of variables on the IPU are computed on the host. `graph`: None for the default graph."""
+    move_initialization_to_host(graph)
 
 
 def _check_no_devices(opts: IpuOptions) -> None:
