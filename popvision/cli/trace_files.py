@@ -114,6 +114,6 @@ def _opened(path: Path) -> OpenedTrace:
     from popvision.opened.trace import OpenedTrace
 
     trace = OpenedTrace(path)
-    echo_lost(trace.path, trace.lost, "popvision trace info", state=trace.source.loss_state)
+    echo_lost(trace.path, trace.source.lost, "popvision trace info", state=trace.source.loss_state)
     click.get_current_context().meta.setdefault(_OPENED, []).append(trace)
     return trace
