@@ -15,3 +15,9 @@ def own_devices(tmp_path_factory):
         del os.environ["POPVISION_LOCKS"]
     else:
         os.environ["POPVISION_LOCKS"] = before
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_kept_imports():
+    """Imports of other tools' traces are kept in the tester's own cache folder, unless a test gives another one."""
+    os.environ["POPVISION_TRACE_CACHE"] = "off"

@@ -10,6 +10,7 @@ import click
 
 from popvision.cli.console import progress
 from popvision.cli.paging import echo_lost
+from popvision.cli.trace_files import no_cache_option
 
 
 @click.command(name="html")
@@ -30,6 +31,7 @@ from popvision.cli.paging import echo_lost
 @click.option(
     "--theme", type=click.Choice(["both", "light", "dark"]), default="both", show_default=True, help="Colours."
 )
+@no_cache_option
 def command(
     report: Path,
     view: str | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -218,6 +219,37 @@ def import_(source: Path, output: Path | None, unit: str) -> None:
     open_trace(target)
 
 
+@command.command()
+@click.option("--clear", is_flag=True, help="Remove all that no program has open.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def cache(clear: bool, as_json: bool) -> None:
+    """List the imports of other tools' traces that are kept, with their files and sizes, opened last first; or remove
+    them."""
+    from popvision.formats.foreign_traces.kept_imports import clear_imports, kept_imports, kept_imports_folder
+
+    if clear:
+        number, size = clear_imports()
+        click.echo(f"Removed {number:,} import{'s' * (number != 1)}, {size / 2**20:,.1f} MiB.")
+        return
+    kept = kept_imports()
+    if as_json:
+        rows = [
+            {"origin": each.origin, "bytes": each.bytes, "opened_unix": each.opened, "path": str(each.path)}
+            for each in kept
+        ]
+        click.echo(json.dumps({"folder": str(kept_imports_folder()), "imports": rows}, indent=1))
+        return
+    total = sum(each.bytes for each in kept)
+    table = [[each.origin, each.bytes, _date(each.opened)] for each in kept]
+    echo(f"{len(kept):,} import{'s' * (len(kept) != 1)} in {kept_imports_folder()}, {total / 2**20:,.1f} MiB")
+    if kept:
+        echo("", make_table(["trace", "bytes", "opened"], table))
+
+
+def _date(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M}"
+
+
 def _writer(source: HostTrace, provenance: str, format_: str) -> Callable[[IO[str]], None]:
     """The function that writes a trace to a stream."""
     from popvision.export.traces.chrome import write_chrome
@@ -252,14 +284,14 @@ def _info(trace: OpenedTrace, tables: Mapping[str, DataFrame]) -> dict[str, obje
     from popvision.answers.page import records
 
     rows: dict[str, object] = {name.replace(" ", "_"): records(table) for name, table in tables.items()}
-    return {"path": str(trace.path), **_facts(trace), **rows, "lost": trace.lost, "verified": trace.verified}
+    return {"path": str(trace.path), **_facts(trace), **rows, "lost": trace.lost, "verified": not trace.lost}
 
 
 def _echo_info(trace: OpenedTrace, tables: Mapping[str, DataFrame]) -> None:
     from popvision.answers.page import records
 
     echo(str(trace.path), make_table(("fact", "value"), list(_facts(trace).items()), header=False))
-    for sentence in trace.source.lost:
+    for sentence in trace.lost:
         echo(f"Lost: {sentence}")
     for name, table in tables.items():
         if len(table):

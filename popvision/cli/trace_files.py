@@ -20,6 +20,9 @@ PATHS = click.argument("paths", metavar="PATH...", type=click.Path(path_type=Pat
 #: Key of the traces that a command has opened, in the context of click.
 _OPENED = "popvision.opened_traces"
 
+#: Key of whether it was said that imports are not kept.
+_SAID = "popvision.imports_are_not_kept"
+
 #: Traces of a folder that a sentence names.
 _NAMED = 5
 
@@ -48,10 +51,28 @@ def clock_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_clock
 
 
+def no_cache_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --no-cache to a command, which then imports traces of other tools anew, and keeps none."""
+
+    @click.option("--no-cache", is_flag=True, help="Import traces of other tools anew, and keep no import.")
+    @wraps(command)
+    def chosen(*, no_cache: bool, **given: Any) -> None:
+        if not no_cache:
+            command(**given)
+            return
+        from popvision.formats.foreign_traces.kept_imports import without_kept_imports
+
+        with without_kept_imports():
+            command(**given)
+
+    return chosen
+
+
 def strict_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add --strict to a command, which then ends with code 1 where a trace that it opened lost something."""
 
     @click.option("--strict", is_flag=True, help="Exit with code 1 where something of a trace is lost or left out.")
+    @no_cache_option
     @wraps(command)
     def checked(*, strict: bool, **given: Any) -> None:
         command(**given)
@@ -114,6 +135,10 @@ def _opened(path: Path) -> OpenedTrace:
     from popvision.opened.trace import OpenedTrace
 
     trace = OpenedTrace(path)
-    echo_lost(trace.path, trace.source.lost, "popvision trace info", state=trace.source.loss_state)
-    click.get_current_context().meta.setdefault(_OPENED, []).append(trace)
+    context = click.get_current_context()
+    if trace.source.cache_problem and not context.meta.get(_SAID):
+        context.meta[_SAID] = True
+        click.echo(f"popvision: {trace.source.cache_problem}", err=True)
+    echo_lost(trace.path, trace.lost, "popvision trace info", state=trace.source.loss_state)
+    context.meta.setdefault(_OPENED, []).append(trace)
     return trace

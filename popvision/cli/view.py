@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from popvision.cli.trace_files import no_cache_option
 from popvision.formats.errors import FormatError
 
 #: Bytes that are fetched from an address to be viewed.
@@ -27,6 +28,7 @@ _MOST_FETCHED = 4 * 2**30
 @click.option("--allow-host", multiple=True, help="Accept requests for this host name too.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option("--no-upload", is_flag=True, help="Refuse reports dropped on the first page.")
+@no_cache_option
 @click.option("--follow", is_flag=True, help="Show what programs add to their host traces while a timeline is open.")
 def command(
     folders: tuple[str, ...],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -42,17 +41,6 @@ def import_trace(source: Path, target: Path, unit: str = "us") -> dict[str, int]
             raise FormatError(f"cannot write {target}: {problem}; give another path or free space.") from None
         raise
     return dict(recording.left_out + recording.not_read)
-
-
-def temporary_import(source: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder with the imported trace as `trace.pvti`; it goes with the returned object. Raises FormatError."""
-    folder = tempfile.TemporaryDirectory(prefix="popvision-trace-")
-    try:
-        import_trace(source, Path(folder.name, "trace.pvti"))
-    except BaseException:
-        folder.cleanup()
-        raise
-    return folder
 
 
 def read_recording(path: Path, unit: str = "us") -> Recording:

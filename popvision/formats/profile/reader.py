@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from popvision.arrays import AnyArray
-from popvision.formats.integrity import LostPart
 from popvision.formats.profile import facts_reader, memory_reader, program_reader, run_reader
 from popvision.formats.profile.model import (
     BranchRecord,
@@ -77,7 +76,7 @@ class ProfileReader:
             yield
 
     @property
-    def lost(self) -> list[LostPart]:
+    def lost(self) -> list[str]:
         """The damage, one sentence each; empty for an undamaged file, and always without `salvage`.
 
         Reads a file of up to 4 MB through once; of a larger one, lists what calls met until now (`survey()` reads
@@ -85,11 +84,11 @@ class ProfileReader:
         return self._file.losses.known()
 
     @property
-    def noticed(self) -> list[LostPart]:
+    def noticed(self) -> list[str]:
         """The damage that calls met until now, without looking further."""
         return self._file.losses.noticed()
 
-    def survey(self) -> list[LostPart]:
+    def survey(self) -> list[str]:
         """The damage after everything in the file has been read and checked, however long that takes."""
         return self._file.losses.survey()
 

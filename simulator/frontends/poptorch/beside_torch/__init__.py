@@ -1,1 +1,0 @@
-"""The first step of a model beside eager torch: what was measured is what was meant (POPVISION_CHECK)."""
