@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from simulator.frontends.capture.ctc import ctc_loss
 from simulator.frontends.capture.mixed_types import tensors_of, with_one_type
 from simulator.frontends.capture.operators import CaptureError, is_users
 from simulator.frontends.captured import WITHOUT_GRADIENT
@@ -81,6 +82,12 @@ class GradModes(TorchFunctionMode):
             return None
         if name == "set data":
             raise refusal("Tensor.data cannot be set in forward on the IPU; write x.copy_(values) in torch.no_grad().")
+        if name == "random_" and len(args) > 2:  # no graph can be written with an operator "random.from"
+            low, high = args[1:3]
+            return self._call("random_", lambda x: x.random_(high - low).add_(low), args[:1], named)
+        if name == "ctc_loss":
+            with self:
+                return ctc_loss(*args, **named)
         if name in ("set requires_grad", "requires_grad_", "detach_"):
             return self._switch(name, func, args, named)
         if not self._training:

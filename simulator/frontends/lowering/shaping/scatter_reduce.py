@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def _averaged(at: Building, rows: Tensor, places: Tensor, written: Tensor, inclu
     if kind is not INT:
         return mapped(at, e.Divide, total, terms, name="mean")
 
-    def floored(a: e.Any, b: e.Any) -> e.Any:
+    def floored(a: Any, b: Any) -> Any:
         """Of whole numbers, as torch has it: towards minus infinity."""
         quotient = a / b
         return e.Select(quotient - 1, quotient, e.And(e.Lt(a, 0), e.NotEqual(quotient * b, a)))
@@ -69,9 +70,7 @@ def _averaged(at: Building, rows: Tensor, places: Tensor, written: Tensor, inclu
     return mapped(at, floored, total, terms, name="mean", result=rows.elementType())
 
 
-def _extreme(
-    at: Building, rows: Tensor, places: Tensor, written: Tensor, include_self: bool, largest: bool
-) -> Tensor:
+def _extreme(at: Building, rows: Tensor, places: Tensor, written: Tensor, include_self: bool, largest: bool) -> Tensor:
     kind = rows.elementType()
     whole = not is_floating(kind)
     if not largest:
