@@ -4,6 +4,7 @@
 call returns at once and no file is made. Standard library only.
 """
 
+from popvision.pvti.arguments import check_text
 from popvision.pvti.channels import (
     Metadata,
     ThreadName,
@@ -51,7 +52,8 @@ def runId() -> str:
 
 def setTraceMetadata(key: str, value: object) -> None:
     """Record a fact about the whole trace, such as `simulated_device`; the viewer's summary shows it."""
-    _session.set_meta(key, value)
+    check_text(key, "the name of a fact")
+    _session.set_meta(key, value if isinstance(value, str | int | float) else str(value))
 
 
 __all__ = [

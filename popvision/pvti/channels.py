@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from popvision.formats.pvti.schema import KIND_BITS
+from popvision.pvti.arguments import check_channel, check_text
 from popvision.pvti.scopes import Scope, SilentScope
 from popvision.pvti.session import session
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MOST_LABELS = 1 << 16
+
+LABEL = "the label of an event"
 
 
 class TraceChannel:
@@ -48,12 +51,11 @@ class TraceChannel:
 
     def scope(self, label: str, metadata: object = None) -> Scope:
         """The scope of a label. Declares it in the file at its first use; with metadata at each use."""
-        if metadata is None:
+        if metadata is None and label.__class__ is str:
             known = self._labels.get(label)
             if known is not None:
                 return known
-        if not isinstance(label, str):
-            raise TypeError(f"the label of an event must be a str, not {type(label).__name__}.")
+        check_text(label, LABEL)
         return self._new_scope(label, metadata)
 
     def _new_scope(self, label: str, metadata: object) -> Scope:
@@ -84,9 +86,10 @@ class Metadata(str):
 
 
 def createJsonMetadata(text: str) -> Metadata:
-    """Metadata from JSON text. Raises ValueError when it is not JSON."""
+    """Metadata from JSON text. Raises ValueError when it is not JSON, TypeError when it is no text."""
     import json
 
+    check_text(text, "JSON metadata")
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -95,12 +98,16 @@ def createJsonMetadata(text: str) -> Metadata:
 
 
 def as_json(metadata: object) -> str:
-    """JSON text of metadata given as text or as an object; values that JSON cannot hold become their str."""
+    """JSON text of metadata given as text or as an object; values that JSON cannot hold become their str, and so does
+    an object whose keys or depth it cannot hold."""
     if isinstance(metadata, str):
         return metadata
     import json
 
-    return json.dumps(metadata, default=str)
+    try:
+        return json.dumps(metadata, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(str(metadata))
 
 
 _channels: dict[str, TraceChannel] = {}
@@ -108,11 +115,10 @@ _channels: dict[str, TraceChannel] = {}
 
 def createTraceChannel(name: str) -> TraceChannel:
     """The channel of that name; the first call makes it. It is enabled unless `PVTI_OPTIONS` excludes it."""
+    check_text(name, "the name of a channel")
     channel = _channels.get(name)
     if channel is not None:
         return channel
-    if not isinstance(name, str):
-        raise TypeError(f"the name of a channel must be a str, not {type(name).__name__}.")
     with session.lock:
         if name not in _channels:
             on = session.recording and (session.channels is None or name in session.channels)
@@ -132,12 +138,14 @@ def disableTraceChannel(channel: TraceChannel) -> None:
 
 
 def _switch(channel: TraceChannel, enabled: bool) -> None:
+    check_channel(channel)
     channel.enabled = enabled
     session.declarations.declare("set_channel", channel.id, channel.name, enabled)
 
 
 def checkTraceChannel(channel: TraceChannel) -> bool:
     """True while the channel records."""
+    check_channel(channel)
     return channel.enabled
 
 
@@ -169,4 +177,5 @@ traceFramework = createTraceChannel("Framework")
 
 def ThreadName(name: str) -> None:
     """Name the calling thread in the trace. Threads named through `threading` need no call."""
+    check_text(name, "the name of a thread")
     threading.current_thread().name = name

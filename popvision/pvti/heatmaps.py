@@ -16,10 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+from popvision.pvti.arguments import is_number_type
 from popvision.pvti.session import session
 
 _MOST_EXACT = 1 << 53
 """Whole numbers up to here are exact in the file, which holds edges as 8-byte floats."""
+
+
+def _shown(value: object) -> str:
+    return f"{value!r:.60}" if isinstance(value, str | int | float) else f"a value of type {type(value).__name__}"
 
 
 class HeatmapDouble:
@@ -31,10 +36,11 @@ class HeatmapDouble:
     """
 
     _type_name = "float64"
+    _kinds, _is_whole = "iufb", False
 
     def __init__(self, name: str, edges: Sequence[float], unit: str = "") -> None:
         self.name, self.unit = str(name), str(unit)
-        self.edges: Sequence[float] = [self._number(edge) for edge in edges]
+        self.edges: Sequence[float] = self._numbers(edges)
         ordered = all(low < high for low, high in zip(self.edges, self.edges[1:], strict=False))
         if len(self.edges) < 2 or not ordered or not all(map(math.isfinite, self.edges)):
             raise ValueError(f"heat map {self.name!r} needs two or more finite, ascending bin edges.")
@@ -44,6 +50,7 @@ class HeatmapDouble:
 
     def add(self, values: Iterable[Any]) -> None:
         """Add the histogram of these values (a list, or an array or tensor of any shape) at the current time."""
+        self._check(values)
         if session.recording:
             now = time.perf_counter_ns() + session.clock_offset_ns
             session.declarations.declare("add_heatmap_column", self._id, now, self.quantities(values))
@@ -56,11 +63,38 @@ class HeatmapDouble:
             return self._count_array(numpy, values)
         flat = values.ravel().tolist() if hasattr(values, "ravel") else values
         counts = [0] * (len(self._limits) + 1)
-        for value in flat:
-            number = self._number(value)
+        for number in self._numbers(flat):
             if number == number:
                 counts[bisect_right(self._limits, number)] += 1
         return counts
+
+    def _check(self, values: Iterable[Any]) -> None:
+        """Raises TypeError for values that are no numbers, at the cost of a look at their types."""
+        if hasattr(values, "ravel"):
+            dtype = getattr(values, "dtype", None)
+            if getattr(dtype, "kind", "f") not in self._kinds:
+                self.quantities(values)
+        elif not isinstance(values, list | tuple) or not all(
+            is_number_type(kind, whole=self._is_whole) for kind in set(map(type, values))
+        ):
+            if iter(values) is values if hasattr(values, "__iter__") else False:
+                return  # an iterator can be read once
+            self.quantities(values)
+
+    def _numbers(self, values: Iterable[Any]) -> list[Any]:
+        """Values or edges as this heat map's type holds them. Raises TypeError."""
+        if not hasattr(values, "__iter__"):
+            raise TypeError(f"heat map {self.name!r} counts several numbers, not {_shown(values)}.")
+        numbers = []
+        for value in values:
+            try:
+                numbers.append(self._number(value))
+            except (TypeError, ValueError):
+                raise TypeError(self._refusal(value)) from None
+        return numbers
+
+    def _refusal(self, value: object) -> str:
+        return f"heat map {self.name!r} counts numbers, not {_shown(value)}."
 
     def _number(self, value: Any) -> float:
         """A value or edge as this heat map's type holds it."""
@@ -104,18 +138,20 @@ class HeatmapInt(HeatmapDouble):
     ValueError for an edge beyond 2^53."""
 
     _type_name = "int64"
+    _kinds, _is_whole = "iub", True
 
     def __init__(self, name: str, edges: Sequence[int], unit: str = "") -> None:
-        for edge in edges:
-            if abs(self._number(edge)) > _MOST_EXACT:
+        self.name = str(name)
+        for edge in self._numbers(edges):
+            if abs(edge) > _MOST_EXACT:
                 raise ValueError(f"heat map {str(name)!r} has the bin edge {edge}; edges go up to 2^53.")
         super().__init__(name, edges, unit)
 
     def _number(self, value: Any) -> int:
-        try:
-            return index(value)
-        except TypeError:
-            raise TypeError(f"a HeatmapInt counts whole numbers, not {value!r}; use HeatmapDouble.") from None
+        return index(value)
+
+    def _refusal(self, value: object) -> str:
+        return f"a HeatmapInt counts whole numbers, not {_shown(value)}; use HeatmapDouble."
 
     def _power_of_two(self, exponent: float) -> int:
         """The lowest whole number in a bin that begins at this exponent."""
@@ -130,4 +166,6 @@ def decodeHeatmapData(blob: bytes) -> list[int]:
     """The quantities in a `HEATMAP_DATA.bin_quantities` blob: underflow, bins, overflow."""
     from popvision.formats.pvti.bins import decode_bins
 
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        raise TypeError(f"quantities of a heat map must be bytes, not of type {type(blob).__name__}.")
     return decode_bins(bytes(blob))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from popvision.pvti.arguments import check_channel, check_text
 from popvision.pvti.channels import TraceChannel, createTraceChannel
 from popvision.pvti.session import session
 from popvision.pvti.tracepoint import Tracepoint
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _ORIGINAL = "_pvti_original"
 _CHANNELS = "_pvti_channels"
 
+#: Flag of types whose objects cannot change their class: those written in C (Py_TPFLAGS_IMMUTABLETYPE).
+_IMMUTABLE_TYPE = 1 << 8
+
 
 def instrument_fn(channel: TraceChannel) -> Callable[[F], F]:
     """Decorator that records each call as an event labelled `module.qualified_name`.
@@ -27,7 +31,11 @@ def instrument_fn(channel: TraceChannel) -> Callable[[F], F]:
     function until its generator exists.
     """
 
+    check_channel(channel)
+
     def decorate(function: F) -> F:
+        if not callable(function):
+            raise TypeError(f"what is traced must be a function, not of type {type(function).__name__}.")
         if not session.recording:
             return function
         return _traced(function, f"{function.__module__}.{function.__qualname__}", channel)
@@ -43,27 +51,38 @@ def instrument(obj: T, methods: Iterable[str], channel: TraceChannel) -> T:
     channel of a method and never wraps it twice. Pickled, copied and forked objects stay instrumented.
     Raises AttributeError for a missing method, TypeError for an object of a built-in type.
     """
-    if not session.recording:
-        return obj
+    check_channel(channel)
     cls: Any = type(obj)
     original: Any = getattr(cls, _ORIGINAL, cls)
-    names = [methods] if isinstance(methods, str) else list(methods)
+    names = [methods] if isinstance(methods, str) else _names(methods)
     for name in names:
         if not hasattr(obj, name):
             raise AttributeError(f"{original.__qualname__} has no method {name!r} to instrument.")
+    if original.__flags__ & _IMMUTABLE_TYPE:
+        raise TypeError(
+            f"an object of type {original.__qualname__} cannot be instrumented; subclass it in Python first."
+        )
+    if not session.recording:
+        return obj
     own = getattr(obj, "__dict__", {})
     for name in names:
         if name in own:
             function = getattr(own[name], _ORIGINAL, own[name])
             own[name] = _traced(function, _label(original, name), channel)
     channels = {**getattr(cls, _CHANNELS, {}), **{name: channel for name in names if name not in own}}
-    try:
-        obj.__class__ = _subclass(original, tuple(sorted(channels.items(), key=lambda item: item[0])))
-    except TypeError:
-        raise TypeError(
-            f"an object of type {original.__qualname__} cannot be instrumented; subclass it in Python first."
-        ) from None
+    obj.__class__ = _subclass(original, tuple(sorted(channels.items(), key=lambda item: item[0])))
     return obj
+
+
+def _names(methods: Iterable[str]) -> list[str]:
+    """The names of some methods. Raises TypeError."""
+    try:
+        names = list(methods)
+    except TypeError:
+        raise TypeError(f"methods must be a list of names, not of type {type(methods).__name__}.") from None
+    for name in names:
+        check_text(name, "the name of a method")
+    return names
 
 
 @functools.cache

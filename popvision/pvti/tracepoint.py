@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from popvision.formats.pvti.schema import INSTANT
-from popvision.pvti.channels import TraceChannel
+from popvision.pvti.arguments import check_text, not_a_channel
+from popvision.pvti.channels import LABEL, TraceChannel
 from popvision.pvti.recorder import local
 from popvision.pvti.scopes import recover
 
@@ -36,13 +37,18 @@ def _scope_of(channel: TraceChannel, label: str, metadata: object = None) -> Any
     share one object, since it holds no state. `metadata` is JSON text or an object that JSON can hold. A subclass calls
     `super().__init__(channel, label)`.
     """
-    scopes = channel.scopes
+    try:
+        scopes = channel.scopes
+    except AttributeError:
+        raise not_a_channel(channel) from None
     if scopes is None:
+        if label.__class__ is not str:
+            check_text(label, LABEL)
         return _OFF
     if metadata is None:
         try:
             return scopes[label]
-        except KeyError:
+        except (KeyError, TypeError):
             pass
     return channel.scope(label, metadata)
 
@@ -69,45 +75,60 @@ class _Tracepoint:
     @staticmethod
     def begin(channel: TraceChannel, label: str, metadata: object = None) -> None:
         """Begin an event; `end` with the same channel and label ends it, possibly in another function."""
-        scopes = channel.scopes
+        try:
+            scopes = channel.scopes
+        except AttributeError:
+            raise not_a_channel(channel) from None
         if scopes is not None:
             try:
                 code = scopes[label].begin_code if metadata is None else channel.scope(label, metadata).begin_code
-            except KeyError:
+            except (KeyError, TypeError):
                 code = channel.scope(label).begin_code
             try:
                 local.send(code)
             except (AttributeError, ValueError, StopIteration):
                 recover(code)
+        elif label.__class__ is not str:
+            check_text(label, LABEL)
 
     @staticmethod
     def end(channel: TraceChannel, label: str) -> None:
         """End this thread's innermost open event of that channel and label; without one nothing happens."""
-        scopes = channel.scopes
+        try:
+            scopes = channel.scopes
+        except AttributeError:
+            raise not_a_channel(channel) from None
         if scopes is not None:
             try:
                 code = scopes[label].end_code
-            except KeyError:
+            except (KeyError, TypeError):
                 code = channel.scope(label).end_code
             try:
                 local.send(code)
             except (AttributeError, ValueError, StopIteration):
                 recover(code)
+        elif label.__class__ is not str:
+            check_text(label, LABEL)
 
     @staticmethod
     def event(channel: TraceChannel, label: str, metadata: object = None) -> None:
         """Record an instant event."""
-        scopes = channel.scopes
+        try:
+            scopes = channel.scopes
+        except AttributeError:
+            raise not_a_channel(channel) from None
         if scopes is not None:
             try:
                 code = scopes[label].begin_code if metadata is None else channel.scope(label, metadata).begin_code
-            except KeyError:
+            except (KeyError, TypeError):
                 code = channel.scope(label).begin_code
             code |= INSTANT
             try:
                 local.send(code)
             except (AttributeError, ValueError, StopIteration):
                 recover(code)
+        elif label.__class__ is not str:
+            check_text(label, LABEL)
 
 
 if TYPE_CHECKING:
