@@ -1,9 +1,9 @@
-"""Rows of the catalogue that a condition selects, sorted: by DuckDB, which reads the file once and then has no access
-to others."""
+"""Rows of the catalogue that a condition selects, sorted. A condition is SQL of a person: DuckDB runs it in a process
+of its own (query/processes.py), which answers with the places of the rows; the rows are read here."""
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,15 @@ from popvision.catalogue.catalogue_file import catalogue_path, load_duckdb
 from popvision.catalogue.places import FILE_NAME
 from popvision.catalogue.report_row import FACTS
 from popvision.formats.errors import FormatError
+from popvision.query.answer import Limits
+from popvision.query.duck import run_on_parquet
+from popvision.query.processes import ask
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Seconds that a condition may take where nobody says less, and rows that it may select.
+_MOST_SECONDS, _MOST_ROWS = 60.0, 10_000_000
 
 
 def select_reports(
@@ -40,37 +46,49 @@ def select_page(
     duckdb = load_duckdb()
     with duckdb.connect(":memory:", config={"memory_limit": "1GB", "temp_directory": ""}) as db:
         try:
-            db.execute("CREATE TABLE rows AS SELECT * FROM read_parquet(?)", [str(path)])
-            columns = [name for name, *_ in db.execute("DESCRIBE rows").fetchall()]
+            columns = [name for name, *_ in db.execute("DESCRIBE FROM read_parquet(?)", [str(path)]).fetchall()]
+            if columns[: len(FACTS)] != list(FACTS):
+                raise FormatError(f"{path} is of another version; delete it and make it again.")
+            if sort not in columns:
+                raise FormatError(f"the catalogue has no column {sort!r} to sort by; columns are {', '.join(columns)}.")
+            name, order = sort.replace('"', '""'), "DESC" if descending else "ASC"
+            places, total = _places(path, where, f'ORDER BY "{name}" {order} NULLS LAST, report', limit, most_seconds)
+            frame: pd.DataFrame = db.execute(_ROWS_AT, [places, str(path)]).df()
         except duckdb.Error as problem:
-            raise FormatError(f"{path} cannot be read ({_sentence(problem)}); delete it and make it again.") from None
-        if columns[: len(FACTS)] != list(FACTS):
-            raise FormatError(f"{path} is of another version; delete it and make it again.")
-        if sort not in columns:
-            raise FormatError(f"the catalogue has no column {sort!r} to sort by; columns are {', '.join(columns)}.")
-        db.execute("SET enable_external_access=false; SET lock_configuration=true")
-        condition = f" WHERE ({where}\n)" if where else ""
-        name, order = sort.replace('"', '""'), "DESC" if descending else "ASC"
-        end = "" if limit is None else f" LIMIT {int(limit)}"
-        statement = f'SELECT * FROM rows{condition} ORDER BY "{name}" {order} NULLS LAST, report{end}'
-        clock = threading.Timer(most_seconds or 0.0, db.interrupt)
-        if most_seconds is not None:
-            clock.start()
-        try:
-            if len(db.extract_statements(statement)) != 1:
-                raise FormatError(f"the condition {where!r} is more than one statement.")
-            frame: pd.DataFrame = db.execute(statement).df()
-            total = len(frame)
-            if limit is not None and total >= limit:
-                total = int(db.execute(f"SELECT count(*) FROM rows{condition}").fetchone()[0])
-        except duckdb.InterruptException:
-            raise FormatError(f"the condition {where!r} takes more than {most_seconds:g} s; ask for less.") from None
-        except duckdb.Error as problem:
-            raise FormatError(f"the condition {where!r} cannot be used on {FILE_NAME}: {_sentence(problem)}.") from None
-        finally:
-            clock.cancel()
+            said = " ".join(str(problem).split())[:300].rstrip(".")
+            raise FormatError(f"{path} cannot be read ({said}); delete it and make it again.") from None
     return frame, total
 
 
-def _sentence(problem: Exception) -> str:
-    return " ".join(str(problem).split())[:300].rstrip(".")
+#: Rows of the file by their places, in the order of these.
+_ROWS_AT = """
+SELECT rows.* EXCLUDE (file_row_number)
+FROM (SELECT unnest(places) AS place, generate_subscripts(places, 1) AS number FROM (SELECT ?::BIGINT[] AS places))
+JOIN read_parquet(?, file_row_number=true) AS rows ON rows.file_row_number = place
+ORDER BY number
+"""
+
+
+def _places(path: Path, where: str, order: str, limit: int | None, most_seconds: float | None) -> tuple[list[int], int]:
+    """Places in the file of the rows that the condition selects, and how many it selects without the limit. Conditions
+    come from people: DuckDB runs them in a process that is killed with its limits."""
+    condition = f" WHERE ({where}\n)" if where else ""
+    end = "" if limit is None else f" LIMIT {int(limit)}"
+    limits = Limits(seconds=most_seconds or _MOST_SECONDS, rows=_MOST_ROWS)
+    run = (
+        partial(ask, path, limits=limits, engine="parquet")
+        if where
+        else partial(run_on_parquet, str(path), limits=limits)
+    )
+    try:
+        places = [int(place) for (place,) in run(f"SELECT rowid FROM rows{condition} {order}{end}").rows]
+        total = len(places)
+        if limit is not None and total >= limit:
+            total = int(run(f"SELECT count(*) FROM rows{condition}").rows[0][0])
+    except (FormatError, TypeError, ValueError) as problem:
+        if not where:
+            raise FormatError(f"{path} cannot be read ({problem}); delete it and make it again.") from None
+        raise FormatError(
+            f"the condition {where!r} cannot be used on {FILE_NAME}: {str(problem).rstrip('.')}."
+        ) from None
+    return places, total

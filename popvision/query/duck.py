@@ -58,6 +58,24 @@ def run_duckdb(source: ReportSource, sql: str, limits: Limits = Limits()) -> Ans
             raise FormatError(f"The query cannot be run by DuckDB: {text}.") from None
 
 
+def run_on_parquet(path: str, sql: str, limits: Limits) -> Answer:
+    """A SELECT over the table `rows`, which holds a Parquet file in its order: rowid counts from 0. Raises FormatError,
+    one sentence, for SQL that cannot be run."""
+    duckdb = importlib.import_module("duckdb")
+    with duckdb.connect(":memory:", config=_CONFIG | {"enable_external_access": "true"}) as db:
+        try:
+            db.execute("CREATE TABLE rows AS SELECT * FROM read_parquet(?)", [path])
+            db.execute("SET enable_external_access=false")
+            db.execute("SET lock_configuration=true")
+            if len(db.extract_statements(sql)) != 1:
+                raise FormatError("it is more than one statement")
+            return _run(db, sql, limits, limits.seconds)
+        except duckdb.InterruptException:
+            raise FormatError(f"it takes more than {limits.seconds:g} s; ask for less") from None
+        except duckdb.Error as error:
+            raise FormatError(" ".join(str(error).split())[:300].rstrip(".")) from None
+
+
 def _tables_in(duckdb: Any, db: Any, sql: str) -> list[str]:
     """The tables that the statement names. Raises FormatError for several statements and for anything but a SELECT."""
     statements = db.extract_statements(sql)

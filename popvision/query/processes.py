@@ -210,7 +210,8 @@ os.register_at_fork(after_in_child=_PROCESSES.forget)
 
 
 def ask(report: str | Path, sql: str, limits: Limits = Limits(), engine: str = "sqlite") -> Answer:  # noqa: B008
-    """Run a SELECT over VIEWS and the tables of a report, a profile.pop or its folder, by "sqlite" or "duckdb".
+    """Run a SELECT over VIEWS and the tables of a report, a profile.pop or its folder, by "sqlite" or "duckdb"; by
+    "parquet" over the table `rows` that a Parquet file holds.
 
     Raises FormatError, one sentence, for SQL that is wrong, does anything but read, or exceeds `limits` or the memory;
     NotRecordedError for a view whose tables the report lacks."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from popvision.analysis.report.source import ReportSource
 from popvision.query.answer import PROBLEMS, TOO_MUCH_MEMORY, Limits
-from popvision.query.duck import run_duckdb
+from popvision.query.duck import run_duckdb, run_on_parquet
 from popvision.query.run import run_query
 
 #: Rows of a line.
@@ -33,11 +33,14 @@ def parts(order: dict[str, object], heap: int) -> Iterator[dict[str, object]]:
         text=int(str(order["text"])),
         heap=heap,
     )
-    run = run_duckdb if order["engine"] == "duckdb" else run_query
+    path, sql, engine = (str(order[key]) for key in ("report", "sql", "engine"))
     try:
-        source = ReportSource(str(order["report"]))
+        source = None if engine == "parquet" else ReportSource(path)
         yield {"begins": True}
-        answer = run(source, str(order["sql"]), limits)
+        if source is None:
+            answer = run_on_parquet(path, sql, limits)
+        else:
+            answer = (run_duckdb if engine == "duckdb" else run_query)(source, sql, limits)
     except tuple(PROBLEMS.values()) as problem:
         kind = next(name for name, kind in PROBLEMS.items() if isinstance(problem, kind))
         yield {"problem": str(problem), "kind": kind}

@@ -17,6 +17,7 @@ import pytest
 from popvision.analysis.compare.metrics import measure
 from popvision.analysis.report.source import ReportSource
 from popvision.catalogue import FILE_NAME, refresh, report_row, select_reports
+from popvision.catalogue.selection import select_page
 from popvision.formats.errors import FormatError
 from tests.cli.called import popvision
 from tests.reports import write_tiny
@@ -190,6 +191,15 @@ def test_a_trend_follows_the_commits_and_breaks_limits(history: Path) -> None:
     assert popvision("trend", history, "--fail-on", "cycles>+2%", "--where", "\"axis.program\" = 'a'").returncode == 0
     first = json.loads(popvision("trend", history, "--against", "first", "--json").stdout)
     assert [each["compared_with"] for each in first] == ["acc", "bcc"]
+
+
+def test_a_condition_of_one_long_call_is_killed(reports: Path) -> None:
+    """DuckDB does not interrupt one call; the process that it runs in ends, with what it had filled."""
+    refresh(reports)
+    for where in ("length(repeat(repeat('x', 1000000), 100000)) > 0", "1 = 1) UNION ALL SELECT ('x'"):
+        with pytest.raises(FormatError, match=r"the condition .* cannot be used"):
+            select_page(reports, where=where, most_seconds=0.3)
+    assert len(select_page(reports, where="1 = 1", most_seconds=30.0)[0]) == len(select_reports(reports))
 
 
 def test_a_trend_needs_two_reports_and_known_names(history: Path, tmp_path: Path) -> None:
