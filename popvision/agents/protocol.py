@@ -118,8 +118,8 @@ def answer_text(catalogue: Catalogue, tool: Tool, given: Any) -> str:
     answer = tool.answer(catalogue, arguments, page)
     if tool.subject:
         opened = (catalogue.trace if tool.subject == "trace" else catalogue.report)(arguments["report"])
-        if opened.lost:
-            answer = {"lost": opened.lost[:5]} | answer
+        if opened.lost or opened.verified != "yes":
+            answer = {"lost": opened.lost, "verified": opened.verified} | answer
     return bounded(answer, question, generation)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from popvision.analysis.trace.difference import difference_frame, trace_difference
 from popvision.answers.page import Page, page_of, with_name
 from popvision.formats.errors import FormatError
+from popvision.formats.integrity import summed, verified
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,10 +43,10 @@ def trace_statistics_answer(
 
 
 def losses_of(traces: Sequence[OpenedTrace]) -> dict[str, Any]:
-    """`lost`: a sentence for each part of traces that was left out, after the path where there are several; and
-    `verified`: whether there is none."""
-    lost = [f"{trace.path}: {each}" if len(traces) > 1 else each for trace in traces for each in trace.lost]
-    return {"lost": lost, "verified": not lost}
+    """`lost`: what was left out of traces, by kind, and the sentence about the first, after the path where there are
+    several; `verified`: the least of theirs."""
+    lost = [part.within(str(trace.path)) if len(traces) > 1 else part for trace in traces for part in trace.source.lost]
+    return {"lost": summed(lost), "verified": verified(lost, all(trace.source.has_checksums for trace in traces))}
 
 
 def measures_of(traces: Sequence[OpenedTrace]) -> dict[str, Any]:

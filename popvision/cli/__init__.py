@@ -29,6 +29,7 @@ class CommandEntry:
 #: In the order of the help text.
 COMMANDS = (
     CommandEntry("info", "List what a report or trace holds: counts, sizes, versions."),
+    CommandEntry("verify", "Compare every file of a folder with its checksums; fail a CI job when one is damaged."),
     CommandEntry("insights", "Say what costs time or memory, where, and what to try."),
     CommandEntry("summary", "Print the profile summary."),
     CommandEntry("tree", "Print the program tree with cycles and bytes."),

@@ -18,7 +18,7 @@ from popvision.formats.errors import FormatError
 @click.option("--verify", is_flag=True, help="Read everything, check every checksum and list what is lost.")
 @click.option("--schema", is_flag=True, help="List tables, columns, row counts and blob sizes, without contents.")
 def command(path: Path, as_json: bool, verify: bool, schema: bool) -> None:
-    """List what PATH (a report folder, a profile.pop or a .pvti) holds; for a damaged profile.pop also what is lost."""
+    """List what PATH (a report folder, a profile.pop or a .pvti) holds; of a damaged one also what is lost."""
     files = _files(path)
     facts = {str(file): _schema(file) if schema else _facts(file, verify) for file in files}
     if as_json:
@@ -44,27 +44,25 @@ def _files(path: Path) -> list[Path]:
 
 
 def _facts(file: Path, verify: bool) -> dict[str, Any]:
-    """The overview; with `verify` also "lost". For a file that SQLite cannot read: the problem and "lost"."""
-    if file.suffix == ".pvti":
-        return _overview(file)
+    """The overview; with `verify` also "integrity", "verified" and "lost". For a file that SQLite cannot read: the
+    problem and these."""
     try:
         facts = _overview(file)
     except FormatError as problem:
-        lost = _lost(file)
-        if not lost:
+        found = _verification(file)
+        if all(each["kind"] == "file" for each in found["lost"]):
             raise
-        return {"kind": "profile.pop", "state": "damaged", "problem": str(problem), "lost": lost}
-    if not verify:
-        return facts
-    lost = _lost(file)
-    return facts | {"state": "damaged" if lost else "every checksum matches", "lost": lost}
+        kind = ".pvti host trace" if file.suffix == ".pvti" else "profile.pop"
+        return {"kind": kind, "problem": str(problem), **found}
+    return facts | _verification(file) if verify else facts
 
 
-def _lost(file: Path) -> list[str]:
-    from popvision.formats.profile import ProfileReader
+def _verification(file: Path) -> dict[str, Any]:
+    from popvision.answers.verification import verify_file
 
     with progress(f"Checking {file}"):
-        return ProfileReader(file, salvage=True).survey()
+        found = verify_file(file)
+    return {"integrity": found["integrity"], "verified": found["verified"], "lost": found["lost"]}
 
 
 def _overview(file: Path) -> dict[str, Any]:

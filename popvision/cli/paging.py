@@ -53,7 +53,7 @@ def open_report(path: Path) -> Iterator[OpenedReport]:
 
     with OpenedReport(path, salvage=True) as report:
         yield report
-        echo_lost(path, report.lost)
+        echo_lost(path, report.source.lost)
 
 
 def echo_lost(

@@ -284,14 +284,14 @@ def _info(trace: OpenedTrace, tables: Mapping[str, DataFrame]) -> dict[str, obje
     from popvision.answers.page import records
 
     rows: dict[str, object] = {name.replace(" ", "_"): records(table) for name, table in tables.items()}
-    return {"path": str(trace.path), **_facts(trace), **rows, "lost": trace.lost, "verified": not trace.lost}
+    return {"path": str(trace.path), **_facts(trace), **rows, "lost": trace.lost, "verified": trace.verified}
 
 
 def _echo_info(trace: OpenedTrace, tables: Mapping[str, DataFrame]) -> None:
     from popvision.answers.page import records
 
     echo(str(trace.path), make_table(("fact", "value"), list(_facts(trace).items()), header=False))
-    for sentence in trace.lost:
+    for sentence in trace.source.lost:
         echo(f"Lost: {sentence}")
     for name, table in tables.items():
         if len(table):

@@ -139,6 +139,6 @@ def _opened(path: Path) -> OpenedTrace:
     if trace.source.cache_problem and not context.meta.get(_SAID):
         context.meta[_SAID] = True
         click.echo(f"popvision: {trace.source.cache_problem}", err=True)
-    echo_lost(trace.path, trace.lost, "popvision trace info", state=trace.source.loss_state)
+    echo_lost(trace.path, trace.source.lost, "popvision trace info", state=trace.source.loss_state)
     context.meta.setdefault(_OPENED, []).append(trace)
     return trace

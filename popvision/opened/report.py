@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from popvision.analysis.report.source import ReportSource
+from popvision.formats.integrity import Loss, Verified, summed
 from popvision.opened import (
     exchange_questions,
     execution_questions,
@@ -54,9 +55,16 @@ class OpenedReport(Opened[ReportSource]):
         return Path(self._name)
 
     @property
-    def lost(self) -> list[str]:
-        """What was lost through damage, one sentence each; empty unless opened with `salvage`."""
-        return self.source.lost
+    def lost(self) -> list[Loss]:
+        """What was lost through damage: kind, count and the sentence about the first; empty unless opened with
+        `salvage`."""
+        return summed(self.source.lost)
+
+    @property
+    def verified(self) -> Verified:
+        """Whether answers come from parts that match their checksums: "yes", "partly" where something is lost, "no" for
+        a file without checksums, of another tool."""
+        return self.source.verified
 
     # The entire report.
     summary = question(summary_questions.summary)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.arrays import Float64Array, UInt32Array
+from popvision.formats.integrity import Loss, Verified, summed
 from popvision.opened.cards import trace_card
 from popvision.opened.frames import frame, labelled
 from popvision.opened.questions import NoSuchError, Opened
@@ -50,9 +51,15 @@ class OpenedTrace(Opened[TraceSource]):
         return dict(self.source.meta)
 
     @property
-    def lost(self) -> list[str]:
-        """A sentence for each damaged part that was left out."""
-        return list(self.source.lost)
+    def lost(self) -> list[Loss]:
+        """What was left out: kind, count and the sentence about the first."""
+        return summed(self.source.lost)
+
+    @property
+    def verified(self) -> Verified:
+        """Whether answers come from parts that match their checksums: "yes", "partly" where something is lost, "no" for
+        a file without checksums: of another tool, or written before version 1.1."""
+        return self.source.verified
 
     def processes(self) -> pd.DataFrame:
         """A row per process: pid, parent_pid (missing when unknown), name."""

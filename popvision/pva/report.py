@@ -8,6 +8,8 @@ from pathlib import Path
 
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.debug_info import FORMAT, run_id_of
+from popvision.formats.integrity import Loss, Verified, summed, verified
+from popvision.formats.profile import ProfileReader
 from popvision.pva.columns import Columns
 from popvision.pva.compilation import CompilationReport
 from popvision.pva.errors import FormatError
@@ -45,6 +47,19 @@ class Report:
     def version(self) -> ProfileReportVersion:
         """Version of the file's layout."""
         return ProfileReportVersion(*self._columns.reader.format_version)
+
+    @cached_property
+    def lost(self) -> list[Loss]:
+        """What damage has cost: a kind, a count and the sentence about the first of each. Reads the entire file. Not
+        one of libpva's names; here a damaged part raises FormatError where it is asked for."""
+        reader = self._columns.reader
+        return summed(ProfileReader(reader.path, salvage=True).survey())
+
+    @property
+    def verified(self) -> Verified:
+        """Whether the file matches its checksums: "yes", "partly" where something is `lost`, "no" for a file of another
+        tool. Reads the entire file. Not one of libpva's names."""
+        return verified(self.lost, not self._columns.reader.foreign)
 
     def listPrintLength(self, newLength: int) -> None:
         """Set how many elements a printed list of this report shows (10 by default).

@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from popvision.analysis.trace.source import TraceSource
 from popvision.formats.foreign_traces.kept_imports import imported
 from popvision.formats.foreign_traces.recognition import is_foreign_trace
+from popvision.formats.integrity import Loss, Verified, summed, verified
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadEvents, ThreadRow, TraceReader
 from popvision.pva.listview import ListView
 
@@ -268,8 +270,8 @@ class Heatmap:
 class Trace:
     """An opened host trace."""
 
-    def __init__(self, reader: TraceReader) -> None:
-        self._reader = reader
+    def __init__(self, reader: TraceReader, path: Path) -> None:
+        self._reader, self._path = reader, path
         rows = reader.threads()
         self._processes = [
             Process(pid, name, [Thread(reader, row) for row in rows if row.pid == pid])
@@ -287,6 +289,22 @@ class Trace:
             if process.pid == pid:
                 return process
         raise KeyError(f"{self._reader.path} has no process {pid}.")
+
+    @cached_property
+    def lost(self) -> list[Loss]:
+        """What damage has cost: a kind, a count and the sentence about the first of each. Reads the entire file. Not
+        one of libpva's names; here a damaged part raises FormatError where it is asked for."""
+        return summed(self._surveyed.survey())
+
+    @property
+    def verified(self) -> Verified:
+        """Whether the file matches its checksums: "yes", "partly" where something is `lost`, "no" for a file of another
+        tool or of before version 1.1. Reads the entire file. Not one of libpva's names."""
+        return verified(self.lost, self._surveyed.has_checksums)
+
+    @cached_property
+    def _surveyed(self) -> TraceSource:
+        return TraceSource(self._path)
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -321,6 +339,6 @@ def openTrace(filename: str | os.PathLike[str]) -> Trace:
     when it cannot be read."""
     path = Path(filename)
     if not is_foreign_trace(path):
-        return Trace(TraceReader(path))
+        return Trace(TraceReader(path), path)
     stands_for = imported(path)
-    return Trace(TraceReader(stands_for.path, stands_for))
+    return Trace(TraceReader(stands_for.path, stands_for), path)

@@ -112,7 +112,8 @@ def test_what_damage_has_cost_is_said(trace: Path) -> None:
     assert done.stderr.startswith(f"popvision: {trace} is damaged; lost: Thread 1 is left out from the first damage on")
     assert len(json.loads(done.stdout)["rows"]) >= 1
     (lost,) = json.loads(popvision("trace", "info", trace, "--json").stdout)["lost"]
-    assert lost.startswith("Thread 1 is left out")
+    assert lost["first"].startswith("Thread 1 is left out")
+    assert (lost["kind"], lost["count"]) == ("events", 1)
     assert "Lost: Thread 1 is left out" in " ".join(popvision("trace", "info", trace).stdout.split())
 
 

@@ -59,7 +59,7 @@ def test_every_command_says_what_is_lost(tmp_path: Path, content: str) -> None:
             assert all(LOSSES[content] in line for line in lines), (command, lines)
             if "--json" in command:
                 answer = json.loads(done.stdout)
-                assert answer["verified"] == (name == "sound")
+                assert answer["verified"] == "no"  # another tool's trace has no checksums
                 assert bool(answer["lost"]) == (name == "lossy")
 
 

@@ -115,7 +115,7 @@ def answered(report: OpenedReport) -> list[str]:
 
 def test_questions_are_all_of_them() -> None:
     public = {name for name in dir(OpenedReport) if not name.startswith("_")}
-    others = {"close", "source", "path", "lost", "traces", "intervals", "compared_programs", "pva"}
+    others = {"close", "source", "path", "lost", "verified", "traces", "intervals", "compared_programs", "pva"}
     assert public == set(QUESTIONS) | others
     assert all(getattr(OpenedReport, name).__doc__ for name in public)
 

@@ -295,7 +295,9 @@ def test_a_damaged_report_answers_what_it_can() -> None:
     found = popvision.open(SAMPLES / "damaged", salvage=True)
     assert isinstance(found, OpenedReport)
     assert found.lost
-    assert found.lost[0] in repr(found)
+    assert found.lost[0]["first"] in repr(found)
+    assert [loss["kind"] for loss in found.lost] == ["table", "runs"]
+    assert found.verified == "partly"
 
 
 def test_a_report_that_grows_answers_anew(tmp_path: Path) -> None:

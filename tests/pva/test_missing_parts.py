@@ -147,6 +147,17 @@ def test_truncated_and_locked_files_and_folders(made_path: Path, tmp_path: Path)
         pva.openReport("")
 
 
+def test_what_damage_has_cost(tmp_path: Path) -> None:
+    path = write_tiny(tmp_path)
+    assert (pva.openReport(path).lost, pva.openReport(path).verified) == ([], "yes")
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE programs SET name = 'other' WHERE id = 1")
+    report = pva.openReport(path)
+    sentence = "table programs is damaged: rows from 0 on do not match their checksum."
+    assert report.lost == [{"kind": "table", "count": 1, "first": sentence}]
+    assert report.verified == "partly"
+
+
 def test_a_locked_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_tiny(tmp_path)
     monkeypatch.setattr("popvision.formats.profile.connection.PATIENCE", 0.01)

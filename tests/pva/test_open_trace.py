@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import json
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from popvision.formats.errors import FormatError
 from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.writer import TraceWriter
 from popvision.pva.trace import Event, openTrace
@@ -106,6 +109,18 @@ def test_what_the_file_says_of_itself(path: Path) -> None:
     trace = openTrace(path)
     assert trace.channels == ["app", "io"]
     assert (trace.metadata["run_id"], trace.metadata["state"]) == ("r1", "finalised")
+
+
+def test_what_damage_has_cost(path: Path) -> None:
+    assert (openTrace(path).lost, openTrace(path).verified) == ([], "yes")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE slices SET site = zeroblob(length(site))")
+    trace = openTrace(path)
+    ((kind, count, first),) = [(loss["kind"], loss["count"], loss["first"]) for loss in trace.lost]
+    assert (kind, count, trace.verified) == ("events", 1, "partly")
+    assert "its checksum differs" in first
+    with pytest.raises(FormatError, match="its checksum differs"):
+        _ = trace.processes[0].threads[0].events
 
 
 def test_traces_of_other_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from popvision.formats.debug_info import DebugContexts, read_debug_info
 from popvision.formats.errors import FormatError
 from popvision.formats.folder import ReportFile, locate, report_files
+from popvision.formats.integrity import LostPart, Verified, verified
 from popvision.formats.profile import ProfileReader
 from popvision.kept import Kept
 
@@ -71,10 +72,16 @@ class ReportSource:
             return DebugContexts()
 
     @property
-    def lost(self) -> list[str]:
+    def lost(self) -> list[LostPart]:
         """What damage has cost, one sentence each: see ProfileReader.lost, and damaged debug information after its
         first use. Always empty without `salvage`."""
-        return [*self.reader.lost, *([self._lost_debug] if self._lost_debug else [])]
+        debug = [LostPart("debug information", self._lost_debug)] if self._lost_debug else []
+        return [*self.reader.lost, *debug]
+
+    @property
+    def verified(self) -> Verified:
+        """Whether what is shown was compared with checksums."""
+        return verified(self.lost, not self.reader.foreign)
 
     def _debug_file(self) -> Path | None:
         files = self.files

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -195,7 +196,9 @@ def _describe_report(folder: Path) -> Card:
     figures = headline(source)
     meta = if_recorded(lambda: source.reader.meta) or {}
     target = if_recorded(source.reader.target)
-    lost = source.lost or list(dict.fromkeys(figures.lost.values()))  # of large files: what the card asks for
+    lost: Sequence[str] = source.lost or list(
+        dict.fromkeys(figures.lost.values())
+    )  # of large files: what the card asks for
     size, modified = _size_and_time(folder)
     state = _journal_state(folder)
     if figures.truncated:
@@ -220,7 +223,7 @@ def _describe_report(folder: Path) -> Card:
     )
 
 
-def _problem(lost: list[str]) -> str:
+def _problem(lost: Sequence[str]) -> str:
     if not lost:
         return ""
     more = f", and {len(lost) - 1} more" if len(lost) > 1 else ""

@@ -18,6 +18,7 @@ import numpy as np
 
 from popvision.analysis.trace.mipmap import FEW, Mipmap, build_mipmap
 from popvision.arrays import BoolArray, Float64Array, Int64Array, UInt32Array, UnsignedArray
+from popvision.formats.integrity import LostPart, Verified, verified
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow
 from popvision.kept import Kept
@@ -129,7 +130,7 @@ class HostTrace(ABC):
     """Columns of a host trace; times are ns since the epoch."""
 
     label: str
-    lost: list[str]  #: a sentence for each part that was left out
+    lost: list[LostPart]  #: a sentence for each part that was left out
     is_damaged: bool = False  #: some of it because it is damaged, not because this version has no form for it
     names: Names
     threads: list[TraceThread]
@@ -139,6 +140,16 @@ class HostTrace(ABC):
     is_growing: bool = False  #: one of many readings of a file that its program still writes
     moved: int = 0  #: spans of earlier readings of a file that grows whose end came late and lies elsewhere
     _preparing: Sequence[Future[Mipmap]] = ()  #: what `prepare` began: the mipmaps of all lanes that have one
+
+    @property
+    @abstractmethod
+    def has_checksums(self) -> bool:
+        """Whether all of the files is under checksums."""
+
+    @property
+    def verified(self) -> Verified:
+        """Whether what is shown was compared with checksums."""
+        return verified(self.lost, self.has_checksums)
 
     @property
     def loss_state(self) -> str:

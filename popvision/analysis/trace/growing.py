@@ -186,7 +186,7 @@ class GrownTrace(TraceSource):
         recording: object,
     ) -> None:
         self.path, self.reader, self.label, self.lost = path, reader, path.name, []
-        self._lost_by_import = []
+        self._lost_by_import, self._imported = [], None
         self.names, self.threads, self._processes = names, threads, tuple(processes)
         self.series, self.heatmaps = series, heatmaps
         self.begin, self.end = self._extent()

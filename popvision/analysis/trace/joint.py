@@ -40,12 +40,17 @@ class JointTrace(HostTrace):
         self.is_growing = any(part.is_growing for part in parts)
         self.moved = sum(part.moved for part in parts)
         self.label = " + ".join(part.label for part in parts)
-        self.lost = [f"{part.label}: {sentence}" for part in parts for sentence in part.lost]
+        self.lost = [sentence.within(part.label) for part in parts for sentence in part.lost]
         self.is_damaged = any(part.is_damaged for part in parts)
         self.names, self.threads = names, threads
         self.begin, self.end = alignment.begin, alignment.end
         lanes = sum(lane.nbytes for thread in self.threads for lane in thread.lanes)
         self.kept = Kept(max(MOST_BYTES, 2 * lanes))
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether all of all files is under checksums."""
+        return all(part.has_checksums for part in self.parts)
 
     @cached_property
     def files(self) -> tuple[TraceFile, ...]:

@@ -16,6 +16,7 @@ from popvision.arrays import Float64Array, Int64Array, UInt32Array, UnsignedArra
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.kept_imports import imported
 from popvision.formats.foreign_traces.recognition import is_foreign_trace, refuse_unknown
+from popvision.formats.integrity import LostPart
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
 from popvision.formats.pvti.stored_rows import StoredRows
@@ -36,10 +37,14 @@ def trace_label(name: str, meta: Mapping[str, str]) -> str:
     return f"{Path(words[0]).name} {given[1]}, process {given[2]}"
 
 
-def _losses_of_import(meta: Mapping[str, str]) -> list[str]:
+def _losses_of_import(meta: Mapping[str, str]) -> list[LostPart]:
     """What the reader of another tool's trace could not take, a sentence each."""
-    titles = {"problem": "", "left_out": "Left out: ", "not_read": "Not read: "}
-    return [f"{title}{meta[key].rstrip('.')}." for key, title in titles.items() if meta.get(key)]
+    lost = [LostPart("file", f"{meta['problem'].rstrip('.')}.")] if meta.get("problem") else []
+    for key, kind in (("left_out", "left out"), ("not_read", "not read")):
+        if counted := meta.get(key, "").rstrip("."):  # "ends without a begin: 1,200; objects: 2"
+            number = sum(int(each.replace(",", "")) for each in re.findall(r": ([\d,]+)(?:;|$)", counted))
+            lost.append(LostPart(kind, f"{kind.capitalize()}: {counted}.", number))
+    return lost
 
 
 class TraceSource(HostTrace):
@@ -55,14 +60,14 @@ class TraceSource(HostTrace):
         file = self.path if self._imported is None else self._imported.path
         self.reader = TraceReader(file, salvage=True)
         self.label = trace_label(self.path.name, self.reader.meta)
-        self.lost: list[str] = []
+        self.lost: list[LostPart] = []
         self._lost_by_import = _losses_of_import(self.reader.meta)
         with self.reader.one_state():
             self.names: Names = self.reader.names
             stored = self.reader.stored_rows(self.lost)
             self.threads = [self._thread(row, stored) for row in self.reader.threads()]
             self.begin, self.end = self._extent()
-            self._processes = tuple(self._readable("The list of processes", self.reader.processes) or ())
+            self._processes = tuple(self._readable("processes", "The list of processes", self.reader.processes) or ())
         if self.lost and not (self.begin or self.end):
             raise FormatError(f"{self.path} is damaged, and none of its events can be read: {self.lost[0]}")
         self.lost += self._lost_by_import
@@ -77,6 +82,16 @@ class TraceSource(HostTrace):
     def is_damaged(self) -> bool:  # type: ignore[override]
         """Whether checksums, or what a reader of another tool's trace said, tell of damage."""
         return bool({"problem", "left_out"} & set(self.meta)) or len(self.lost) > len(self._lost_by_import)
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether all of the file is under checksums: not that of another tool, nor one written before version 1.1."""
+        return self._imported is None and self.reader.has_checksums
+
+    def survey(self) -> list[LostPart]:
+        """`lost` after all of the file was read."""
+        _ = self.series, self.heatmaps, self.flow_points()
+        return list(dict.fromkeys(self.lost))
 
     def _make_kept(self) -> Kept:
         """Room for one choice of hidden channels, whichever it is."""
@@ -114,7 +129,7 @@ class TraceSource(HostTrace):
 
     def flow_points(self) -> Int64Array:
         """Points of flows, a row each: flow, number of the thread, time in ns since the epoch."""
-        points = self._readable("The list of flows", self.reader.flow_points)
+        points = self._readable("flows", "The list of flows", self.reader.flow_points)
         if points is None or not len(points) or not self.threads:
             return np.zeros((0, 3), np.int64)
         ids = np.array([thread.row.id for thread in self.threads], np.int64)
@@ -130,25 +145,29 @@ class TraceSource(HostTrace):
     @cached_property
     def series(self) -> list[tuple[SeriesRow, Int64Array, Float64Array]]:
         """Each line of a line graph with its times (ns since the epoch) and values."""
-        rows = self._readable("The list of line graphs", self.reader.series) or []
-        read = [(row, self._readable(f"Line {row.name!r}", partial(self.reader.samples, row.id))) for row in rows]
+        rows = self._readable("line graph", "The list of line graphs", self.reader.series) or []
+        read = [
+            (row, self._readable("line graph", f"Line {row.name!r}", partial(self.reader.samples, row.id)))
+            for row in rows
+        ]
         return [(row, *columns) for row, columns in read if columns is not None]
 
     @cached_property
     def heatmaps(self) -> list[tuple[HeatmapRow, Int64Array, UInt32Array]]:
         """Each heat map with the times of its columns and their quantities (column, bin)."""
-        rows = self._readable("The list of heat maps", self.reader.heatmaps) or []
+        rows = self._readable("heat map", "The list of heat maps", self.reader.heatmaps) or []
         read = [
-            (row, self._readable(f"Heat map {row.name!r}", partial(self.reader.heatmap_columns, row))) for row in rows
+            (row, self._readable("heat map", f"Heat map {row.name!r}", partial(self.reader.heatmap_columns, row)))
+            for row in rows
         ]
         return [(row, *columns) for row, columns in read if columns is not None]
 
-    def _readable(self, what: str, read: Callable[[], T]) -> T | None:
+    def _readable(self, kind: str, what: str, read: Callable[[], T]) -> T | None:
         """What can be read; None and a sentence in `lost` where the file is damaged there."""
         try:
             return read()
         except FormatError as error:
-            self.lost.append(f"{what} cannot be read: {error}")
+            self.lost.append(LostPart(kind, f"{what} cannot be read: {error}"))
             return None
 
     def _thread(self, row: ThreadRow, stored: StoredRows | None) -> TraceThread:

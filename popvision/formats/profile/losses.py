@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 
 from popvision.formats.errors import FormatError
+from popvision.formats.integrity import LostPart
 from popvision.formats.profile.checksum import Column
 from popvision.formats.profile.connection import Signature, SqliteFile
 from popvision.formats.profile.overview import ARRAYS_OF_TARGET
@@ -25,29 +26,29 @@ class Losses:
         self._file = file
         self._tables = tables
         self._lock = threading.Lock()
-        self._met: list[str] = []
-        self._all: list[str] | None = None
+        self._met: list[LostPart] = []
+        self._all: list[LostPart] | None = None
         self._signature: Signature | None = None
 
-    def note(self, sentence: str) -> None:
+    def note(self, sentence: LostPart) -> None:
         """Add damage that a call met."""
         with self._lock:
             if sentence not in self._met:
                 self._met.append(sentence)
 
-    def known(self) -> list[str]:
+    def known(self) -> list[LostPart]:
         """See ProfileReader.lost."""
         if not self._tables.salvage:
             return []
         return self.survey() if self._size() <= SURVEYED_BYTES else self.noticed()
 
-    def noticed(self) -> list[str]:
+    def noticed(self) -> list[LostPart]:
         """See ProfileReader.noticed."""
         with self._lock:
             self._forget_old()
             return self._named([*self._tables.lost, *self._met])
 
-    def survey(self) -> list[str]:
+    def survey(self) -> list[LostPart]:
         """See ProfileReader.survey."""
         with self._lock:
             self._forget_old()
@@ -66,27 +67,28 @@ class Losses:
         if now != self._signature:
             self._signature, self._all, self._met = now, None, []
 
-    def _named(self, sentences: list[str]) -> list[str]:
+    def _named(self, sentences: list[LostPart]) -> list[LostPart]:
         """The sentences without the path of the file, which a page names once."""
-        return [each.removeprefix(f"{self._file.path}: ") for each in sentences]
+        return [each.without(f"{self._file.path}: ") for each in sentences]
 
-    def _read_all(self) -> list[str]:
-        lost: dict[str, None] = {}
+    def _read_all(self) -> list[LostPart]:
+        lost: dict[LostPart, None] = {}
         owners: list[tuple[str, Sequence[int]]] = []
         for table in map(TABLES.__getitem__, self._tables.expected()):
             try:
                 columns = self._tables[table.name]
                 owners += _ids_in(table, columns)
             except FormatError as problem:
-                lost[str(problem)] = None
+                lost |= dict.fromkeys(self._tables.lost)  # of runs there is one sentence for several tables
+                lost.setdefault(LostPart("table", str(problem)))
             lost |= dict.fromkeys(self._tables.lost)
         if self._tables.foreign:
             return list(lost)
         try:
             with self._file.connect() as db:
-                return [*lost, *(f"{each}." for each in lost_arrays(db, owners))]
+                return [*lost, *(LostPart("array", f"{each}.") for each in lost_arrays(db, owners))]
         except FormatError as problem:
-            return [*lost, str(problem)]
+            return [*lost, LostPart("array", str(problem))]
 
 
 def _ids_in(table: Table, columns: dict[str, Column]) -> list[tuple[str, Sequence[int]]]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError, LostError
+from popvision.formats.integrity import LostPart
 from popvision.formats.profile.array_reader import read_arrays
 from popvision.formats.profile.arrays import widened
 from popvision.formats.profile.checksum import Column
@@ -68,7 +69,7 @@ class ProfileFile:
         except FormatError as problem:
             if not self.tables.salvage:
                 raise
-            self.losses.note(str(problem))
+            self.losses.note(LostPart("array", str(problem)))
             raise LostError(str(problem)) from problem
         return arrays if narrow else [widened(values) for values in arrays]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from popvision.arrays import AnyArray
+from popvision.formats.integrity import LostPart
 from popvision.formats.profile import facts_reader, memory_reader, program_reader, run_reader
 from popvision.formats.profile.model import (
     BranchRecord,
@@ -76,7 +77,7 @@ class ProfileReader:
             yield
 
     @property
-    def lost(self) -> list[str]:
+    def lost(self) -> list[LostPart]:
         """The damage, one sentence each; empty for an undamaged file, and always without `salvage`.
 
         Reads a file of up to 4 MB through once; of a larger one, lists what calls met until now (`survey()` reads
@@ -84,11 +85,11 @@ class ProfileReader:
         return self._file.losses.known()
 
     @property
-    def noticed(self) -> list[str]:
+    def noticed(self) -> list[LostPart]:
         """The damage that calls met until now, without looking further."""
         return self._file.losses.noticed()
 
-    def survey(self) -> list[str]:
+    def survey(self) -> list[LostPart]:
         """The damage after everything in the file has been read and checked, however long that takes."""
         return self._file.losses.survey()
 

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from popvision.formats.errors import FormatError, LostError
+from popvision.formats.integrity import LostPart
 from popvision.formats.newer import refuse_newer
 from popvision.formats.profile import table_names
 from popvision.formats.profile.checksum import Column, as_column, columns_crc
@@ -127,10 +128,12 @@ class Tables:
                         self._table(name)
 
     @property
-    def lost(self) -> list[str]:
+    def lost(self) -> list[LostPart]:
         """What damage has cost in the state of the file read last: a sentence for each table, one for recorded runs."""
         with self._lock:
-            return list(dict.fromkeys(self._lost.values()))
+            runs = self._lost.get("")
+            sentences = dict.fromkeys(self._lost.values())
+            return [LostPart("runs" if each == runs else "table", each) for each in sentences]
 
     def _lose(self, name: str, problem: FormatError) -> None:
         """Note a damaged table; raises LostError unless some of its runs are whole."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from popvision.formats.errors import FormatError
+from popvision.formats.integrity import LostPart
 from popvision.formats.pvti.checked_tables import checked_rows
 from popvision.formats.pvti.columns import unpack_fixed
 from popvision.formats.pvti.names import Names
@@ -25,7 +26,7 @@ def nested_stretches(
     thread: int,
     names: Names,
     clock_offset_ns: int,
-    lost: list[str] | None = None,
+    lost: list[LostPart] | None = None,
     stored: StoredRows | None = None,
 ) -> Iterator[Nested]:
     """What a thread's journal says, in bounded memory; the last one closes what was never ended.

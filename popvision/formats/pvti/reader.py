@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from popvision.formats.errors import FormatError
+from popvision.formats.integrity import LostPart
 from popvision.formats.profile.connection import SqliteFile
 from popvision.formats.pvti import schema
 from popvision.formats.pvti.bins import decode_bins
@@ -167,7 +168,7 @@ class TraceReader:
         """Within this context all calls of a thread see one state of a file that grows."""
         return self._connect()
 
-    def stored_rows(self, lost: list[str] | None = None) -> StoredRows | None:
+    def stored_rows(self, lost: list[LostPart] | None = None) -> StoredRows | None:
         """Where the events of all threads are, for `events` within the same `one_state`. With `lost` what comes before
         the first damage of a table, and a sentence there about the rest; without it FormatError. None where a file of
         version 1.0 is damaged there."""
@@ -179,7 +180,7 @@ class TraceReader:
             except DAMAGE:
                 return None
 
-    def events(self, thread: int, lost: list[str] | None = None, stored: StoredRows | None = None) -> ThreadEvents:
+    def events(self, thread: int, lost: list[LostPart] | None = None, stored: StoredRows | None = None) -> ThreadEvents:
         """All events of a thread. With `lost` what comes before the first damage, and a sentence there about the rest;
         without it FormatError."""
         before = len(lost or ())
@@ -195,7 +196,7 @@ class TraceReader:
         if lost is None:
             raise FormatError(f"{self.path} is damaged: {sentence}.")
         if len(lost) == before and (stored is None or stored.is_whole):
-            lost.append(f"{sentence.capitalize()}; those from the first one on are left out.")
+            lost.append(LostPart("events", f"{sentence.capitalize()}; those from the first one on are left out."))
         unfinished = [(depth, place) for depth, place in found.unfinished if depth < len(lanes) > 0]
         return ThreadEvents(lanes, instants, [each for each in unfinished if each[1] < len(lanes[each[0]])])
 
@@ -305,7 +306,7 @@ class TraceReader:
             raise FormatError(f"{self.path} is damaged: the checksums of its tables are missing.")
 
     def _from_journal(
-        self, db: sqlite3.Connection, thread: int, lost: list[str] | None, stored: StoredRows | None
+        self, db: sqlite3.Connection, thread: int, lost: list[LostPart] | None, stored: StoredRows | None
     ) -> ThreadEvents:
         parts = list(nested_stretches(db, thread, self.names, clock_offset(db), lost, stored))
         depths = 1 + max((depth for part in parts for depth in part.lanes), default=-1)
@@ -314,7 +315,9 @@ class TraceReader:
         return ThreadEvents(lanes, instants, [each for part in parts for each in part.unfinished])
 
 
-def _stored(db: sqlite3.Connection, thread: int, lost: list[str] | None, stored: StoredRows | None) -> ThreadEvents:
+def _stored(
+    db: sqlite3.Connection, thread: int, lost: list[LostPart] | None, stored: StoredRows | None
+) -> ThreadEvents:
     lanes: list[list[Slices]] = []
     for depth, slices in until_damage(_slices(db, thread, stored), f"Thread {thread}", lost):
         while len(lanes) <= depth:

@@ -9,13 +9,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from popvision.formats.integrity import LostPart
 from popvision.formats.pvti.checked_tables import DAMAGE
 from popvision.formats.pvti.columns import Instants, Slices
 
 T = TypeVar("T")
 
 
-def until_damage(rows: Iterator[T], what: str, lost: list[str] | None) -> Iterator[T]:
+def until_damage(rows: Iterator[T], what: str, lost: list[LostPart] | None) -> Iterator[T]:
     """Rows up to the first damaged one, about which `lost` gets a sentence; without `lost` its exception is raised."""
     while True:
         try:
@@ -28,7 +29,7 @@ def until_damage(rows: Iterator[T], what: str, lost: list[str] | None) -> Iterat
             if lost is None:
                 raise
             reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-            lost.append(f"{what} is left out from the first damage on: {reason}.")
+            lost.append(LostPart("events", f"{what} is left out from the first damage on: {reason}."))
             return
         yield row
 

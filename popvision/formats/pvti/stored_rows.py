@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from popvision.formats.errors import FormatError
+from popvision.formats.integrity import LostPart
 from popvision.formats.pvti.checked_tables import (
     DAMAGE,
     Row,
@@ -32,7 +33,7 @@ class StoredRows:
     is_whole: bool = True  #: no table was cut off at a damaged row
 
 
-def find_rows(db: sqlite3.Connection, lost: list[str] | None = None) -> StoredRows:
+def find_rows(db: sqlite3.Connection, lost: list[LostPart] | None = None) -> StoredRows:
     """Where all events are, each table read once. Raises FormatError for a damaged table; with `lost` a sentence goes
     there instead. Of a file of version 1.0 a damaged table raises `sqlite3.DatabaseError`."""
     is_checked, before = has_parts(db), len(lost or ())
@@ -50,11 +51,11 @@ def find_rows(db: sqlite3.Connection, lost: list[str] | None = None) -> StoredRo
         if lost is None or not is_checked:
             raise
         unfinished = {}
-        lost.append(f"The list of unfinished events is left out: {_reason(error)}.")
+        lost.append(LostPart("events", f"The list of unfinished events is left out: {_reason(error)}."))
     return StoredRows(ids, unfinished, before == len(lost or ()))
 
 
-def _sound_pairs(db: sqlite3.Connection, table: str, lost: list[str] | None) -> list[tuple[int, int]]:
+def _sound_pairs(db: sqlite3.Connection, table: str, lost: list[LostPart] | None) -> list[tuple[int, int]]:
     try:
         return sorted((row[0], row[1]) for row in checked_rows(db, table))
     except sqlite3.OperationalError:
@@ -63,7 +64,9 @@ def _sound_pairs(db: sqlite3.Connection, table: str, lost: list[str] | None) -> 
         if lost is None:
             raise
         pairs = sound_ids(db, table)
-        lost.append(f"Events are left out from {name_of_row(table, len(pairs) + 1)} on: {_reason(error)}.")
+        lost.append(
+            LostPart("events", f"Events are left out from {name_of_row(table, len(pairs) + 1)} on: {_reason(error)}.")
+        )
         return pairs
 
 
