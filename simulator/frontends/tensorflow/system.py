@@ -64,6 +64,10 @@ _NOT_ON_THE_HOST = (
     "IPU devices have been configured for pre-compilation, however the program contains `outside_compilation_scope` "
     "operations which cannot be safely pre-compiled."
 )
+_ZEROS = (
+    "IPU devices have been configured for pre-compilation, so the results of programs are zeros; a program that only "
+    "other results lead to is not pre-compiled."
+)
 _NOT_CACHED = (
     "Executable caching has been enabled, however the program being compiled contains custom user operations which "
     "cannot be safely serialized. If it is safe to pre-compile these custom user operations, "
@@ -250,6 +254,7 @@ class System:
         NEVER, and tf.errors.InternalError where no device became free and for errors of Poplar."""
         device = self._device_for_run()
         if device is None:
+            log_lines.log_once(log_lines.COMPILER, _ZEROS)
             return None
         if function.device is not device or not function.is_loaded:
             with errors.as_tensorflow("Load engine"):

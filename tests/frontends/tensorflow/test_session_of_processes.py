@@ -358,23 +358,6 @@ def test_flags_and_variables_are_part_of_the_key(tmp_path: Path, monkeypatch: py
     assert len(entries(tmp_path)) == number, "cycles are logged of any executable"
 
 
-def test_programs_behind_a_branch_on_zeros_stay_uncompiled(tmp_path: Path) -> None:
-    configure("PRE_COMPILE")
-    square = tf.function(lambda x: x * x).get_concrete_function(tf.TensorSpec([2], tf.float32))
-
-    def program() -> list[float]:
-        result = sum_of_ones()
-        if result[0] > 0:
-            result = system.CompiledFunction(capture_function(square), [(2,)]).run([np.asarray(result)])[0].tolist()
-        return result
-
-    assert program() == [0, 0]
-    assert len(entries(tmp_path)) == 1
-    configure("ON_DEMAND")
-    assert program() == [4, 4]
-    assert len(entries(tmp_path)) == 2, "the branch that was taken"
-
-
 def test_several_ipus_do_not_replicate_a_program(capfd: pytest.CaptureFixture[str]) -> None:
     config = IPUConfig()
     config.auto_select_ipus = 2
