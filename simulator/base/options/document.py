@@ -73,6 +73,8 @@ ids count within them;
 `POPVISION_LOCKS` = folder of its lock files; `POPVISION_SOURCES` = `off` leaves the texts of the user's source files
 out of debug.json and debug.cbor (`on`: those that debug contexts name, up to 1 MiB each and 8 MiB in all);
 `POPVISION_ADDRESS_ACCURATE` = `1` turns on popvision.addressAccurate where the program does not say.
+`SOURCE_DATE_EPOCH` = seconds since 1970: the time of every report; its ids follow from the content then
+([formats.md](formats.md#two-runs-of-one-program)).
 
 `debug.verify` ends compilation for these faults. Of the program
 ([tests](../tests/compiler/test_unwritten.py)):

@@ -18,7 +18,6 @@ import os
 import re
 import sqlite3
 import threading
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,7 +38,7 @@ from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.serialized import serialized_graph
 from simulator.runtime.recording.archive_images import archive_images
 from simulator.runtime.recording.directory_claim import claimed
-from simulator.runtime.recording.report_meta import report_meta
+from simulator.runtime.recording.report_meta import fixed_second, new_id, report_meta
 from simulator.runtime.recording.source_texts import source_texts
 
 PROFILE_NAME, GRAPH_NAME = "profile.pop", "serialized_graph.capnp"
@@ -50,7 +49,7 @@ _NO_FURTHER_RUNS = "The report keeps the runs before this one; further runs are 
 class _Directory:
     """The engines of this process that write into one report directory, and their debug records."""
 
-    run_id: str = field(default_factory=lambda: pvti.runId() or uuid.uuid4().hex)
+    run_id: str = ""  #: "" before the first engine
     contexts: list[DebugInfo] = field(default_factory=list)
     unnamed: int = 0
     names: dict[str, int] = field(default_factory=dict)
@@ -172,7 +171,10 @@ class ReportFolder:
             _make(self.folder)
         shift = self._directory.add_contexts(executable.debug_infos)
         compilation = _shifted(executable.compilation, shift)
-        run_id = self._directory.run_id
+        run_id = (
+            self._directory.run_id or pvti.runId() or new_id(compilation, executable.debug_infos, self._option_facts)
+        )
+        self._directory.run_id = run_id
         try:
             if settings.output_debug_info:
                 contexts = self._directory.contexts
@@ -262,6 +264,9 @@ class ReportFolder:
         if not self._settings.output_execution_profile:
             self.append_blocks(record.blocks)
         else:
+            second = fixed_second(os.environ)
+            if second is not None:
+                record = replace(record, host_start_us=second * 10**6, host_end_us=second * 10**6)
             self._store(record)
 
     def append_blocks(self, blocks: Sequence[TileBlocks]) -> None:
