@@ -22,8 +22,27 @@ from popvision.opened.printable import printable
 from popvision.sweep.profiled_child import CONSTANTS, TARGETS, profiling_environment
 
 
+class _Run(click.Command):
+    """`--check` alone means `--check=torch`; click takes the next argument, the program, for its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with_value = {
+            name
+            for option in self.params
+            if isinstance(option, click.Option) and not option.is_flag
+            for name in option.opts
+        }
+        place = 0
+        while place < len(args) and args[place].startswith("-"):
+            if args[place] == "--check":
+                args = [*args[:place], "--check=torch", *args[place + 1 :]]
+            place += 2 if args[place] in with_value else 1
+        return super().parse_args(ctx, args)
+
+
 @click.command(
     name="run",
+    cls=_Run,
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.option("-d", "--directory", default="./popvision_report", show_default=True, help="Folder for the reports.")
@@ -37,6 +56,12 @@ from popvision.sweep.profiled_child import CONSTANTS, TARGETS, profiling_environ
     help=f"What-if: set a constant of the IPU Model; repeatable. Names: {', '.join(CONSTANTS)}.",
 )
 @click.option("--runs", type=click.IntRange(min=1), help="Record this many runs of each program (default 2).")
+@click.option(
+    "--check",
+    type=click.Choice(("torch", "fail")),
+    help="Compare the first step of each PyTorch model with eager torch and say so on stderr; with =fail a difference "
+    "ends the program with exit code 4.",
+)
 @click.option("--no-trace", is_flag=True, help="Do not write the host trace (.pvti).")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -46,6 +71,7 @@ def command(
     tiles: int | None,
     constants: tuple[str, ...],
     runs: int | None,
+    check: str | None,
     no_trace: bool,
     program: str,
     arguments: tuple[str, ...],
@@ -63,6 +89,8 @@ def command(
         options=_json_object("POPLAR_ENGINE_OPTIONS"),
         trace_options={} if no_trace else _json_object("PVTI_OPTIONS"),
     )
+    if check is not None:
+        environment["POPVISION_CHECK"] = check
     with _made(folder):
         before = _written(folder)
         code = _run([sys.executable, program, *arguments], os.environ | environment, folder, before)

@@ -132,3 +132,24 @@ def test_the_first_process_of_a_namespace_is_ended_too(tmp_path: Path) -> None:
         os.kill(child_of(running.pid), signal.SIGTERM)
         assert running.wait(PATIENCE) == 7
     assert (tmp_path / "got").read_text() == str(int(signal.SIGTERM))
+
+
+SAYS_CHECK = "import os, sys\nprint(os.environ.get('POPVISION_CHECK'), sys.argv[1:])\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "variable"), [((), "None"), (("--check",), "torch"), (("-d", "out", "--check=fail"), "fail")]
+)
+def test_check_reaches_the_program_and_takes_no_argument_from_it(
+    options: tuple[str, ...], variable: str, tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text(SAYS_CHECK)
+    done = subprocess.run(
+        [*command(*options), "--check", "out"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{variable} ['--check', 'out']\n"

@@ -1,4 +1,5 @@
-"""The POPTORCH_* variables, and POPVISION_INDICES. Read where they are used: a script may set them after the import."""
+"""The POPTORCH_* variables, POPVISION_CHECK and POPVISION_INDICES. Read where they are used: a script may set them
+after the import."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ VARIABLES = {
     "POPTORCH_LOG_LEVEL": "TRACE, TRACE_ALL, DEBUG, DEBUG_IR, INFO, WARN, ERR or OFF (WARN)",
     "POPTORCH_SMALL_IPU_MODEL": "1: the IPU Model with 4 tiles per IPU",
     "POPTORCH_WAIT_FOR_IPU": "1: wait for a device where none is free, looking every 15 seconds",
+    "POPVISION_CHECK": "torch: compare the first step with eager torch; fail: end the program where they differ",
     "POPVISION_INDICES": "raise: an index of an input beyond its tensor is an error; say: one line tells of it (say)",
 }
 
@@ -48,6 +50,14 @@ def uses_small_ipu_model() -> bool:
 def waits_for_ipu() -> bool:
     """Whether a model without a free device waits for one."""
     return _is_true("POPTORCH_WAIT_FOR_IPU")
+
+
+def check_of_first_step() -> str:
+    """POPVISION_CHECK: "torch", "fail", or "" for no check. Raises ValueError for another value."""
+    chosen = os.environ.get("POPVISION_CHECK", "")
+    if chosen not in ("", "torch", "fail"):
+        raise ValueError(f"POPVISION_CHECK is {chosen!r}; it is torch or fail.")
+    return chosen
 
 
 def raises_for_indices() -> bool:

@@ -22,6 +22,8 @@ from simulator.frontends.lowering.lowered import Observed, Outputs, Settings
 from simulator.frontends.lowering.shards import ipus_of
 from simulator.frontends.optimizer import Optimizer, refused_replacements
 from simulator.frontends.poptorch import exported, performance
+from simulator.frontends.poptorch.beside_torch.attempt import Place
+from simulator.frontends.poptorch.beside_torch.first_step import check_first_step
 from simulator.frontends.poptorch.compiled_model import (
     CompiledModel,
     ModelRequest,
@@ -30,6 +32,7 @@ from simulator.frontends.poptorch.compiled_model import (
 )
 from simulator.frontends.poptorch.devices import Connection, attached_device, connection_for, ipus_to_reserve
 from simulator.frontends.poptorch.enums import ConnectionType, OutputMode, ReductionType
+from simulator.frontends.poptorch.environment import check_of_first_step
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_inputs import input_groups, send_inputs, take_written_inputs
 from simulator.frontends.poptorch.host_weights import HostWeights
@@ -83,6 +86,8 @@ class PoplarExecutor:
         self._cycles = 0
         self._seed = int(options.random_seed) if options.exists("random_seed") else int(torch.initial_seed())
         self._times: performance.RunTimes | None = None
+        self._asked: ModelRequest | None = None
+        self._is_checked = False
 
     # Running
 
@@ -96,11 +101,22 @@ class PoplarExecutor:
             )
         self._compile(arguments)
         self._attach()
+        self._check_first_step(arguments)
         with self.channel.tracepoint("modelExecution"):
             try:
                 return self._run(arguments)
             except poplar_error as error:
                 raise Error(str(error)) from error
+
+    def _check_first_step(self, arguments: BoundArguments) -> None:
+        """Compare the first step with eager torch where POPVISION_CHECK says so."""
+        if self._is_checked or not check_of_first_step():
+            return
+        self._is_checked = True
+        assert self._connection is not None
+        with self.channel.tracepoint("checkFirstStep"):
+            request = self._asked or self._request(arguments)
+            check_first_step(request, Place(self._connection.target, self._input_groups, self._seed))
 
     def _run(self, arguments: BoundArguments) -> Any:
         assert self._program is not None
@@ -178,7 +194,7 @@ class PoplarExecutor:
                 )
             return
         self._options.freeze()
-        request = self._request(arguments)
+        request = self._asked = self._request(arguments)
         show = self._options.show_compilation_progress_bar
         with self.channel.tracepoint("modelCompilation"), compilation_progress(show) as progress:
             progress(3, 100)

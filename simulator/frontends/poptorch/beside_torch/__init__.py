@@ -1,0 +1,1 @@
+"""The first step of a model beside eager torch: what was measured is what was meant (POPVISION_CHECK)."""
