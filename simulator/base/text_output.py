@@ -7,6 +7,7 @@ from io import IOBase
 from typing import Any
 
 from simulator.base.errors import poplar_error
+from simulator.base.log import Level, log
 
 _printed: set[str] = set()
 
@@ -16,18 +17,19 @@ def no_effect(what: str) -> None:
     name = what.split("=")[0]
     if name not in _printed:
         _printed.add(name)
-        print(f"popvision: {what} has no effect in this version of the simulator.", file=sys.stderr)
+        warn(f"{what} has no effect in this version of the simulator.")
 
 
 def once(subject: str, sentence: str) -> None:
     """Print a sentence, unless one about `subject` was printed before."""
     if subject not in _printed:
         _printed.add(subject)
-        print(f"popvision: {sentence}", file=sys.stderr)
+        warn(sentence)
 
 
 def warn(sentence: str) -> None:
-    """Print a sentence about what a program loses while it goes on."""
+    """Print a sentence about what a program loses while it goes on; the log has it too."""
+    log(Level.WARN, "NOTICE", sentence)
     print(f"popvision: {sentence}", file=sys.stderr)
 
 

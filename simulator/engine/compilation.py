@@ -19,6 +19,7 @@ from simulator.base.errors import (
     invalid_option,
     poplar_error,
 )
+from simulator.base.log import Level, log
 from simulator.base.options.table import RUNTIME_TABLE
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.target import TargetType
@@ -186,6 +187,22 @@ def _compile(
     places: Preallocations,
     module: bool = False,
 ) -> Executable:
+    try:
+        return _compile_checked(graph, programs, flags, progress, context, places, module)
+    except Exception as error:
+        log(Level.ERR, "COMPILER", f"{type(error).__name__}: {error}")
+        raise
+
+
+def _compile_checked(
+    graph: Any,
+    programs: list[Any],
+    flags: Mapping[str, Any],
+    progress: ProgressFunc | None,
+    context: Context,
+    places: Preallocations,
+    module: bool,
+) -> Executable:
     if not isinstance(graph, Graph):
         raise poplar_error(f"{graph!r} is not a graph; give the graph to compile, then its programs.")
     if not isinstance(flags, Mapping):
@@ -200,6 +217,7 @@ def _compile(
         check_host_memory(graph.store, programs, extended=options.compile.extended_memory)
     settings = replace(options.compile, module=module, preallocations=dict(places.parts))
     say("compiling", always=True)
+    log(Level.INFO, "COMPILER", f"compiling {len(programs)} programs for {target.getNumTiles()} tiles")
     with progress_thread(progress) as report:
         compiled = compile_graph(graph.store, target, programs, settings, _compiler_progress(report))
         plan = _plan_values(compiled, settings.step_by_step)
@@ -210,6 +228,11 @@ def _compile(
     if options.report.lowered_dump is not None:
         dump_lowered_variables(options.report.lowered_dump, compiled.compilation)
     say("writing the report of the compilation", always=True)
+    log(
+        Level.INFO,
+        "COMPILER",
+        f"compiled {compiled.compilation.num_vertices} vertices to {len(compiled.lowered.table)} programs",
+    )
     executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph.state.device_target)
     does_not_fit = bool(compiled.out_of_memory) and target.getTargetType() is TargetType.IPU
     try:
@@ -230,6 +253,7 @@ def _compiler_progress(report: ProgressFunc | None) -> ProgressFunc:
 
     def reached(done: int, _: int) -> None:
         say(f"compiling, {done} of {PHASES + 1} phases done", always=True)
+        log(Level.DEBUG, "COMPILER", f"{done} of {PHASES + 1} phases done")
         if report is not None:
             report(done, PHASES + 1)
 

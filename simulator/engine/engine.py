@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, SupportsIndex, TextIO, over
 
 from popvision import pvti
 from simulator.base.errors import ErrorCode, ErrorLocation, poplar_error, stream_connection_error
+from simulator.base.log import Level, log
 from simulator.base.options.flags import OptionFlags
 from simulator.base.quarter import QuarterMetadata
 from simulator.base.target import TargetType
@@ -142,6 +143,7 @@ class Engine:
         check_attached(device)
         with pvti.Tracepoint(pvti.tracePoplar, "Prepare IPU Executable"):
             device.condition.load(call, self._program, self.core.load)
+        log(Level.INFO, "ENGINE", f"loaded onto device {device.getId()}")
 
     def load(self, device: Device | None = None) -> None:
         """`prepare` and `deploy`; without a device onto the one of the last time. All variables get their first values
@@ -174,6 +176,9 @@ class Engine:
         try:
             program.check_loaded("run")
             self._run(prog, debugName, options)
+        except Exception as error:
+            log(Level.ERR, "ENGINE", f"{type(error).__name__}: {error}")
+            raise
         finally:
             program.end()
 
@@ -187,7 +192,9 @@ class Engine:
             raise poplar_error(f"The name of a run is a string, not {debugName!r}; give debugName a string.")
         self._runs += 1
         # "began" stays true when the run has ended and the program goes on by itself.
-        say(f"began program {index}{f' ({debugName})' if debugName else ''}, run {self._runs:,} of this engine")
+        began = f"began program {index}{f' ({debugName})' if debugName else ''}, run {self._runs:,} of this engine"
+        say(began)
+        log(Level.INFO, "ENGINE", began)
         folder = self._folder
         if folder is not None and folder.begins_in_child():
             self.core.recorder.reset()
@@ -262,6 +269,7 @@ class Engine:
         with self._program.busy(call, "reading a tensor"):
             self._program.check_loaded(call)
             self.core.read(handle, buffer, metadata, self._runtime.settings(None))
+            log(Level.TRACE, "ENGINE", f"read tensor '{handle}'")
 
     @overload
     def writeTensor(self, handle: str, buf: Any, bufEnd: Any = None, /) -> None: ...
@@ -278,6 +286,7 @@ class Engine:
         with self._program.busy(call, "writing a tensor"):
             self._program.check_loaded(call)
             self.core.write(handle, buffer, metadata, self._runtime.settings(None))
+            log(Level.TRACE, "ENGINE", f"wrote tensor '{handle}'")
 
     # ---- streams -----------------------------------------------------------------------------------------------
 
@@ -298,6 +307,7 @@ class Engine:
         Raises stream_connection_error for an unknown handle, memory of another type, and less than one transfer."""
         metadata, buffer = buffer_argument(f"Stream '{handle}'", arguments, named, pointers=True)
         self.core.connect_stream(handle, metadata, *buffer)
+        log(Level.TRACE, "ENGINE", f"connected stream '{handle}' to memory")
 
     @overload
     def connectStreamToCallback(self, handle: str, f: Any) -> None: ...
@@ -312,6 +322,7 @@ class Engine:
         tensor_metadata_error for a callback with metadata where the type has none, and the other way round."""
         callback, index = callback_arguments(handle, arguments, named)
         self.core.connect_callback(handle, callback, index)
+        log(Level.TRACE, "ENGINE", f"connected stream '{handle}' to a callback")
 
     def connectHostFunction(self, handle: str, index: int, f: Any) -> None:
         """Give a host function its code in replica `index`: a function or HostCallback taking (inputs, outputs), two

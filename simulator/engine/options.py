@@ -1,7 +1,7 @@
 """EngineOptions and RuntimeOptions: from what a program and the environment give to settings.
 
-POPLAR_ENGINE_OPTIONS and POPLAR_RUNTIME_OPTIONS win over the program. The options themselves, with defaults and
-implications, stand in simulator.base.options.
+POPLAR_ENGINE_OPTIONS and POPLAR_RUNTIME_OPTIONS win over the program; so does POPLAR_TARGET_OPTIONS, below the
+first. The options themselves, with defaults and implications, stand in simulator.base.options.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.base.errors import invalid_option
+from simulator.base.log import Level, log, wants
 from simulator.base.options.compile import CompileSettings
 from simulator.base.options.flags import OptionFlags, from_environment
 from simulator.base.options.option import OptionValues
 from simulator.base.options.report import OF_EACH_ENGINE, ReportSettings
 from simulator.base.options.run import RunSettings, RuntimeSettings
 from simulator.base.options.settings import check, fill, notice_without_effect
-from simulator.base.options.table import ENGINE_TABLE, RUNTIME_TABLE
+from simulator.base.options.table import ENGINE_TABLE, RUNTIME_TABLE, SECTIONS
 from simulator.base.target import Target, TargetType
 from simulator.base.text_output import once
 from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 
 ENGINE_VARIABLE = "POPLAR_ENGINE_OPTIONS"
 RUNTIME_VARIABLE = "POPLAR_RUNTIME_OPTIONS"
+TARGET_VARIABLE = "POPLAR_TARGET_OPTIONS"
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,28 @@ class EngineOptions:
 def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], target: Target) -> EngineOptions:
     """Settings for a target. Raises `invalid_option` naming option and value, or the environment variable."""
     given = OptionFlags(options or {})
+    given.update(_target_options(environment))
     given.update(from_environment(environment, ENGINE_VARIABLE))
     check(given, ENGINE_TABLE, "an engine option")
     notice_without_effect(given, ENGINE_TABLE)
+    for name, text in given.items() if wants(Level.DEBUG) else ():
+        log(Level.DEBUG, "OPTIONS", f"{name} is {text}")
     values = OptionValues(ENGINE_TABLE, given, target, environment)
     report, run = fill(ReportSettings, values), fill(RunSettings, values)
     return EngineOptions(dict(given), values.texts(), _compile_settings(values, run), run, report)
+
+
+def _target_options(environment: Mapping[str, str]) -> OptionFlags:
+    """Those of POPLAR_TARGET_OPTIONS. Raises `invalid_option` for another option than those of the group target."""
+    given = from_environment(environment, TARGET_VARIABLE)
+    names = [option.name for option in SECTIONS["Target"]]
+    for name, text in given.items():
+        if name not in names:
+            raise invalid_option(
+                f"{TARGET_VARIABLE} has '{name}' (value '{text}'), which is no target option; it takes "
+                f"{', '.join(names)}."
+            )
+    return given
 
 
 def resolve_for_executable(

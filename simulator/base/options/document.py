@@ -30,6 +30,13 @@ Options are strings. A program gives them as a dict to `Engine` or `compileGraph
 `POPLAR_RUNTIME_OPTIONS` does the same for the runtime options, which hold for a run in this order: that variable, the
 `RuntimeOptions` given to `run`, those given to `prepare`, the engine's own options, the defaults.
 
+`POPLAR_TARGET_OPTIONS`, a JSON object too, takes the options of the group Target; it overrides the program, and
+`POPLAR_ENGINE_OPTIONS` overrides it. `POPLAR_LOG_LEVEL` writes a log: `OFF` (the default), `ERR` (what compilations and
+runs fail with), `WARN` (notices, which are on standard error in any case), `INFO` (compilations, loads, runs), `DEBUG`
+(options, phases of compilation, devices) or `TRACE` (each stream that is connected, each tensor that is read or
+written), each with all before it; `POPLAR_LOG_DEST` = `stdout`, `stderr` (the default) or a file that lines are
+appended to. Another value raises `invalid_option` ([tests](../tests/engine/test_log_and_target_options.py)).
+
 JSON's true, false and numbers are taken as their spelling. A default in <> is computed: `<debug.instrument>` = the
 value of that option. An unknown name or a malformed value raises `invalid_option`, which names both. An option marked
 "recorded only" is checked and stored in the report, and has no effect for the reason beside it; the simulator says so

@@ -61,7 +61,7 @@ def spelled(name: str, value: Any) -> str:
 
 
 def from_environment(environment: Mapping[str, str], variable: str) -> OptionFlags:
-    """The options of an environment variable that holds a JSON object of strings; empty when it is not set.
+    """The options of an environment variable that holds a JSON object of strings; empty when it is not set or blank.
 
     Raises `invalid_option` with one sentence for anything that is not such an object."""
     text = environment.get(variable, "").strip()

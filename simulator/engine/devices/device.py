@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from popvision import pvti
 from simulator.base.errors import poplar_error
+from simulator.base.log import Level, log
 from simulator.base.target import Target, TargetType
 from simulator.base.wrong_arguments import methods_refuse_wrong_arguments
 from simulator.engine.devices.device_locks import DeviceLocks
@@ -77,6 +78,7 @@ class Device:
                 # By whom knows the device last. The system drops the locks of a process that ends.
                 condition.give_back = weakref.finalize(condition, self._locks.give_back, self._ipus)
                 condition.give_back.atexit = False
+            log(Level.DEBUG, "DEVICE", f"device {self._id} {'is attached' if condition.attached else 'is in use'}")
             return condition.attached
 
     def isAttached(self) -> bool:
@@ -86,6 +88,7 @@ class Device:
         """Give the device back. What was loaded onto simulated hardware is lost. Raises poplar_error while a program
         runs."""
         self.condition.detach()
+        log(Level.DEBUG, "DEVICE", f"device {self._id} is detached")
 
     def reset(self) -> None:
         """Bring a device into its first state: programs must be loaded again, and one that was left undefined by
@@ -93,6 +96,7 @@ class Device:
         if not self.condition.attached and self._locks is not None:
             raise poplar_error(f"Device {self._id} is not attached; call attach() before reset().")
         self.condition.reset()
+        log(Level.DEBUG, "DEVICE", f"device {self._id} is reset")
 
     def createVirtualDevice(self, tilesPerIPU: int) -> Device:
         """The same device seen as one with fewer tiles on each IPU."""
