@@ -15,7 +15,7 @@ from simulator.base.errors import tensor_metadata_error, type_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.quarter import QuarterMetadata, decoded, encoded
 from simulator.base.target import Target
-from simulator.base.types import HALF_MAX, Type, numpy_type
+from simulator.base.types import Type, device_array, halves_of, numpy_type
 from simulator.base.wrong_arguments import methods_refuse_wrong_arguments, refuses_wrong_arguments
 
 _METADATA = Parameter("metadata", instance_of(QuarterMetadata))
@@ -90,17 +90,17 @@ def convertToDeviceType(*arguments: Any, **names: Any) -> AnyArray:
     """(dstType, [metadata,] src, dst=None, nanOnOverflow=False): numbers as the device's bytes (uint8).
 
     HALF and QUARTER numbers beyond the range become the largest, or NaN with `nanOnOverflow`. Raises
-    `tensor_metadata_error` for QUARTER without metadata, `type_error` for a `dst` that is too small."""
+    `tensor_metadata_error` for QUARTER without metadata, `type_error` for a `dst` that is too small and for fractions
+    in whole numbers, `overflow_error` for numbers that an integer type cannot hold."""
     _, given = _TO.choose(arguments, names)
     type_ = _of_type(given["dstType"], given.get("metadata"))
     numbers = np.asarray(given["src"])
     if type_.requiresMetadata():
         raw: AnyArray = encoded(numbers, given["metadata"], bool(given["nanOnOverflow"]))
     elif type_.dtype == np.float16:
-        raw = _halves(numbers, bool(given["nanOnOverflow"]))
+        raw = halves_of(numbers, bool(given["nanOnOverflow"]))
     else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            raw = numbers.astype(numpy_type(type_))
+        raw = device_array(type_, numbers, numbers.size)
     return _written(np.ascontiguousarray(raw).reshape(-1).view(np.uint8), given["dst"])
 
 
@@ -131,13 +131,6 @@ def _of_type(type_: Any, metadata: QuarterMetadata | None) -> Type:
     return type_
 
 
-def _halves(numbers: AnyArray, nan_on_overflow: bool) -> AnyArray:
-    with np.errstate(over="ignore", invalid="ignore"):
-        halves = numbers.astype(np.float16)
-    beyond = np.isinf(halves) & np.isfinite(numbers)
-    return np.where(beyond, np.nan if nan_on_overflow else np.copysign(HALF_MAX, numbers), halves).astype(np.float16)
-
-
 def _written(raw: AnyArray, dst: Any) -> AnyArray:
     if dst is None:
         return raw
@@ -151,7 +144,7 @@ def _written(raw: AnyArray, dst: Any) -> AnyArray:
 @refuses_wrong_arguments
 def copyFloatToDeviceHalf(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> AnyArray:
     """Numbers as raw 16-bit words of type half (uint16)."""
-    words = _halves(np.asarray(src).reshape(-1)[:numElements], False).view(np.uint16)
+    words = halves_of(np.asarray(src).reshape(-1)[:numElements]).view(np.uint16)
     return words if dst is None else _written(words.view(np.uint8), dst)
 
 

@@ -124,18 +124,46 @@ def device_array(
     _check_host_size(count * type_.size)
     with np.errstate(over="ignore", invalid="ignore"):
         try:
-            converted = flat.astype(numpy_type(type_)) if encode is None else encode(flat.astype(np.float64))
-        except (TypeError, ValueError):
+            converted = numbers_of(type_, flat) if encode is None else encode(flat.astype(np.float64))
+        except (TypeError, ValueError, OverflowError):
             wrong = next((value for value in flat if not is_number(value)), flat[0])
             raise type_error(f"{wrong!s:.40} is not a value of type {type_}; give numbers.") from None
     return np.full(count, converted[0]) if flat.size == 1 else converted
+
+
+def numbers_of(type_: Type, numbers: AnyArray) -> AnyArray:
+    """Numbers that a type can hold, as NumPy's type for it, rounded to the nearest; of HALF as `halves_of` says."""
+    if type_.dtype == np.float16:
+        return halves_of(numbers)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return numbers.astype(numpy_type(type_))
+
+
+def halves_of(numbers: AnyArray, nan_on_overflow: bool = False) -> AnyArray:
+    """The rule for every number that a program gives where a half is held: the nearest one, of two the even one.
+    Numbers that round beyond the range become the largest of their sign, as they do in calculations, or NaN with
+    `nan_on_overflow`; infinities and NaN stay."""
+    if numbers.dtype == np.float16:
+        return numbers.copy()
+    try:
+        given = numbers if numbers.dtype.kind in "biuf" else numbers.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        wrong = next((number for number in numbers.flat if not is_number(number)), numbers.flat[0])
+        raise type_error(f"{wrong!s:.40} is not a value of type half; give numbers.") from None
+    with np.errstate(over="ignore", invalid="ignore"):
+        halves = given.astype(np.float16)
+        beyond = np.isinf(halves) & np.isfinite(given)
+        if not beyond.any():
+            return halves
+        limits: AnyArray = np.full(given.shape, np.nan) if nan_on_overflow else np.copysign(HALF_MAX, given)
+        return np.where(beyond, limits, halves).astype(np.float16)
 
 
 def is_number(value: Any) -> bool:
     """Whether NumPy reads a value as a real number."""
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 

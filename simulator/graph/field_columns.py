@@ -10,7 +10,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.errors import graph_connection_error, type_error, unknown_field
-from simulator.base.types import Type, check_range, integer_limits, numpy_type
+from simulator.base.types import Type, check_range, integer_limits, numbers_of, numpy_type
 from simulator.graph.metadata import as_plain
 from simulator.graph.vertices import FieldEdges, FieldSpec, VertexType, largest_dims
 
@@ -179,8 +179,7 @@ def state_value(vertex_type: VertexType, field: str, value: Any, *, element: boo
         check_range(type_, given, of)
         if integer_limits(type_) is not None and given.dtype.kind == "f" and (given != np.trunc(given)).any():
             raise type_error(f"{value!r:.60} is not a value for {of}, which holds whole numbers ({type_}).")
-        with np.errstate(over="ignore"):  # a half beyond the largest becomes infinite, as in a tensor
-            array = given.astype(numpy_type(type_))
+        array = numbers_of(type_, given)
     except (TypeError, ValueError, OverflowError):
         raise type_error(f"{value!r:.60} is not a value for {of}.") from None
     return array[()] if array.ndim == 0 else array

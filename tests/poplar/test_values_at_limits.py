@@ -122,7 +122,7 @@ def test_bulk_vertices_may_exceed_the_memory_of_a_tile() -> None:
 
 
 @pytest.mark.parametrize("add", [one, bulk])
-def test_a_number_beyond_half_is_infinite_and_warns_nobody(add: Callable[..., None]) -> None:
+def test_a_number_beyond_half_warns_nobody(add: Callable[..., None]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         add(graph(), {"h": 1e6})
@@ -145,7 +145,7 @@ def test_a_half_field_and_a_half_tensor_hold_the_same() -> None:
     of_tensor, of_field = np.zeros(1, np.float16), np.zeros(1, np.float32)
     engine.readTensor("t", of_tensor)
     engine.readTensor("out", of_field)
-    assert of_tensor.tolist() == of_field.tolist() == [np.inf]
+    assert of_tensor.tolist() == of_field.tolist() == [65504]
 
 
 @pytest.mark.parametrize(
