@@ -225,13 +225,13 @@ def test_what_is_no_runtime_option(flags, what):
 
 def test_an_executable_may_get_other_runtime_options_but_no_others():
     device = model()
-    options = {"debug.retainDebugInformation": "true"}
+    options = {"debug.instrument": "true"}
     executable = compileGraph(*one_vertex(device, Root, FLOAT, [1] * 40), True, options)
     engine = Engine(executable, options | {"target.hostSyncTimeout": "1e-7"})
     engine.load(device)
     with pytest.raises(runtime_error):
         engine.run()
-    with pytest.raises(invalid_option, match=r"'debug\.retainDebugInformation' is 'false' but .* 'true'"):
+    with pytest.raises(invalid_option, match=r"'debug\.instrument' is 'false' but .* 'true'"):
         Engine(executable, {"target.hostSyncTimeout": "1"})
-    with pytest.raises(invalid_option, match=r"'debug\.retainDebugInformation' is 'false' but .* 'true'"):
+    with pytest.raises(invalid_option, match=r"'debug\.instrument' is 'false' but .* 'true'"):
         Engine(executable)
