@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.codelets.vertex import Vector, Vertex
@@ -104,7 +104,6 @@ def test_every_call_rounds_alike_and_warns_nobody(call):
         assert np.isnan(call(float("nan"))).all()
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.floats(allow_nan=False, width=64) | st.floats(-70000, 70000))
 def test_the_rule_is_that_of_the_slow_twin(number):
     for name in ("addConstant", "convertToDeviceType"):
