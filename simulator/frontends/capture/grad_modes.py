@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from simulator.frontends.capture.ctc import ctc_loss
+from simulator.frontends.capture.mixed_types import tensors_of, with_one_type
 from simulator.frontends.capture.operators import CaptureError, is_users
 from simulator.frontends.captured import WITHOUT_GRADIENT
 
@@ -80,10 +82,16 @@ class GradModes(TorchFunctionMode):
             return None
         if name == "set data":
             raise refusal("Tensor.data cannot be set in forward on the IPU; write x.copy_(values) in torch.no_grad().")
+        if name == "random_" and len(args) > 2:  # no graph can be written with an operator "random.from"
+            low, high = args[1:3]
+            return self._call("random_", lambda x: x.random_(high - low).add_(low), args[:1], named)
+        if name == "ctc_loss":
+            with self:
+                return ctc_loss(*args, **named)
         if name in ("set requires_grad", "requires_grad_", "detach_"):
             return self._switch(name, func, args, named)
         if not self._training:
-            return func(*args, **named)
+            return with_one_type(name, func, args, named)
         _check_transforms()
         return self._call(name, func, args, named)
 
@@ -102,7 +110,7 @@ class GradModes(TorchFunctionMode):
         self.differentiates |= func is torch.autograd.grad
         without = not torch.is_grad_enabled() or _gives_plain_gradients(func, named)
         target = _written(name, args, named)
-        for tensor in _tensors((args, named)):
+        for tensor in tensors_of((args, named)):
             self._note(tensor)
         touched = self._unseen(target, without)
         for tensor in touched:
@@ -113,10 +121,10 @@ class GradModes(TorchFunctionMode):
         else:
             args, named = self._replaced(list(args)), self._replaced(dict(named))
         with torch.fx.traceback.annotate({WITHOUT_GRADIENT: True}) if without else nullcontext():
-            made = func(*args, **named)
+            made = with_one_type(name, func, args, named)
         for tensor in touched:
             self._rewritten[id(tensor)] = torch.ops.popvision.rewritten(self._old[id(tensor)], tensor.detach())
-        for tensor in _tensors(made):
+        for tensor in tensors_of(made):
             self._note(tensor)
         return made
 
@@ -189,16 +197,6 @@ def _written(name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
     if in_place or named.get("inplace") or name == "__setitem__" or name.startswith("__i"):
         return args[0] if args and isinstance(args[0], torch.Tensor) else None
     return None
-
-
-def _tensors(argument: Any) -> Iterator[Any]:
-    if isinstance(argument, torch.Tensor):
-        yield argument
-    elif isinstance(argument, tuple | list):
-        for part in argument:
-            yield from _tensors(part)
-    elif isinstance(argument, dict):
-        yield from _tensors(list(argument.values()))
 
 
 def _storage(tensor: Any) -> int:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
 
 from simulator.frontends.capture.operators import CaptureError, place_text
 from simulator.frontends.captured import Operator, Value
@@ -29,7 +32,17 @@ LOSSES = frozenset(
         "soft_margin_loss.default",
         "poisson_nll_loss.default",
     )
-) | {"poptorch.identity_loss.default"}
+) | {"poptorch.identity_loss.default", "popvision.loss.default"}
+
+
+@torch.library.custom_op("popvision::loss", mutates_args=(), schema="(Tensor x) -> Tensor")
+def _loss(x: Any) -> Any:
+    """Marks the result of a loss that is written in other operators."""
+    return x.clone()
+
+
+_loss.register_fake(torch.empty_like)
+_loss.register_autograd(lambda ctx, slope: slope)
 
 #: torch's number of this reduction
 _SUM = 2

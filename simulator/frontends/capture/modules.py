@@ -24,6 +24,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, P
 
 from simulator.frontends.capture.aliases import keep_aliases
 from simulator.frontends.capture.backward_bodies import Mark, find_marks
+from simulator.frontends.capture.decompositions import DECOMPOSITIONS
 from simulator.frontends.capture.dropouts import keep_dropouts
 from simulator.frontends.capture.grad_modes import GradModes, watched
 from simulator.frontends.capture.gradients import GradientRecorder
@@ -120,6 +121,7 @@ def capture(
 def _export(
     module: Any, arguments: tuple[Any, ...], named: dict[str, Any], excluded: Sequence[str], modes: GradModes
 ) -> Any:
+    validates = torch.distributions.Distribution._validate_args
     quiet = [logging.getLogger(name) for name in ("torch.export", "torch.fx.experimental.symbolic_shapes")]
     levels = [logger.level for logger in quiet]
     for logger in quiet:
@@ -132,10 +134,11 @@ def _export(
             warnings.filterwarnings("ignore", _OWN_LIST_OF_WEIGHTS, UserWarning)
             warnings.filterwarnings("ignore", _GRAD_OF_NO_LEAF, UserWarning)
             warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)  # torch.func.jvp
+            torch.distributions.Distribution.set_default_validate_args(False)  # values are known on the device only
             exported = torch.export.export(module, arguments, named, strict=False)
             keep_dropouts(exported)
             keep_aliases(exported)
-            exported = exported.run_decompositions({})
+            exported = exported.run_decompositions(dict(DECOMPOSITIONS))
     except _DATA_DEPENDENT as error:
         raise CaptureError(_data_dependent(error, excluded)) from error
     except RuntimeError as error:
@@ -145,6 +148,7 @@ def _export(
             raise
         raise CaptureError(_data_dependent(error, excluded)) from error
     finally:
+        torch.distributions.Distribution.set_default_validate_args(validates)
         for logger, level in zip(quiet, levels, strict=True):
             logger.setLevel(level)
     sys.stderr.write(printed.getvalue())

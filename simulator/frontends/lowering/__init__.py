@@ -26,6 +26,7 @@ from simulator.frontends.lowering.reducing import statistics as statistics
 from simulator.frontends.lowering.shaping import indexing as indexing
 from simulator.frontends.lowering.shaping import padding as padding
 from simulator.frontends.lowering.shaping import resizing as resizing
+from simulator.frontends.lowering.shaping import scatter_reduce as scatter_reduce
 from simulator.frontends.lowering.shaping import slices as slices
 from simulator.frontends.lowering.shaping import sorting as sorting
 from simulator.frontends.lowering.shaping import views as views

@@ -20,6 +20,7 @@ def _slope_of(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Te
 
 
 @lowers(
+    "popvision.loss.default",
     "poptorch.nop.default",
     "poptorch.recomputation_checkpoint.default",
     "poptorch.set_available_memory.default",

@@ -53,6 +53,8 @@ class SyncedBuffer(_Synced, torch.Tensor):
 
 
 _written: dict[int, int] = {}
+#: every tensor that some device has
+_synced: Any = WeakIdKeyDictionary()
 #: tensors whose memory others may write to, with their values when the device had them last
 _exposed: Any = WeakIdKeyDictionary()
 
@@ -99,6 +101,8 @@ class HostWeights:
                 tensor.__class__ = SyncedParameter
             elif type(tensor) is torch.Tensor:
                 tensor.__class__ = SyncedBuffer
+            if isinstance(tensor, _Synced):
+                _synced[tensor] = True
 
     def bring_to_host(self) -> None:
         """Copy the device's values into the module's tensors, if they are newer."""
@@ -160,12 +164,14 @@ def _version(tensor: Any) -> tuple[int, int, int]:
 
 @contextmanager
 def plain_tensors(module: Any) -> Iterator[None]:
-    """Let torch see a module's own parameters and buffers, with the newest values, as while capturing."""
+    """Let torch see a module's own parameters and buffers, with the newest values, as while capturing; and constants
+    that another wrapped module has too."""
     changed: list[tuple[Any, Any]] = []
     with torch._C.DisableTorchFunctionSubclass():
         for tensor in (*module.parameters(), *module.buffers()):
+            _refresh(tensor)
+        for tensor in list(_synced):
             if isinstance(tensor, _Synced):
-                _refresh(tensor)
                 changed.append((tensor, type(tensor)))
                 tensor.__class__ = torch.nn.Parameter if isinstance(tensor, SyncedParameter) else torch.Tensor
     try:

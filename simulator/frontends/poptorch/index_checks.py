@@ -60,6 +60,9 @@ _ALONG = frozenset(
         "scatter.value",
         "scatter_add.default",
         "scatter_reduce.two",
+        "scatter.reduce",
+        "scatter.value_reduce",
+        "index_reduce.default",
     )
 )
 _TARGETS = frozenset(f"aten.{name}.default" for name in ("cross_entropy_loss", "nll_loss", "nll_loss2d", "nll_loss_nd"))

@@ -117,7 +117,7 @@ _WORKS = {
         _EFFECTS + "test_partials_may_be_halves",
     ),
     "Precision.halfFloatCasting": (
-        "PyTorch's rule; FloatDowncastToHalf needs torch.jit.trace and is refused",
+        "halves among floats become floats; FloatDowncastToHalf needs torch.jit.trace and is refused",
         _OPTIONS + "test_wrong_values_are_refused_by_one_sentence",
     ),
     "Distributed.disable": ("one process", _OPTIONS + "test_processes_come_from_openmpi"),

@@ -101,7 +101,6 @@ def _write_by_mask(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
         (lambda x, v: x[: int(v.argmax())], "depends on"),
         (_write_by_mask, "The gradient of aten.index_put.default cannot be captured"),
         (lambda x, v: x.masked_scatter(x > 0, x), "aten.masked_scatter.default"),
-        (lambda x, v: x.scatter_reduce(0, x.argmax(0)[None], x[:1], "prod"), "takes 'sum'"),
     ],
 )
 def test_what_depends_on_data_is_refused(function: Any, message: str) -> None:

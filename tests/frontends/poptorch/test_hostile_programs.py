@@ -212,3 +212,16 @@ def test_what_the_host_changes_between_steps_reaches_the_device(change: Any) -> 
         change(twin)
     for name, weight in twin.state_dict().items():
         torch.testing.assert_close(net.state_dict()[name], weight, rtol=1e-4, atol=1e-5, msg=name)
+
+
+def test_one_constant_in_two_models() -> None:
+    """A tensor that is neither parameter nor buffer, which both models have on their devices."""
+    rows = torch.tensor([2, 0])
+
+    class Choosing(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x[rows] + 1
+
+    x = torch.randn(3, 2)
+    for _ in range(2):
+        torch.testing.assert_close(poptorch.inferenceModel(Choosing(), options())(x), x[rows] + 1)

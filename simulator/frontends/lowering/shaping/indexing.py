@@ -42,9 +42,16 @@ def rows_at(at: Building, rows: Tensor, index: Tensor) -> Tensor:
 
 
 def write_rows(
-    at: Building, rows: Tensor, index: Tensor, written: Tensor, add: bool = False, scale: float = 1
+    at: Building,
+    rows: Tensor,
+    index: Tensor,
+    written: Tensor,
+    add: bool = False,
+    scale: float = 1,
+    largest: bool = False,
 ) -> Tensor:
-    """A copy of a matrix in which the rows at the indices are replaced (of equal indices the last wins) or added to."""
+    """A copy of a matrix in which the rows at the indices are replaced (of equal indices the last wins), added to, or
+    have the `largest` of old and new elements."""
     type_, count = rows.elementType(), index.numElements()
     if count * rows.numElements() == 0:
         return rows
@@ -52,7 +59,7 @@ def write_rows(
     sub = at.cast(at.cast(written, type_), out.elementType()).reshape([count, 1, rows.dim(1)])
     options = {
         "usedForSlice": "false",
-        "operationForUpdate": "add" if add else "none",
+        "operationForUpdate": "add" if add else "max" if largest else "none",
         **at.precision.library_options.get("slice", {}),
     }
     plan = popops.embedding.plan(at.graph, out.elementType(), rows.dim(0), rows.dim(1), [count], options)
@@ -63,7 +70,8 @@ def write_rows(
         at.graph.setTileMapping(factor, 0)
         popops.multiUpdateAdd(at.graph, out, sub, offsets, factor, [0], [1], at.program, plan, None, name)
     else:
-        popops.multiUpdate(at.graph, out, sub, offsets, [0], [1], at.program, plan, None, name)
+        update = popops.multiUpdateMax if largest else popops.multiUpdate
+        update(at.graph, out, sub, offsets, [0], [1], at.program, plan, None, name)
     return at.cast(out, type_)
 
 
@@ -71,7 +79,7 @@ def _strides(shape: Sequence[int]) -> list[int]:
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
-def _flat_index(at: Building, index: Tensor, axis: int, shape: Sequence[int]) -> Tensor:
+def flat_index(at: Building, index: Tensor, axis: int, shape: Sequence[int]) -> Tensor:
     """The place in a flattened tensor of `shape` of the element that `index` names along `axis`, [elements] INT."""
     strides = _strides(shape)
     sizes = [1 if one == axis else size for one, size in enumerate(index.shape())]
@@ -85,7 +93,7 @@ def _flat_index(at: Building, index: Tensor, axis: int, shape: Sequence[int]) ->
     return mapped(at, lambda i, b: i * strides[axis] + b, index, begins, name="index").flatten()
 
 
-def _cut(tensor: Tensor, shape: Sequence[int], axis: int | None = None) -> Tensor:
+def cut(tensor: Tensor, shape: Sequence[int], axis: int | None = None) -> Tensor:
     """The first elements of each dimension (but `axis`), as many as `shape` has."""
     for one, size in enumerate(shape):
         if one != axis and tensor.dim(one) != size:
@@ -98,8 +106,8 @@ def gather(at: Building, input: Tensor, dim: int, index: Tensor, sparse_grad: bo
     if input.rank() == 0 or index.rank() == 0:
         return rows_at(at, input.reshape([input.numElements(), 1]), at.cast(index, INT)).reshape(index.shape())
     axis = dim % input.rank()
-    source = _cut(input, index.shape(), axis)
-    places = _flat_index(at, at.cast(index, INT), axis, source.shape())
+    source = cut(input, index.shape(), axis)
+    places = flat_index(at, at.cast(index, INT), axis, source.shape())
     return rows_at(at, source.flatten().expand([1]), places).reshape(index.shape())
 
 
@@ -109,8 +117,8 @@ def _scattered(at: Building, input: Tensor, dim: int, index: Tensor, src: Tensor
     axis, whole = dim % input.rank(), at.cast(index, INT)
     if index.rank() == 0:
         whole, src = whole.expand([0]), src.reshape([1])
-    places = _flat_index(at, whole, axis, input.shape())
-    written = _cut(src, whole.shape()).flatten().expand([1])
+    places = flat_index(at, whole, axis, input.shape())
+    written = cut(src, whole.shape()).flatten().expand([1])
     return write_rows(at, input.flatten().expand([1]), places, written, add).reshape(input.shape())
 
 
@@ -126,18 +134,6 @@ def scatter_value(at: Building, input: Tensor, dim: int, index: Tensor, value: f
 
 @lowers("aten.scatter_add.default", kind="ScatterReduce", call=_ADD)
 def scatter_add(at: Building, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    return _scattered(at, input, dim, index, src, True)
-
-
-@lowers("aten.scatter_reduce.two", kind="ScatterReduce", call=_ADD)
-def scatter_reduce(
-    at: Building, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
-) -> Tensor:
-    if reduce != "sum" or not include_self:
-        raise poplar_error(
-            f"scatter_reduce with reduce='{reduce}', include_self={include_self} cannot be lowered to the IPU; it "
-            "takes 'sum' with include_self=True."
-        )
     return _scattered(at, input, dim, index, src, True)
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from simulator.frontends import lowering
+from simulator.frontends.capture.decompositions import DECOMPOSITIONS
 from simulator.frontends.lowering.rules import TABLE
 from simulator.frontends.poptorch.documents.name_table import NAMES
 from simulator.frontends.poptorch.environment import VARIABLES
@@ -55,6 +56,11 @@ numbers of their own ([tests](../tests/frontends/lowering/test_lowered_replicas.
 An input that forward writes to in place has its new values in the user's tensor after the call, of every micro-batch
 whatever the output mode ([tests](../tests/frontends/poptorch/test_written_inputs.py)). Refused are written inputs that
 share memory with others.
+
+Where halves meet floats, the halves become floats, also in products, convolutions and losses, of which eager torch
+wants one type ([tests](../tests/frontends/operators/test_mixed_precision.py)). Distributions check their values only
+where `validate_args=True` is given, which a graph of the device refuses. `ctc_loss` is unrolled over its steps, so that
+its cycles are a guess ([tests](../tests/frontends/poptorch/test_ctc_loss.py)).
 
 ## Gradients
 
@@ -168,7 +174,7 @@ options. `Options.recorded_only()` lists what was given without effect. `loadFro
 
 _OPERATOR_HEAD = """
 The operators of PyTorch that have a rule, with the PopLibs functions that they become. An operator without one is
-refused by a sentence that names it, its module and the line.
+refused by a sentence that names it, its module and the line. Written in these are {}.
 
 | operators | named | calls |
 | --- | --- | --- |"""
@@ -178,7 +184,8 @@ def render() -> str:
     """The page."""
     lines = [_HEAD, *(f"| `{name}` | {meaning} |" for name, meaning in VARIABLES.items())]
     lines += [_OPTIONS, *_table("option", OPTIONS), "", "## Names", *_table("name", NAMES)]
-    lines += ["", OPERATORS, _OPERATOR_HEAD, *_operators(), ""]
+    replaced = ", ".join(sorted(f"`{one}`" for one in DECOMPOSITIONS))
+    lines += ["", OPERATORS, _OPERATOR_HEAD.format(replaced), *_operators(), ""]
     return "\n".join(lines)
 
 
