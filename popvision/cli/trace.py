@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -244,6 +245,44 @@ def cache(clear: bool, as_json: bool) -> None:
     echo(f"{len(kept):,} import{'s' * (len(kept) != 1)} in {kept_imports_folder()}, {total / 2**20:,.1f} MiB")
     if kept:
         echo("", make_table(["trace", "bytes", "opened"], table))
+
+
+@command.command()
+@click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--unit", type=click.Choice(["us", "ns", "ms"]), default="us", help="As of `import`.")
+@click.option("--fix", is_flag=True, help="Write a sound trace of what could be read to --output.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A .json, .json.gz or .pvti.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 where there is something to say.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(path: Path, unit: str, fix: bool, output: Path | None, strict: bool, as_json: bool) -> None:
+    """Say what is wrong with the trace of any tool, what reading it repaired, and what its producer should change. With
+    --fix, write what could be read as a sound trace, in which `check` finds nothing."""
+    from popvision.analysis.trace.findings import trace_findings
+
+    if fix != (output is not None):
+        raise click.UsageError("--fix needs an --output to write to, and --output is for --fix.")
+    with progress(f"Reading {path}"):
+        findings = trace_findings(path, unit)
+    if as_json:
+        click.echo(json.dumps({"path": str(path), "findings": [asdict(finding) for finding in findings]}, indent=1))
+    elif not findings:
+        echo(f"{path}: nothing to say.")
+    else:
+        echo(str(path))
+        for finding in findings:
+            echo(f"{finding.kind}: {finding.count:,} {finding.what}", f"    producer: {finding.advice}")
+    if output is not None:
+        _write_fixed(path, output, unit)
+    if strict and findings:
+        raise click.exceptions.Exit(1)
+
+
+def _write_fixed(path: Path, output: Path, unit: str) -> None:
+    from popvision.export.traces.repaired import write_repaired
+
+    with progress(f"Writing {output}"):
+        write_repaired(path, output, unit)
+    click.echo(f"Wrote {output}", err=True)
 
 
 def _date(seconds: float) -> str:

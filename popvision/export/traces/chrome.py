@@ -29,6 +29,8 @@ def write_chrome(source: HostTrace, provenance: str, stream: IO[str]) -> None:
         "producer": provenance,
         "begin_ns": str(source.begin),
         "heatmaps_left_out": len(source.heatmaps),
+        **({"samples": source.samples} if source.samples else {}),
+        **({"unit": source.unit} if source.unit else {}),
         **_facts(source.files),
     }
     stream.write(f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(other)}, "traceEvents": [')

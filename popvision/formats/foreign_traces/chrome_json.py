@@ -22,6 +22,9 @@ from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, DATES_NS, EAR
 from popvision.formats.foreign_traces.json_stream import Fraction, JsonTraceStream
 from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
 
+NO_NUMBERS = "numbers that JSON lacks (NaN, infinities), read as texts"
+FURTHER_DOCUMENTS = "further documents in one file"
+
 #: Nanoseconds in a unit of `ts` and `dur`; the format has microseconds.
 UNITS = {"us": 1000, "ns": 1, "ms": 1_000_000}
 
@@ -48,7 +51,10 @@ def read_chrome_json(path: Path, unit: str = "us") -> Recording:
         recording.left_out[f"{BEYOND}: {_in_nanoseconds(path)}"] = reader.nanoseconds_given
     losses = {"pieces that are no JSON": stream.broken, "characters of another encoding": stream.replaced}
     recording.left_out.update({what: number for what, number in losses.items() if number})
+    repaired = {NO_NUMBERS: stream.constants, FURTHER_DOCUMENTS: stream.documents - 1}
+    recording.repaired.update({what: number for what, number in repaired.items() if number > 0})
     recording.base_ns, recording.epoch_ns = _bases(stream.facts)
+    recording.samples, recording.unit = _measures(stream.facts)
     recording.problem, recording.is_open = stream.problem, stream.is_open
     return recording
 
@@ -68,6 +74,14 @@ def _bases(facts: dict[str, Any]) -> tuple[int, int]:
     bases = [nanoseconds(value, 1) or 0 for value in (facts.get("baseTimeNanoseconds"), begin)]
     pytorch, ours = (base if base > 0 else 0 for base in bases)
     return pytorch, 0 if pytorch else ours
+
+
+def _measures(facts: dict[str, Any]) -> tuple[int, str]:
+    """What our own export says of sampled profiles and of what is no time."""
+    other = facts.get("otherData")
+    facts = other if isinstance(other, dict) else {}
+    samples, unit = facts.get("samples"), facts.get("unit")
+    return max(samples, 0) if isinstance(samples, int) else 0, unit if isinstance(unit, str) else ""
 
 
 class _Reader:

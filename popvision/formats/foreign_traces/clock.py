@@ -25,6 +25,7 @@ DATES_NS = 946_684_800_000_000_000
 
 BEYOND = "events beyond the year 2116"
 BEFORE = "events before the year 1897"
+ABSOLUTE = "times that count from 1970 beside a base of the file, which is not added to them"
 _ZERO = "events at time 0 among dates"
 
 #: Columns that lose rows together: their owner, those of times, of which the first decides, and the others.
@@ -34,14 +35,18 @@ _Table = tuple[Any, tuple[str, ...], tuple[str, ...]]
 def set_clock(recording: Recording) -> None:
     """Move all times onto the clock that counts from 1970, as far as the file says how, and leave out the impossible
     ones. To be called once, before begins and ends are paired."""
-    latest = 0
+    latest = absolute = 0
     for owner, times, _ in _tables(recording):
         first = np.asarray(getattr(owner, times[0]))
+        if recording.base_ns:  # before the shift, which moves what `first` is a view of
+            absolute += int(np.count_nonzero(first >= recording.base_ns))
         shift = recording.epoch_ns + np.where(first < recording.base_ns, recording.base_ns, 0)
         for name in times:
             column = np.asarray(getattr(owner, name))
             column += shift
         latest = max(latest, int(first[first < LATEST_NS].max(initial=0)))
+    if absolute:
+        recording.repaired[ABSOLUTE] += absolute
     for owner, times, others in _tables(recording):
         _leave_out(recording, owner, times, others, has_dates=latest >= DATES_NS)
 

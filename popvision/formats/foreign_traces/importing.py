@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -32,15 +33,21 @@ def import_trace(source: Path, target: Path, unit: str = "us") -> dict[str, int]
 
     Raises FormatError, one sentence, for a file that is no trace this version knows; no file is left then. Raises
     FileExistsError when the target is taken."""
+    recording = import_recording(source, target, unit)
+    return dict(recording.left_out + recording.not_read)
+
+
+def import_recording(source: Path, target: Path, unit: str = "us", *, keeps_losses: bool = True) -> Recording:
+    """Write a trace as `import_trace` does, on demand without what says of its losses; all that was counted."""
     recording = read_recording(source, unit)
     try:
-        write_recording(recording, target, str(source))
+        write_recording(recording, target, str(source), keeps_losses=keeps_losses)
     except (sqlite3.Error, OSError) as problem:
         if not isinstance(problem, FileExistsError):
             target.unlink(missing_ok=True)
             raise FormatError(f"cannot write {target}: {problem}; give another path or free space.") from None
         raise
-    return dict(recording.left_out + recording.not_read)
+    return recording
 
 
 def read_recording(path: Path, unit: str = "us") -> Recording:
@@ -58,18 +65,18 @@ def read_recording(path: Path, unit: str = "us") -> Recording:
     return {"perfetto": read_perfetto, "speedscope": read_speedscope, "cpuprofile": read_cpuprofile}[kind](path)
 
 
-def write_recording(recording: Recording, target: Path, origin: str) -> None:
-    """Write a finalised .pvti of what was read."""
+def write_recording(recording: Recording, target: Path, origin: str, *, keeps_losses: bool = True) -> None:
+    """Write a finalised .pvti of what was read, by default with what was lost and which spans have no end."""
     set_clock(recording)
     recording.finish_spans()
     meta = {"producer": recording.producer, "imported_from": origin}
-    if recording.problem:
+    if recording.problem and keeps_losses:
         meta["problem"] = recording.problem
     if recording.samples:
         meta["samples"] = str(recording.samples)
     if recording.unit:
         meta["unit"] = recording.unit
-    if recording.is_open:
+    if recording.is_open and keeps_losses:
         meta["source_state"] = "recording"
     writer = TraceWriter(target, meta, clock_offset_ns=0)
     try:
@@ -79,11 +86,13 @@ def write_recording(recording: Recording, target: Path, origin: str) -> None:
             tracks.sort(key=lambda each: (each.process, each.order))
             for id, track in enumerate(tracks, start=1):
                 writer.set_thread(id, track.process, track.tid, short(track.name))
+                if not keeps_losses:
+                    track.unfinished = array("q")
                 _write_track(writer, id, track, recording)
             _write_flows(writer, recording, tracks)
             _write_counters(writer, recording)
             for key, counted in (("left_out", recording.left_out), ("not_read", recording.not_read)):
-                if counted:
+                if counted and keeps_losses:
                     writer.set_meta(key, "; ".join(f"{what}: {number:,}" for what, number in sorted(counted.items())))
         writer.close()
         finalise(target)

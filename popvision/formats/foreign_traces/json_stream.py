@@ -92,12 +92,14 @@ class JsonTraceStream:
         self.is_open = False  #: an array of events without its end
         self.broken = 0  #: pieces that are no JSON
         self.replaced = 0  #: characters
+        self.constants = 0  #: NaN and infinities
+        self.documents = 0
         self._text = ""
         self._at = 0
         self._begun = 0  #: where the last value begins
         self._cut = ""  #: why the bytes end early
         self._pieces: Iterator[str] = iter(())
-        self._decoder = json.JSONDecoder(parse_float=_fraction, parse_constant=str)
+        self._decoder = json.JSONDecoder(parse_float=_fraction, parse_constant=self._constant)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         events = 0
@@ -134,6 +136,7 @@ class JsonTraceStream:
         if character not in ("{", "["):
             raise self._error(f"it begins with {character!r}")
         while character in ("{", "["):
+            self.documents += 1
             if character == "[":
                 yield from self._array(may_be_open=True)
             else:
@@ -206,12 +209,17 @@ class JsonTraceStream:
             if isinstance(value, dict):
                 yield value
 
+    def _constant(self, text: str) -> str:
+        self.constants += 1
+        return text
+
     def _value(self) -> Any:
         """The JSON value that begins here. Raises _BrokenError, and stays, where it is none."""
         self._next_character()
         self._at -= 1
-        size = _READ
+        size, constants = _READ, self.constants
         while True:
+            self.constants = constants  # each value is counted once, however often it is looked at
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
                 if end < len(self._text) or not self._read(size):
@@ -271,10 +279,13 @@ class JsonTraceStream:
 
     def _is_event(self) -> bool:
         """Whether an event begins here."""
+        constants = self.constants
         try:
             value = self._value()
         except _BrokenError:
             return False
+        finally:
+            self.constants = constants
         self._at = self._begun
         return isinstance(value, dict) and isinstance(value.get("ph"), str)
 

@@ -66,6 +66,7 @@ class Pairs:
     site: Ints
     end_site: Ints
     ends_left_out: int
+    ends_first: int  #: spans whose end stands before their begin in the file
 
 
 def pair(marks: Marks, name: Ints, category: Ints) -> Pairs:
@@ -90,6 +91,7 @@ def pair(marks: Marks, name: Ints, category: Ints) -> Pairs:
         site[begins],
         np.where(is_closed, site[closed_by], -1),
         int(np.count_nonzero(is_end) - np.count_nonzero(is_closed)),
+        int(np.count_nonzero(is_closed & (closed_by < begins))),
     )
 
 

@@ -27,6 +27,10 @@ MOST_METADATA = 1_000_000
 #: Characters of a label. The end of a longer one is its hash, so that labels that begin alike stay apart.
 MOST_CHARACTERS = 4096
 
+ENDS_FIRST = "ends that stand before their begins, paired by time"
+UNFINISHED = "spans without an end, cut where what is around them ends"
+LONG_LABELS = f"labels of more than {MOST_CHARACTERS:,} characters, cut and ended by a hash"
+
 
 def short(text: str) -> str:
     """A text of at most MOST_CHARACTERS, different for different texts."""
@@ -149,6 +153,7 @@ class Recording:
         self.problem = ""  #: why the rest of the file could not be read
         self.is_open = False  #: the file lacks its end: its program still writes it, or was killed
         self.left_out: Counter[str] = Counter()  #: what is wrong in the file, with its number
+        self.repaired: Counter[str] = Counter()  #: what is wrong in the file and costs nothing, with its number
         self.not_read: Counter[str] = Counter()  #: what this version has no form for, with its number
 
     def site(self, channel: str, label: str, metadata: str | None = None) -> int:
@@ -159,6 +164,8 @@ class Recording:
         key = (short(channel), short(label), metadata)
         number = self.sites.get(key)
         if number is None:
+            if len(label) > MOST_CHARACTERS:
+                self.repaired[LONG_LABELS] += 1
             number = self.sites[key] = len(self.keys)
             self.keys.append(key)
             self.metadata_texts += metadata is not None
@@ -182,6 +189,8 @@ class Recording:
         self.marks = Marks()
         if pairs.ends_left_out:
             self.left_out["ends without a begin"] += pairs.ends_left_out
+        if pairs.ends_first:
+            self.repaired[ENDS_FIRST] += pairs.ends_first
         site = self._joined_sites(pairs.site, pairs.end_site)
         order = np.argsort(pairs.track, kind="stable")
         bounds = np.searchsorted(pairs.track[order], np.arange(len(self.tracks) + 1))
@@ -189,6 +198,8 @@ class Recording:
             rows = order[bounds[track.number] : bounds[track.number + 1]]
             if len(rows):
                 unfinished = np.flatnonzero(pairs.end_site[rows] < 0)
+                if len(unfinished):
+                    self.repaired[UNFINISHED] += len(unfinished)
                 track.add_spans(pairs.begin[rows], pairs.end[rows], site[rows], unfinished)
 
     def _name_numbers(self) -> tuple[Ints, Ints]:
