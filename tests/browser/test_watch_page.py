@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, Response, expect
 from tests.browser.axe_pages import violations
 from tests.browser.frame import PATIENCE
 from tests.browser.noted_problems import noted_problems
-from tests.watch.watch_command import PROGRAM, Watch, watching
+from tests.watch.watch_command import PROGRAM, WatchCommand, watching
 
 pytestmark = pytest.mark.browser
 
@@ -30,13 +30,13 @@ def program(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def watch(program: Path) -> Iterator[Watch]:
+def watch(program: Path) -> Iterator[WatchCommand]:
     with watching(program) as opened:
         yield opened
 
 
 @pytest.fixture
-def page(chromium: Browser, watch: Watch) -> Iterator[Page]:
+def page(chromium: Browser, watch: WatchCommand) -> Iterator[Page]:
     opened = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
     opened.set_default_timeout(PATIENCE)
     problems = noted_problems(opened, watch.base)
@@ -56,8 +56,8 @@ def rest(page: Page, title: str) -> list[str]:
     return page.locator(".watch-rest tr", has_text=title).locator("td").all_text_contents()
 
 
-def test_lines_and_sums_are_saved(page: Page, watch: Watch) -> None:
-    figures = watch.version(1)["figures"]
+def test_lines_and_sums_are_saved(page: Page, watch: WatchCommand) -> None:
+    figures = watch.next_version()["figures"]
     with page.expect_download() as saved:
         page.locator("[data-watch-export=json]").click()
     assert saved.value.suggested_filename == "program.py.json"
@@ -78,8 +78,8 @@ def test_lines_and_sums_are_saved(page: Page, watch: Watch) -> None:
     assert len(text) == len(rows) + 1
 
 
-def test_margin_changes_pin_and_links(page: Page, watch: Watch, program: Path) -> None:
-    first = watch.version(1)
+def test_margin_changes_pin_and_links(page: Page, watch: WatchCommand, program: Path) -> None:
+    first = watch.next_version()
     assert cells(page, LINE)[0] == f"{first['figures']['lines'][str(LINE)][0]:,}"
     with closing(sqlite3.connect(f"{first['version']['report']}/profile.pop")) as db:
         (total,) = db.execute("select sum(cycles) from runs").fetchone()

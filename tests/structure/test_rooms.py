@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -56,16 +56,19 @@ def module_name(root: Path, path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(root: Path, package: str) -> Iterator[Import]:
+@cache
+def imports(root: Path, package: str) -> list[Import]:
     """Every import of `package`'s modules of any of PACKAGES: at the top, under TYPE_CHECKING, inside functions, and by
-    `import_module` with a literal name."""
+    `import_module` with a literal name. Read once: a dozen contracts ask for them."""
+    found = []
     for path in sorted((root / package).rglob("*.py")):
         module = module_name(root, path)
         base = module if path.name == "__init__.py" else module.rpartition(".")[0]
         for node in ast.walk(syntax_tree(path)):
             for target in targets(node, base):
                 if target.split(".")[0] in PACKAGES:
-                    yield Import(module, target, node.lineno)  # type: ignore[attr-defined]
+                    found.append(Import(module, target, node.lineno))  # type: ignore[attr-defined]
+    return found
 
 
 def targets(node: ast.AST, base: str) -> list[str]:

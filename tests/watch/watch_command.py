@@ -1,4 +1,7 @@
-"""`popvision watch` in a process of its own, and its state as the page reads it."""
+"""A watched program and its state as the page reads it: by `popvision watch` in a process of its own, or in this one.
+
+A watch costs 1.6 s of processor time until its first version, its command 1.3 s more, each later version 0.2 s: tests
+that need no options and no first version share a command (`Watch.begin`)."""
 
 from __future__ import annotations
 
@@ -9,13 +12,17 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+from popvision.watch.limits import Limits
+from popvision.watch.session import WatchedProgram
 from tests.waiting import wait_until
 
 #: A program of three lines that cost something, on four tiles.
@@ -57,36 +64,86 @@ def _hear_interrupts() -> None:
 
 
 class Watch:
-    """A watch under way at `url`."""
+    """A watch under way of the file `program`, and the number of the version that was shown last."""
 
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
-        self.process, self.url = process, url
-        self.base = url.removesuffix("/watch")
+    def __init__(self, program: Path) -> None:
+        self.program, self.text, self.number = program, PROGRAM, 0
+
+    def state(self, known: int = 0, file: str = "") -> dict[str, Any]:
+        raise NotImplementedError
+
+    def post(self, action: str) -> int:
+        raise NotImplementedError
+
+    def begin(self, test: int) -> None:
+        """Wait for a version with nothing pinned, of a program that no other test has: it ends with a number."""
+        self.post("pin?on=0")
+        mark = f"TEST = {test}"
+        self.text = f"{PROGRAM}{mark}\n"
+        self.edit()
+        state = self.until(lambda state: state["status"] == "current" and mark in state["text"])
+        self.number = state["version"]["number"]
+
+    def edit(self, *changes: tuple[str, str]) -> None:
+        """Save the program with these changes."""
+        text = self.text
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        self.program.write_text(text, encoding="utf-8")
+
+    def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first state that fulfils the condition."""
+        state: dict[str, Any] = self.state()
+
+        def look() -> bool:
+            nonlocal state
+            if condition(state):
+                return True
+            changed = self.state(state["turn"])
+            state = state if len(changed) == 1 else changed
+            return False
+
+        wait_until(look, lambda: f"now {state['status']}, {state['problem']}, {state['output'][-500:]}", PATIENCE)
+        return state
+
+    def next_version(self) -> dict[str, Any]:
+        """The state once the version after the last one is shown."""
+        self.number += 1
+        return self.until(lambda state: state["status"] == "current" and state["version"]["number"] == self.number)
+
+    def failure(self, words: str) -> dict[str, Any]:
+        """The state once the program has failed with these words."""
+        return self.until(lambda state: state["status"] == "failed" and words in state["problem"]["sentence"])
+
+
+class WatchHere(Watch):
+    """A watch in this process."""
+
+    def __init__(self, program: Path, watched: WatchedProgram) -> None:
+        super().__init__(program)
+        self._watched = watched
+
+    def state(self, known: int = 0, file: str = "") -> dict[str, Any]:
+        return self._watched.state(known, file)
+
+    def post(self, action: str) -> int:
+        assert action == "run"
+        self._watched.run_again()
+        return 204
+
+
+class WatchCommand(Watch):
+    """The command at `url`."""
+
+    def __init__(self, program: Path, url: str) -> None:
+        super().__init__(program)
+        self.url, self.base = url, url.removesuffix("/watch")
 
     def state(self, known: int = 0, file: str = "") -> dict[str, Any]:
         query = urllib.parse.urlencode({"known": known, "file": file})
         with urllib.request.urlopen(f"{self.base}/data/watch/state?{query}", timeout=PATIENCE) as answer:
             return dict(json.load(answer))
-
-    def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first state that fulfils the condition."""
-        state: dict[str, Any] = {}
-
-        def look() -> bool:
-            nonlocal state
-            state = self.state()
-            return condition(state)
-
-        wait_until(look, lambda: f"now {state['status']}, {state['problem']}, {state['output'][-500:]}", PATIENCE)
-        return state
-
-    def version(self, number: int) -> dict[str, Any]:
-        """The state once this version is shown."""
-        return self.until(lambda state: state["status"] == "current" and state["version"]["number"] == number)
-
-    def failure(self, words: str) -> dict[str, Any]:
-        """The state once the program has failed with these words."""
-        return self.until(lambda state: state["status"] == "failed" and words in state["problem"]["sentence"])
 
     def post(self, action: str, header: dict[str, str] | None = None) -> int:
         headers = {"X-Popvision": "watch"} if header is None else header
@@ -99,10 +156,26 @@ class Watch:
 
 
 @contextlib.contextmanager
-def watching(program: Path, *options: str, arguments: tuple[str, ...] = ()) -> Iterator[Watch]:
+def watching_here(program: Path, seconds: float = 60.0) -> Iterator[WatchHere]:
+    """A watch of a program in this process; it must leave nothing behind."""
+    scratch = program.parent / "scratch"
+    scratch.mkdir()
+    limits = Limits(seconds, 8192 << 20, 64, 2048 << 20)
+    with mock.patch.object(tempfile, "tempdir", str(scratch)):
+        watched = WatchedProgram(program, (), limits)
+    try:
+        watched.start()
+        yield WatchHere(program, watched)
+    finally:
+        watched.close()
+    assert list(scratch.iterdir()) == []
+
+
+@contextlib.contextmanager
+def watching(program: Path, *options: str, arguments: tuple[str, ...] = ()) -> Iterator[WatchCommand]:
     """`popvision watch` of a program; at the end it is interrupted and must leave nothing behind."""
     scratch = program.parent / "scratch"
-    scratch.mkdir(exist_ok=True)
+    scratch.mkdir()
     command = [sys.executable, "-m", "popvision", "watch", "--no-browser", "--port", "0", *options]
     process = subprocess.Popen(
         [*command, str(program), *arguments],
@@ -116,7 +189,7 @@ def watching(program: Path, *options: str, arguments: tuple[str, ...] = ()) -> I
         assert select.select([process.stdout], [], [], PATIENCE)[0], "it does not say where it serves"
         line = process.stdout.readline()
         assert line.startswith("Serving on "), line
-        yield Watch(process, line.split()[-1])
+        yield WatchCommand(program, line.split()[-1])
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0
         assert list(scratch.iterdir()) == []

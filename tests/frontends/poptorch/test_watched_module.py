@@ -27,11 +27,11 @@ def test_lines_of_a_module_have_figures(tmp_path: Path) -> None:
     program = tmp_path / "sums.py"
     program.write_text(PROGRAM, encoding="utf-8")
     with watching(program) as watch:
-        first = watch.version(1)["figures"]
+        first = watch.next_version()["figures"]
         assert first["lines"]["7"][0] > 0
         assert first["lines"]["8"][0] > 0
         program.write_text(PROGRAM.replace("ones(64)", "ones(65536)"), encoding="utf-8")
-        second = watch.version(2)["figures"]["changes"]["before"]["lines"]
+        second = watch.next_version()["figures"]["changes"]["before"]["lines"]
         assert second["7"][0] > 0
         assert second["8"][0] > 0
         program.write_text(PROGRAM.replace("c * a", "c * torch.nosuch(a)"), encoding="utf-8")
