@@ -128,7 +128,13 @@ def device_array(
         except (TypeError, ValueError, OverflowError):
             wrong = next((value for value in flat if not is_number(value)), flat[0])
             raise type_error(f"{wrong!s:.40} is not a value of type {type_}; give numbers.") from None
-    return np.full(count, converted[0]) if flat.size == 1 else converted
+    try:
+        return np.full(count, converted[0]) if flat.size == 1 else converted
+    except MemoryError:
+        raise type_error(
+            f"The host has too little memory for {count * type_.size} bytes of values; let the program write them, or "
+            "the host send them through a stream."
+        ) from None
 
 
 def numbers_of(type_: Type, numbers: AnyArray) -> AnyArray:

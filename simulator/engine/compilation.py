@@ -189,6 +189,12 @@ def _compile(
 ) -> Executable:
     try:
         return _compile_checked(graph, programs, flags, progress, context, places, module)
+    except MemoryError as error:
+        sentence = (
+            f"The host has too little memory to compile the graph ({error}); use smaller variables, or fewer values."
+        )
+        log(Level.ERR, "COMPILER", sentence)
+        raise poplar_error(sentence) from None
     except Exception as error:
         log(Level.ERR, "COMPILER", f"{type(error).__name__}: {error}")
         raise

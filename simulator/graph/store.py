@@ -56,6 +56,7 @@ class VariableColumns:
     external: dict[int, str] = field(default_factory=dict)
     #: variable -> writes to its mapping, in order
     pending_mapping: dict[int, list[tile_mapping.Write]] = field(default_factory=dict)
+    held_bytes: int = 0  #: of all values in `constant` and `initial`, which the host holds
 
     def copy(self) -> VariableColumns:
         """The columns as they are now; arrays are shared, as they are replaced and never written."""
@@ -211,6 +212,8 @@ class GraphStore:
         for element in [element for element in v.by_replica if element >= self.num_elements]:
             del v.by_replica[element]
         self.plain_variables.difference_update(range(first, len(v.base)))
+        v.held_bytes -= sum(values.nbytes for values in v.constant[first:] if values is not None)
+        v.held_bytes -= sum(values.nbytes for written in v.initial[first:] for _, values in written)
         self.base_array = self.base_array[:first]
         for column in (v.base, v.numel, v.type, v.name, v.debug_id, v.constant, v.initial, v.host_visible, v.mapping):
             del column[first:]

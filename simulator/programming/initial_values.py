@@ -52,6 +52,7 @@ def _set_value(state: GraphState, target: FieldRef | Tensor, value: Any) -> None
     metadata = target.getMetadata() if target.hasMetadata() else None
     type_, count = target.elementType(), target.numElements()
     values = device_values(state.store, type_, value, count, metadata, "setInitialValue")
+    state.store.variables.held_bytes += values.nbytes
     starts, lengths = target.regions()
     at = 0
     variables = state.store.variables

@@ -55,6 +55,10 @@ def set_tile_mapping(state: GraphState, what: Any, where: Any, names: Mapping[st
             raise TypeError
         rows = [(i[0], i[1], tile) for tile, intervals in enumerate(where) for i in intervals]
         begins, ends, tiles = np.array(rows, np.int64).reshape(-1, 3).T
+    except OverflowError:
+        raise invalid_tile_mapping(
+            f"{' '.join(repr(where).split()):.60} reaches outside the {what.numElements()} elements of the tensor."
+        ) from None
     except (TypeError, IndexError, ValueError):
         raise invalid_tile_mapping(
             f"{' '.join(repr(where).split()):.60} is neither a tile number nor a list of (begin, end) intervals for "

@@ -41,7 +41,7 @@ class TensorRearranger:
         """A tensor of as many elements, flattened and reordered; or the new places of intervals of the original."""
         if isinstance(what, Tensor):
             return _taken(what, self._begins, self._ends)
-        return _moved(what, self._back_begins, self._back_ends)
+        return _moved("rearrange", what, self._back_begins, self._back_ends)
 
     @overload
     def undoRearrangement(self, t: Tensor, /) -> Tensor: ...
@@ -51,7 +51,7 @@ class TensorRearranger:
         """The inverse of `rearrange`."""
         if isinstance(what, Tensor):
             return _taken(what, self._back_begins, self._back_ends)
-        return _moved(what, self._begins, self._ends)
+        return _moved("undoRearrangement", what, self._begins, self._ends)
 
 
 def _taken(t: Tensor, begins: Int64Array, ends: Int64Array) -> Tensor:
@@ -64,22 +64,26 @@ def _taken(t: Tensor, begins: Int64Array, ends: Int64Array) -> Tensor:
     return tensor_of(t.element_type, t.view.with_pieces((total,), pieces, t.view.variable))
 
 
-def _moved(intervals: Sequence[tuple[int, int]], begins: Int64Array, ends: Int64Array) -> list[Interval]:
+def _moved(call: str, intervals: Sequence[tuple[int, int]], begins: Int64Array, ends: Int64Array) -> list[Interval]:
     """The intervals of a sequence as intervals of the sequence that the given cuts spell."""
-    given = np.array(list(intervals), np.int64).reshape(-1, 2)
+    given = _rows_of(call, intervals, int((ends - begins).sum()))
     starts, lengths, _ = region_lists.cuts(begins, ends - begins, given[:, 0], given[:, 1])
     return [Interval(b, b + n) for b, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
 
 
-def _rows_of(intervals: Iterable[tuple[int, int]]) -> Int64Array:
-    """Intervals as rows, [n, 2]. Raises `index_error` for what is no pair of whole numbers."""
+def _rows_of(call: str, intervals: Iterable[tuple[int, int]], elements: int) -> Int64Array:
+    """Intervals of so many elements as rows, [n, 2]. Raises `index_error` for what is no pair of whole numbers, and for
+    those that reach outside."""
     given = list(intervals)
     for each in given:
         is_pair = isinstance(each, Sequence | np.ndarray) and not isinstance(each, str | bytes) and len(each) == 2
         if not is_pair or not all(isinstance(end, int | np.integer) for end in each):
             if not isinstance(intervals, Iterator):
                 raise TypeError(each)  # the sentence comes from the annotation
-            raise index_error(f"getSortedContiguousRegions: {each!r:.60} is not an interval; give pairs (begin, end).")
+            raise index_error(f"{call}: {each!r:.60} is not an interval; give pairs (begin, end).")
+        if not 0 <= each[0] <= each[1] <= elements:
+            begin, end = int(each[0]), int(each[1])
+            raise index_error(f"{call}: interval ({begin}, {end}) reaches outside the {elements} elements.")
     return np.array([(int(begin), int(end)) for begin, end in given], np.int64).reshape(-1, 2)
 
 
@@ -88,10 +92,7 @@ def sorted_regions(
 ) -> list[list[Interval]] | tuple[list[list[Interval]], list[int]]:
     """`Graph.getSortedContiguousRegions`."""
     state.require_tensor(t, "getSortedContiguousRegions")
-    given = _rows_of(intervals)
-    if len(given) and (given.min() < 0 or given.max() > t.numElements() or (given[:, 0] > given[:, 1]).any()):
-        bad = next(tuple(r) for r in given.tolist() if r[0] < 0 or r[1] > t.numElements() or r[0] > r[1])
-        raise index_error(f"getSortedContiguousRegions: interval {bad} reaches outside the {t.numElements()} elements.")
+    given = _rows_of("getSortedContiguousRegions", intervals, t.numElements())
     starts, begins, lengths = _memory_runs(t, given, split=remove_aliases or bool(aliases))
     order = np.argsort(starts, kind="stable")
     if remove_aliases and len(order):

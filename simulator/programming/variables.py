@@ -16,6 +16,7 @@ from simulator.base.pointers import address_of, bytes_at
 from simulator.base.quarter import QuarterMetadata, encoded
 from simulator.base.type_conversion import TypeTraits
 from simulator.base.types import (
+    HOST_BYTES,
     MOST_BYTES,
     QUARTER_METADATA,
     UNSIGNED_INT,
@@ -151,6 +152,7 @@ def add_row(state: GraphState, type_: Type, shape: Shape, debugContext: Context,
     v.debug_id.append(record(store, context, category, arguments={"shape": dims, "type": type_.name}))
     v.name.append(context.getPathName())
     v.constant.append(values)
+    v.held_bytes += 0 if values is None else values.nbytes
     v.initial.append([])
     v.host_visible.append(False)
     v.mapping.append(None)
@@ -199,7 +201,14 @@ def new_constant(
 def device_values(store: GraphStore, type_: Type, values: Any, count: int, metadata: Tensor | None, what: str) -> Any:
     """Values given by the program as an array of elements of the device: one for all, or `count`.
 
-    Raises `type_error` for values that do not fit, `tensor_metadata_error` for metadata that is not known yet."""
+    Raises `type_error` for values that do not fit, and for more than the host holds of a whole graph,
+    `tensor_metadata_error` for metadata that is not known yet."""
+    held, size = store.variables.held_bytes, count * type_.size
+    if held and held + size > HOST_BYTES:
+        raise type_error(
+            f"The values take {size} bytes of the host, with those of the graph before {held + size}, more than "
+            f"{HOST_BYTES} (16 GiB); let the program write them, or the host send them through a stream."
+        )
     if metadata is None:
         return device_array(type_, as_plain(values), count)
     known = encoding_metadata(store, metadata, what)

@@ -44,12 +44,19 @@ def virtual_graph(state: GraphState, arguments: Sequence[Any], names: Mapping[st
         return _with_tiles(state, np.arange(first, upper, dtype=np.int64), 1)
     (tiles,) = given.values()
     # one more tile than there are is as wrong as any number above, and makes no large array
-    chosen = np.arange(min(tiles, per_ipu + 1), dtype=np.int64) if form == 0 else np.array(list(tiles), np.int64)
+    chosen = (
+        np.arange(min(tiles, per_ipu + 1)) if form == 0 else np.array([_at_most(t, per_ipu) for t in tiles], np.int64)
+    )
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= per_ipu or len(np.unique(chosen)) != len(chosen):
         raise invalid_tile_mapping(
             f"createVirtualGraph: {tiles!r} does not choose different tiles of an IPU with {per_ipu} tiles."
         )
     return _with_tiles(state, (np.arange(ipus)[:, None] * per_ipu + chosen).reshape(-1), ipus)
+
+
+def _at_most(tile: Any, last: int) -> Any:
+    """A number of a tile; those that NumPy cannot hold become one that is as wrong."""
+    return max(-1, min(tile, last)) if isinstance(tile, int) else tile
 
 
 def _with_tiles(state: GraphState, tiles: Int64Array, ipus: int) -> GraphState:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from popvision.pva import openReport
 from simulator.poplar import (
     CHAR,
     FLOAT,
@@ -25,7 +26,8 @@ from simulator.poplar import (
     tensor_creation_error,
     type_error,
 )
-from simulator.poplar.program import Copy
+from simulator.poplar.program import Copy, Sequence, WriteUndef
+from simulator.programming import variables
 from tests.example_profiles import costly
 from tests.poplar.options.small import model
 
@@ -84,6 +86,80 @@ def test_what_is_too_large_is_refused_in_one_sentence(what, type_, beyond):
 def test_the_largest_is_taken(what):
     make, most, _ = SIZES[what]
     make(small()[0], FLOAT, most // 4)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from(TYPES), st.integers(1, 40)), max_size=12))
+def test_values_of_a_whole_graph_have_one_limit(steps):
+    """Constants and initial values, against a sum: what goes beyond is refused, a smaller one after it is taken."""
+    limit, held = 200, 8
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(variables, "HOST_BYTES", limit)
+        graph, _, program = small()
+        for constant, type_, count in steps:
+            tensor = None if constant else graph.addVariable(type_, [count])
+            error = None
+            try:
+                _ = graph.addConstant(type_, [count], 1) if constant else graph.setInitialValue(tensor, [1] * count)
+            except (tensor_creation_error, type_error) as caught:
+                error = str(caught)
+            size = count * type_.size
+            if held + size > limit:
+                assert f"{size} bytes of the host, with those of the graph before {held + size}, more than 200" in error
+            else:
+                assert error is None
+                held += size
+        check_usable(graph, program)
+
+
+def test_values_of_copies_and_of_calls_that_fail_do_not_count():
+    graph, x, _ = small()
+    with pytest.raises(type_error):
+        graph.setInitialValue(x, [1, 2, 3])
+    assert graph.store.variables.held_bytes == graph.store.copy().variables.held_bytes == 8
+    graph.addConstant(INT, [3], 0)
+    assert graph.store.variables.held_bytes == 20
+
+
+def test_a_graph_that_the_host_cannot_compile_is_one_sentence(monkeypatch):
+    graph, _, program = small()
+
+    def none(*arguments):
+        raise MemoryError("Unable to allocate 12 GiB")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("simulator.engine.compilation.compile_graph", none)
+        with pytest.raises(
+            poplar_error, match=r"^The host has too little memory to compile the graph \(Unable .*\); use "
+        ):
+            Engine(graph, program)
+    check_usable(graph, program)
+
+
+def test_values_that_the_host_has_no_memory_for_are_one_sentence(monkeypatch):
+    graph, _, program = small()
+
+    def none(*arguments):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "full", none)
+        with pytest.raises(tensor_creation_error, match=r"too little memory for 400 bytes of values; let the program"):
+            graph.addConstant(INT, [100], 0)
+    check_usable(graph, program)
+
+
+def test_a_program_that_overflows_its_tiles_compiles_and_reports(tmp_path, capsys):
+    """64 GiB on one tile of a model: no more than 2^38, and no values of the host."""
+    graph, _, program = small()
+    large = graph.addVariable(FLOAT, [2**34], "large")
+    graph.setTileMapping(large, 1)
+    options = {"autoReport.all": "true", "autoReport.directory": str(tmp_path)}
+    with Engine(graph, Sequence(program, WriteUndef(large), Copy(large[0], large[1])), options) as engine:
+        assert "Out of memory" in engine.executable.compiled.out_of_memory
+    assert "Tile 1 holds more than 4 GiB, which an ELF file cannot say" in capsys.readouterr().err
+    report = openReport(tmp_path / "profile.pop")
+    assert report.compilation.tiles[1].memory.total.includingGaps >= 2**36
+    assert [v.bytes for v in report.compilation.loweredVariables.forTile(1) if v.name == "large"] == [2**36]
 
 
 def test_a_variable_that_the_host_cannot_hold_is_one_sentence_at_the_load(monkeypatch):

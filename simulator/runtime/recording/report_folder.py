@@ -182,7 +182,7 @@ class ReportFolder:
             if settings.output_serialized_graph:
                 graph = serialized_graph(executable)
                 write_serialized_graph(self.folder / GRAPH_NAME, replace(graph, run_id=run_id))
-            if archive is not None:
+            if archive is not None and _fits_elf(compilation):
                 images = archive_images(compilation, settings.linker_threads, settings.all_symbols)
                 write_archive(archive, images, run_id)
             if profile:
@@ -296,6 +296,16 @@ class ReportFolder:
     def _fail(self, error: FormatError, lost: str) -> None:
         self._failed = True
         warn(f"{_sentence(error)} {lost}")
+
+
+def _fits_elf(compilation: Compilation) -> bool:
+    """Whether an archive of 32-bit ELF files can say what tiles hold; a line says so where it cannot."""
+    tiles = compilation.tile_memory
+    if tiles is None or int(tiles.including_gaps.max(initial=0)) < 2**32:
+        return True
+    most = int(tiles.including_gaps.argmax())
+    warn(f"Tile {most} holds more than 4 GiB, which an ELF file cannot say: no archive is written.")
+    return False
 
 
 def _write(writer: ProfileWriter, record: RunRecord | Sequence[TileBlocks]) -> None:
