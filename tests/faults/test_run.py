@@ -31,6 +31,11 @@ FAULTS = [
     Fault(3, "popvision/query", FILE, 4, "dropped term", "    return 2 * size", "    return 2"),
     Fault(4, "popvision/query", FILE, 8, "wrong unit", "    return size // 2", "    return size"),
 ]
+#: Plugins that other projects install start in half of a second, and these tests use none.
+PYTEST = """[tool.pytest.ini_options]
+addopts = "-p no:dash -p no:hypothesispytest -p no:benchmark -p no:xdist"
+markers = ["full: hours"]
+"""
 IMPORT = "from popvision.query.rows import"
 FILES = {
     "popvision/__init__.py": "",
@@ -39,7 +44,7 @@ FILES = {
     "tests/query/test_rows.py": f"{IMPORT} double\n\n\ndef test_double():\n    assert double(2) == 4\n",
     "tests/pva/test_half.py": f"{IMPORT} half\n\n\ndef test_half():\n    assert half(4) == 2\n",
     "tests/pva/test_red.py": "def test_red():\n    assert False\n",
-    "pyproject.toml": '[tool.pytest.ini_options]\nmarkers = ["full: hours"]\n',
+    "pyproject.toml": PYTEST,
 }
 
 
