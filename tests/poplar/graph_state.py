@@ -23,13 +23,19 @@ def state_of(graph: Graph) -> dict[str, Any]:
     return {f.name: _plain(getattr(store, f.name)) for f in fields(store) if f.name != "base_array"}
 
 
+#: Nearly all values are leaves: they are told first, by their type alone.
+_LEAVES = frozenset((str, int, float, bool, bytes, type(None)))
+
+
 def _plain(value: Any) -> Any:
+    if type(value) in _LEAVES:
+        return value
     if isinstance(value, np.ndarray | array):
         return value.tolist()
     if isinstance(value, dict):
         return [(_plain(key), _plain(each)) for key, each in value.items()]
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [each if type(each) in _LEAVES else _plain(each) for each in value]
     if isinstance(value, set):
         return sorted(value)
     if isinstance(value, VertexType):
@@ -49,4 +55,4 @@ def _plain(value: Any) -> Any:
         return [_plain(getattr(value, f.name)) for f in fields(value) if f.name not in lazy]
     if hasattr(value, "_units"):
         return _plain([[unit.key for unit in value._units], value._paths, value._texts])
-    return value if isinstance(value, str | int | float | bool | bytes | type(None)) else id(value)
+    return value if isinstance(value, str | int | float | bytes) else id(value)

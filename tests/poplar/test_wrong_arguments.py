@@ -9,7 +9,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, get_overloads
 
@@ -388,6 +388,7 @@ VALUE_CLASSES += (poplar.OptionFlags, poplar.RuntimeOptions)
 CALLS = {name: (get, form) for name, get, form in functions()}
 
 
+@cache
 def forms(name: str) -> list[inspect.Signature]:
     _, annotated = CALLS[name]
     annotated = inspect.unwrap(annotated)

@@ -1,16 +1,19 @@
 """Pipelined execution: the results of one IPU, in G + P - 1 cycles of stages that work at the same time."""
 
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
 
-from simulator.frontends.captured import Weight, WeightKind
+from simulator.frontends.captured import Program, Weight, WeightKind
 from simulator.frontends.lowering.lowered import Observed, Outputs, Settings
 from simulator.frontends.lowering.shards import PlacementError
 from tests.frontends.lowering.written_programs import (
     UNPLACED,
     Blocks,
+    Result,
     Writer,
     assert_equal,
     lower,
@@ -31,17 +34,27 @@ def _settings(accumulation: int, pipelined: bool = True, **others) -> Settings:
     return Settings(iterations=2, accumulation=accumulation, pipelined=pipelined, **others)
 
 
+@cache
+def _trained_on_one_ipu(network: Callable[[], Program], accumulation: int) -> Result:
+    return run(network(), _settings(accumulation, pipelined=False))
+
+
+@cache
+def _inferred_on_one_ipu(outputs: Outputs) -> Result:
+    return run(perceptron(training=False), Settings(iterations=8, outputs=outputs, period=4), training=False)
+
+
 @pytest.mark.parametrize("accumulation", [6, 7])
 @pytest.mark.parametrize(("blocks", "ipus", "stages"), PIPELINES)
 @pytest.mark.parametrize("network", [perceptron, tied_network])
 def test_training_equals_that_of_one_ipu(network, blocks, ipus, stages, accumulation):
-    one = run(network(), _settings(accumulation, pipelined=False))
+    one = _trained_on_one_ipu(network, accumulation)
     assert np.isfinite(one.outputs["d2h_loss"]).all()
     assert_equal(run(network(blocks), _settings(accumulation), ipus), one)
 
 
 def test_as_many_micro_batches_as_stages():
-    one = run(perceptron(), _settings(5, pipelined=False))
+    one = _trained_on_one_ipu(perceptron, 5)
     assert_equal(run(perceptron(THREE), _settings(5), 3), one)
 
 
@@ -54,8 +67,7 @@ def test_backward_passes_draw_the_numbers_of_their_own_micro_batch():
 @pytest.mark.parametrize("outputs", list(Outputs))
 @pytest.mark.parametrize(("blocks", "ipus", "stages"), PIPELINES)
 def test_inference_equals_that_of_one_ipu(blocks, ipus, stages, outputs):
-    settings = Settings(iterations=8, outputs=outputs, period=4)
-    one = run(perceptron(training=False), settings, training=False)
+    one = _inferred_on_one_ipu(outputs)
     pipelined = Settings(iterations=8, outputs=outputs, period=4, pipelined=True)
     assert_equal(run(perceptron(blocks, training=False), pipelined, ipus, training=False), one)
 
