@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from simulator.machine.cycles import random_numbers as cycles
 from simulator.poplar import FLOAT, HALF, INT, UNSIGNED_INT, Engine, Graph, IPUModel, Tensor
@@ -18,12 +18,19 @@ from tests.poplibs.programs import linear, small_graph
 from tests.poplibs.slow_machine import SlowMachine
 
 Draw = Callable[..., Tensor]
-DRAWS: dict[str, tuple[Draw, tuple[float, ...], Any]] = {
-    "uniform": (poprand.uniform, (-2.0, 6.0), stats.uniform(-2, 8)),
-    "normal": (poprand.normal, (1.5, 0.5), stats.norm(1.5, 0.5)),
-    "truncatedNormal": (poprand.truncatedNormal, (1.0, 2.0, 0.75), stats.truncnorm(-0.75, 0.75, 1, 2)),
-    "logUniform": (poprand.logUniform, (1.0, 100.0), stats.loguniform(1, 100)),
+#: name -> (function, its parameters, SciPy's name and parameters)
+DRAWS: dict[str, tuple[Draw, tuple[float, ...], tuple[str, tuple[float, ...]]]] = {
+    "uniform": (poprand.uniform, (-2.0, 6.0), ("uniform", (-2, 8))),
+    "normal": (poprand.normal, (1.5, 0.5), ("norm", (1.5, 0.5))),
+    "truncatedNormal": (poprand.truncatedNormal, (1.0, 2.0, 0.75), ("truncnorm", (-0.75, 0.75, 1, 2))),
+    "logUniform": (poprand.logUniform, (1.0, 100.0), ("loguniform", (1, 100))),
 }
+
+
+@pytest.fixture(scope="module")
+def stats() -> Any:
+    """SciPy's distributions take a second to import: not while tests are collected."""
+    return importlib.import_module("scipy.stats")
 
 
 def drawn(
@@ -45,8 +52,9 @@ def drawn(
 
 @pytest.mark.parametrize("type_", [FLOAT, HALF], ids=str)
 @pytest.mark.parametrize("name", sorted(DRAWS))
-def test_distributions(name: str, type_: Any) -> None:
-    function, parameters, expected = DRAWS[name]
+def test_distributions(name: str, type_: Any, stats: Any) -> None:
+    function, parameters, (same, of_scipy) = DRAWS[name]
+    expected = getattr(stats, same)(*of_scipy)
 
     def build(graph: Graph, program: Sequence, seed: Tensor) -> Tensor:
         return function(graph, seed, 5, linear(graph, FLOAT, [40, 50]), type_, *parameters, program)
@@ -60,7 +68,7 @@ def test_distributions(name: str, type_: Any) -> None:
     assert found.max() <= high
 
 
-def test_whole_numbers() -> None:
+def test_whole_numbers(stats: Any) -> None:
     def uniform(graph: Graph, program: Sequence, seed: Tensor) -> Tensor:
         return poprand.uniform(graph, seed, 5, linear(graph, FLOAT, [3000]), INT, -2, 3, program)
 

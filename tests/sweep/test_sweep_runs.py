@@ -202,7 +202,7 @@ def test_commits_are_an_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def kill_and_resume(folder: Path, kills: int, seed: int) -> None:
     """Kill the sweep at random times, mostly with points left; in the end every point has ended once."""
-    draw, points, killed = random.Random(seed), 20 * kills, 0
+    draw, points, killed = random.Random(seed), 12 * kills, 0
     path = sweep_file(folder, EACH + f"how = ['ends']\nn = {list(range(points))}")
     command = [sys.executable, "-m", "popvision", "sweep", str(path), "-d", str(folder / "out")]
     for _ in range(kills):
