@@ -4,9 +4,51 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from popvision.analysis.trace.activity import ipu_activity
+from popvision.analysis.trace.difference import trace_difference
+from popvision.analysis.trace.drawing import blocks_in, overview
+from popvision.analysis.trace.joint import join_traces
+from popvision.analysis.trace.search import find_event, list_matches
 from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.statistics import label_statistics
 
 Answers = dict[str, Any]
+
+
+def check_nested(source: TraceSource) -> None:
+    """Every event lies in its lane after the one before, and begins inside its parent."""
+    for thread in source.threads:
+        for depth, lane in enumerate(thread.lanes):
+            end = lane.end
+            assert (lane.duration.astype(np.int64) >= 0).all()
+            assert (lane.start[1:] >= end[:-1]).all()
+            if depth:
+                above = thread.lanes[depth - 1]
+                parent = lane.parent.astype(np.int64)
+                assert (parent < len(above)).all()
+                assert (lane.start >= above.start[parent]).all()
+                assert (lane.start <= above.end[parent]).all()
+        assert (np.diff(thread.instant_time) >= 0).all()
+        assert all(place < len(thread.lanes[depth]) for depth, place in thread.unfinished)
+
+
+def use(source: TraceSource) -> None:
+    """What a viewer asks first."""
+    check_nested(source)
+    overview(source, 200)
+    for thread in source.threads:
+        for lane in thread.lanes:
+            blocks_in(lane, source.begin, source.end + 1, 300)
+    label_statistics(source, None, None)
+    find_event(source, "o", (source.begin, 0, 0, 0))
+    joint = join_traces([source, source], "first")
+    assert joint.events == 2 * source.events
+    list_matches(joint, "/o/ channel:a dur>1ns meta:1", joint.begin, joint.end + 1, 10)
+    difference = trace_difference(source, joint)
+    assert int(difference.count[:, 0].sum()) == source.events
+    ipu_activity(joint, joint.files[1])
 
 
 def answers_of(source: TraceSource) -> Answers:

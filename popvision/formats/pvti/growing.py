@@ -124,6 +124,8 @@ class GrowingJournal:
         query = f"SELECT {all_columns(table)} FROM {table} WHERE id > ? ORDER BY id"
         for row in db.execute(query, self._last[table][:1]):
             check_row(table, row, is_checked)
+            if row[0] <= self._last[table][0]:
+                raise StartAgainError  # a damaged tree says another order
             rows, crc = self._sums[table]
             self._sums[table] = rows + 1, (crc + row_checksum(row[: at + 1])) & 0xFFFFFFFF
             self._last[table] = row[0], row[at]

@@ -190,15 +190,15 @@ class TraceReader:
             if not found.lanes and self.state != "finalised":
                 found = self._from_journal(db, thread, lost, stored)
         lanes, instants, intact = nested_part(found.lanes, found.instants)
+        unfinished = [(depth, at) for depth, at in found.unfinished if depth < len(lanes) and at < len(lanes[depth])]
         if intact:
-            return found
+            return ThreadEvents(found.lanes, found.instants, unfinished)
         sentence = f"thread {thread} has events that do not nest"
         if lost is None:
             raise FormatError(f"{self.path} is damaged: {sentence}.")
         if len(lost) == before and (stored is None or stored.is_whole):
             lost.append(LostPart("events", f"{sentence.capitalize()}; those from the first one on are left out."))
-        unfinished = [(depth, place) for depth, place in found.unfinished if depth < len(lanes) > 0]
-        return ThreadEvents(lanes, instants, [each for each in unfinished if each[1] < len(lanes[each[0]])])
+        return ThreadEvents(lanes, instants, unfinished)
 
     def series(self) -> list[SeriesRow]:
         """Lines of line graphs, graph by graph."""
