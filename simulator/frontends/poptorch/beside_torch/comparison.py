@@ -132,9 +132,11 @@ def difference(pair: Pair, share: float) -> Difference | None:
 
 
 def relative(pair: Pair) -> float:
-    """The difference of a pair as a share of its largest element; 0 for what is rounding in any case."""
+    """The difference of a pair as a share of its largest element; of the largest of all gradients where it is nothing
+    but rounding beside that."""
     size, largest = apart(np.asarray(pair.device), np.asarray(pair.eager)), _largest(np.asarray(pair.eager))
-    return 0.0 if size <= pair.least or not largest else size / largest
+    whole = pair.least / _LEAST if size <= pair.least else largest
+    return size / whole if size and whole else 0.0
 
 
 def is_rounding(found: Difference, precise: Pair) -> bool:

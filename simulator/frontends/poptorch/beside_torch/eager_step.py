@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.utils.checkpoint
 from torch.utils import _pytree as pytree
 
 from simulator.frontends.capture.own_gradients import weight_hooks
@@ -183,7 +184,7 @@ def run_in_eager(
     try:
         if wide is torch.float64:
             torch.set_default_dtype(wide)
-        with torch.set_grad_enabled(plan.training):
+        with torch.set_grad_enabled(plan.training), _stored_activations():
             modules = [copied(plan.module, wide) for _ in range(plan.replicas)]
             for index, (args, named) in enumerate(plan.micro_batches):
                 draws = {call: (drawn, drawn.values[index]) for call, drawn in calls_of_draws.items()}
@@ -265,6 +266,31 @@ def untouched_randomness() -> Iterator[None]:
         finally:
             random.setstate(states[0])
             np.random.set_state(states[1])
+
+
+@contextlib.contextmanager
+def _stored_activations() -> Iterator[None]:
+    """Checkpoints keep their activations while this is open: what they run again would draw other numbers."""
+    checkpoints = torch.utils.checkpoint
+    before = checkpoints.CheckpointFunction, checkpoints._checkpoint_without_reentrant_generator
+
+    def around(*_: Any, **__: Any) -> Iterator[None]:
+        yield
+
+    checkpoints.CheckpointFunction = _PlainFunction
+    checkpoints._checkpoint_without_reentrant_generator = around
+    try:
+        yield
+    finally:
+        checkpoints.CheckpointFunction, checkpoints._checkpoint_without_reentrant_generator = before
+
+
+class _PlainFunction:
+    """In place of a checkpoint with use_reentrant=True."""
+
+    @staticmethod
+    def apply(function: Any, preserves_randomness: bool, *args: Any) -> Any:
+        return function(*args)
 
 
 @contextlib.contextmanager
