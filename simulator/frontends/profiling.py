@@ -28,6 +28,7 @@ from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.frontends.optimizer import Optimizer
 from simulator.frontends.poptorch.optimizer_description import describe_optimizer
 from simulator.frontends.session.device_program import DeviceProgram
+from simulator.frontends.session.progress import ProgressLines
 from simulator.poplar import Device, Target, compileGraph
 
 #: of descent where no optimizer is given
@@ -118,7 +119,9 @@ def profile(
     The module is called with `inputs` and the other keywords, `named`. With `loss`, a function of the module's outputs,
     or with an optimizer the step trains: forward, backward and update (by SGD where no optimizer is given; without
     `loss` the module's own loss counts). Otherwise it infers. `target` is "ipu1", "ipu2" or "ipu21", with `tiles` tiles
-    if given. The report lies in `folder`, or in one that goes with the object returned.
+    if given. The report lies in `folder`, or in one that goes with the object returned. Its cycles are those of the
+    step: what goes to the device once (weights, seed, rates) is told by a line on stderr. Further lines tell what is
+    being done, the first after a second.
 
     A module that does not fit into memory gives a report of its memory, without an execution. Lines on stderr say what
     is missing on which tile, which modules take most at the peak, and the largest batch and availableMemoryProportion
@@ -132,7 +135,8 @@ def profile(
     step = _Step(module, inputs, named, loss, optimizer, _device(target, tiles))
     path = Path(tempfile.mkdtemp(prefix="popvision-")) if folder is None else Path(folder)
     try:
-        problem = _run_step(step, path)
+        with ProgressLines("simulator.profile") as progress:
+            problem = _run_step(step, path, progress)
         report = open_report(path)
         if problem:
             _say("\n".join(missing_memory(report, problem)))
@@ -184,28 +188,40 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _run_step(step: _Step, path: Path) -> str:
+def _run_step(step: _Step, path: Path, progress: ProgressLines) -> str:
     """Compile, and run once where the program fits; the report is written to `path`. Gives the sentence of what does
-    not fit, "" where all does."""
+    not fit, "" where all does. What goes to the device once, before the first step, is not in the report's runs."""
     options: Mapping[str, str] = {
         "autoReport.all": "true",
         "autoReport.directory": str(path),
         "debug.allowOutOfMemory": "true",
         "profiler.includeFlopEstimates": "true",
     }
+    progress.say("capturing the module")
     captured = step.captured()
     optimizer = step.described_optimizer()
+    progress.say(f"building the graph of {len(captured.program.operators)} operators")
     lowered = step.lowered(captured)
-    program = DeviceProgram(compileGraph(lowered.graph, list(lowered.programs), options), lowered.interface, options)
+    executable = compileGraph(lowered.graph, list(lowered.programs), options, progress.phase)
+    program = DeviceProgram(executable, lowered.interface, options)
+    progress.say("running the step")
     try:
         program.load(step.device)
     except graph_memory_allocation_error as error:
         program.close()  # the report of its memory is the answer
         return str(error)
+    program.engine.disableExecutionProfiling()
     program.send_weights({name: one.detach().cpu().numpy() for name, one in captured.data.items()})
+    weights = program.engine.getTimeStamp().device_cycles
     if optimizer is not None:
         program.send_rates(optimizer.variables())
     program.send_seed(int(torch.initial_seed()))
+    rest = program.engine.getTimeStamp().device_cycles - weights
+    _say(
+        f"once: weights to the device, {weights:,} cycles; random seed{' and rates' * (optimizer is not None)}, "
+        f"{rest:,} cycles. The report holds the step."
+    )
+    program.engine.enableExecutionProfiling()
     for name, tensor in zip(program.interface.inputs, step.tensors(), strict=True):
         program.input(name)[0] = tensor.detach().cpu().numpy()
     program.run("step")

@@ -1,9 +1,11 @@
-"""The bar on standard error while a model compiles: `Graph compilation: 41%|####1     | 41/100 [00:03<00:04]`."""
+"""What standard error shows of long work: a bar while a model compiles, `Graph compilation: 41%|####1     | 41/100
+[00:03<00:04]`, or lines that come less and less often."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -45,6 +47,39 @@ class CompilationBar:
         elapsed = self._clock() - self._begun
         left = _minutes(elapsed * (_TOTAL - percent) / percent) if percent else "?"
         return f"Graph compilation: {percent:3d}%|{bar}| {percent}/{_TOTAL} [{_minutes(elapsed)}<{left}]"
+
+
+class ProgressLines:
+    """While it is open a line says what is being done: after a second, and with pauses twice as long after each."""
+
+    _FIRST, _LONGEST = 1.0, 30.0
+
+    def __init__(self, title: str) -> None:
+        self._title, self._doing, self._over = title, "", threading.Event()
+        self._speaker = threading.Thread(target=self.speak, args=(self._over.wait,), daemon=True)
+
+    def __enter__(self) -> ProgressLines:
+        self._speaker.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._over.set()
+        self._speaker.join()
+
+    def say(self, doing: str) -> None:
+        """What is being done from now on."""
+        self._doing = doing
+
+    def phase(self, done: int, total: int) -> None:
+        """The progress of a compilation."""
+        self.say(f"compiling, {done} of {total} phases done")
+
+    def speak(self, ends_within: Callable[[float], bool]) -> None:
+        """Write lines until the work ends; `ends_within` waits so many seconds for that."""
+        begun, pause = time.monotonic(), self._FIRST
+        while not ends_within(pause):
+            pause = min(2 * pause, self._LONGEST)
+            print(f"{self._title}: {self._doing} ({time.monotonic() - begun:.0f} s)", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import simulator
+from simulator.frontends.session.progress import ProgressLines
 from simulator.poplar import poplar_error
 
 
@@ -37,6 +38,34 @@ def test_inference_of_a_module() -> None:
     assert {"0/MatMul", "1/Relu", "2/MatMul"} <= names(report)
     assert report.operations(layer="poptorch")["total_cycles"].sum() > 0
     assert len(report.tiles()) == 8
+
+
+def test_the_report_holds_the_step_and_a_line_what_goes_to_the_device_once(capsys: pytest.CaptureFixture[str]) -> None:
+    report = simulator.profile(network(), torch.randn(4, 8), tiles=8)
+    rows = report.operations(layer="poptorch").set_index("name")["total_cycles"]
+    assert rows["weightsFromHost/HostLoad"] == rows["randomSeedFromHost/HostLoad"] == 0
+    assert rows["inputs/input/HostLoad"] > 0
+    once = re.search(
+        r"once: weights to the device, ([\d,]+) cycles; random seed, ([\d,]+) cycles", capsys.readouterr().err
+    )
+    assert once is not None
+    assert all(int(cycles.replace(",", "")) > 0 for cycles in once.groups())
+
+
+def test_lines_of_progress_come_less_and_less_often(capsys: pytest.CaptureFixture[str]) -> None:
+    lines, waits = ProgressLines("simulator.profile"), list[float]()
+
+    def ends_within(seconds: float) -> bool:
+        waits.append(seconds)
+        lines.phase(len(waits), 9)
+        return len(waits) == 8
+
+    lines.speak(ends_within)
+    assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
+    said = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(" (")[0] for line in said] == [
+        f"simulator.profile: compiling, {done} of 9 phases done" for done in range(1, 8)
+    ]
 
 
 def test_training_has_gradients_and_updates() -> None:
