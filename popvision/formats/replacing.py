@@ -1,4 +1,5 @@
-"""Writes a file completely or not at all: under a temporary name, then renamed."""
+"""Writes a file completely or not at all: under a temporary name, then renamed. Its bytes are on the disk before it has
+the name, so that it is whole after a power failure, too."""
 
 from __future__ import annotations
 
@@ -14,7 +15,17 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
+        if temporary.is_file():
+            _sync(temporary)
         temporary.replace(path)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

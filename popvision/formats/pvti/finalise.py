@@ -45,10 +45,10 @@ def finalise(path: str | os.PathLike[str]) -> None:
 
 
 def _repack(db: sqlite3.Connection, path: Path) -> None:
-    """Give the journal's space back; small files also get small pages."""
+    """Give the journal's space back; small files also get small pages. SQLite waits for the disk: a power failure
+    leaves the trace as it was before or after."""
     if path.stat().st_size < _SMALL_FILE:
         db.execute("PRAGMA page_size = 4096")
-    db.execute("PRAGMA synchronous = OFF")
     db.execute("VACUUM")
 
 
