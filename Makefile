@@ -1,6 +1,6 @@
 # Two promises: `make demo` and `make test` work on a fresh Debian 12 with Python 3.11.
 APT := apt-get install -y python3-venv make git g++ graphviz chromium capnproto binutils
-SLURM_APT := apt-get install -y slurm-wlm munge libslurm-dev
+SLURM_APT := apt-get install -y slurm-wlm munge libslurm-dev openmpi-bin
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -101,11 +101,12 @@ test-pages: $(VENV)/.dev | system-pages
 LONG := (long or hypothesis) and not fuzz
 
 test-long: export HYPOTHESIS_PROFILE := long
-test-long: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages
+test-long: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages system-slurm
 	$(CLEANLY) $(BIN)/python -m pytest -m "$(LONG)" --ignore tests/browser $(WORKERS)
 	$(CLEANLY) $(BIN)/python -m pytest -m "$(LONG)" tests/browser $(WORKERS)
 	$(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "$(LONG)" tests/frontends $(WORKERS)
 	$(TENSORFLOW)/bin/python -m tests.structure.clean_tree $(TENSORFLOW)/bin/python -m pytest -m "$(LONG)" tests/frontends/tensorflow $(WORKERS)
+	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "$(LONG)" tests/slurm
 
 $(FRONTENDS)/.torch: pyproject.toml | system-test
 	@echo "Installing PyTorch and what its tests need (about 400 MB to download, three minutes or so) ..."
@@ -125,13 +126,13 @@ test-frontends: $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages
 
 # RUNLEVEL=1: the packages' own services are not started.
 system-slurm:
-	@if ! PATH="$$PATH:/usr/sbin" sh -c 'command -v slurmctld && command -v slurmd && command -v munged && test -e /usr/include/slurm/spank.h' >/dev/null; then \
-	  echo "Slurm is missing. Debian packages:"; echo "  $(SLURM_APT)"; \
+	@if ! PATH="$$PATH:/usr/sbin" sh -c 'command -v slurmctld && command -v slurmd && command -v munged && command -v mpirun && test -e /usr/include/slurm/spank.h' >/dev/null; then \
+	  echo "Slurm or mpirun is missing. Debian packages:"; echo "  $(SLURM_APT)"; \
 	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive $(SLURM_APT) >/dev/null; \
 	  else echo "Run that line as root, then make again."; exit 1; fi; fi
 
 test-slurm: $(FRONTENDS)/.torch | system-slurm
-	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest $(LIMIT) tests/slurm
+	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "$(UNMARKED)" $(LIMIT) tests/slurm
 
 full: export HYPOTHESIS_PROFILE := long
 full: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simulator.base.errors import poplar_error
-from simulator.engine.devices.device_locks import holder_of, lock_folder
+from simulator.engine.devices.device_locks import held_locks
 from simulator.engine.devices.device_manager import DeviceManager, reason_for_no_ipus
 
 PARTITION = "IPUOF_VIPU_API_PARTITION_ID"
@@ -58,21 +58,15 @@ def device_list() -> list[str]:
 def attached_ipus(all_partitions: bool) -> list[AttachedIpu]:
     """What processes of this user on this machine have attached: IPUs of this part of the system, or of any."""
     ids = {number: id_ for id_, number in enumerate(DeviceManager.createDeviceManager().ipus)}
-    numbers = set(ids)
-    if all_partitions and lock_folder().is_dir():
-        names = (path.stem.removeprefix("ipu") for path in lock_folder().glob("ipu*.lock"))
-        numbers |= {int(name) for name in names if name.isdigit()}
     found = []
-    for number in sorted(numbers):
-        process = holder_of(number)
-        if process is None:
+    for number, process, since in held_locks(everywhere=all_partitions):
+        if number not in ids and not all_partitions:
             continue
         with suppress(OSError, KeyError):  # it ended meanwhile
             words = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             user = pwd.getpwuid(Path(f"/proc/{process}").stat().st_uid).pw_name
-            attached_at = (lock_folder() / f"ipu{number}.lock").stat().st_mtime
             command = " ".join(words.split())
-            seconds = max(0, int(time.time() - attached_at))
+            seconds = max(0, int(time.time() - since))
             found.append(AttachedIpu(number, ids.get(number, -1), process, command, user, seconds))
     return found
 

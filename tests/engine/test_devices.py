@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from simulator.engine.devices.device_locks import held_locks, lock_folder
 from simulator.machine import physical_tiles
 from simulator.machine.targets import BOW, MK1, MK2
 from simulator.poplar import (
@@ -207,6 +209,35 @@ def test_attaching_is_exclusive_within_and_between_processes() -> None:
     pair.detach()
     with pytest.raises(poplar_error, match="not attached; call attach"):
         pair.reset()
+
+
+def test_an_allocation_of_slurm_has_locks_of_its_own(monkeypatch) -> None:
+    """Two jobs and a program outside: each has IPU 0, and within each a second one does not get it."""
+    job = {"SLURM_JOB_ID": "7", "IPUOF_VIPU_API_PARTITION_ID": "slurm_7", "POPVISION_IPU_IDS": "0"}
+    other = job | {"SLURM_JOB_ID": "8", "IPUOF_VIPU_API_PARTITION_ID": "slurm_8"}
+    pod = job | {"SLURM_CONF": "/another/slurm.conf"}
+    held = []
+    for variables in ({}, job, other, pod):
+        with monkeypatch.context() as inside:
+            for name, text in variables.items():
+                inside.setenv(name, text)
+            first, second = (DeviceManager().getDevice(0) for _ in range(2))
+            assert first.attach()
+            assert not second.attach()
+            held.append(first)
+            assert [lock.ipu for lock in held_locks(everywhere=False)] == [0]
+    assert [(lock.ipu, lock.process) for lock in held_locks(everywhere=True)] == [(0, os.getpid())] * 4
+    held.pop().detach()
+    assert len(held_locks(everywhere=True)) == 3
+
+
+def test_without_an_allocation_the_locks_are_those_of_all(monkeypatch, tmp_path) -> None:
+    """Variables that a real system sets, or that only look like those of a job."""
+    outside = lock_folder({"POPVISION_LOCKS": str(tmp_path)})
+    whole = {"SLURM_JOB_ID": "7", "IPUOF_VIPU_API_PARTITION_ID": "slurm_7", "POPVISION_IPU_IDS": "0"}
+    for change in ({"IPUOF_VIPU_API_PARTITION_ID": "pod64"}, {"POPVISION_IPU_IDS": ""}, {"SLURM_JOB_ID": ""}):
+        assert lock_folder({"POPVISION_LOCKS": str(tmp_path), **whole, **change}) == outside == tmp_path
+    assert lock_folder({"POPVISION_LOCKS": str(tmp_path), **whole}).parent == outside
 
 
 def test_a_lock_folder_that_cannot_be_used_is_named(monkeypatch, tmp_path) -> None:

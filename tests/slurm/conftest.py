@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,14 +18,23 @@ from tests.slurm.shell import IPUS, Shell
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if "POPVISION_TEST_SLURM" not in os.environ:
         for item in items:
-            if "pod" in getattr(item, "fixturenames", ()) and Path(__file__).parent in item.path.parents:
-                item.add_marker(pytest.mark.skip(reason="needs Slurm: make test-slurm"))
+            if {"pod", "mpirun"} & set(getattr(item, "fixturenames", ())) and Path(
+                __file__
+            ).parent in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason="needs Slurm or mpirun: make test-slurm"))
 
 
 @pytest.fixture(scope="session")
 def pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
     with Pod(tmp_path_factory.mktemp("pod"), IPUS) as running:
         yield running
+
+
+@pytest.fixture
+def mpirun() -> list[str]:
+    """The begin of a command that starts processes on this machine."""
+    assert shutil.which("mpirun"), "mpirun is missing; as root: apt-get install -y openmpi-bin"
+    return ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 
 
 @pytest.fixture

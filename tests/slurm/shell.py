@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from simulator.slurm.pod import Pod
@@ -37,6 +37,7 @@ class Shell:
 
     pod: Pod
     folder: Path
+    _jobs: dict[str, str] = field(default_factory=dict)
 
     def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
         environment = {key: value for key, value in self.pod.environment.items() if not key.startswith("POPVISION_IPU")}
@@ -65,11 +66,16 @@ class Shell:
         wait_for((self.folder / name).exists)
         return [int(word) for word in (self.folder / name).read_text().split()]
 
+    def job_of(self, name: str) -> str:
+        """The id of the job that `hold` or `submit_holder` started under a name."""
+        return self._jobs[name]
+
     def submit_holder(self, options: str, name: str) -> str:
         """The id of a job that keeps its IPUs until `release`."""
         (self.folder / "hold.py").write_text(HOLD)
         (self.folder / "hold.sh").write_text('#!/bin/bash\nexec python hold.py "$1"\n')
-        return self.output(f"sbatch --parsable {options} --output={name}.log hold.sh {name}").strip()
+        self._jobs[name] = self.output(f"sbatch --parsable {options} --output={name}.log hold.sh {name}").strip()
+        return self._jobs[name]
 
     def release(self, name: str) -> None:
         (self.folder / f"{name}.end").touch()

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.slurm.shell import IPUS, Shell, wait_for
+from tests.slurm.shell import HOLD, IPUS, Shell, wait_for
 
 #: what a program is offered: IPUs, partition, and how many devices there are of each size
 OFFERED = """
@@ -88,10 +88,33 @@ def test_ipus_of_a_job_are_attached_by_it_alone(shell: Shell) -> None:
     other = shell.hold("--ipus=2", "second")
     assert set(held).isdisjoint(other)
     attach = "python -c 'from simulator.poplar import DeviceManager; print(DeviceManager().getDevice(0).attach())'"
-    assert shell.output(attach, POPVISION_IPU_IDS=str(held[1])) == "False\n"
+    assert shell.output(f"srun --overlap --jobid={shell.job_of('first')} --ipus=2 {attach}") == "False\n"
     assert shell.output(f"srun --ipus=1 {attach}") == "True\n"
-    shell.release("first")
-    wait_for(lambda: shell.output(attach, POPVISION_IPU_IDS=str(held[1])) == "True\n")
+
+
+#: attaches the device that it has, runs nothing and says which
+ATTACH = """
+from simulator.poplar import DeviceManager
+device = DeviceManager().getDevice(0)
+assert device.attach(), "no device"
+print(*device.getDriverIDs())
+"""
+
+
+def test_programs_outside_take_no_ipu_from_jobs(shell: Shell) -> None:
+    """A program outside holds every IPU; fifty tasks come, and none dies."""
+    (shell.folder / "attach.py").write_text(ATTACH)
+    (shell.folder / "hold.py").write_text(HOLD)
+    (shell.folder / "array.sh").write_text("#!/bin/bash\nexec python attach.py\n")
+    done = shell.run(
+        f"POPVISION_IPUS={IPUS} python hold.py outside & until [ -e outside ]; do sleep 0.05; done\n"
+        "sbatch --wait --array=0-49 --ipus=1 --output=task.%a array.sh; code=$?\n"
+        "touch outside.end; wait; exit $code"
+    )
+    assert done.returncode == 0, done.stderr
+    said = [(shell.folder / f"task.{number}").read_text().strip() for number in range(50)]
+    assert set(said) <= {str(number) for number in range(IPUS)}, said
+    assert (shell.folder / "outside").read_text().split() == [str(number) for number in range(IPUS)]
 
 
 def test_steps_side_by_side_share_the_ipus_of_their_job(offered: Shell) -> None:

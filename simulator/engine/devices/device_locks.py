@@ -1,26 +1,44 @@
 """Device locks: one lock file per simulated IPU, so that processes contend for IPUs as they do for hardware.
 
 The locks are advisory `flock`s, which the system drops when a process ends, however it ends. They lie in
-$POPVISION_LOCKS, else $XDG_RUNTIME_DIR/popvision, else a folder of the user below the temporary folder.
+$POPVISION_LOCKS, else $XDG_RUNTIME_DIR/popvision, else a folder of the user below the temporary folder. An allocation
+of Slurm has locks of its own in a folder below: no program outside can hold what Slurm gave to a job, and Slurm itself
+keeps jobs apart.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from simulator.base.errors import poplar_error
 
+#: What Slurm's plugin sets for a program that has IPUs: how its allocation is called, and which IPUs it has.
+_PARTITION, _ALLOTTED = "IPUOF_VIPU_API_PARTITION_ID", "POPVISION_IPU_IDS"
 
-def lock_folder() -> Path:
-    chosen = os.environ.get("POPVISION_LOCKS")
+
+def lock_folder(environment: Mapping[str, str]) -> Path:
+    """Where this process locks IPUs."""
+    folder, name = _system_folder(environment), environment.get(_PARTITION, "")
+    if not (environment.get(_ALLOTTED) and environment.get("SLURM_JOB_ID") and re.fullmatch(r"slurm_\d+", name)):
+        return folder
+    pod = environment.get("SLURM_CONF", "")  # two pods on one machine count their jobs alike
+    return folder / f"{name}-{hashlib.sha256(pod.encode()).hexdigest()[:8]}"
+
+
+def _system_folder(environment: Mapping[str, str]) -> Path:
+    """The folder of programs outside of allocations."""
+    chosen = environment.get("POPVISION_LOCKS")
     if chosen:
         return Path(chosen)
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    runtime = environment.get("XDG_RUNTIME_DIR")
     return Path(runtime) / "popvision" if runtime else Path(tempfile.gettempdir()) / f"popvision-{os.getuid()}"
 
 
@@ -30,7 +48,7 @@ class DeviceLocks:
     _held: dict[Path, int] = {}  # noqa: RUF012  (locks belong to the process)
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or lock_folder()
+        self.folder = folder or lock_folder(os.environ)
 
     def has_any(self) -> bool:
         """Whether this process has an IPU of this system."""
@@ -78,10 +96,33 @@ class DeviceLocks:
         return True
 
 
-def holder_of(ipu: int) -> int | None:
-    """The id of the process of this user that has attached an IPU; None where there is none. Takes no lock, so that it
-    never stands in the way of who attaches."""
-    path = (lock_folder() / f"ipu{ipu}.lock").resolve()
+class HeldLock(NamedTuple):
+    """An IPU that a process of this user has attached."""
+
+    ipu: int
+    process: int
+    since: float  #: seconds since the epoch
+
+
+def held_locks(*, everywhere: bool) -> list[HeldLock]:
+    """The IPUs that processes have attached where this one locks its own, or `everywhere`: in other allocations, and
+    outside of them. Takes no lock, so that it never stands in the way of who attaches."""
+    folders = {lock_folder(os.environ)}
+    if everywhere:
+        system = _system_folder(os.environ)
+        folders |= {system, *system.glob("slurm_*")}
+    found = []
+    for path in (path for folder in folders for path in folder.glob("ipu*.lock")):
+        name = path.stem.removeprefix("ipu")
+        process = _holder(path.resolve()) if name.isdigit() else None
+        if process is not None:
+            with suppress(OSError):  # it was removed meanwhile
+                found.append(HeldLock(int(name), process, path.stat().st_mtime))
+    return sorted(found)
+
+
+def _holder(path: Path) -> int | None:
+    """The process whose id is in a lock file and which has it open."""
     try:
         process = int(path.read_text())
         open_files = list(Path(f"/proc/{process}/fd").iterdir())
