@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from simulator.frontends.capture.ctc import ctc_loss
+from simulator.frontends.capture.loss_functions import ctc_loss, gaussian_nll_loss
 from simulator.frontends.capture.mixed_types import tensors_of, with_one_type
 from simulator.frontends.capture.operators import CaptureError, is_users
 from simulator.frontends.captured import WITHOUT_GRADIENT
@@ -26,6 +26,16 @@ _PROPERTIES = {getattr(torch.Tensor, name): name for name in ("data", "grad", "g
 _ON_THE_DEVICE = (
     "Gradients stay on the device: poptorch.Options().anchorTensor(name, 'Gradient___<weight>') sends one to the host."
 )
+_HOST_VALUES = "values are on the device only while the model runs; use torch's operators, or return the tensor."
+#: what asks for values, or for sizes that depend on them
+_ON_THE_HOST = {
+    **{
+        name: f"Tensor.{name} cannot be used in forward on the IPU: {_HOST_VALUES}"
+        for name in ("numpy", "tolist", "__array__")
+    },
+    "_pack_padded_sequence": "Packed sequences cannot be on the IPU, since their sizes are data: give the layer the "
+    "padded batch, and mask what lies behind the ends in its results.",
+}
 _REFUSED = {
     "backward": "The model runs the backward pass after forward; return the loss.",
     "retain_grad": _ON_THE_DEVICE,
@@ -67,7 +77,7 @@ class GradModes(TorchFunctionMode):
         if func is torch._C._set_grad_enabled:  # no node of the graph: every node says it for itself
             with torch._C.DisableTorchFunction():
                 return func(*args)
-        name = _name_of(func)
+        name = name_of(func)
         if self._training and name in _REFUSED:
             raise refusal(f"Tensor.{name.rpartition(' ')[2]} cannot be used in forward on the IPU. {_REFUSED[name]}")
         if name == "register_hook" and self.hook_tensor is not None:
@@ -88,6 +98,11 @@ class GradModes(TorchFunctionMode):
         if name == "ctc_loss":
             with self:
                 return ctc_loss(*args, **named)
+        if name == "gaussian_nll_loss":
+            with self:
+                return gaussian_nll_loss(*args, **named)
+        if name in _ON_THE_HOST:
+            raise refusal(_ON_THE_HOST[name])
         if name in ("set requires_grad", "requires_grad_", "detach_"):
             return self._switch(name, func, args, named)
         if not self._training:
@@ -109,7 +124,7 @@ class GradModes(TorchFunctionMode):
     def _call(self, name: str, func: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
         self.differentiates |= func is torch.autograd.grad
         without = not torch.is_grad_enabled() or _gives_plain_gradients(func, named)
-        target = _written(name, args, named)
+        target = written_tensor(name, args, named)
         for tensor in tensors_of((args, named)):
             self._note(tensor)
         touched = self._unseen(target, without)
@@ -166,7 +181,7 @@ def refusal(text: str) -> CaptureError:
     return CaptureError(text)
 
 
-def _name_of(func: Any) -> str:
+def name_of(func: Any) -> str:
     """The name of a function of torch; "get data" and "set data" of a property."""
     name = str(getattr(func, "__name__", ""))
     if name in ("__get__", "__set__"):
@@ -189,7 +204,7 @@ def _gives_plain_gradients(func: Any, named: Mapping[str, Any]) -> bool:
     return func is torch.autograd.grad and not named.get("create_graph", False)
 
 
-def _written(name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def written_tensor(name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The tensor that a call writes to, if any."""
     if isinstance(named.get("out"), torch.Tensor):
         return named["out"]

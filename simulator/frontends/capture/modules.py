@@ -54,6 +54,13 @@ _GRAD_OF_NO_LEAF = r"The \.grad attribute of a Tensor that is not a leaf"
 #: how torch's messages write a size that depends on data
 _UNKNOWN_SIZE = re.compile(r"\(u\d+\)|\bu\d+ ")
 
+#: part of the name of a file of torch's -> what to write in place of what it does
+_HINTS = {
+    "torch/distributions/": "make the distribution without validate_args=True",
+    "torch/nn/modules/batchnorm.py": "give BatchNorm a momentum, since None averages over a count of batches",
+}
+_NO_BRANCHES = "choose values with torch.where, and sizes by numbers"
+
 _GRADIENT_IN_FORWARD = (
     "torch.autograd.grad in forward cannot be traced through an operator whose gradient reads its own result (tanh, "
     "exp, softmax, norm); write that gradient by its formula, or with torch.func.jvp."
@@ -160,9 +167,11 @@ def _data_dependent(error: BaseException, excluded: Sequence[str]) -> str:
     lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     users = [(file, line) for file, line in lines if is_users(file, (*excluded, "/simulator/frontends/"))]
     place = "{}:{}: ".format(*users[-1]) if users else ""
+    files = [file for file, _ in lines]
+    hint = next((text for part, text in _HINTS.items() if any(part in file for file in files)), _NO_BRANCHES)
     return (
         f"{place}The module's graph depends on the data of a tensor, which the IPU's compiled program cannot: every "
-        f"shape and branch is fixed when compiling ({first})."
+        f"shape and branch is fixed when compiling ({first}); {hint}."
     )
 
 

@@ -64,8 +64,8 @@ class NodeReader:
     def _operator(self, node: Any, place: Place) -> Operator:
         if "val" not in node.meta:  # an operator of the host's libraries, which torch cannot run on fake tensors
             raise CaptureError(
-                f"The operator {node.target} of {place_text(place)} cannot be lowered to the IPU; docs/poptorch.md "
-                "lists the operators that can."
+                f"The operator {node.target} of {place_text(place)} cannot be lowered to the IPU; write it in "
+                "operators that docs/poptorch.md lists, or call it on the host, outside the module."
             )
         made = node.meta["val"]
         several = isinstance(made, tuple | list)

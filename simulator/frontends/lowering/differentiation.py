@@ -285,8 +285,8 @@ def rule_of(operator: Operator) -> Rule:
     """The rule of an operator. Raises UnknownOperatorError, naming operator, module, file and line."""
     if operator.name not in TABLE:
         raise UnknownOperatorError(
-            f"The operator {operator.name} of {_where(operator.place)} cannot be lowered to the IPU; docs/poptorch.md "
-            "lists the operators that can."
+            f"The operator {operator.name} of {_where(operator.place)} cannot be lowered to the IPU; write it in "
+            "operators that docs/poptorch.md lists, or call it on the host, outside the module."
         )
     return TABLE[operator.name]
 

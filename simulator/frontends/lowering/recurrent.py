@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simulator.base.errors import poplar_error
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import FLOAT, HALF, Tensor, concat
@@ -326,6 +327,8 @@ def lstm_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> Any:
+    if hx[0].dim(2) != hx[1].dim(2):
+        raise poplar_error("an LSTM has no proj_size there; put a Linear layer without bias behind it.")
     stack = _Stack(_lstm, 2, has_biases, num_layers, dropout if train else 0.0, bidirectional)
     return _sequence(at, stack, input, hx, params, batch_first)
 

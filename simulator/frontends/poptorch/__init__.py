@@ -20,6 +20,8 @@ from simulator.frontends.poptorch.blocks import (
     isRunningOnIpu,
     removeBlocks,
 )
+from simulator.frontends.poptorch.compiled_model import registerPostCompileHook, registerPreCompileHook
+from simulator.frontends.poptorch.data.argument_parsers import ICustomArgParser, registerCustomArgParser
 from simulator.frontends.poptorch.data.data_accessor import AsynchronousDataAccessor
 from simulator.frontends.poptorch.data.data_loader import DataLoader
 from simulator.frontends.poptorch.enums import (
@@ -45,10 +47,13 @@ from simulator.frontends.poptorch.hardware import ipuHardwareIsAvailable, ipuHar
 from simulator.frontends.poptorch.logging import logger, setLogLevel
 from simulator.frontends.poptorch.models import inferenceModel, load, trainingModel
 from simulator.frontends.poptorch.operators import (
+    cond,
+    for_loop,
     identity_loss,
     ipu_print_tensor,
     nop,
     recomputationCheckpoint,
+    serializedMatMul,
     set_available_memory,
     set_overlap_for_input,
     set_overlap_for_output,
@@ -66,14 +71,11 @@ from simulator.frontends.poptorch.strategies import (
 from simulator.frontends.poptorch.tensor_locations import TensorLocationSettings
 
 custom_op = REFUSED["custom_op"]
-for_loop = REFUSED["for_loop"]
-cond = REFUSED["cond"]
 MultiConv = REFUSED["MultiConv"]
 CPU = REFUSED["CPU"]
 ctc_beam_search_decoder = REFUSED["ctc_beam_search_decoder"]
 dynamic_slice = REFUSED["dynamic_slice"]
 dynamic_update = REFUSED["dynamic_update"]
-serializedMatMul = REFUSED["serializedMatMul"]
 fps = REFUSED["fps"]
 nearest = REFUSED["nearest"]
 Attribute = REFUSED["Attribute"]
@@ -95,6 +97,7 @@ __all__ = [
     "DataLoaderMode",
     "Error",
     "HalfFloatCastingBehavior",
+    "ICustomArgParser",
     "Liveness",
     "MatMulSerializationMode",
     "MeanReductionStrategy",
@@ -141,6 +144,9 @@ __all__ = [
     "optim",
     "profiling",
     "recomputationCheckpoint",
+    "registerCustomArgParser",
+    "registerPostCompileHook",
+    "registerPreCompileHook",
     "removeBlocks",
     "serializedMatMul",
     "setLogLevel",

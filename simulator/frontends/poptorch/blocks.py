@@ -212,7 +212,7 @@ def _forget(custom: dict[str, Any] | None) -> None:
 
 
 def _check(user_id: Any, ipu_id: Any) -> None:
-    if user_id is not None and not isinstance(user_id, str):
-        raise AssertionError(f"The id of a block is a string, not {user_id!r}.")
+    if user_id is not None and (not isinstance(user_id, str | int) or isinstance(user_id, bool)):
+        raise AssertionError(f"The id of a block is a string or a whole number, not {user_id!r}.")
     if ipu_id is not None and (not isinstance(ipu_id, int) or isinstance(ipu_id, bool) or ipu_id < 0):
         raise AssertionError(f"ipu_id is the number of an IPU within the model, from 0 on, not {ipu_id!r}.")

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from torch.nn.parameter import UninitializedParameter
+from torch.utils.hooks import RemovableHandle
 
 from simulator.base.errors import poplar_error
 from simulator.engine.options import resolve
@@ -32,6 +36,28 @@ from simulator.poplar import Executable, Target, compileGraph
 
 #: what PopART asks of every engine
 ENGINE_OPTIONS = {"exchange.streamBufferOverlap": "hostRearrangeOnly", "exchange.enablePrefetch": "true"}
+
+
+_before_compilation: OrderedDict[int, Callable[[], Any]] = OrderedDict()
+_after_compilation: OrderedDict[int, Callable[[], Any]] = OrderedDict()
+
+
+def registerPreCompileHook(hook: Callable[[], Any]) -> RemovableHandle:
+    """Call a function before each compilation of a model. Raises RuntimeError for what cannot be called."""
+    return _registered("Pre-compile", _before_compilation, hook)
+
+
+def registerPostCompileHook(hook: Callable[[], Any]) -> RemovableHandle:
+    """Call a function after each compilation of a model. Raises RuntimeError for what cannot be called."""
+    return _registered("Post-compile", _after_compilation, hook)
+
+
+def _registered(name: str, hooks: OrderedDict[int, Callable[[], Any]], hook: Callable[[], Any]) -> RemovableHandle:
+    if not callable(hook):
+        raise RuntimeError(f"{name} hook must be callable")
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
 
 
 @dataclass(frozen=True)
@@ -73,6 +99,14 @@ class CompiledModel:
 
 def capture_model(request: ModelRequest) -> CapturedModule:
     """The module's operators. Raises Error with the sentence of whatever refused."""
+    for hook in list(_before_compilation.values()):
+        hook()
+    for name, parameter in request.module.named_parameters():
+        if isinstance(parameter, UninitializedParameter):
+            raise Error(
+                f"The weight {name} of a lazy module has no shape yet; call the module once on the host before "
+                "wrapping it."
+            )
     positional, named = request.arguments.micro_batch(request.micro_batches())
     try:
         with plain_tensors(request.module), capturing(request.strategy):
@@ -124,6 +158,8 @@ def compile_model(
     except poplar_error as error:
         raise Error(memory_error_text(error)) from error
     progress(100, 100)
+    for hook in list(_after_compilation.values()):
+        hook()
     return CompiledModel(captured, executable, interface, options, time.perf_counter() - started)
 
 

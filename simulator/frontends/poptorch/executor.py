@@ -496,6 +496,10 @@ class PoplarExecutor:
             raise Error(_NOT_COMPILED)
         return self._compiled.seconds
 
+    def __repr__(self) -> str:
+        """The user's module, as it describes itself."""
+        return repr(self._user_model)
+
     def __getattr__(self, name: str) -> Any:
         """Everything else is the module's: state_dict, parameters, train, ..."""
         if name.startswith("_"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
 from simulator.frontends.lowering.lowered import OutputStream
@@ -70,6 +71,11 @@ def bind(forward: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> Bo
         index = getattr(first, "idx", None)
         base = parameters[min(index, len(parameters) - 1)] if index is not None else str(getattr(first, "key", first))
         names.append(base + "".join(str(one) for one in path[2:]))
+    if any(isinstance(one, PackedSequence) for one in (*arguments, *named.values())):
+        raise Error(
+            "A packed sequence cannot be an input of the IPU, since its sizes are data; give the padded batch and its "
+            "lengths."
+        )
     for name, (_, leaf) in zip(names, pairs, strict=True):
         if isinstance(leaf, np.ndarray):
             raise TypeError(f"The input {name} is a numpy.ndarray; give a torch.Tensor (torch.from_numpy makes one).")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -19,11 +19,12 @@ _trained: weakref.WeakKeyDictionary[Any, weakref.ReferenceType[PoplarExecutor]] 
 _DEFAULT_RATE = 0.01
 
 
-def trainingModel(model: Any, options: Options | None = None, optimizer: Any = None) -> PoplarExecutor:
+def trainingModel(model: Any, options: Options | None = None, optimizer: Any = None, **older: Any) -> PoplarExecutor:
     """A module that trains on the device: each call runs forward, backward and update, and returns forward's result.
 
     One of the module's outputs is a loss (the result of a loss of torch.nn, or of poptorch.identity_loss). Without an
     optimizer it is SGD with rate 0.01. Raises Error for a module that is being trained already, or is none."""
+    _check_spelling("trainingModel", options, older)
     module = _module_of(model)
     trainer = _trained.get(module)
     if trainer is not None and trainer() is not None:
@@ -40,11 +41,12 @@ def trainingModel(model: Any, options: Options | None = None, optimizer: Any = N
     return executor
 
 
-def inferenceModel(model: Any, options: Options | None = None) -> PoplarExecutor:
+def inferenceModel(model: Any, options: Options | None = None, **older: Any) -> PoplarExecutor:
     """A module that infers on the device. It shares its weights with a training model of the same module, or of one
     around it, and takes their newest values at each call.
 
     Raises AssertionError where the options accumulate gradients."""
+    _check_spelling("inferenceModel", options, older)
     chosen = _options_for(options)
     if chosen.Training.gradient_accumulation != 1:
         raise AssertionError(
@@ -77,7 +79,38 @@ def _module_of(model: Any) -> Any:
         return model.model
     if not isinstance(model, torch.nn.Module):
         raise Error(f"A model is a torch.nn.Module; {type(model).__name__} is none.")
+    for name, part in model.named_modules():
+        if isinstance(part, torch.jit.ScriptModule):
+            what = f"The module {name!r}" if name else "The model"
+            raise Error(
+                f"{what} comes from torch.jit.script or torch.jit.trace, whose Python is gone; give the "
+                "torch.nn.Module that it was made of."
+            )
     return model
+
+
+#: arguments of PopTorch's first versions -> how they are written now
+_NOW = {
+    "loss": "compute the loss in forward and return it",
+    "device_iterations": "poptorch.Options().deviceIterations({})",
+    "gradient_accumulation": "poptorch.Options().Training.gradientAccumulation({})",
+    "replication_factor": "poptorch.Options().replicationFactor({})",
+    "profile": 'POPLAR_ENGINE_OPTIONS={{"autoReport.all": "true"}}',
+    "trace_model": "leave it out, since modules are captured by torch.export",
+}
+
+
+def _check_spelling(name: str, options: Any, older: Mapping[str, Any]) -> None:
+    """Raises TypeError for arguments that PopTorch had once, with what to write, and for any other one."""
+    given = dict(older)
+    if isinstance(options, int):
+        given = {"device_iterations": options, **given}
+    unknown = [key for key in given if key not in _NOW]
+    if unknown:
+        raise TypeError(f"{name}() has no argument {unknown[0]!r}; it takes model, options and optimizer.")
+    if given:
+        now = "; ".join(f"for {key} {_NOW[key].format(value)}" for key, value in given.items())
+        raise TypeError(f"{name}() takes no {' and no '.join(given)} any more; write {now}.")
 
 
 def _options_for(options: Options | None) -> Options:

@@ -6,11 +6,14 @@ so that PyTorch copies; the lowering does not.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from simulator.frontends.poptorch.enums import OverlapMode
+from simulator.frontends.capture.grad_modes import name_of, written_tensor
+from simulator.frontends.capture.mixed_types import tensors_of
+from simulator.frontends.poptorch.enums import MatMulSerializationMode, OverlapMode
 from simulator.frontends.poptorch.errors import Error
 
 #: reduction -> number that the operator takes
@@ -201,6 +204,118 @@ def _overlapped(name: str, operator: Any, tensors: Any, mode: OverlapMode) -> An
         return {key: _overlapped(name, operator, part, mode) for key, part in tensors.items()}
     _check_tensor(name, tensors)
     return operator(tensors, mode.value)
+
+
+def serializedMatMul(
+    lhs: Any, rhs: Any, mode: MatMulSerializationMode, factor: int = 0, keep_precision: bool = False
+) -> Any:
+    """The product of two matrices, in `factor` products one after the other, which need less memory at a time. `mode`
+    is the dimension that is cut: rows of `lhs`, the dimension that is summed over, or columns of `rhs`.
+    `keep_precision` sums parts of halves in float. Raises ValueError where the factor does not divide the dimension."""
+    _check_tensor("serializedMatMul", lhs)
+    _check_tensor("serializedMatMul", rhs)
+    if not isinstance(mode, MatMulSerializationMode):
+        raise ValueError(f"serializedMatMul takes a poptorch.MatMulSerializationMode, not {mode!r}.")
+    if mode is MatMulSerializationMode.Disabled:
+        return torch.matmul(lhs, rhs)
+    size = {
+        MatMulSerializationMode.InputChannels: lhs.shape[-2],
+        MatMulSerializationMode.ReducingDim: lhs.shape[-1],
+        MatMulSerializationMode.OutputChannels: rhs.shape[-1],
+    }[mode]
+    if not isinstance(factor, int) or factor < 1 or size % factor:
+        raise ValueError(f"serializedMatMul's factor {factor!r} does not divide the {size} of {mode.name}.")
+    part = size // factor
+    if mode is MatMulSerializationMode.InputChannels:
+        return torch.cat([torch.matmul(rows, rhs) for rows in lhs.split(part, -2)], -2)
+    if mode is MatMulSerializationMode.OutputChannels:
+        return torch.cat([torch.matmul(lhs, columns) for columns in rhs.split(part, -1)], -1)
+    parts = [torch.matmul(one, other) for one, other in zip(lhs.split(part, -1), rhs.split(part, -2), strict=True)]
+    total = parts[0].float() if keep_precision else parts[0]
+    for product in parts[1:]:
+        total = total + product
+    return total.to(parts[0].dtype)
+
+
+def for_loop(count: int, body: Callable[..., Any], inputs: Sequence[Any]) -> list[Any]:
+    """What `body` gives after `count` calls, each of the results of the one before; `inputs` are the first call's. The
+    loop is unrolled into the graph. Raises ValueError for inputs that are no list of tensors, Error for a body whose
+    results do not fit its arguments."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise ValueError(f"for_loop's count is a whole number, not {count!r}: the program is fixed when compiling.")
+    values = _tensor_list("for_loop", "inputs", inputs)
+    forms = [(one.shape, one.dtype) for one in values]
+    for _ in range(count):
+        made = body(*values)
+        values = list(made) if isinstance(made, tuple | list) else [made]
+        if [(one.shape, one.dtype) for one in values] != forms:
+            raise Error(
+                "for_loop's body must return as many tensors as it takes, of their shapes and types: it takes "
+                f"{_forms(forms)} and returns {_forms([(one.shape, one.dtype) for one in values])}."
+            )
+    return values
+
+
+def cond(
+    condition: Any,
+    then_body: Callable[..., Any],
+    then_inputs: Sequence[Any],
+    else_body: Callable[..., Any],
+    else_inputs: Sequence[Any],
+) -> list[Any]:
+    """The results of `then_body` where `condition`, one element, is true, else those of `else_body`. Both bodies run on
+    the device and their results are chosen from; they must not write to tensors from outside. Raises Error for bodies
+    that do, or whose results differ in shape or type."""
+    _check_tensor("cond", condition)
+    if condition.numel() != 1:
+        raise ValueError(f"cond's condition is one element, not a tensor of shape {list(condition.shape)}.")
+    sides = []
+    for name, body, inputs in (("then", then_body, then_inputs), ("else", else_body, else_inputs)):
+        given = [one.clone() for one in _tensor_list("cond", f"{name}_inputs", inputs)]
+        with _WritesInside(f"cond's {name}_body", given):
+            made = body(*given)
+        sides.append(list(made) if isinstance(made, tuple | list) else [made])
+    forms = [[(one.shape, one.dtype) for one in side] for side in sides]
+    if forms[0] != forms[1]:
+        raise Error(
+            "cond's bodies must return tensors of the same shapes and types: then_body returns "
+            f"{_forms(forms[0])}, else_body {_forms(forms[1])}."
+        )
+    chosen = condition.reshape([]).bool()
+    return [torch.where(chosen, one, other) for one, other in zip(*sides, strict=True)]
+
+
+class _WritesInside(torch.overrides.TorchFunctionMode):
+    """Refuses writes to tensors that a body neither made nor got."""
+
+    def __init__(self, name: str, given: Sequence[Any]) -> None:
+        super().__init__()
+        self._name = name
+        self._own: dict[int, Any] = {id(one): one for one in given}
+
+    def __torch_function__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
+        target = written_tensor(name_of(func), args, kwargs or {})
+        if target is not None and id(target) not in self._own:
+            raise Error(f"{self._name} writes to a tensor from outside, which runs whatever the condition; return it.")
+        made = func(*args, **(kwargs or {}))
+        self._own.update((id(one), one) for one in tensors_of(made))
+        return made
+
+
+def _tensor_list(name: str, argument: str, given: Any) -> list[Any]:
+    if not isinstance(given, tuple | list):
+        raise ValueError(f"poptorch.{name} expects {argument} to be a list of tensors, not {type(given).__name__}.")
+    for index, one in enumerate(given):
+        if not isinstance(one, torch.Tensor):
+            raise ValueError(
+                f"poptorch.{name} expects {argument} to be a list of tensors; the one at index {index} is a "
+                f"{type(one).__name__}."
+            )
+    return list(given)
+
+
+def _forms(forms: Sequence[tuple[Any, Any]]) -> str:
+    return ", ".join(f"{str(dtype).removeprefix('torch.')}{list(shape)}" for shape, dtype in forms) or "nothing"
 
 
 def _check_tensor(name: str, tensor: Any) -> None:

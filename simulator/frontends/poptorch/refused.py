@@ -7,14 +7,11 @@ from typing import Any, NoReturn
 #: name -> what to do instead
 WAYS_AROUND = {
     "custom_op": "write the operator in PyTorch; operators of PopART in C++ cannot be loaded",
-    "for_loop": "write a Python loop, which is unrolled when the module is captured",
-    "cond": "compute both branches and choose with torch.where",
     "MultiConv": "call the convolutions one after the other",
     "CPU": "call the function outside the module",
     "ctc_beam_search_decoder": "decode on the host",
     "dynamic_slice": "use torch.index_select or a mask",
     "dynamic_update": "use torch.where or torch.scatter",
-    "serializedMatMul": "split the product with torch.chunk, or bound its memory with set_available_memory",
     "fps": "call torch_cluster's on the host",
     "nearest": "call torch_cluster's on the host",
     "Attribute": "name operators with poptorch.NameScope",

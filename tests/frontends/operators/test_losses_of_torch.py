@@ -72,3 +72,20 @@ LOSSES = {
 def test_loss(name: str) -> None:
     torch.manual_seed(4)
     check_operator(LOSSES[name], torch.randn(4, 3), torch.randn(4, 3))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_gaussian_negative_log_likelihood(reduction: str) -> None:
+    """One variance for each element, for each row, and one below the least."""
+    x, y, v = torch.randn(3, 4), torch.randn(3, 4), torch.rand(3, 4)
+    v[0, 0] = 1e-9
+    check_operator(
+        lambda x, y, v: (
+            torch.nn.functional.gaussian_nll_loss(x, y, v, reduction=reduction),
+            torch.nn.functional.gaussian_nll_loss(x, y, v[:, 1:2], full=True, reduction=reduction),
+        ),
+        x,
+        y,
+        v,
+        rtol=1e-3,
+    )

@@ -382,3 +382,59 @@ def test_an_exported_model_runs_without_compilation(pair: Any, tmp_path: Any) ->
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(poptorch.Error, match="cannot be loaded: The file holds no executable"):
         poptorch.load(file)
+
+
+def test_hooks_run_around_a_compilation(pair: Any) -> None:
+    net, _, x, _ = pair
+    seen: list[str] = []
+    handles = [
+        poptorch.registerPreCompileHook(lambda: seen.append("before")),
+        poptorch.registerPostCompileHook(lambda: seen.append("after")),
+    ]
+    model = poptorch.inferenceModel(net, options())
+    model(x)
+    model(x)
+    assert seen == ["before", "after"]
+    for handle in handles:
+        handle.remove()
+    poptorch.inferenceModel(net, options())(x)
+    assert seen == ["before", "after"]
+    with pytest.raises(RuntimeError, match="Pre-compile hook must be callable"):
+        poptorch.registerPreCompileHook(3)
+
+
+class Pair:
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first, self.second = first, second
+
+
+class PairParser(poptorch.ICustomArgParser):
+    def yieldTensors(self, struct: Any) -> Any:
+        yield struct.first
+        yield struct.second
+
+    def reconstruct(self, original_structure: Any, tensor_iterator: Any) -> Any:
+        return Pair(next(tensor_iterator), next(tensor_iterator))
+
+
+class OfPairs(torch.nn.Module):
+    def forward(self, pair: Any) -> Any:
+        return Pair(pair.first + pair.second, pair.second * 2)
+
+
+def test_objects_of_the_users_are_arguments_and_results() -> None:
+    poptorch.registerCustomArgParser(Pair, PairParser())
+    model = poptorch.inferenceModel(OfPairs(), options())
+    for _ in range(2):
+        x, y = torch.randn(3), torch.randn(3)
+        made = model(Pair(x, y))
+        assert type(made) is Pair
+        torch.testing.assert_close(made.first, x + y)
+        torch.testing.assert_close(made.second, y * 2)
+    with pytest.raises(poptorch.Error, match=r"an instance of a poptorch\.ICustomArgParser"):
+        poptorch.registerCustomArgParser(Pair, PairParser)
+
+
+def test_a_model_describes_itself_as_its_module(pair: Any) -> None:
+    net = pair[0]
+    assert repr(poptorch.inferenceModel(net, options())) == repr(net)

@@ -1,5 +1,7 @@
 """PopTorch's own operators in PyTorch: values, gradients, and that a capture keeps them as nodes."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -88,3 +90,109 @@ def test_wrong_arguments_are_refused():
         poptorch.ipu_print_tensor(torch.ones(1), float_format="hex")
     with pytest.raises(ValueError, match=r"takes a poptorch\.OverlapMode"):
         poptorch.set_overlap_for_input(torch.ones(1), "no_overlap")
+
+
+# Loops, conditions, products in parts
+
+
+class Function(torch.nn.Module):
+    """A function of a weight and the input; the loss is the sum of its squares."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function, self.weight = function, torch.nn.Parameter(torch.randn(4, 4) / 2)
+
+    def forward(self, x: Any) -> Any:
+        made = self.function(x, self.weight)
+        return made, poptorch.identity_loss((made.float() ** 2).sum(), "none")
+
+
+def check_trains(function: Any, eager: Any, *inputs: Any) -> None:
+    """Results, loss and the step of the weight are those of eager torch with `eager` in place of `function`."""
+    net = Function(function)
+    twin = Function(eager)
+    twin.load_state_dict(net.state_dict())
+    options = poptorch.Options().showCompilationProgressBar(False)
+    model = poptorch.trainingModel(net, options, torch.optim.SGD(net.parameters(), lr=0.01))
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.01)
+    for x in inputs:
+        made, loss = twin(x)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        got, got_loss = model(x)
+        torch.testing.assert_close(got, made.detach(), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(got_loss, loss.detach(), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(net.weight.detach(), twin.weight.detach(), rtol=1e-4, atol=1e-4)
+    model.destroy()
+
+
+def test_a_loop_calls_its_body_on_its_results() -> None:
+    def looped(x: Any, w: Any) -> Any:
+        return poptorch.for_loop(3, lambda a, b: (torch.tanh(a @ w), b + a), [x, x])[1]
+
+    def eager(x: Any, w: Any) -> Any:
+        a, b = x, x
+        for _ in range(3):
+            a, b = torch.tanh(a @ w), b + a
+        return b
+
+    check_trains(looped, eager, torch.randn(2, 4), torch.randn(2, 4))
+    assert poptorch.for_loop(0, lambda a: a + 1, [torch.ones(1)]) == [torch.ones(1)]
+
+
+def test_a_condition_chooses_between_bodies() -> None:
+    """The condition is data; gradients go through the chosen body."""
+
+    def chosen(x: Any, w: Any) -> Any:
+        return poptorch.cond(x[0, 0] > 0, lambda a: a @ w, [x], lambda a: (a + w[:2]).mul_(3), [x])[0]
+
+    def eager(x: Any, w: Any) -> Any:
+        return x @ w if x[0, 0] > 0 else (x + w[:2]) * 3
+
+    x = torch.rand(2, 4) + 0.1
+    check_trains(chosen, eager, x, -x)
+
+
+@pytest.mark.parametrize("mode", ["InputChannels", "ReducingDim", "OutputChannels", "Disabled"])
+def test_a_product_in_parts_is_the_product(mode: str) -> None:
+    kind = poptorch.MatMulSerializationMode[mode]
+    check_trains(lambda x, w: poptorch.serializedMatMul(x, w, kind, 2), lambda x, w: x @ w, torch.randn(2, 4))
+    halves = torch.randn(2, 4).half()
+    made = poptorch.serializedMatMul(halves, halves.T, kind, 2, keep_precision=True)
+    assert made.dtype == torch.float16
+    torch.testing.assert_close(made, halves @ halves.T, rtol=5e-3, atol=5e-3)
+
+
+_X = torch.ones(2, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda: poptorch.for_loop(2.0, lambda a: a, [_X]), ValueError, "count is a whole number"),
+        (lambda: poptorch.for_loop(2, lambda a: a, _X), ValueError, "expects inputs to be a list of tensors"),
+        (lambda: poptorch.for_loop(2, lambda a: a, [3]), ValueError, "the one at index 0 is a int"),
+        (lambda: poptorch.for_loop(2, lambda a: a[0], [_X]), poptorch.Error, r"it takes float32\[2, 4\] and returns"),
+        (lambda: poptorch.cond(_X, lambda: _X, [], lambda: _X, []), ValueError, "condition is one element"),
+        (
+            lambda: poptorch.cond(_X[0, 0], lambda: _X, [], lambda: _X[0], []),
+            poptorch.Error,
+            "same shapes and types: then_body",
+        ),
+        (
+            lambda: poptorch.cond(_X[0, 0], lambda: _X.add_(1), [], lambda: _X, []),
+            poptorch.Error,
+            "then_body writes to a tensor from outside",
+        ),
+        (
+            lambda: poptorch.serializedMatMul(_X, _X.T, poptorch.MatMulSerializationMode.ReducingDim, 3),
+            ValueError,
+            "factor 3 does not divide the 4 of ReducingDim",
+        ),
+        (lambda: poptorch.serializedMatMul(_X, _X.T, "rows", 2), ValueError, "takes a poptorch.MatMul"),
+    ],
+)
+def test_wrong_loops_conditions_and_products_are_one_sentence(call: Any, error: Any, sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        call()

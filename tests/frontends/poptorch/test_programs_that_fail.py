@@ -48,6 +48,39 @@ class Chosen(torch.nn.Module):
         return x[x > 0]
 
 
+class Packing(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([4, 2])).data
+
+
+class Averaging(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(4, momentum=None)
+
+    def forward(self, x: Any) -> Any:
+        return torch.nn.functional.mse_loss(self.norm(x), x)
+
+
+class Checked(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.distributions.Normal(x, 1.0, validate_args=True).sample()
+
+
+class Values(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.from_numpy(x.numpy())
+
+
+class Singular(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.linalg.svd(x)[1]
+
+
+def infer(module: Any) -> poptorch.PoplarExecutor:
+    return poptorch.inferenceModel(module, options())
+
+
 def options() -> poptorch.Options:
     return poptorch.Options().showCompilationProgressBar(False)
 
@@ -57,8 +90,10 @@ def training(module: Any, optimizer: Any = None) -> poptorch.PoplarExecutor:
 
 
 X, Y = torch.ones(8, 4), torch.zeros(8, dtype=torch.long)
+PACKED = torch.nn.utils.rnn.pack_padded_sequence(X.reshape(4, 2, 4), torch.tensor([4, 2]))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.jit's of itself
 @pytest.mark.parametrize(
     ("run", "error", "sentence"),
     [
@@ -80,6 +115,27 @@ X, Y = torch.ones(8, 4), torch.zeros(8, dtype=torch.long)
             poptorch.Error,
             "holds 1099511627776, which does not fit the device's 32-bit integers",
         ),
+        (
+            lambda: infer(torch.nn.LSTM(4, 6, proj_size=2))(X),
+            poptorch.Error,
+            "put a Linear layer without bias behind it",
+        ),
+        (lambda: infer(Packing())(X.reshape(4, 2, 4)), poptorch.Error, "give the layer the padded batch"),
+        (lambda: infer(torch.nn.LSTM(4, 6))(PACKED), poptorch.Error, "give the padded batch and its lengths"),
+        (lambda: infer(torch.jit.script(Net().layer)), poptorch.Error, "give the torch.nn.Module that it was made of"),
+        (lambda: infer(torch.jit.trace(Net().layer, X)), poptorch.Error, "The model comes from torch.jit"),
+        (lambda: infer(torch.nn.LazyLinear(2))(X), poptorch.Error, "call the module once on the host before wrapping"),
+        (lambda: training(Averaging())(X), poptorch.Error, "give BatchNorm a momentum"),
+        (lambda: infer(Checked())(X), poptorch.Error, "make the distribution without validate_args=True"),
+        (lambda: infer(Values())(X), poptorch.Error, "Tensor.numpy cannot be used in forward on the IPU"),
+        (lambda: infer(Singular())(X), poptorch.Error, "or call it on the host, outside the module"),
+        (
+            lambda: poptorch.trainingModel(Net(), 50, loss=torch.nn.MSELoss()),
+            TypeError,
+            "trainingModel() takes no device_iterations and no loss any more; write for device_iterations "
+            "poptorch.Options().deviceIterations(50); for loss compute the loss in forward and return it.",
+        ),
+        (lambda: poptorch.inferenceModel(Net(), colour=1), TypeError, "inferenceModel() has no argument 'colour'"),
     ],
 )
 def test_a_wrong_program_is_refused(run: Any, error: type[Exception], sentence: str) -> None:
@@ -199,18 +255,18 @@ def test_the_report_of_a_training_that_is_stopped_opens(tmp_path: Path, ending: 
 
 
 def test_refused_operands_name_the_module_and_its_line() -> None:
-    class Mixed(torch.nn.Module):
+    class Projected(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.narrow = torch.nn.Linear(4, 3).half()
+            self.narrow = torch.nn.LSTM(4, 3, proj_size=2)
 
         def forward(self, x: Any) -> Any:
-            return self.narrow(x)
+            return self.narrow(x)[0]
 
     with pytest.raises(
-        poptorch.Error, match=r"linear\.default of module 'narrow' \(.*:\d+\) cannot be lowered.*float and half"
+        poptorch.Error, match=r"lstm\.input of module 'narrow' \(.*:\d+\) cannot be lowered.*has no proj_size"
     ):
-        poptorch.inferenceModel(Mixed(), options())(torch.randn(2, 4))
+        poptorch.inferenceModel(Projected(), options())(torch.randn(2, 4))
 
 
 def test_a_device_that_the_system_lacks() -> None:

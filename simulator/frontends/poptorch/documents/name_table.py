@@ -103,6 +103,37 @@ _WORKS = {
     ),
 }
 
+_WORKS |= {
+    "for_loop": (
+        "calls of a body, each of the results before; unrolled into the graph",
+        _OPERATORS + "test_a_loop_calls_its_body_on_its_results",
+    ),
+    "cond": (
+        "results of one of two bodies; both run and torch.where chooses",
+        _OPERATORS + "test_a_condition_chooses_between_bodies",
+    ),
+    "serializedMatMul": (
+        "a product in parts, one after the other",
+        _OPERATORS + "test_a_product_in_parts_is_the_product",
+    ),
+    "registerPreCompileHook": (
+        "calls a function before each compilation",
+        _MODELS + "test_hooks_run_around_a_compilation",
+    ),
+    "registerPostCompileHook": (
+        "calls a function after each compilation",
+        _MODELS + "test_hooks_run_around_a_compilation",
+    ),
+    "ICustomArgParser": (
+        "takes tensors out of objects of a class, and puts them in",
+        _MODELS + "test_objects_of_the_users_are_arguments_and_results",
+    ),
+    "registerCustomArgParser": (
+        "lets objects of a class be arguments and results",
+        _MODELS + "test_objects_of_the_users_are_arguments_and_results",
+    ),
+}
+
 _RECORDED = {
     "recomputationCheckpoint": "an identity: every activation is stored",
     "set_overlap_for_input": "an identity: host transfers do not overlap computation",

@@ -1,16 +1,20 @@
-"""Connectionist temporal classification: torch's ctc_loss, whose lengths may be data, in operators of fixed shapes.
+"""Losses of which torch's own code asks for the values of tensors, in operators of fixed shapes.
 
-The forward variables of all labels with blanks between them go through time, step by step (Graves et al., 2006); each
-step is unrolled into the graph, and gradients go back through them. Steps and labels beyond an example's lengths change
-nothing. Cycles are a guess: popnn.ctc has vertices of its own for it.
+Connectionist temporal classification, whose lengths may be data: the forward variables of all labels with blanks
+between them go through time, step by step (Graves et al., 2006); each step is unrolled into the graph, and gradients go
+back through them. Steps and labels beyond an example's lengths change nothing. Cycles are a guess: popnn.ctc has
+vertices of its own for it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import torch
+
+from simulator.frontends.capture.operators import CaptureError
 
 #: the logarithm of 0: finite, so that no gradient is NaN
 _NEVER = -1e30
@@ -98,3 +102,26 @@ def _last_variables(emitted: Any, path: Any, times: Any, blank: int) -> Any:
         after = torch.logsumexp(torch.stack([alpha, one, two], 2), 2) + emitted[step]
         alpha = torch.where((step < times).unsqueeze(1), after, alpha)
     return alpha
+
+
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """As torch.nn.functional.gaussian_nll_loss, without its check that no variance is negative: one below `eps` counts
+    as `eps`. Raises CaptureError for a variance of another shape."""
+    if isinstance(var, float | int):
+        var = torch.full_like(input, var)
+    if var.shape != input.shape and input.shape[:-1] == var.shape:
+        var = var.unsqueeze(-1)
+    elif var.shape != input.shape and (input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1):
+        raise CaptureError(
+            f"gaussian_nll_loss: the variance has the shape {list(var.shape)}, the input {list(input.shape)}; give "
+            "one variance for each element, or for each row."
+        )
+    var = var + (var.clamp_min(eps) - var).detach()
+    losses = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    if reduction == "none":
+        return losses
+    return torch.ops.popvision.loss(losses.mean() if reduction == "mean" else losses.sum())
