@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 from keras.src import tree
@@ -23,19 +23,20 @@ from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow.traced_calls import TracedCalls, signature
 
 _channel = pvti.createTraceChannel("Keras")
-_depth = [0]
-_models: WeakSet[Any] = WeakSet()
+_scopes: list[bool] = []
+#: the models, and whether Keras' extensions are on: several batches are one run, and calls are in the host trace
+_models: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
 @contextmanager
-def model_scope() -> Iterator[None]:
-    """Models that are made within run their steps on the device."""
+def model_scope(extensions: bool = True) -> Iterator[None]:
+    """Models that are made within run their steps on the device, with Keras' extensions or without."""
     _install()
-    _depth[0] += 1
+    _scopes.append(extensions)
     try:
         yield
     finally:
-        _depth[0] -= 1
+        _scopes.pop()
 
 
 class DeviceSteps:
@@ -48,7 +49,7 @@ class DeviceSteps:
     def __call__(self, iterator: Any) -> Any:
         """Raises StopIteration where the iterator is at its end, and what capture and the system raise."""
         results = None
-        for group in _groups(_batches(iterator, self._model.steps_per_execution)):
+        for group in _groups(_batches(iterator, self._model.steps_per_execution), _models[self._model]):
             results = self._calls.run_last(group)
         return results
 
@@ -56,12 +57,13 @@ class DeviceSteps:
 class DevicePrediction:
     """Keras' predict_function: takes a list of batches, gives their predictions as one batch."""
 
-    def __init__(self, step: Callable[[Any], Any]) -> None:
+    def __init__(self, model: Any, step: Callable[[Any], Any]) -> None:
+        self._model = model
         self._calls = TracedCalls(step)
 
     def __call__(self, batches: Sequence[Any]) -> Any:
         """Raises what capture and the system raise."""
-        groups = _groups([(_without_optionals(one),) for one in batches])
+        groups = _groups([(_without_optionals(one),) for one in batches], _models[self._model])
         results = [result for group in groups for result in self._calls.run_all(group)]
         return results[0] if len(results) == 1 else tree.map_structure(lambda *parts: concat(parts), *results)
 
@@ -79,13 +81,13 @@ def _without_optionals(batch: Any) -> Any:
     return tree.map_structure(lambda one: None if isinstance(one, tf.experimental.Optional) else one, batch)
 
 
-def _groups(batches: Sequence[Any]) -> list[list[Any]]:
-    """Runs of batches of one signature: the last batch of a data set may be smaller."""
+def _groups(batches: Sequence[Any], together: bool) -> list[list[Any]]:
+    """Runs of batches of one signature: the last batch of a data set may be smaller. Not `together`: each alone."""
     groups: list[list[Any]] = []
     before = None
     for batch in batches:
         key = signature(batch)
-        if key != before:
+        if key != before or not together:
             groups.append([])
         groups[-1].append(batch)
         before = key
@@ -101,8 +103,8 @@ def _install() -> None:
     @functools.wraps(first)
     def init(self: Any) -> None:
         first(self)
-        if _depth[0]:
-            _models.add(self)
+        if _scopes:
+            _models[self] = _scopes[-1]
 
     @functools.wraps(make)
     def make_function(self: Any, step_function: Any) -> Any:
@@ -117,7 +119,7 @@ def _install() -> None:
             return predict(self, force)
         if self.predict_function is None or force:
             _check(self)
-            self.predict_function = DevicePrediction(self.predict_step)
+            self.predict_function = DevicePrediction(self, self.predict_step)
         return self.predict_function
 
     cls.__init__, cls._make_function, cls.make_predict_function = init, make_function, predict_function
@@ -129,7 +131,7 @@ def _traced(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
-        if self not in _models:
+        if not _models.get(self):
             return method(self, *arguments, **named)
         with pvti.Tracepoint(_channel, f"{self.name}.{method.__name__}()"):
             return method(self, *arguments, **named)

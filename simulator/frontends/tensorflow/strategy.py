@@ -20,23 +20,39 @@ from simulator.frontends.tensorflow.keras_steps import model_scope
 from simulator.frontends.tensorflow.traced_calls import TracedCalls
 
 _DEVICE = "/device:IPU:0"
+_HOST = "/device:CPU:0"
 _channel = pvti.createTraceChannel("TensorFlow")
 
 
 class IPUStrategy(tf.distribute.Strategy):
     """The strategy of one device, "/device:IPU:0"."""
 
-    def __init__(self, ipu_device: str = _DEVICE) -> None:
-        """Raises poplar_error for any other device."""
+    def __init__(
+        self,
+        ipu_device: str = _DEVICE,
+        cpu_device: str | bool = _HOST,
+        enable_dataset_iterators: bool = True,
+        enable_keras_extensions: bool = True,
+        add_ipu_cross_replica_reductions: bool = True,
+    ) -> None:
+        """The arguments of all SDKs; later ones have `add_ipu_cross_replica_reductions` as the second, which changes
+        nothing: there is one replica. Without `enable_dataset_iterators` functions take no elements of iterators.
+        Without `enable_keras_extensions` each batch of a model is a run of its own, whatever its
+        `steps_per_execution`, and the host trace has no events of Keras.
+
+        Raises poplar_error for any other device."""
         if ipu_device != _DEVICE:
             raise poplar_error(f"There is no device {ipu_device!r}; this system has '{_DEVICE}'.")
+        if isinstance(cpu_device, str) and "cpu" not in cpu_device.lower():
+            raise poplar_error(f"The device {cpu_device!r} of the host is no CPU; this system has '{_HOST}'.")
         super().__init__(distribute_lib._DefaultDistributionExtended(self))
+        self._takes_elements, self._has_extensions = enable_dataset_iterators, enable_keras_extensions
         self._calls: WeakKeyDictionary[Any, TracedCalls] = WeakKeyDictionary()
 
     @contextmanager
     def scope(self) -> Iterator[IPUStrategy]:
         """Keras models that are made within run their steps on the IPU, there and later."""
-        with model_scope():
+        with model_scope(self._has_extensions):
             yield self
 
     def run(
@@ -57,7 +73,7 @@ class IPUStrategy(tf.distribute.Strategy):
         calls = self._calls.get(fn)
         if calls is None:
             traced = fn if hasattr(fn, "get_concrete_function") else tf.function(fn)
-            calls = TracedCalls(lambda positional, named: traced(*positional, **named))
+            calls = TracedCalls(lambda positional, named: traced(*positional, **named), self._takes_elements)
             self._calls[fn] = calls
         with pvti.Tracepoint(_channel, "_call_for_each_replica"):
             return calls.run_last([(tuple(args), dict(kwargs or {}))])
@@ -65,7 +81,3 @@ class IPUStrategy(tf.distribute.Strategy):
 
 class IPUStrategyV1(IPUStrategy):
     """The name of the strategy in the SDKs before 3.0."""
-
-    def __init__(self, ipu_device: str = _DEVICE, add_ipu_cross_replica_reductions: bool = True) -> None:
-        """`add_ipu_cross_replica_reductions` changes nothing: there is one replica."""
-        super().__init__(ipu_device)

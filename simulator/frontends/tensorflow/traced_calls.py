@@ -17,14 +17,16 @@ from simulator.frontends.lowering.lowered import Outputs
 from simulator.frontends.tensorflow.capture.device_tracing import device_tracing
 from simulator.frontends.tensorflow.capture.entries import CaptureError
 from simulator.frontends.tensorflow.capture.function import capture_function
+from simulator.frontends.tensorflow.host_calls import IteratorElements
 from simulator.frontends.tensorflow.system import CompiledFunction
 
 
 class TracedCalls:
     """The programs of one function, compiled when first needed."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[..., Any], takes_elements: bool = True) -> None:
+        """`takes_elements`: whether the function may take elements of iterators over data sets."""
+        self._function, self._takes_elements = function, takes_elements
         self._traces: dict[Hashable, _Trace] = {}
 
     def run_last(self, calls: Sequence[Any]) -> Any:
@@ -41,7 +43,7 @@ class TracedCalls:
         leaves = tf.nest.flatten(arguments)
         key = signature(arguments)
         if key not in self._traces:
-            self._traces[key] = _Trace(self._function, arguments, leaves)
+            self._traces[key] = _Trace(self._function, arguments, leaves, self._takes_elements)
         return self._traces[key], [one for one in leaves if is_tensor(one)]
 
 
@@ -81,7 +83,7 @@ def _stacked(first: list[Any], calls: Sequence[Any]) -> list[AnyArray]:
 class _Trace:
     """A captured trace of the function, with a program for each number of calls in a run."""
 
-    def __init__(self, function: Callable[..., Any], arguments: Any, leaves: list[Any]) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: Any, leaves: list[Any], takes_elements: bool) -> None:
         self._results: Any = None
         specifications = [tf.TensorSpec(one.shape, one.dtype) for one in leaves if is_tensor(one)]
 
@@ -94,6 +96,11 @@ class _Trace:
         with device_tracing():
             concrete = tf.function(flat, autograph=False).get_concrete_function(*specifications)
         self._captured = capture_function(concrete)
+        if not takes_elements and any(isinstance(one, IteratorElements) for one in self._captured.host_ends.values()):
+            raise CaptureError(
+                "A function on the IPU takes elements of an iterator, which an IPUStrategy with "
+                "enable_dataset_iterators=False does not give it; pass elements as arguments, or leave the option out."
+            )
         self._shapes = [tuple(one.shape.as_list()) for one in concrete.outputs]
         self._results = tf.nest.map_structure(lambda one: None if one is None else 0, self._results)
         self._programs: dict[tuple[int, Outputs], CompiledFunction] = {}
