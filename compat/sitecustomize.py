@@ -1,8 +1,9 @@
 """Runs at the start of Python: `tensorflow.python.ipu` becomes importable beside a stock TensorFlow.
 
 A finder on `sys.meta_path` answers for that package, and for `tensorflow.python.keras.datasets`, which Graphcore's
-TensorFlow has and later ones have not; for no other name. TensorFlow is imported by the user's program alone. Then the
-next sitecustomize on `sys.path` runs, which this file hides.
+TensorFlow has and later ones have not; it says by one sentence that the operators of its driver are not there.
+TensorFlow is imported by the user's program alone. Then the next sitecustomize on `sys.path` runs, which this file
+hides.
 """
 
 import importlib.machinery
@@ -12,6 +13,7 @@ import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = "tensorflow.python.ipu"
+_DRIVER = "tensorflow.compiler.plugin"
 #: folders beside this file by the package that they are
 _FOLDERS = {_PACKAGE: "tensorflow_ipu", "tensorflow.python.keras.datasets": "tensorflow_keras_datasets"}
 
@@ -21,6 +23,12 @@ class IpuPackageFinder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
+        if name == _DRIVER and importlib.machinery.PathFinder.find_spec(name, path) is None:
+            raise ModuleNotFoundError(
+                f"{_DRIVER}.poplar, the operators of Graphcore's driver, is not there; {_PACKAGE} has what works "
+                "(docs/tensorflow.md): outside_compilation_scope and IPUOutfeedQueue in place of ipu_send_to_host.",
+                name=name,
+            )
         if name not in _FOLDERS:
             return None
         if importlib.machinery.PathFinder.find_spec(name, path) is not None:

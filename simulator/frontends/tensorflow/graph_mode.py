@@ -7,8 +7,8 @@ and saves them. The operator takes their values and gives the new ones, which ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from tensorflow.python.framework import func_graph
 from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow.capture.device_tracing import device_tracing
 from simulator.frontends.tensorflow.capture.function import capture_function
+from simulator.frontends.tensorflow.capture.sharding import on_shard
 from simulator.frontends.tensorflow.device_clusters import DEVICE
 from simulator.frontends.tensorflow.graph_programs import install
 from simulator.frontends.tensorflow.session_calls import device_call
@@ -118,3 +119,14 @@ def ipu_scope(device: str) -> Iterator[None]:
         return
     with tf.compat.v1.variable_scope("", use_resource=True), tf.device(device):
         yield
+
+
+def ipu_shard(index: int | Iterable[int]) -> AbstractContextManager[None]:
+    """Operators that are made within, in a function for the device, run on this IPU of it, and so do their gradients.
+    Raises poplar_error for several IPUs, and where the device has too few when the program is compiled."""
+    shards = list(index) if isinstance(index, Iterable) else [index]
+    if len(shards) != 1 or not isinstance(shards[0], int) or shards[0] < 0:
+        raise poplar_error(
+            f"scopes.ipu_shard({index}) does not work here: an operator runs on one IPU; give its number."
+        )
+    return nullcontext() if tf.executing_eagerly() else on_shard(tf.compat.v1.get_default_graph(), shards[0])

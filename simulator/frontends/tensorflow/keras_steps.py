@@ -11,21 +11,44 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import keras
 import tensorflow as tf
 from keras.src import tree
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
 
 import popvision.pvti as pvti
 from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow import keras_pipeline
+from simulator.frontends.tensorflow.keras_pipeline import (
+    Assignment,
+    Pipelining,
+    accumulate,
+    assign,
+    check_execution,
+    current_assignments,
+    on_stages,
+    set_accumulation,
+)
 from simulator.frontends.tensorflow.traced_calls import TracedCalls, signature
 
 _channel = pvti.createTraceChannel("Keras")
 _scopes: list[bool] = []
-#: the models, and whether Keras' extensions are on: several batches are one run, and calls are in the host trace
-_models: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+
+@dataclass
+class _Model:
+    """What is known of a model. With Keras' extensions several batches are one run, and calls are in the host trace."""
+
+    extensions: bool
+    pipelining: Pipelining = field(default_factory=Pipelining)
+
+
+_models: WeakKeyDictionary[Any, _Model] = WeakKeyDictionary()
 
 
 @contextmanager
@@ -49,7 +72,7 @@ class DeviceSteps:
     def __call__(self, iterator: Any) -> Any:
         """Raises StopIteration where the iterator is at its end, and what capture and the system raise."""
         results = None
-        for group in _groups(_batches(iterator, self._model.steps_per_execution), _models[self._model]):
+        for group in _groups(_batches(iterator, self._model.steps_per_execution), _models[self._model].extensions):
             results = self._calls.run_last(group)
         return results
 
@@ -63,7 +86,7 @@ class DevicePrediction:
 
     def __call__(self, batches: Sequence[Any]) -> Any:
         """Raises what capture and the system raise."""
-        groups = _groups([(_without_optionals(one),) for one in batches], _models[self._model])
+        groups = _groups([(_without_optionals(one),) for one in batches], _models[self._model].extensions)
         results = [result for group in groups for result in self._calls.run_all(group)]
         return results[0] if len(results) == 1 else tree.map_structure(lambda *parts: concat(parts), *results)
 
@@ -104,14 +127,18 @@ def _install() -> None:
     def init(self: Any) -> None:
         first(self)
         if _scopes:
-            _models[self] = _scopes[-1]
+            _models[self] = _Model(_scopes[-1])
 
     @functools.wraps(make)
     def make_function(self: Any, step_function: Any) -> Any:
         if self not in _models:
             return make(self, step_function)
         _check(self)
-        return DeviceSteps(self, step_function)
+        pipelining = _models[self].pipelining
+        if step_function == self.train_step:
+            check_execution(self, pipelining)
+            accumulate(self, pipelining)
+        return DeviceSteps(self, on_stages(self, pipelining, step_function))
 
     @functools.wraps(predict)
     def predict_function(self: Any, force: bool = False) -> Any:
@@ -119,11 +146,81 @@ def _install() -> None:
             return predict(self, force)
         if self.predict_function is None or force:
             _check(self)
-            self.predict_function = DevicePrediction(self, self.predict_step)
+            self.predict_function = DevicePrediction(self, on_stages(self, _models[self].pipelining, self.predict_step))
         return self.predict_function
 
+    _install_extensions()
     cls.__init__, cls._make_function, cls.make_predict_function = init, make_function, predict_function
     cls.fit, cls.evaluate, cls.predict = (_traced(method) for method in (cls.fit, cls.evaluate, cls.predict))
+
+
+def _install_extensions() -> None:
+    """Give Keras' models the methods of its extensions for IPUs."""
+    cls = keras.Model
+
+    def pipelining(model: Any, method: str) -> Pipelining:
+        if model not in _models:
+            raise poplar_error(
+                f"{method} is for models that are made in the scope of an IPUStrategy; '{model.name}' was not."
+            )
+        return _models[model].pipelining
+
+    def set_gradient_accumulation_options(
+        self: Any,
+        gradient_accumulation_steps_per_replica: int | None = None,
+        experimental_normalize_gradients: Any = None,
+        gradient_accumulation_reduction_method: Any = "sum",
+        gradient_accumulation_steps: int | None = None,
+        **others: Any,
+    ) -> None:
+        method = "set_gradient_accumulation_options"
+        options = pipelining(self, method)
+        steps = gradient_accumulation_steps_per_replica or gradient_accumulation_steps
+        if isinstance(experimental_normalize_gradients, str | Enum):  # its place in SDK 2.6 and later
+            gradient_accumulation_reduction_method = experimental_normalize_gradients
+            experimental_normalize_gradients = None
+        reduction, normalize = gradient_accumulation_reduction_method, experimental_normalize_gradients
+        set_accumulation(options, method, steps, reduction, normalize, others)
+
+    def set_pipelining_options(
+        self: Any,
+        gradient_accumulation_steps_per_replica: int | None = None,
+        device_mapping: Sequence[int] | None = None,
+        accumulate_outfeed: bool | None = None,
+        experimental_normalize_gradients: bool | None = None,
+        gradient_accumulation_reduction_method: Any = "sum",
+        **others: Any,
+    ) -> None:
+        method = "set_pipelining_options"
+        options = pipelining(self, method)
+        others["accumulate_outfeed"] = accumulate_outfeed
+        steps, reduction = gradient_accumulation_steps_per_replica, gradient_accumulation_reduction_method
+        set_accumulation(options, method, steps, reduction, experimental_normalize_gradients, others)
+        options.device_mapping = device_mapping
+
+    def get_pipeline_stage_assignment(self: Any) -> list[Assignment]:
+        return current_assignments(self, pipelining(self, "get_pipeline_stage_assignment"))
+
+    def set_pipeline_stage_assignment(self: Any, pipeline_stage_assignment: Sequence[Any]) -> None:
+        assign(self, pipelining(self, "set_pipeline_stage_assignment"), pipeline_stage_assignment)
+
+    def reset_pipeline_stage_assignment(self: Any) -> None:
+        pipelining(self, "reset_pipeline_stage_assignment").assignments = []
+
+    def print_pipeline_stage_assignment_summary(self: Any, print_fn: Callable[[str], None] = print) -> None:
+        for one in get_pipeline_stage_assignment(self):
+            print_fn(str(one))
+
+    for method in (
+        set_gradient_accumulation_options,
+        set_pipelining_options,
+        get_pipeline_stage_assignment,
+        set_pipeline_stage_assignment,
+        reset_pipeline_stage_assignment,
+        print_pipeline_stage_assignment_summary,
+    ):
+        setattr(cls, method.__name__, method)
+    keras.ipu = tf.keras.ipu = keras_pipeline  # as Graphcore's Keras has its classes
 
 
 def _traced(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,7 +228,7 @@ def _traced(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
-        if not _models.get(self):
+        if self not in _models or not _models[self].extensions:
             return method(self, *arguments, **named)
         with pvti.Tracepoint(_channel, f"{self.name}.{method.__name__}()"):
             return method(self, *arguments, **named)

@@ -3,8 +3,7 @@ when it is called."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from simulator.base.errors import poplar_error
@@ -38,17 +37,26 @@ partials_type = _refused(
 frontend_attribute = _refused("scopes.frontend_attribute", "operators have no attributes for the compiler")
 ipu_jit_scope = _refused("scopes.ipu_jit_scope", "a program is what ipu_compiler.compile or strategy.run gets")
 
+_ESTIMATOR = (
+    "TensorFlow has no estimators since 2.16; train a Keras model in the scope of an IPUStrategy, or a loop by "
+    "ipu_compiler.compile, loops.repeat and queues"
+)
+IPUEstimator = _refused("ipu_estimator.IPUEstimator", _ESTIMATOR)
+IPUEstimatorSpec = _refused("ipu_estimator.IPUEstimatorSpec", _ESTIMATOR)
+IPUPipelineEstimator = _refused("ipu_pipeline_estimator.IPUPipelineEstimator", _ESTIMATOR)
+IPUPipelineEstimatorSpec = _refused("ipu_pipeline_estimator.IPUPipelineEstimatorSpec", _ESTIMATOR)
+IPURunConfig = _refused("ipu_run_config.IPURunConfig", _ESTIMATOR)
+RunConfig = _refused("ipu_run_config.RunConfig", _ESTIMATOR)
 
-def ipu_shard(index: int | Iterable[int]) -> AbstractContextManager[None]:
-    """Operators within run on the first IPU, as all do. Raises poplar_error for another shard than 0."""
-    shards = list(index) if isinstance(index, Iterable) else [index]
-    if shards != [0]:
-        raise poplar_error(
-            f"scopes.ipu_shard({index}) does not work here: programs of TensorFlow run on one IPU, whose shard is 0."
-        )
-    return _nothing()
+_TABLE = (
+    "tables of embeddings lie on the device; make the table a variable and look rows up by embedding_lookup or "
+    "tf.gather"
+)
+HostEmbedding = _refused("embedding_ops.HostEmbedding", _TABLE)
+HostEmbeddingOptimizerSpec = _refused("embedding_ops.HostEmbeddingOptimizerSpec", _TABLE)
+create_host_embedding = _refused("embedding_ops.create_host_embedding", _TABLE)
 
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
+_STAGES = (
+    "stages of functions do not overlap; put operators on IPUs by scopes.ipu_shard, or layers by PipelineStage of Keras"
+)
+pipeline = _refused("pipelining_ops.pipeline", _STAGES)

@@ -74,7 +74,8 @@ _NOT_CACHED = (
     f"{_SET_HASHABLE}"
 )
 _NOT_REPLICATED = (
-    "Programs run on the first of the {ipus} IPUs and are not replicated: the others do nothing (docs/tensorflow.md)."
+    "Programs run on the first of the {ipus} IPUs and are not replicated: the others do nothing, unless ipu_shard or "
+    "pipeline stages name them. A batch that is {ipus} times as large gives what replicas would (docs/tensorflow.md)."
 )
 _NOT_CONFIGURED = "No IPU device was configured for /device:IPU:0, creating a device with a single IPU."
 

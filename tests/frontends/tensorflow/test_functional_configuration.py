@@ -23,6 +23,7 @@ from simulator.frontends.tensorflow.configuration.enumerations import (
 from simulator.frontends.tensorflow.configuration.ipu_config import configure_ipu_system, reset_ipu_configuration
 from simulator.frontends.tensorflow.configuration.options import ConfigurationError
 from simulator.frontends.tensorflow.flags import running_on_ipu_model, use_synthetic_data_for
+from simulator.frontends.tensorflow.graph_mode import ipu_shard
 from simulator.poplar import TargetType
 
 
@@ -272,16 +273,27 @@ def test_synthetic_data_leaves_out_inputs_and_outputs(monkeypatch: pytest.Monkey
         (lambda: names.extract_all_events([]), "utils.extract_all_events does not work here: there are no events"),
         (lambda: names.export_dataset_to_file(None, "a", 1), "utils.export_dataset_to_file does not work here: "),
         (
+            lambda: names.IPUEstimator(None),
+            r"IPUEstimator does not work here: TensorFlow has no estimators",
+        ),
+        (lambda: names.IPURunConfig(), r"ipu_run_config.IPURunConfig does not work here: .*train a Keras model in the"),
+        (lambda: names.IPUPipelineEstimator(), "ipu_pipeline_estimator.IPUPipelineEstimator does not work here"),
+        (
+            lambda: names.create_host_embedding("e", [2, 2], "f"),
+            "create_host_embedding does not work.* by embedding_",
+        ),
+        (lambda: names.pipeline([]), r"pipelining_ops.pipeline does not work here: .*or layers by PipelineStage of Ke"),
+        (lambda: ipu_shard([0, 1]), r"scopes.ipu_shard\(\[0, 1\]\) does not work here: an operator runs on one IPU"),
+        (
             lambda: names.partials_type("half"),
             "scopes.partials_type does not work here: .*; set matmuls.poplar_options",
         ),
-        (lambda: names.ipu_shard(1), r"scopes.ipu_shard\(1\) does not work here: .* one IPU, whose shard is 0"),
     ],
 )
 def test_names_that_cannot_work_say_so(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(poplar_error, match=message):
         call()
-    with names.ipu_shard(0):
+    with ipu_shard(1):
         pass
 
 

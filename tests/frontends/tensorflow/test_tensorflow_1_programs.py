@@ -13,12 +13,22 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
+import importlib
 import json
+import pkgutil
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ipu import ipu_compiler, ipu_infeed_queue, ipu_outfeed_queue, loops, scopes, utils
 
+from tensorflow.python import ipu
+
+for module in pkgutil.walk_packages(ipu.__path__, "tensorflow.python.ipu."):
+    importlib.import_module(module.name)
+try:
+    from tensorflow.compiler.plugin.poplar.ops import gen_sendrecv_ops
+except ImportError as error:
+    assert "outside_compilation_scope and IPUOutfeedQueue in place of ipu_send_to_host" in str(error)
 tf.disable_v2_behavior()
 x = np.arange(12, dtype=np.float32).reshape(6, 2) / 10
 dataset = tf.data.Dataset.from_tensor_slices({"features": x, "labels": x.sum(1, keepdims=True)})

@@ -31,6 +31,7 @@ from simulator.frontends.tensorflow.capture.host_parts import HostPart, host_par
 from simulator.frontends.tensorflow.capture.ordering import in_order
 from simulator.frontends.tensorflow.capture.places import described, place_of
 from simulator.frontends.tensorflow.capture.shape_inference import ShapeInference, evaluate
+from simulator.frontends.tensorflow.capture.sharding import Sharding
 
 #: the most elements of a tensor that is computed on the host
 _LARGEST_KNOWN = 1 << 20
@@ -47,6 +48,8 @@ class Tracer:
         self.host_ends: dict[str, Any] = {}  #: by the handle of the transfers that reach them
         self.iterators: dict[int, Any] = {}  #: what gives their elements, by the identity of the handle
         self.host_variables: dict[str, str] = {}  #: variables that parts on the host use, and what uses them
+        self.sharding = Sharding()
+        self._bodies = 0  #: bodies of loops and branches around what is captured now
         self._values = 0
         self._counts: dict[int, tuple[int, int]] = {}  #: counts by value: (the value that they begin with, the change)
         self._moved: dict[tuple[int, int], Value] = {}  #: (count, change) -> its value
@@ -65,10 +68,12 @@ class Tracer:
     def apart(self) -> Iterator[list[Operator]]:
         """Collect the operators of a body in a list of their own."""
         before, self.operators = self.operators, []
+        self._bodies += 1
         try:
             yield self.operators
         finally:
             self.operators = before
+            self._bodies -= 1
 
     def on_device(self, entry: Entry, call: Call) -> Value:
         """The value of an entry; a known one becomes a constant."""
@@ -136,7 +141,9 @@ class Tracer:
                 continue
             place = place_of(op, environment.path, outer)
             inputs = [environment.entries[one.name] for one in op.inputs]
+            before = len(self.operators)
             results = self._convert(op, inputs, place, environment.path)
+            self.sharding.place(op, place, self.operators, before, self._bodies > 0)
             for tensor, entry in zip(op.outputs, results, strict=True):
                 environment.entries[tensor.name] = entry
 

@@ -224,7 +224,7 @@ class Configuration(Category):
         SelectionOrder,
         SelectionOrder.AUTO,
         "The order of the IPUs of a device.",
-        "operations run on the first IPU of the device",
+        "operations run on the first IPU of the device, or on the one that `ipu_shard` says",
     )
     serialization_output_folder = works(
         str,
@@ -238,7 +238,8 @@ class Configuration(Category):
         int | list[int] | tuple[int, ...],
         [],
         "The number of IPUs of the device /device:IPU:0; a list has one number per device.",
-        "any free device of that size; its first IPU runs programs, without replicas; several devices are refused",
+        "any free device of that size; its first IPU runs programs, others what `ipu_shard` and pipeline stages put "
+        "there, without replicas; several devices are refused",
     )
     select_ipus = works(
         int | list[int] | tuple[int, ...],

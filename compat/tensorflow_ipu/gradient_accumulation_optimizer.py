@@ -1,0 +1,7 @@
+from simulator.frontends.tensorflow.optimizers import (
+    CrossReplicaGradientAccumulationOptimizer,
+    CrossReplicaGradientAccumulationOptimizerV2,
+    GradientAccumulationOptimizer,
+    GradientAccumulationOptimizerV2,
+    GradientAccumulationReductionMethod,
+)

@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.refused_names import IPUEstimator, IPUEstimatorSpec

@@ -1,0 +1,3 @@
+from simulator.frontends.tensorflow.keras_pipeline import Assignment as FunctionalLayerPipelineStageAssignment
+from simulator.frontends.tensorflow.keras_pipeline import Assignment as SequentialLayerPipelineStageAssignment
+from simulator.frontends.tensorflow.keras_pipeline import PipelineSequential, PipelineStage

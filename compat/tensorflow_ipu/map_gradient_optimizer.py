@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.optimizers import MapGradientOptimizer

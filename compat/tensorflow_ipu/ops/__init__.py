@@ -1,0 +1,1 @@
+"""Operators of `tensorflow.python.ipu`; names only."""

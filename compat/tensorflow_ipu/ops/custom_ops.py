@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.user_operations import precompiled_user_op
