@@ -54,16 +54,12 @@ def test_pre_compiled_programs_are_loaded_by_the_run_on_a_device(tmp_path: Path)
     assert len(containing(lines, "synthetic images")) == 1
     assert "accuracy: 0.0000e+00 - loss: 0.0000e+00" in lines[-1]
     before = path.stat().st_mtime_ns
-    reports = '{"autoReport.all": "true"}'
     lines = run(tmp_path, str(EXAMPLE), TF_POPLAR_FLAGS=flags)
     assert not containing(lines, SAVED)
     assert len(containing(lines, "attached to 1 IPU")) == len(containing(lines, COMPILED)) == 1
     assert list(cache.glob("*.poplar_exec")) == [path]
     assert path.stat().st_mtime_ns == before
     assert float(lines[-1].partition("accuracy: ")[2].split()[0]) > 0.5
-    lines = run(tmp_path, str(EXAMPLE), TF_POPLAR_FLAGS=flags, POPLAR_ENGINE_OPTIONS=reports)
-    assert len(list(cache.glob("*.poplar_exec"))) == 2, "other engine options, another program"
-    assert len(list(tmp_path.glob("tf_report__*/profile.pop"))) == 1
 
 
 _OLD_FORM = """
