@@ -1,14 +1,19 @@
-"""Any order of loads, runs, stops, resets, detachments and threads against a model of a device."""
+"""Any order of loads, runs, stops, resets, detachments, threads and saved executables against a model of a device."""
 
+import io
+import tempfile
 import threading
 from contextlib import nullcontext, suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from simulator.engine import options
 from simulator.engine.devices.occupation import DeviceCondition, LoadedProgram
+from simulator.engine.executable import Executable
 from simulator.poplar import FLOAT, Device, DeviceManager, Engine, Graph, TargetType, compileGraph, poplar_error
 from simulator.poplar.program import Copy, Sequence
 from tests.example_profiles import costly, search
@@ -77,6 +82,7 @@ class DeviceStates(RuleBasedStateMachine):
         self.inside, self.go, self.runner, self.then = threading.Event(), threading.Event(), None, None
         for engine in self.engines:
             engine.connectStreamToCallback("out", self.out)
+        self.folder, self.reports = tempfile.TemporaryDirectory(), 0
         self.load(0)
 
     def out(self, memory):
@@ -113,6 +119,28 @@ class DeviceStates(RuleBasedStateMachine):
         if allowed:
             self.expected.load(number)
             self.run(1 - number, 1)
+
+    @rule(number=ENGINES, saved=st.booleans(), reported=st.booleans())
+    @precondition(lambda self: self.expected.running is None)
+    def make_again(self, number, saved, reported):
+        """Another engine of the executable, which was compiled without a report, or of what was saved of it."""
+        self.close(number)
+        executable = executables(self.expected.kind, self.device)[number]
+        if saved:
+            file = io.BytesIO()
+            executable.serialize(file)
+            executable = Executable.deserialize(io.BytesIO(file.getvalue()))
+        self.reports += 1
+        folder = Path(self.folder.name) / str(self.reports)
+        asked = {"autoReport.outputGraphProfile": "true", "autoReport.directory": str(folder)} if reported else {}
+        made = []
+        self.check(True, lambda: made.append(Engine(executable, asked)))
+        [self.engines[number]] = made
+        assert (folder / "profile.pop").is_file() == reported
+        made[0].connectStreamToCallback("out", self.out)
+        self.run(number, 0)
+        self.load(number)
+        self.run(number, 0)
 
     @rule(number=ENGINES, program=st.integers(0, 1))
     def run(self, number, program):
@@ -201,6 +229,7 @@ class DeviceStates(RuleBasedStateMachine):
             self.finish()
             with suppress(poplar_error):
                 self.device.detach()
+            self.folder.cleanup()
 
 
 def test_any_order_of_calls():
@@ -229,6 +258,10 @@ FAULTS = {
         (LoadedProgram, "end"): lambda self: None,
     },
     "a stopped device goes on": {(Engine, "stop"): lambda self: self.core.ask_to_stop()},
+    "an executable cannot be asked for another report": {(options, "OF_EACH_ENGINE"): frozenset()},
+    "an executable writes the reports alone that it was compiled with": {
+        (Executable, "take_folder"): lambda self, options: self._written_folder(self.options)
+    },
 }
 
 
