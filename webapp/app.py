@@ -91,7 +91,7 @@ def _create_app(
         suppress_callback_exceptions=True,
         update_title="",
         add_log_handler=False,
-        on_error=_show_problem,
+        on_error=partial(_show_problem, library),
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
     serve_joined(app.server, (script, style))
@@ -174,7 +174,7 @@ def _register_routes(app: Dash, library: Library) -> None:
     server = app.server
     server.register_error_handler(UnknownKeyError, lambda _problem: _sentence("This viewer has no such report.", 404))
     for kind in (FormatError, NotRecordedError):
-        server.register_error_handler(kind, lambda problem: _sentence(str(problem), 422))
+        server.register_error_handler(kind, lambda problem: _sentence(library.without_paths(str(problem)), 422))
     server.register_error_handler(InternalServerError, lambda failure: _sentence(_failure(failure), 500))
 
     shell_routes.register(server, library)
@@ -194,10 +194,10 @@ def _failure(failure: InternalServerError) -> str:
     return f"The viewer failed: {type(problem).__name__}: {problem}" if problem else "The viewer failed."
 
 
-def _show_problem(problem: Exception) -> Any:
+def _show_problem(library: Library, problem: Exception) -> Any:
     """Show the problem of a failed callback in the notice bar; the page stays unchanged."""
     if isinstance(problem, (FormatError, NotRecordedError)):
-        set_props("notice", {"children": str(problem)})
+        set_props("notice", {"children": library.without_paths(str(problem))})
     elif isinstance(problem, UnknownKeyError):
         set_props("notice", {"children": "This report is no longer in the given folders. Go back to the list."})
     else:

@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -179,9 +179,20 @@ class Library:
         if known is not None and known[0] == stamp and not is_waiting:
             return known[1]
         card = report_list.describe(ReportPath(entry.kind, entry.path), source)
+        card = replace(card, problem=self.without_paths(card.problem))
         with self._lock:
             self._cards[entry.key] = (stamp, card)
         return card
+
+    def without_paths(self, sentence: str) -> str:
+        """The sentence with files named from the given folders down: pages show no path of the server."""
+        roots = [*self.folders, *([] if self.samples is None else [self.samples])]
+        for root in sorted(map(str, roots), key=len, reverse=True):
+            folder, _, name = root.rpartition(os.sep)
+            sentence = sentence.replace(f"{root}{os.sep}", "")
+            if folder:
+                sentence = sentence.replace(f"{folder}{os.sep}{name}", name)
+        return sentence
 
     def partners(self, key: str) -> list[Entry]:
         """Of a report the host traces of the same execution, of a trace the reports: those with its run id. Of copies

@@ -132,18 +132,24 @@ def _show_entry(
         page = _content(view, context, lacking[view.id])
         fill(page, replace(context, params=dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True))))
         problems = target_problems(library, params) if entry.kind == "report" else []
+        problems = [library.without_paths(each) for each in problems]
         head = _masthead(library, context, entry, view, problems)
         return _menu(library, context, entry, view, lacking), head, _page(page, view, context)
     except FormatError as problem:
         back = html.A("Back to the list", href="/", **attributes(data_nav="home"))
-        return [], _plain_masthead(entry.path.name), message_page("This file cannot be read", str(problem), back)
+        sentence = library.without_paths(str(problem))
+        return [], _plain_masthead(entry.path.name), message_page("This file cannot be read", sentence, back)
 
 
 def _lacking(view: View, context: ViewContext) -> str:
     try:
         return view.missing(context)
     except NotRecordedError as problem:
-        return str(problem)
+        return _without_paths(context, str(problem))
+
+
+def _without_paths(context: ViewContext, sentence: str) -> str:
+    return sentence if context.library is None else context.library.without_paths(sentence)
 
 
 def _content(view: View, context: ViewContext, lacking: str) -> Component:
@@ -153,7 +159,7 @@ def _content(view: View, context: ViewContext, lacking: str) -> Component:
     try:
         return view.layout(context)
     except NotRecordedError as problem:
-        return message_page(view.title, str(problem))
+        return message_page(view.title, _without_paths(context, str(problem)))
 
 
 def _did_run(source: ReportSource) -> bool:
@@ -170,9 +176,10 @@ def _page(content: Component, view: View, context: ViewContext) -> Any:
         source = context.source
         target = if_recorded(source.reader.target)
         clock = 0 if target is None else target.clock_hz
-        banners = [damage_banner(source.lost)]
+        banners = [damage_banner([_without_paths(context, each) for each in source.lost])]
         if context.target is not None:
-            banners.append(damage_banner(context.target.lost, "The target"))
+            lost = [_without_paths(context, each) for each in context.target.lost]
+            banners.append(damage_banner(lost, "The target"))
         banners.append(excess_banner(memory_excess(source), context.key, did_run=_did_run(source)))
         for key, target_report in context.targets.items():
             name = f"The target {target_report.label}"
@@ -180,7 +187,8 @@ def _page(content: Component, view: View, context: ViewContext) -> Any:
         facts |= attributes(data_clock=clock, data_generation=source.generation, data_identity=source.report_id)
     else:
         trace = context.trace
-        banners = [damage_banner(trace.lost, "This trace", trace.loss_state, trace.shown_part)]
+        lost = [_without_paths(context, each) for each in trace.lost]
+        banners = [damage_banner(lost, "This trace", trace.loss_state, trace.shown_part)]
     page = html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}", **facts)
     return [*(banner for banner in banners if banner is not None), page]
 

@@ -58,7 +58,7 @@ def report_state(library: Library, key: str, known: str = "") -> dict[str, Any]:
     except UnknownKeyError:
         return {"stamp": "", "problem": "This report is no longer in the given folders."}
     except FormatError as problem:
-        return {"stamp": stamp, "problem": str(problem)}
+        return {"stamp": stamp, "problem": library.without_paths(str(problem))}
 
 
 def _listed(library: Library, entry: Entry) -> dict[str, str]:

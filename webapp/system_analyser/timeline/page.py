@@ -258,7 +258,7 @@ def facts(key: str, source: HostTrace, library: Library | None = None) -> dict[s
         "total": source.end - source.begin,
         "events": source.events,
         "recording": any(file.state == "recording" for file in source.files),
-        "lost": "; ".join(map(str, source.lost)),
+        "lost": "; ".join(each if library is None else library.without_paths(each) for each in source.lost),
         "moved": source.moved,
         "isSampled": source.samples > 0,
         "unit": source.unit,
