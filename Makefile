@@ -90,6 +90,9 @@ demo: $(VENV)/.demo
 CLEANLY := $(BIN)/python -m tests.structure.clean_tree
 UNMARKED := not long and not fuzz
 
+# Two processes of tests fill two cores: threads of BLAS would only wait for each other.
+test: export OPENBLAS_NUM_THREADS := 1
+
 # CI ends where a test of a commit takes more than six seconds of processor time.
 test: $(VENV)/.dev
 	$(CLEANLY) $(BIN)/python -m pytest -m "$(UNMARKED) and not browser" --ignore tests/browser $(LIMIT) $(WORKERS) $(if $(CI),--processor-limit 6)
