@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.ranks.rank_set import RankSet
+    from popvision.analysis.ranks.trace_ranks import TraceSet
 
 
 def ranks_answer(found: RankSet, limit: int | None = None) -> dict[str, Any]:
@@ -31,6 +32,31 @@ def ranks_answer(found: RankSet, limit: int | None = None) -> dict[str, Any]:
         "by_run": _rows(by_run),
         "steps": len(steps.frame),
         "by_step": _rows(steps.frame.head(limit) if limit is not None else steps.frame),
+    }
+
+
+def traces_answer(found: TraceSet) -> dict[str, Any]:
+    """The same keys for traces of ranks, which have no runs and steps of a device: `by_rank` has rank, trace, begin_us
+    (after the first rank's) and length_us, both of host time."""
+    first = min(trace.begin_ns for trace in found.traces.values())
+    return {
+        "run": "PyTorch's profiler",
+        "engine": "",
+        "ranks": found.ranks,
+        "missing": found.missing,
+        "sentences": found.sentences(),
+        "by_rank": [
+            {
+                "rank": trace.rank,
+                "trace": str(trace.path),
+                "begin_us": (trace.begin_ns - first) / 1000,
+                "length_us": (trace.end_ns - trace.begin_ns) / 1000,
+            }
+            for trace in found.traces.values()
+        ],
+        "by_run": [],
+        "steps": 0,
+        "by_step": [],
     }
 
 

@@ -23,22 +23,25 @@ _TABLES = ("ranks", "runs", "steps")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array, an object per run and engine.")
 def command(folder: Path, limit: int, table: str | None, as_json: bool) -> None:
-    """Compare the ranks of a run of several Slurm tasks (srun -n 4): cycles, memory and begin of each, the slowest, and
-    each step over the ranks. FOLDER holds the reports of the ranks, or is that of one of them."""
+    """Compare the ranks of a run (srun -n 4, torchrun, mpirun): cycles, memory and begin of each, the slowest, and
+    each step over the ranks. FOLDER holds the reports of the ranks, or is that of one of them. Traces that PyTorch's
+    profiler wrote for the ranks of one run are compared by host time."""
     from popvision.analysis.ranks.rank_set import find_rank_sets
-    from popvision.answers.ranks import ranks_answer
+    from popvision.analysis.ranks.trace_ranks import find_trace_sets
+    from popvision.answers.ranks import ranks_answer, traces_answer
     from popvision.formats.errors import FormatError
 
     if table and as_json:
         raise click.UsageError("--csv and --json exclude each other.")
     sets, note = find_rank_sets(folder)
-    if not sets:
+    traces = find_trace_sets(folder)
+    if not sets and not traces:
         raise FormatError(
             note
-            or f"{folder} holds no report of a rank: a program writes one per task where srun starts several "
-            "(srun -n 4), and profiling is on."
+            or f"{folder} holds no report of a rank: a program writes one per process where srun, torchrun or mpirun "
+            "starts several (srun -n 4), and profiling is on."
         )
-    answers = [ranks_answer(each, limit or None) for each in sets]
+    answers = [*(ranks_answer(each, limit or None) for each in sets), *map(traces_answer, traces)]
     if as_json:
         click.echo(json.dumps(answers, indent=1))
     elif table:
@@ -71,6 +74,8 @@ def _items(answer: dict[str, Any]) -> list[Any]:
         "used": "memory B",
         "folder": "report",
     }
+    if all("trace" in row for row in answer["by_rank"]):
+        columns = {"rank": "rank", "begin_us": "begins after us", "length_us": "length us", "trace": "trace"}
     items.append(_table(answer["by_rank"], columns))
     runs = {
         "run": "run",

@@ -55,6 +55,7 @@ def read_chrome_json(path: Path, unit: str = "us") -> Recording:
     recording.repaired.update({what: number for what, number in repaired.items() if number > 0})
     recording.base_ns, recording.epoch_ns = _bases(stream.facts)
     recording.samples, recording.unit = _measures(stream.facts)
+    recording.rank = _rank(stream.facts)
     recording.problem, recording.is_open = stream.problem, stream.is_open
     return recording
 
@@ -74,6 +75,16 @@ def _bases(facts: dict[str, Any]) -> tuple[int, int]:
     bases = [nanoseconds(value, 1) or 0 for value in (facts.get("baseTimeNanoseconds"), begin)]
     pytorch, ours = (base if base > 0 else 0 for base in bases)
     return pytorch, 0 if pytorch else ours
+
+
+def _rank(facts: dict[str, Any]) -> tuple[int, int] | None:
+    """What PyTorch's profiler (Kineto) says of a process of a distributed run; None for one alone, and for nonsense."""
+    told = facts.get("distributedInfo")
+    numbers = [told.get(name) for name in ("rank", "world_size")] if isinstance(told, dict) else []
+    if len(numbers) != 2 or not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+        return None
+    rank, ranks = (int(number) for number in numbers if isinstance(number, int))
+    return (rank, ranks) if ranks >= 2 and 0 <= rank < ranks else None
 
 
 def _measures(facts: dict[str, Any]) -> tuple[int, str]:

@@ -76,6 +76,8 @@ def write_recording(recording: Recording, target: Path, origin: str, *, keeps_lo
         meta["samples"] = str(recording.samples)
     if recording.unit:
         meta["unit"] = recording.unit
+    if recording.rank is not None:
+        meta["rank"], meta["ranks"] = map(str, recording.rank)
     if recording.is_open and keeps_losses:
         meta["source_state"] = "recording"
     writer = TraceWriter(target, meta, clock_offset_ns=0)

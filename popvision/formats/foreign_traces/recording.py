@@ -149,6 +149,7 @@ class Recording:
         self.metadata_texts = 0
         self.events = 0
         self.samples = 0  #: stacks that hold for a time, where spans are no calls but what such stacks share
+        self.rank: tuple[int, int] | None = None  #: of the process among those of one run, and how many there are
         self.unit = ""  #: of what a microsecond stands for one, in a file that counts no time
         self.problem = ""  #: why the rest of the file could not be read
         self.is_open = False  #: the file lacks its end: its program still writes it, or was killed
