@@ -130,8 +130,8 @@ def test_begins_ends_and_asynchronous_events(tmp_path: Path) -> None:
         [
             (7, "Thread 3", 1000, 9000, "k", "outer", ""),
             (7, "Thread 3", 2000, 5000, "k", "inner", '{"n": 1}'),
-            (7, load, 3000, 7000, "k", "load", ""),
-            (7, load, 4000, 8000, "k", "load", ""),
+            (7, load, 3000, 7000, "k", "load", '{"id": "0x1"}'),
+            (7, load, 4000, 8000, "k", "load", '{"id": "0x2"}'),
             (7, "Thread 3", 11000, 12000, "k", "never ended", ""),
         ]
     )

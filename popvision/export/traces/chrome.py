@@ -19,6 +19,7 @@ from popvision.analysis.trace.columns import HostTrace, Lane, TraceFile, TraceTh
 from popvision.analysis.trace.flows import trace_flows
 from popvision.arrays import BoolArray, Int64Array
 from popvision.export.traces.texts import channel_texts, label_texts, thread_name
+from popvision.formats.foreign_traces.chrome_json import OWN_IDS
 
 _CHUNK = 1 << 16
 
@@ -130,7 +131,7 @@ class _Events:
     def _asynchronous(self, lane: Lane, rows: Int64Array, ids: Int64Array, place: str) -> Iterator[str]:
         columns = (lane.start[rows], lane.duration[rows], lane.name[rows], lane.site[rows], ids[rows])
         for start, duration, name, site, id in zip(*(column.tolist() for column in columns), strict=True):
-            what = f'"id": {id}, {self._what(name, site)}, {place}}}'
+            what = f'"id": "{OWN_IDS}{id}", {self._what(name, site)}, {place}}}'
             yield f'{{"ph": "b", "ts": {self._us(start)}, {what}'
             yield f'{{"ph": "e", "ts": {self._us(start + duration)}, {what}'
 

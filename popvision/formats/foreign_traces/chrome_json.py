@@ -28,6 +28,12 @@ FURTHER_DOCUMENTS = "further documents in one file"
 #: Nanoseconds in a unit of `ts` and `dur`; the format has microseconds.
 UNITS = {"us": 1000, "ns": 1, "ms": 1_000_000}
 
+#: Of ids that our own export gives to what overlaps.
+OWN_IDS = "popvision-"
+
+#: Phases of asynchronous events, whose ids tell apart what shares a row.
+_WITH_ID = tuple("bSnTp")
+
 _NOT_READ = {
     "N": "objects", "O": "objects", "D": "objects",
     "v": "memory dumps", "V": "memory dumps", "c": "clock marks", "(": "contexts", ")": "contexts", "R": "marks",
@@ -241,6 +247,7 @@ class _Reader:
         track = self.recording.track(key, process, _id(event.get("tid", 0)))
         if not track.name:
             track.name = f"{_text(event.get('name'))} (asynchronous)"
+            track.shares = (process, _text(event.get("cat")), track.name)
             track.order = float("inf")
         return track
 
@@ -260,6 +267,9 @@ class _Reader:
     def _site(self, event: dict[str, Any]) -> int:
         arguments = event.get("args")
         facts = arguments if isinstance(arguments, dict) else {}
+        id = event.get("id", event.get("id2"))
+        if event.get("ph") in _WITH_ID and not _text(id).startswith(OWN_IDS):
+            facts = {"id": id, **facts}
         frame = event.get("sf")
         if frame is not None or "stack" in event:
             facts = {**facts, "stack": event.get("stack", frame)}

@@ -17,6 +17,7 @@ from popvision.formats.foreign_traces.perfetto import read_perfetto
 from popvision.formats.foreign_traces.profiles import read_cpuprofile, read_speedscope
 from popvision.formats.foreign_traces.recognition import TITLES, kind_of, refusal
 from popvision.formats.foreign_traces.recording import Recording, Track, short
+from popvision.formats.foreign_traces.sharing import share_rows
 from popvision.formats.pvti.columns import Slices
 from popvision.formats.pvti.finalise import finalise, write_instants, write_slices, write_unfinished
 from popvision.formats.pvti.writer import TraceWriter
@@ -69,6 +70,7 @@ def write_recording(recording: Recording, target: Path, origin: str, *, keeps_lo
     """Write a finalised .pvti of what was read, by default with what was lost and which spans have no end."""
     set_clock(recording)
     recording.finish_spans()
+    share_rows(recording)
     meta = {"producer": recording.producer, "imported_from": origin}
     if recording.problem and keeps_losses:
         meta["problem"] = recording.problem

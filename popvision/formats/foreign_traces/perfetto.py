@@ -283,7 +283,9 @@ class _Reader:
             self.recording.marks.add_end(group, time, self._site(sequence, event))
             return
         track = self.recording.track((uuid, *id), 0, 0)
-        track.name = track.name or f"{label} (asynchronous)"
+        if not track.name:
+            track.name = f"{label} (asynchronous)"
+            track.shares = (category, track.name)
         if phase in "bS":
             self.recording.marks.add_begin(group, time, self._site(sequence, event), track.number)
         else:
@@ -309,6 +311,11 @@ class _Reader:
         """Give each track the process and thread that it, or one above it, describes: descriptors come in any order."""
         for key, track in self.recording.tracks.items():
             track.process, track.tid = self._place(int(str(key[0])))
+            descriptor = self.tracks.get(int(str(key[0])))
+            if track.shares is None and descriptor is not None and not descriptor.HasField("thread") and track.name:
+                track.shares = (descriptor.parent_uuid, track.name)
+            if track.shares is not None:
+                track.shares = (track.process, track.shares)
             self.recording.processes.setdefault(track.process, "")
 
     def _place(self, uuid: int) -> tuple[int, int]:

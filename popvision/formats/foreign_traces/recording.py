@@ -48,6 +48,7 @@ class Track:
     tid: int
     number: int  #: in `Recording.tracks`, from 0
     name: str = ""
+    shares: object = None  #: of a track that may share its row with others: what these have in common
     order: float = 0.0  #: tracks of a process are shown in this order
     begin: array[int] = field(default_factory=lambda: array("q"))
     end: array[int] = field(default_factory=lambda: array("q"))
