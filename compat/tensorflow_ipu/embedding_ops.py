@@ -1,6 +1,6 @@
-from simulator.frontends.tensorflow.embedding import embedding_lookup
-from simulator.frontends.tensorflow.refused_names import (
+from simulator.frontends.tensorflow.embedding import (
     HostEmbedding,
     HostEmbeddingOptimizerSpec,
     create_host_embedding,
+    embedding_lookup,
 )

@@ -1,10 +1,23 @@
-"""`embedding_ops.embedding_lookup`: rows of a table on the device."""
+"""`embedding_ops`: rows of a table on the device, and of one that stays on the host.
+
+A table of the host is a NumPy array while it is registered with a session. Each lookup of a program calls the host in
+its middle for the rows, and each gradient gives the host their slopes, which SGD takes off the table at once.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
+import numpy as np
 import tensorflow as tf
+
+from simulator.arrays import AnyArray
+from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow.host_scope import outside_compilation_scope
+
+_v1 = tf.compat.v1
 
 
 def embedding_lookup(
@@ -29,3 +42,103 @@ def embedding_lookup(
             f"({rows.shape[0]})."
         )
     return tf.gather(rows, ids, name=name or "embedding_lookup")
+
+
+class HostEmbeddingOptimizerSpec:
+    """SGD with a rate, for the rows of a table of the host."""
+
+    def __init__(self, learning_rate: float, optimizer_name: str | None = None) -> None:
+        """Raises poplar_error for another optimizer and for a rate that is no number."""
+        if optimizer_name not in (None, "SGD") or not isinstance(learning_rate, int | float):
+            raise poplar_error(
+                f"HostEmbedding is trained by SGD with a number as its rate here, not by {optimizer_name or 'SGD'} "
+                f"with {learning_rate!r}; for others make the table a variable and take embedding_lookup."
+            )
+        self._rate = float(learning_rate)
+
+    def get_learning_rate(self) -> float:
+        return self._rate
+
+
+class HostEmbedding:
+    """A table [rows, width] that stays on the host. Its values are the session's variable outside `register`."""
+
+    def __init__(
+        self, name: str, embedding_tensor: Any, optimizer_spec: HostEmbeddingOptimizerSpec | None = None
+    ) -> None:
+        """Without `optimizer_spec` it is not trained. Raises ValueError for what is no variable of two dimensions."""
+        if len(getattr(embedding_tensor, "shape", ())) != 2 or not hasattr(embedding_tensor, "load"):
+            raise ValueError(f"The table of the HostEmbedding '{name}' is a variable of two dimensions.")
+        self._name, self._variable, self._spec = name, embedding_tensor, optimizer_spec
+        self._table: AnyArray | None = None
+
+    def __call__(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Raises poplar_error: sessions register the table."""
+        raise poplar_error(
+            f"The HostEmbedding '{self._name}' is no operation to fetch here; run the session in "
+            "`with embedding.register(session):`."
+        )
+
+    @contextmanager
+    def register(self, session: Any) -> Iterator[None]:
+        """Programs that the session runs within look rows up; then the session's variable gets the table."""
+        self._table = np.array(session.run(self._variable))
+        try:
+            yield
+        finally:
+            self._variable.load(self._table, session)
+            self._table = None
+
+    def lookup(self, indices: Any, clip_indices: bool = True) -> Any:
+        """Rows by the numbers `indices`, [*indices, width], in a function for the device. With `clip_indices` numbers
+        beyond the table are those of its ends."""
+        rows, width = self._variable.shape.as_list()
+        numbers = tf.clip_by_value(indices, 0, rows - 1) if clip_indices else indices
+        shape = [*indices.shape.as_list(), width]
+        dtype = self._variable.dtype.base_dtype
+        if self._spec is None:
+            return self._rows(numbers, shape, dtype)
+        with _v1.variable_scope(self._name, reuse=_v1.AUTO_REUSE):
+            # Gradients of the loss reach the lookup on the way to this variable.
+            anchor = _v1.get_variable("__dummy", [], dtype, _v1.zeros_initializer(), use_resource=True)
+
+        @tf.custom_gradient
+        def trained(_: Any) -> Any:
+            def gradient(slope: Any) -> Any:
+                with outside_compilation_scope():
+                    done = tf.numpy_function(self._descend, [numbers, slope], dtype)
+                    done.set_shape([])
+                return done
+
+            return self._rows(numbers, shape, dtype), gradient
+
+        return trained(anchor.read_value())
+
+    def _rows(self, numbers: Any, shape: list[int], dtype: Any) -> Any:
+        with outside_compilation_scope():
+            rows = tf.numpy_function(lambda given: self._registered()[given], [numbers], dtype)
+            rows.set_shape(shape)
+        return rows
+
+    def _descend(self, numbers: AnyArray, slope: AnyArray) -> AnyArray:
+        assert self._spec is not None
+        table = self._registered()
+        np.subtract.at(table, numbers, (self._spec.get_learning_rate() * slope).astype(table.dtype))
+        return np.zeros((), table.dtype)
+
+    def _registered(self) -> AnyArray:
+        if self._table is None:
+            raise poplar_error(
+                f"The HostEmbedding '{self._name}' is not registered; run the session in "
+                "`with embedding.register(session):`."
+            )
+        return self._table
+
+
+def create_host_embedding(
+    name: str, shape: Any, dtype: Any, optimizer_spec: HostEmbeddingOptimizerSpec | None = None, initializer: Any = None
+) -> HostEmbedding:
+    """A table of the host with a variable of its own."""
+    with tf.device("cpu"):
+        variable = _v1.get_variable(name, shape, dtype, initializer, trainable=False, use_resource=True)
+    return HostEmbedding(name, variable, optimizer_spec)

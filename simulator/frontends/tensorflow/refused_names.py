@@ -48,14 +48,6 @@ IPUPipelineEstimatorSpec = _refused("ipu_pipeline_estimator.IPUPipelineEstimator
 IPURunConfig = _refused("ipu_run_config.IPURunConfig", _ESTIMATOR)
 RunConfig = _refused("ipu_run_config.RunConfig", _ESTIMATOR)
 
-_TABLE = (
-    "tables of embeddings lie on the device; make the table a variable and look rows up by embedding_lookup or "
-    "tf.gather"
-)
-HostEmbedding = _refused("embedding_ops.HostEmbedding", _TABLE)
-HostEmbeddingOptimizerSpec = _refused("embedding_ops.HostEmbeddingOptimizerSpec", _TABLE)
-create_host_embedding = _refused("embedding_ops.create_host_embedding", _TABLE)
-
 _STAGES = (
     "stages of functions do not overlap; put operators on IPUs by scopes.ipu_shard, or layers by PipelineStage of Keras"
 )

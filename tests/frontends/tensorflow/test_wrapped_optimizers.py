@@ -9,11 +9,9 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.python.eager import context
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
-from simulator.frontends.tensorflow.embedding import embedding_lookup
 from simulator.frontends.tensorflow.graph_mode import compile
 from simulator.frontends.tensorflow.infeed_queue import IPUInfeedQueue
 from simulator.frontends.tensorflow.loops import repeat
@@ -26,7 +24,6 @@ from simulator.frontends.tensorflow.optimizers import (
     GradientAccumulationReductionMethod,
     MapGradientOptimizer,
 )
-from simulator.frontends.tensorflow.strategy import IPUStrategy
 
 v1 = tf.compat.v1
 X = np.random.default_rng(0).normal(size=(6, 4, 3)).astype(np.float32)
@@ -71,26 +68,6 @@ def expected(steps: int = 6, batches: int = 1, momentum: float = 0.0, scale: flo
             velocity = momentum * velocity + total
             weight, total = weight - 0.1 * velocity, np.zeros(3)
     return weight
-
-
-def test_rows_of_a_table_are_looked_up_and_trained() -> None:
-    ids = [[3, 0], [0, 1]]
-
-    def step() -> Any:
-        with tf.GradientTape() as tape:
-            rows = embedding_lookup(table, ids, serialization_factor=2)
-            loss = tf.reduce_sum(rows**2)
-        table.assign_sub(0.1 * tf.convert_to_tensor(tape.gradient(loss, table)))
-        return rows
-
-    with context.eager_mode():
-        table = tf.Variable(X[0])
-        rows = IPUStrategy().run(tf.function(step)).numpy()
-        np.testing.assert_allclose(rows, X[0][ids], rtol=1e-6)
-        uses = np.array([2, 1, 0, 1])[:, None]
-        np.testing.assert_allclose(table.numpy(), X[0] * (1 - 0.2 * uses), rtol=1e-5)
-        with pytest.raises(ValueError, match=r"The serialization_factor \(3\) must divide"):
-            embedding_lookup(table, ids, serialization_factor=3)
 
 
 def descent() -> Any:

@@ -98,7 +98,7 @@ class _Experimental(Category):
         "exchange.streamBufferOverlap becomes none while optimizations.prefetch_data_streams is on",
     )
     enable_remote_buffer_embedding = recorded(
-        bool, False, "HostEmbedding uses remote buffers.", "HostEmbedding is not there"
+        bool, False, "HostEmbedding uses remote buffers.", "a HostEmbedding is an array of the host"
     )
     enable_prng_stability = recorded(bool, False, "Seeds of replicas are managed.", _ONE_REPLICA)
     multi_replica_distribution = _MultiReplicaDistribution
