@@ -1,4 +1,4 @@
-"""torchvision's name: a torchvision that is installed and imports, else the stand-in for transforms and MNIST."""
+"""torchvision's name: a torchvision that is installed and imports, else the stand-in for transforms, models, MNIST."""
 
 import importlib
 import importlib.machinery
@@ -29,7 +29,7 @@ def _installed():
 
 
 if _installed() is None:
-    for _name in ("datasets", "transforms"):
+    for _name in ("datasets", "models", "transforms"):
         _module = importlib.import_module(f"simulator.frontends.torchvision.{_name}")
         sys.modules[f"{__name__}.{_name}"] = _module
         globals()[_name] = _module
@@ -38,6 +38,6 @@ if _installed() is None:
 
     def __getattr__(name):
         raise AttributeError(
-            f"torchvision's stand-in has no {name!r}: it has transforms and datasets.MNIST, FashionMNIST. Install the "
-            "torchvision that belongs to your PyTorch."
+            f"torchvision's stand-in has no {name!r}: it has transforms, datasets.MNIST, FashionMNIST and some models. "
+            "Install the torchvision that belongs to your PyTorch."
         )

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from simulator.frontends.poptorch import exported, optim
+from simulator.frontends.poptorch.enums import ConnectionType
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.executor import PoplarExecutor
 from simulator.frontends.poptorch.options import Options
@@ -58,6 +59,7 @@ def inferenceModel(model: Any, options: Options | None = None, **older: Any) -> 
 
 def load(filename: str | os.PathLike[str], edit_opts_fn: Callable[[Options], Any] | None = None) -> PoplarExecutor:
     """The model of a file that compileAndExport or save wrote, compiled. `edit_opts_fn` may change its options first.
+    A model that was compiled offline attaches to a device like any other.
 
     The file is a pickle of PyTorch's: load only what you trust. Raises Error for a file that cannot be loaded, or that
     holds no model."""
@@ -65,6 +67,8 @@ def load(filename: str | os.PathLike[str], edit_opts_fn: Callable[[Options], Any
     if found.options is None:
         raise Error(f"{filename} was exported without its model; wrap the model and call loadExecutable.")
     options = found.options.clone()
+    if options.connection_type is ConnectionType.Never:  # of the compilation, which needed no device
+        options.connectionType(ConnectionType.Always)
     if edit_opts_fn is not None:
         edit_opts_fn(options)
     model = (

@@ -438,3 +438,25 @@ def test_objects_of_the_users_are_arguments_and_results() -> None:
 def test_a_model_describes_itself_as_its_module(pair: Any) -> None:
     net = pair[0]
     assert repr(poptorch.inferenceModel(net, options())) == repr(net)
+
+
+@pytest.mark.parametrize("trains", [False, True])
+def test_a_model_compiled_offline_runs_where_it_is_loaded(pair: Any, trains: bool, tmp_path: Path) -> None:
+    net, twin, x, y = pair
+    chosen = options().useOfflineIpuTarget()
+    model = (
+        poptorch.trainingModel(net, chosen, torch.optim.SGD(net.parameters(), lr=RATE))
+        if trains
+        else poptorch.inferenceModel(net, chosen)
+    )
+    model.compileAndExport(tmp_path / "model.poptorch", x, y)
+    with pytest.raises(poptorch.Error, match=r"offline device \(ConnectionType\.Never\)"):
+        model(x, y)
+    loaded = poptorch.load(tmp_path / "model.poptorch")
+    assert float(loaded(x, y)[1]) == pytest.approx(train_twin(twin, x, y, 1)[0], rel=1e-4)
+    assert loaded.isAttachedToDevice()
+    loaded.destroy()
+    with pytest.raises(poptorch.Error, match="offline device"):
+        poptorch.load(tmp_path / "model.poptorch", lambda found: found.connectionType(poptorch.ConnectionType.Never))(
+            x, y
+        )

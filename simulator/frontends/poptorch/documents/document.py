@@ -28,10 +28,13 @@ import of `poptorch` says so in one sentence). `make test-frontends` makes the e
 
 A module is captured by `torch.export` when it is called first, lowered to a Poplar graph through PopLibs, compiled and
 run; results are those of the simulated program. `enable.sh` puts `compat/` on PYTHONPATH, where `poptorch` is this
-package. Where torchvision does not import, `torchvision` is a stand-in: transforms, and the data sets MNIST and
-FashionMNIST from IDX files under `root` or else synthetic images of the same form
-([tests](../tests/frontends/poptorch/test_torchvision_stand_in.py)); `POPVISION_SYNTHETIC_IMAGES=2000,500` says how
-many.
+package. Where torchvision does not import, `torchvision` is a stand-in: transforms, the networks
+resnet18, 34, 50, 101, 152, mobilenet_v2 and efficientnet_b0 with torchvision's keys and no trained weights
+([tests](../tests/frontends/poptorch/test_torchvision_models.py)), and the data sets MNIST and FashionMNIST from IDX
+files under `root` or else synthetic images of the same form
+([tests](../tests/frontends/poptorch/test_torchvision_stand_in.py)): 60,000 for training and 10,000 for tests, the
+sizes that the parts of `random_split` in the published programs add up to. `POPVISION_SYNTHETIC_IMAGES=2000,500` makes
+fewer; parts must then add up to those.
 
 A name *works*; or is *recorded only*: checked, without effect for the reason beside it; or is *refused*: its use raises
 one sentence that names it and the way around.
