@@ -284,6 +284,13 @@ def test_a_pipeline_of_blocks_and_marks_that_are_identities_in_torch(capsys: Any
     assert "agrees with eager torch: 1 output, 4 gradients" in line_of(capsys)
 
 
+def test_loops_of_poptorch_run_in_torch_too(capsys: Any) -> None:
+    def looped(net: Any, x: Any) -> Any:
+        return poptorch.for_loop(3, lambda y: torch.tanh(net.c(y)), [net.a(x)])[0]
+
+    assert "agrees with eager torch: 1 output, 4 gradients" in checked(looped, capsys)
+
+
 def test_inference_has_no_dropout_whatever_the_flags_of_the_module(capsys: Any) -> None:
     net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.LSTM(4, 2, 2, dropout=0.5))
     poptorch.inferenceModel(net, options())(torch.randn(5, 3))
