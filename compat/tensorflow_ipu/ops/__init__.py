@@ -1,1 +1,1 @@
-"""Operators of `tensorflow.python.ipu`; names only."""
+from . import custom_ops, embedding_ops, pipelining_ops

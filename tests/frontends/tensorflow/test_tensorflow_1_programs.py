@@ -23,6 +23,7 @@ from tensorflow.python.ipu import ipu_compiler, ipu_infeed_queue, ipu_outfeed_qu
 
 from tensorflow.python import ipu
 
+assert ipu.ops.pipelining_ops.PipelineSchedule.Grouped
 for module in pkgutil.walk_packages(ipu.__path__, "tensorflow.python.ipu."):
     importlib.import_module(module.name)
 try:
