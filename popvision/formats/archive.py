@@ -59,11 +59,13 @@ def write_archive(path: str | Path, images: Iterable[TileImage], run_id: str) ->
     be written."""
     path = Path(path)
     tiles, encoded = [np.empty(0, np.int64)], []
+    images = list(images)
+    count = sum(len(image.tiles) for image in images)
     for image in images:
         if not len(image.tiles):
             raise FormatError(f"cannot write {path}: an image belongs to no tile.")
         tiles.append(np.asarray(image.tiles, np.int64))
-        encoded.append(encode_image(replace(image, run_id=run_id)))
+        encoded.append(encode_image(replace(image, run_id=run_id, members=count)))
     tile = np.concatenate(tiles)
     of_tile = np.repeat(np.arange(len(encoded)), [len(each) for each in tiles[1:]])
     order = np.argsort(tile, kind="stable")
@@ -75,27 +77,37 @@ def write_archive(path: str | Path, images: Iterable[TileImage], run_id: str) ->
             file.write(_MAGIC)
             for number, of in zip(tile[order].tolist(), of_tile[order].tolist(), strict=True):
                 data = object_of_tile(encoded[of], number)
-                name = f"tile{number:06d}.o/"
+                name = f"{_name_of(number)}/"
                 file.write(f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(data):<10}`\n".encode())
                 file.write(data + b"\n" * (len(data) % 2))
     except OSError as error:
         raise FormatError(f"cannot write {path}: {error.strerror or error}.") from error
 
 
+def _name_of(tile: int) -> str:
+    return f"tile{tile:06d}.o"
+
+
 def read_archive(path: str | Path) -> Archive:
     """Reads sizes and symbols of every member; those with the same image are one. Raises FormatError."""
     path = Path(path)
     alike: dict[bytes, tuple[str, TileImage, list[IntegerArray]]] = {}
-    count = 0
+    count = objects = 0
     try:
         for name, data in _members(path.read_bytes()):
             tiles, shared = separate_tiles(data)
+            objects += 1
+            if len(tiles) == 1 and name != _name_of(int(tiles[0])):
+                raise FormatError(f"the name of a member, {name!r}, is not that of its tile; the archive is damaged")
             count += len(tiles)
             if count > MOST_TILES:
                 raise FormatError("its members name more tiles than a system can have")
             if shared not in alike:
                 alike[shared] = (name, decode_image(data), [])
             alike[shared][2].append(tiles)
+        said = {image.members for _, image, _ in alike.values()} - {0}
+        if said and said != {objects}:
+            raise FormatError(f"it holds {objects} of {max(said)} members")
     except OSError as error:
         raise FormatError(f"cannot open {path}: {error.strerror or error}.") from error
     except FormatError as error:

@@ -131,6 +131,7 @@ def write_debug_info(
             "format": FORMAT,
             "formatVersion": ".".join(map(str, FORMAT_VERSION)),
             "runId": run_id,
+            "runIdCrc32": _crc(run_id),
             "crc32": _crc(records),
             "contexts": records,
         }
@@ -170,9 +171,11 @@ def _checked(document: Any, path: Path) -> DebugContexts:
         raise FormatError(f"{path} is not debug information that this popvision knows.")
     refuse_newer(path, str(document.get("formatVersion", "")), FORMAT_VERSION[0])
     records = document["contexts"]
-    if _crc(records) != document.get("crc32"):
+    run_id = str(document.get("runId", ""))
+    is_other_run = document.get("runIdCrc32", _crc(run_id)) != _crc(run_id)  # files of before have none
+    if is_other_run or _crc(records) != document.get("crc32"):
         raise FormatError(f"{path} is damaged: its checksum does not match; write the report again.")
-    return DebugContexts(records, str(document.get("runId", "")), _sources(document, path))
+    return DebugContexts(records, run_id, _sources(document, path))
 
 
 def _sources(document: dict[str, Any], path: Path) -> list[SourceText] | None:

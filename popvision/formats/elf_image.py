@@ -1,9 +1,10 @@
 """One tile image as an ELF32 object: symbols, and sections that report a size but store no bytes.
 
 Layout: ELF header, `.comment`, symbol table, string tables, section headers. `.comment` holds the lines
-"popvision", "run_id=...", "tiles=00000007", "crc32=xxxxxxxx"; the checksum covers the whole object with those eight
-digits read as zeros. Objects of tiles with the same image differ in these two lines alone; so an image is encoded and
-decoded once, however many tiles have it. Archives of before hold one object for them, with "tiles=0-3,7".
+"popvision", "run_id=...", "members=..." (objects in the archive), "tiles=00000007", "crc32=xxxxxxxx"; the checksum
+covers the whole object with those eight digits read as zeros. Objects of tiles with the same image differ in the last
+two lines alone; so an image is encoded and decoded once, however many tiles have it. Archives of before hold one object
+for them, with "tiles=0-3,7", and do not say how many there are.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class TileImage:
     sections: list[Section]
     symbols: list[Symbol] = field(default_factory=list)
     run_id: str = ""
+    members: int = 0  #: of the archive that it is in; 0 = not said, as in archives of before
 
     @property
     def total_bytes(self) -> int:
@@ -65,7 +67,8 @@ def encode_image(image: TileImage) -> bytes:
 
     Raises FormatError for sizes above 32 bits or a symbol of an unknown section."""
     names = [section.name for section in image.sections]
-    lines = [b"popvision", f"run_id={image.run_id}".encode(), _TILES + _NO_TILE, _CRC + _NO_CRC, b""]
+    members = [f"members={image.members}".encode()] if image.members else []
+    lines = [b"popvision", f"run_id={image.run_id}".encode(), *members, _TILES + _NO_TILE, _CRC + _NO_CRC, b""]
     comment = b"\n".join(lines)
     try:
         symbols, symbol_names = _symbols(image, names)
@@ -171,7 +174,7 @@ def decode_image(data: bytes) -> TileImage:
             if section
         ]
         facts = dict(line.split("=", 1) for line in blobs[".comment"].decode().splitlines() if "=" in line)
-        return TileImage(tiles, sections, symbols, facts["run_id"])
+        return TileImage(tiles, sections, symbols, facts["run_id"], int(facts.get("members", 0)))
     except (struct.error, ValueError, IndexError, KeyError) as error:
         raise FormatError(f"a tile image is damaged: {error}") from None
 
