@@ -18,9 +18,10 @@ def column_names(db: sqlite3.Connection, table: str) -> set[str]:
 
 
 def is_ours(db: sqlite3.Connection) -> bool:
-    """Whether ProfileWriter wrote the database, with checksums over everything."""
+    """Whether ProfileWriter wrote the database, with checksums over everything. A host trace has a table `parts` too,
+    of other columns."""
     (application_id,) = db.execute("PRAGMA application_id").fetchone()
-    return application_id == APPLICATION_ID or "parts" in present(db)
+    return application_id == APPLICATION_ID or "crc32" in column_names(db, "parts")
 
 
 def missing(db: sqlite3.Connection) -> list[str]:

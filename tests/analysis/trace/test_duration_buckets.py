@@ -33,6 +33,7 @@ class _Columns(HostTrace):
 
     files = ()
     series, heatmaps = [], []
+    has_checksums = True
 
     def metadata(self, thread: int, site: int) -> str | None:
         return None
