@@ -55,6 +55,7 @@ def test_tabs_count_no_calls_and_name_the_unit(profile: Path) -> None:
         assert '"Count"' not in content[tab]
         assert "Mean" not in content[tab]
     assert ("7,000 weight" if unit == "weight" else "7 ms") in content["summary"]
+    assert ("1970" in content["summary"]) == (unit != "weight")
     assert "are no calls" in content["occurrences"]
     assert NOTE in shown(layout(ViewContext(key, trace, library=library)))
 

@@ -80,7 +80,8 @@ def summary(
         rows.append(("Self time", length_text(source, event.self_time)))
         rows += _flow_rows(source, event)
     rows.append(("Timestamp", place_text(source, event.start - source.begin)))
-    rows.append(("Absolute timestamp", absolute_text(event.start)))
+    if not source.unit:
+        rows.append(("Absolute timestamp", absolute_text(event.start)))
     return html.Div(
         [
             _facts(rows),
@@ -142,10 +143,10 @@ def _window_rows(source: HostTrace, selection: Mapping[str, str]) -> list[tuple[
 def _trace_rows(source: HostTrace) -> list[tuple[str, Any]]:
     unfinished = sum(len(thread.unfinished) for thread in source.threads)
     rows: list[tuple[str, Any]] = [
-        ("Begin", absolute_text(source.begin)),
+        *([] if source.unit else [("Begin", absolute_text(source.begin))]),
         ("All events", integer_text(source.events)),
         ("Threads", integer_text(len(source.threads))),
-        ("Clock", "host time, one monotonic clock per process"),
+        ("Clock", f"{source.unit}, no time" if source.unit else "host time, one monotonic clock per process"),
     ]
     if unfinished:
         rows.append(("Unfinished", f"{unfinished:,} events, clipped where what encloses them or their thread ends"))
