@@ -175,6 +175,8 @@ def main() -> _Program | None:
             die_with(parent)
             orders.close()
             answers.close()
+            # Byte code knows its source by second and size: that of one save would stand for the next.
+            sys.dont_write_bytecode = True
             return _Program(setup["program"], order)
         _, status = os.waitpid(process, 0)
         with contextlib.suppress(ChildProcessError):
