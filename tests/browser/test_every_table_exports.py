@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 import popvision
 from popvision.analysis.insights.largest_users import memory_use
 from popvision.analysis.report.source import ReportSource
+from tests.browser.frame import until_quiet
 from tests.browser.shell_pages import Viewer, sql
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
@@ -76,9 +77,11 @@ def test_every_export_of_a_view_saves_rows(viewer: Viewer, view: str) -> None:
     if name == "sql":
         page.locator("#sql-run").click()
         expect(page.locator("#sql-rows td").first).to_be_visible()
+    until_quiet(page)
     buttons = [each for each in page.locator(SAVES).all() if each.is_visible()]
     assert len(buttons) >= 2
     for button in buttons:
+        until_quiet(page)  # what is drawn anew loses a click
         with page.expect_download() as waiting:
             button.click()
         text, file = Path(waiting.value.path()).read_text(), waiting.value.suggested_filename

@@ -116,7 +116,8 @@ def test_a_fit_window_shows_what_is_added_until_the_end(opened: Opener, recordin
     expect(page.locator(".tl-live")).to_have_text("live, 3,000 events, last at 22:13:22 UTC")
     expect(page.locator(".tl-corner")).to_contain_text("Events 3,000")
     assert window(page) == [0, 2_999_500_001, 2_999_500_001]
-    recording.writer.set_meta("state", "closed")
+    with recording.writer.transaction():
+        recording.writer.set_meta("state", "closed")
     expect(page.locator(".tl-live")).to_have_text("ended, 3,000 events, last at 22:13:22 UTC")
     expect(page.locator("#growth")).to_be_empty()
 
@@ -181,7 +182,8 @@ def test_facts_of_the_whole_trace_are_counted_again(opened: Opener, recording: R
     expect(fact(summary, "All events")).to_have_text("150")
     expect(fact(summary, "To")).to_have_text("00:00:00.149 500")
     assert page.evaluate("window.theSame.isConnected")
-    recording.writer.set_meta("state", "closed")
+    with recording.writer.transaction():
+        recording.writer.set_meta("state", "closed")
     expect(fact(summary, "State")).to_have_count(0)
 
 
