@@ -54,9 +54,16 @@ class Opened:
         return x, y
 
     def click(self, plot: str, position: int, *, add: bool = False) -> None:
-        """Click a position of a plot that is drawn, with Shift to add it; never the second half of a double click."""
+        """Click a position of a plot that is drawn, with Shift to add it; never the second half of a double click. A
+        click is of the point that the plot has under the pointer, which it looks up some time after a move."""
         until_quiet(self.page)
         self.page.evaluate("id => { document.querySelector('#' + id + ' .js-plotly-plot')._mouseDownTime = 0; }", plot)
+        self.page.mouse.move(*self.point(plot, position))
+        self.page.wait_for_function(
+            "([id, at]) => (document.querySelector('#' + id + ' .js-plotly-plot')._hoverdata || [])"
+            ".some((point) => Math.abs(point.x - at) < 0.5)",
+            arg=[plot, position],
+        )
         if add:
             self.page.keyboard.down("Shift")
         self.page.mouse.click(*self.point(plot, position))
