@@ -392,7 +392,7 @@ def _write_differences(answer: dict[str, Any]) -> None:
     from popvision.export.writing import write_csv
 
     rows = answer["rows"]
-    fields = DIFFERENCES[:2] if "samples" in answer else DIFFERENCES
+    fields = [field for field in DIFFERENCES if not rows or f"{field}_diff" in rows[0]]
     numbers = ["depth", *(f"{field}_{side}" for field in fields for side in ("source", "target", "diff"))]
     columns: dict[str, Any] = {key: [row[key] for row in rows] for key in ("path", "channel")}
     columns |= {key: np.array([row[key] for row in rows]) for key in numbers}

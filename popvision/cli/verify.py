@@ -20,21 +20,18 @@ def command(path: Path, as_json: bool) -> None:
     damage: `verified` is "no"."""
     from popvision.answers.verification import files_to_verify, verify_file
 
-    found = []
+    verified = []
     for file in files_to_verify(path):
         with progress(f"Checking {file}"):
-            found.append(verify_file(file))
+            verified.append(verify_file(file))
     if as_json:
-        click.echo(json.dumps(found, indent=1))
+        click.echo(json.dumps(verified, indent=1))
     else:
-        echo(
-            make_table(
-                ("verified", "integrity", "file"), [(f["verified"], f["integrity"], f["path"]) for f in found], most=300
-            )
-        )
-        for each in found:
-            for loss in each["lost"]:
+        rows = [(answer["verified"], answer["integrity"], answer["path"]) for answer in verified]
+        echo(make_table(("verified", "integrity", "file"), rows, most=300))
+        for answer in verified:
+            for loss in answer["lost"]:
                 others = f" (and {loss['count'] - 1:,} more)" if loss["count"] > 1 else ""
-                echo(f"{each['path']}: lost: {loss['kind']}: {loss['first']}{others}")
-    if any(each["integrity"] == "damaged" for each in found):
+                echo(f"{answer['path']}: lost: {loss['kind']}: {loss['first']}{others}")
+    if any(answer["integrity"] == "damaged" for answer in verified):
         raise click.exceptions.Exit(1)

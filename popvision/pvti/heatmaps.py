@@ -77,7 +77,7 @@ class HeatmapDouble:
         elif not isinstance(values, list | tuple) or not all(
             is_number_type(kind, whole=self._is_whole) for kind in set(map(type, values))
         ):
-            if iter(values) is values if hasattr(values, "__iter__") else False:
+            if hasattr(values, "__next__"):
                 return  # an iterator can be read once
             self.quantities(values)
 

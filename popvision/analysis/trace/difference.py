@@ -16,6 +16,7 @@ import numpy as np
 
 from popvision.analysis.trace.call_paths import window_paths
 from popvision.analysis.trace.columns import HostTrace
+from popvision.analysis.trace.statistics import CALL_COLUMNS
 from popvision.arrays import Int64Array
 from popvision.formats.errors import FormatError
 
@@ -146,7 +147,9 @@ def difference_frame(difference: TraceDifference, rows: Sequence[int] | None = N
         "depth": difference.depth[at],
     }
     sides = (("count", difference.count), ("total_us", difference.total / 1e3), ("self_us", difference.own / 1e3))
-    for field, values in sides[difference.is_sampled :]:
+    for field, values in sides:
+        if difference.is_sampled and field in CALL_COLUMNS:
+            continue
         table |= {
             f"{field}_source": values[at, 0],
             f"{field}_target": values[at, 1],

@@ -24,6 +24,9 @@ from popvision.kept import MOST_BYTES, Kept
 
 T = TypeVar("T")
 
+#: Kinds of what the reader of another tool's trace could not take: what is wrong in the file, what has no form here.
+LEFT_OUT, NOT_READ = "left out", "not read"
+
 #: The name that the tracer gives a file, of which the time and the process are kept beside the program's name.
 _GIVEN_NAME = re.compile(r"[A-Z][a-z]{2}_[A-Z][a-z]{2}_\d+_(\d\d:\d\d:\d\d)_\d{4}_[^_]*_(\d+)(?:_\d+)?\.pvti")
 
@@ -40,7 +43,7 @@ def trace_label(name: str, meta: Mapping[str, str]) -> str:
 def _losses_of_import(meta: Mapping[str, str]) -> list[LostPart]:
     """What the reader of another tool's trace could not take, a sentence each."""
     lost = [LostPart("file", f"{meta['problem'].rstrip('.')}.")] if meta.get("problem") else []
-    for key, kind in (("left_out", "left out"), ("not_read", "not read")):
+    for key, kind in (("left_out", LEFT_OUT), ("not_read", NOT_READ)):
         if counted := meta.get(key, "").rstrip("."):  # "ends without a begin: 1,200; objects: 2"
             number = sum(int(each.replace(",", "")) for each in re.findall(r": ([\d,]+)(?:;|$)", counted))
             lost.append(LostPart(kind, f"{kind.capitalize()}: {counted}.", number))

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PERCENTILES = (50, 95, 99)
 
-#: Columns that a sampled trace has: its spans are no calls.
-SAMPLED_COLUMNS = ("label", "channel", "total_us", "self_us")
+#: Columns that count calls, or are figures of single ones: a sampled trace, whose spans are no calls, has none of them.
+CALL_COLUMNS = ("count", "mean_us", "min_us", *(f"p{share}_us" for share in PERCENTILES), "max_us")
 _CHUNK = 1 << 18  #: events summed in one step
 
 #: Steps of a spread, on a logarithmic scale from the shortest to the longest duration.
@@ -168,7 +168,7 @@ def statistics_frame(source: HostTrace, window: WindowStatistics) -> DataFrame:
         "max_us": window.longest / 1e3,
     }
     if source.samples:
-        frame = {column: frame[column] for column in SAMPLED_COLUMNS}
+        frame = {column: values for column, values in frame.items() if column not in CALL_COLUMNS}
     return pd.DataFrame(frame).sort_values("total_us", ascending=False, kind="stable")
 
 

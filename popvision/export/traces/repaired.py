@@ -29,15 +29,15 @@ def write_repaired(path: Path, target: Path, unit: str = "us") -> None:
     if not is_foreign_trace(path) and target.suffix == ".pvti":
         raise FormatError(f"{path} is a .pvti already; its repair is written as .json or .json.gz.")
     with tempfile.TemporaryDirectory(prefix="popvision-repair-") as folder:
-        whole = path
+        readable = path
         if is_foreign_trace(path):
-            whole = Path(folder, "trace.pvti")
-            import_recording(path, whole, unit, keeps_losses=False)
+            readable = Path(folder, "trace.pvti")
+            import_recording(path, readable, unit, keeps_losses=False)
         if target.suffix == ".pvti":
             with replacing(target) as place:
-                place.write_bytes(whole.read_bytes())
+                place.write_bytes(readable.read_bytes())
             return
-        source = TraceSource(whole)
+        source = TraceSource(readable)
         if target.suffix != ".gz":
             write_file(target, lambda stream: write_chrome(source, f"repaired from {path}", stream))
             return

@@ -20,7 +20,17 @@ from zlib import crc32
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, DATES_NS, EARLIEST_NS, LATEST_NS
 from popvision.formats.foreign_traces.json_stream import Fraction, JsonTraceStream
-from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
+from popvision.formats.foreign_traces.recording import (
+    MOST_EVENTS,
+    NEGATIVE,
+    NO_DURATION,
+    NO_JSON,
+    NO_PHASE,
+    NO_TIME,
+    OTHER_ENCODING,
+    Recording,
+    Track,
+)
 
 NO_NUMBERS = "numbers that JSON lacks (NaN, infinities), read as texts"
 FURTHER_DOCUMENTS = "further documents in one file"
@@ -55,7 +65,7 @@ def read_chrome_json(path: Path, unit: str = "us") -> Recording:
         raise FormatError(f"{path}: all of its times lie beyond the year 2116: {_in_nanoseconds(path)}.")
     if reader.nanoseconds_given:
         recording.left_out[f"{BEYOND}: {_in_nanoseconds(path)}"] = reader.nanoseconds_given
-    losses = {"pieces that are no JSON": stream.broken, "characters of another encoding": stream.replaced}
+    losses = {NO_JSON: stream.broken, OTHER_ENCODING: stream.replaced}
     recording.left_out.update({what: number for what, number in losses.items() if number})
     repaired = {NO_NUMBERS: stream.constants, FURTHER_DOCUMENTS: stream.documents - 1}
     recording.repaired.update({what: number for what, number in repaired.items() if number > 0})
@@ -128,7 +138,7 @@ class _Reader:
         """Add an event to the recording, or count it as left out."""
         phase = event.get("ph")
         if not isinstance(phase, str):
-            self.recording.left_out["objects without a phase"] += 1
+            self.recording.left_out[NO_PHASE] += 1
             return
         self.taken += 1
         if phase == "M":
@@ -147,7 +157,7 @@ class _Reader:
         """Count an event whose time is no number, or too large or small a one."""
         value = _number(event.get("ts"))
         if value is None or math.isnan(value):
-            self.recording.left_out["events without a time"] += 1
+            self.recording.left_out[NO_TIME] += 1
         elif self.unit_ns > 1 and DATES_NS <= value < LATEST_NS:
             self.nanoseconds_given += 1
         else:
@@ -162,10 +172,10 @@ class _Reader:
         duration = nanoseconds(event.get("dur", 0), self.unit_ns)
         if duration is None:
             is_long = (_number(event.get("dur")) or 0) > 0
-            self.recording.left_out[BEYOND if is_long else "spans without a duration"] += 1
+            self.recording.left_out[BEYOND if is_long else NO_DURATION] += 1
             return
         if duration < 0 or time + duration >= LATEST_NS:
-            self.recording.left_out["spans that end before they begin" if duration < 0 else BEYOND] += 1
+            self.recording.left_out[NEGATIVE if duration < 0 else BEYOND] += 1
             return
         track = self._thread(event)
         track.add_span(time, time + duration, self._site(event))

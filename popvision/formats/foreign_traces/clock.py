@@ -26,7 +26,7 @@ DATES_NS = 946_684_800_000_000_000
 BEYOND = "events beyond the year 2116"
 BEFORE = "events before the year 1897"
 ABSOLUTE = "times that count from 1970 beside a base of the file, which is not added to them"
-_ZERO = "events at time 0 among dates"
+ZERO = "events at time 0 among dates"
 
 #: Columns that lose rows together: their owner, those of times, of which the first decides, and the others.
 _Table = tuple[Any, tuple[str, ...], tuple[str, ...]]
@@ -70,7 +70,7 @@ def _leave_out(
     keep = ~(is_beyond | is_before | is_zero)
     if keep.all():
         return
-    for reason, rows in ((BEYOND, is_beyond), (BEFORE, is_before & ~is_beyond), (_ZERO, is_zero & ~is_beyond)):
+    for reason, rows in ((BEYOND, is_beyond), (BEFORE, is_before & ~is_beyond), (ZERO, is_zero & ~is_beyond)):
         if rows.any():
             recording.left_out[reason] += int(np.count_nonzero(rows))
     for name in (*times, *others):

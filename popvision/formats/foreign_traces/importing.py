@@ -16,7 +16,7 @@ from popvision.formats.foreign_traces.lanes import lay_out
 from popvision.formats.foreign_traces.perfetto import read_perfetto
 from popvision.formats.foreign_traces.profiles import read_cpuprofile, read_speedscope
 from popvision.formats.foreign_traces.recognition import TITLES, kind_of, refusal
-from popvision.formats.foreign_traces.recording import Recording, Track, short
+from popvision.formats.foreign_traces.recording import TOO_DEEP, Recording, Track, short
 from popvision.formats.foreign_traces.sharing import share_rows
 from popvision.formats.pvti.columns import Slices
 from popvision.formats.pvti.finalise import finalise, write_instants, write_slices, write_unfinished
@@ -140,7 +140,7 @@ def _write_track(writer: TraceWriter, id: int, track: Track, recording: Recordin
     site, instant_site = np.asarray(track.site), np.asarray(track.instant_site)
     layout = lay_out(begin, end, site, np.asarray(track.unfinished), instant_time, instant_site)
     if layout.too_deep:
-        recording.left_out["spans nested too deep"] += layout.too_deep
+        recording.left_out[TOO_DEEP] += layout.too_deep
     for depth, lane in enumerate(layout.lanes):
         for first in range(0, len(lane), _RUN):
             run = slice(first, first + _RUN)

@@ -93,7 +93,7 @@ def without_kept_imports() -> Iterator[None]:
 def kept_imports() -> list[KeptImport]:
     """What is kept, opened last first. Raises FormatError where the folder cannot be read."""
     folder = kept_imports_folder()
-    found: list[KeptImport] = []
+    imports: list[KeptImport] = []
     try:
         names = [path for path in folder.iterdir() if _ENTRY.fullmatch(path.name)] if folder.exists() else []
     except OSError as problem:
@@ -101,14 +101,14 @@ def kept_imports() -> list[KeptImport]:
     for path in names:
         with contextlib.suppress(OSError):
             size, opened = path.stat().st_size, _lock_of(path).stat().st_mtime
-            found.append(KeptImport(path, _origin(path), size, opened))
-    return sorted(found, key=lambda kept: -kept.opened)
+            imports.append(KeptImport(path, _origin(path), size, opened))
+    return sorted(imports, key=lambda kept: -kept.opened)
 
 
 def clear_imports() -> tuple[int, int]:
     """Remove what is kept and not open anywhere; how many and how many bytes."""
-    gone = [kept for kept in kept_imports() if _remove(kept.path)]
-    return len(gone), sum(kept.bytes for kept in gone)
+    removed = [kept for kept in kept_imports() if _remove(kept.path)]
+    return len(removed), sum(kept.bytes for kept in removed)
 
 
 def _kept(source: Path) -> Imported:
@@ -156,15 +156,15 @@ def _locked(target: Path) -> IO[str]:
 def _write(source: Path, target: Path) -> None:
     """Import beside the target and put it in place: a reader sees all of it or nothing."""
     with _kept_problems(target.parent):
-        own = _OwnFolder(target.parent)
+        place = _OwnFolder(target.parent)
     try:
-        import_trace(source, own.trace)
-        digest = _digest(own.trace)
+        import_trace(source, place.trace)
+        digest = _digest(place.trace)
         with _kept_problems(target.parent):
-            own.trace.replace(target)
+            place.trace.replace(target)
             _lock_of(target).write_text(digest)
     finally:
-        own.remove()
+        place.remove()
 
 
 @contextlib.contextmanager
@@ -196,20 +196,20 @@ class _OwnFolder:
 
 
 def _temporary(source: Path, problem: str) -> Imported:
-    own = _OwnFolder(Path(tempfile.gettempdir()))
+    place = _OwnFolder(Path(tempfile.gettempdir()))
     try:
-        import_trace(source, own.trace)
+        import_trace(source, place.trace)
     except BaseException:
-        own.remove()
+        place.remove()
         raise
-    return Imported(own.trace, own, problem)
+    return Imported(place.trace, place, problem)
 
 
 def kept_imports_folder() -> Path:
     """Where imports are kept, whether it is there or not."""
-    given = os.environ.get(VARIABLE, "")
-    if given and given != OFF:
-        return Path(given).absolute()
+    folder = os.environ.get(VARIABLE, "")
+    if folder and folder != OFF:
+        return Path(folder).absolute()
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base, "popvision", "traces")
 

@@ -147,5 +147,5 @@ def _chosen(path: Path, members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         return files[0]
     names = ", ".join(repr(member.filename[:80]) for member in files[:_NAMED])
     more = ", ..." if len(files) > _NAMED else ""
-    held = f"{len(files):,} files ({names}{more}); unpack it and give one of them" if files else "no file"
-    raise FormatError(f"{path} is a zip of {held}.")
+    contents = f"{len(files):,} files ({names}{more}); unpack it and give one of them" if files else "no file"
+    raise FormatError(f"{path} is a zip of {contents}.")

@@ -20,7 +20,7 @@ from typing import IO, Any
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, EARLIEST_NS, LATEST_NS
 from popvision.formats.foreign_traces.packed import is_packed, unpack_zstd, unpacked
-from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
+from popvision.formats.foreign_traces.recording import MOST_EVENTS, NEGATIVE, Recording, Track
 
 PACKET_TAG = 0x0A  #: field 1 of Trace, length-delimited
 _CLEARED = 1  #: SEQ_INCREMENTAL_STATE_CLEARED
@@ -270,7 +270,7 @@ class _Reader:
         if time <= end < LATEST_NS:
             self._track(uuid).add_span(time, end, self._site(sequence, event))
         else:
-            self.recording.left_out[BEYOND if end > time else "spans that end before they begin"] += 1
+            self.recording.left_out[BEYOND if end > time else NEGATIVE] += 1
 
     def _asynchronous(self, sequence: _Sequence, uuid: int, time: int, event: Any) -> None:
         """An event of a category, id and scope, whichever thread it comes from; a local id counts in its process."""

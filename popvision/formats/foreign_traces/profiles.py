@@ -22,7 +22,7 @@ import orjson
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import BEYOND, EARLIEST_NS, LATEST_NS
 from popvision.formats.foreign_traces.packed import unpacked
-from popvision.formats.foreign_traces.recording import MOST_EVENTS, Recording, Track
+from popvision.formats.foreign_traces.recording import MOST_EVENTS, OTHER_ENCODING, Recording, Track
 from popvision.formats.pvti.schema import MAX_DEPTH
 
 #: Bytes of JSON text.
@@ -201,7 +201,7 @@ def _lenient(path: Path, data: bytes, recording: Recording) -> Any:
     text = data.decode(encoding, "replace").removeprefix("\ufeff")
     replaced = text.count("\ufffd") - data.count("\ufffd".encode(encoding))
     if replaced > 0:
-        recording.left_out["characters of another encoding"] = replaced
+        recording.left_out[OTHER_ENCODING] = replaced
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as problem:
@@ -279,8 +279,8 @@ def _node_samples(document: Mapping[str, Any], recording: Recording) -> tuple[li
     nodes, deltas, stamps = (document.get(name) for name in ("samples", "timeDeltas", "timestamps"))
     nodes = nodes if isinstance(nodes, list) else []
     counts_deltas = isinstance(deltas, list)
-    given = deltas if isinstance(deltas, list) else stamps if isinstance(stamps, list) else []
-    numbers = [_time(value, 1) or 0 for value in given[: len(nodes)]]
+    times_in_file = deltas if isinstance(deltas, list) else stamps if isinstance(stamps, list) else []
+    numbers = [_time(value, 1) or 0 for value in times_in_file[: len(nodes)]]
     if len(numbers) < len(nodes):
         recording.left_out["samples without a time"] += len(nodes) - len(numbers)
     bounds = (_time(document.get(name), 1) or 0 for name in ("startTime", "endTime"))

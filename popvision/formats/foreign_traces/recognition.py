@@ -93,12 +93,12 @@ def kind_of(path: Path) -> Kind:
 def refusal(path: Path) -> str:
     """One sentence about a file that is nothing of this: what it holds, and what can be read."""
     head = _look(path)[1]
-    held = next((title for mark, title in _OTHERS.items() if head.lstrip(_BLANKS).startswith(mark)), "")
+    contents = next((title for mark, title in _OTHERS.items() if head.lstrip(_BLANKS).startswith(mark)), "")
     if not head:
-        held = "a packed file that is damaged" if is_packed(path) else "nothing"
-    elif not held:
-        held = "text" if head.isascii() else f"bytes that begin with {head[:8].hex(' ')}"
-    return f"{path} is no trace of a known format: it holds {held}. Give a .pvti, {READABLE}."
+        contents = "a packed file that is damaged" if is_packed(path) else "nothing"
+    elif not contents:
+        contents = "text" if head.isascii() else f"bytes that begin with {head[:8].hex(' ')}"
+    return f"{path} is no trace of a known format: it holds {contents}. Give a .pvti, {READABLE}."
 
 
 def refuse_unknown(path: Path) -> None:

@@ -27,6 +27,16 @@ MOST_METADATA = 1_000_000
 #: Characters of a label. The end of a longer one is its hash, so that labels that begin alike stay apart.
 MOST_CHARACTERS = 4096
 
+#: What a recording counts in `left_out` and `repaired`.
+ENDS_ALONE = "ends without a begin"
+NO_JSON = "pieces that are no JSON"
+OTHER_ENCODING = "characters of another encoding"
+NO_PHASE = "objects without a phase"
+NO_TIME = "events without a time"
+NO_DURATION = "spans without a duration"
+NEGATIVE = "spans that end before they begin"
+TOO_DEEP = "spans nested too deep"
+METADATA = "metadata of events"
 ENDS_FIRST = "ends that stand before their begins, paired by time"
 UNFINISHED = "spans without an end, cut where what is around them ends"
 LONG_LABELS = f"labels of more than {MOST_CHARACTERS:,} characters, cut and ended by a hash"
@@ -161,7 +171,7 @@ class Recording:
     def site(self, channel: str, label: str, metadata: str | None = None) -> int:
         """The number of a (channel, label, metadata); 0 is the first."""
         if metadata is not None and self.metadata_texts >= MOST_METADATA:
-            self.left_out["metadata of events"] += 1
+            self.left_out[METADATA] += 1
             metadata = None
         key = (short(channel), short(label), metadata)
         number = self.sites.get(key)
@@ -190,7 +200,7 @@ class Recording:
         pairs = pair(self.marks, *self._name_numbers())
         self.marks = Marks()
         if pairs.ends_left_out:
-            self.left_out["ends without a begin"] += pairs.ends_left_out
+            self.left_out[ENDS_ALONE] += pairs.ends_left_out
         if pairs.ends_first:
             self.repaired[ENDS_FIRST] += pairs.ends_first
         site = self._joined_sites(pairs.site, pairs.end_site)

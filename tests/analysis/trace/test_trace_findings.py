@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from popvision.analysis.trace.findings import Finding, trace_findings
+from popvision.analysis.trace.findings import Finding, _advice, trace_findings
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces import clock, recording
 from tests.cli.called import popvision
 
 
@@ -87,6 +88,22 @@ def test_findings_and_repairs(tmp_path: Path, case: str) -> None:
         assert trace_findings(tmp_path / name) == (overlaps if name == "fixed.pvti" else [])
         after = label_statistics(TraceSource(tmp_path / name))
         assert after[["label", "total_us", "self_us"]].equals(before[["label", "total_us", "self_us"]]) or overlaps
+
+
+def test_there_is_advice_for_all_that_a_reader_counts() -> None:
+    for texts in (recording, clock):
+        counted = {name: text for name, text in vars(texts).items() if name.isupper() and isinstance(text, str)}
+        assert len(counted) >= 4
+        assert {name for name, text in counted.items() if _advice(text) == _advice("")} == set()
+
+
+def test_what_an_import_lost_is_said_with_its_number(tmp_path: Path) -> None:
+    events = [event("X", 0, dur=1), event("E", 5), event("E", 6), event("N", 1)]
+    (tmp_path / "t.json").write_bytes(text(*events))
+    popvision("trace", "import", tmp_path / "t.json", "-o", tmp_path / "t.pvti")
+    findings = trace_findings(tmp_path / "t.pvti")
+    assert [(finding.kind, finding.count) for finding in findings] == [("lost", 2), ("not read", 1)]
+    assert {finding.advice for finding in findings} == {"look at the file that it was imported from"}
 
 
 def test_the_command_says_it_in_words_and_json(tmp_path: Path) -> None:

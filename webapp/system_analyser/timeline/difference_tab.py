@@ -46,7 +46,9 @@ def difference_content(context: ViewContext) -> Component:
     rows = difference.listed(MOST_PATHS)
     frame = difference_frame(difference, rows)
     frame["event"] = ["\u2003" * depth + label for depth, label in zip(frame["depth"], frame["label"], strict=True)]
-    for field in ("total_us", "self_us", "count")[: 2 if difference.is_sampled else 3]:
+    for field in ("total_us", "self_us", "count"):
+        if f"{field}_diff" not in frame:
+            continue  # of a sampled trace
         frame = add_difference(frame.drop(columns=f"{field}_diff"), field)
     scope = (
         f"Source {context.trace.label}, target {target.label}, both in full; all threads. Largest differences first at "

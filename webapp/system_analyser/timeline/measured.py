@@ -12,11 +12,12 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.trace.columns import HostTrace
+from popvision.analysis.trace.statistics import CALL_COLUMNS
 from webapp.components.table import Column
 from webapp.system_analyser.timeline.host_times import nanoseconds_text, relative_text
 
-#: Columns that count calls, or are figures of single calls.
-_OF_CALLS = ("count", "spread", "mean_us", "min_us", "p50_us", "p95_us", "p99_us", "max_us")
+#: Of columns that a sampled trace has not: how their fields begin.
+_OF_CALLS = (*CALL_COLUMNS, "spread")
 
 _UNIT = "µs"
 
