@@ -13,6 +13,7 @@ from popvision.formats.pvti.summed_tables import SummedTables, blobs_checksum
 def set_meta(path: Path, key: str, value: str) -> None:
     """Another value of a row of `meta`."""
     with closing(sqlite3.connect(path)) as db, db:
+        db.execute("BEGIN")
         tables = SummedTables(db)
         tables.put("meta", (key, value))
         tables.write_sums()

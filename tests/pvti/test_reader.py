@@ -291,3 +291,14 @@ def test_a_file_of_before_has_the_same_events(tmp_path: Path) -> None:
     reader = TraceReader(path)
     assert (reader.has_checksums, reader.meta["version"], reader.state) == (False, "1.0", "finalised")
     check_nested(reader)
+
+
+def test_a_row_outside_a_transaction_is_refused(tmp_path: Path) -> None:
+    """The checksum of its table would not be written: the file would read as damaged."""
+    writer = TraceWriter(tmp_path / "t.pvti", {}, clock_offset_ns=0)
+    with pytest.raises(ValueError, match=r"a row of meta is written inside transaction\(\)"):
+        writer.set_meta("state", "closed")
+    with writer.transaction():
+        writer.set_meta("state", "closed")
+    writer.release()
+    assert TraceReader(tmp_path / "t.pvti").state == "closed"

@@ -99,6 +99,8 @@ class SummedTables:
         self._changed.clear()
 
     def _insert(self, verb: str, table: str, row: Sequence[Value]) -> None:
+        if not self._db.in_transaction:  # its checksum would stay that of the table before
+            raise ValueError(f"a row of {table} is written inside transaction(), which writes the table's checksum.")
         self._db.execute(f"{verb} INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
     def _count(self, table: str, rows: int, crc: int) -> None:
