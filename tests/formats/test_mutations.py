@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from popvision.formats.profile.checksum import columns_crc
-from tests.formats import mutations
+from tests.formats import mutation_runs, mutations
 from tests.formats.mutated_formats import FORMATS
+from tests.formats.mutation_runs import COUNTS, complaints, progress_path, try_the_million
 from tests.pvti.trace_answers import untrue
-
-ROOT = Path(__file__).resolve().parents[2]
-
-#: Mutations of each format in `make test` (numbers from 0), `make test-long` (from 1,000), `make full` (from 10,000).
-COUNTS = {
-    "report": (200, 1_500, 400_000),
-    "trace": (200, 600, 150_000),
-    "journal": (200, 600, 150_000),
-    "debug information": (100, 325, 75_000),
-    "graph": (100, 325, 75_000),
-    "archive": (100, 325, 75_000),
-    "executable": (100, 325, 75_000),
-}
-
-#: Mutations of one child process in `make full`.
-BATCH = 500
 
 
 @pytest.fixture(scope="module")
@@ -41,56 +22,56 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def try_batch(name: str, folder: Path, first: int, count: int) -> None:
-    """A child ends by itself after ten seconds of work on one mutation, by us when it sleeps."""
-    folder.mkdir(exist_ok=True)
-    what = ["tests.formats.mutated_formats", name, str(folder)]
-    if name == "report":
-        if not (folder / "profile.pop").exists():
-            mutations.make_report(folder / "profile.pop")
-        what = ["tests.formats.mutations", str(folder / "profile.pop")]
-    command = [sys.executable, "-m", *what, str(first), str(count)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
-    lines = done.stdout.splitlines()
-    wrong = [line for line in lines if line.startswith("WRONG")]
-    last = lines[-1] if lines else "the start"
-    assert done.returncode == 0, "\n".join([*wrong, f"exit code {done.returncode} at {last}", done.stderr[-2_000:]])
-    assert len(lines) == count
-
-
 @pytest.mark.parametrize(
     ("name", "first"), [(name, first) for name in COUNTS for first in range(0, COUNTS[name][0], 100)]
 )
 def test_a_thousand_mutations(name: str, first: int, tmp_path: Path) -> None:
-    try_batch(name, tmp_path, first, 100)
+    assert complaints(name, tmp_path, first, 100) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", COUNTS)
 def test_four_thousand_mutations(name: str, tmp_path: Path) -> None:
-    try_batch(name, tmp_path, 1_000, COUNTS[name][1])
+    assert complaints(name, tmp_path, 1_000, COUNTS[name][1]) == []
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("name", COUNTS)
-def test_a_million_mutations(name: str, tmp_path: Path) -> None:
-    """Resumed where the last one ended, as long as no reader has changed."""
-    done = progress_file(name)
-    first, last = 10_000, 10_000 + COUNTS[name][2]
-    for begin in range(first + (int(done.read_text()) if done.exists() else 0), last, BATCH):
-        try_batch(name, tmp_path, begin, BATCH)
-        done.parent.mkdir(parents=True, exist_ok=True)
-        done.write_text(str(begin + BATCH - first))
+def test_a_million_mutations() -> None:
+    assert try_the_million(progress_path()) == []
 
 
-def progress_file(name: str) -> Path:
-    """Holds how many mutations of a format were tried with the sources as they are."""
-    sources = hashlib.sha256()
-    for folder in ("popvision/formats", "popvision/analysis", "popvision/pva", "tests/formats", "simulator/engine"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            sources.update(path.read_bytes())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "popvision" / "mutations" / sources.hexdigest()[:16] / name.replace(" ", "-")
+def test_a_stopped_run_goes_on_with_the_next_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every format has its share in each turn; what was wrong is tried again, everything else once."""
+    tried: list[tuple[str, int]] = []
+
+    def stopping(name: str, folder: Path, first: int, count: int) -> list[str]:
+        tried.append((name, (first - mutation_runs.FIRST) // count))
+        if len(tried) == 10:
+            raise KeyboardInterrupt
+        return ["WRONG"] * (len(tried) == 3)
+
+    monkeypatch.setattr(mutation_runs, "SHARES", 2)
+    monkeypatch.setattr(mutation_runs, "complaints", stopping)
+    path = tmp_path / "progress.json"
+    with pytest.raises(KeyboardInterrupt):
+        try_the_million(path)
+    assert try_the_million(path) == []
+    names = list(COUNTS)
+    turns = [(name, share) for share in range(2) for name in names]
+    assert tried == [*turns[:10], (names[2], 0), *turns[9:]]
+    assert "1,000,000 in all" in capsys.readouterr().out
+
+
+def test_a_child_that_ends_is_started_again_behind_it(tmp_path: Path) -> None:
+    """A crash is one complaint, and the mutations after it are tried."""
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    (folder / FORMATS["archive"].file).write_bytes(b"no archive")
+    lines = complaints("archive", folder, 0, 2)
+    assert len(lines) == 2
+    assert all("ended with exit code 1 at the start" in line for line in lines)
 
 
 def test_counts_add_up() -> None:
