@@ -26,7 +26,7 @@ from simulator.frontends.lowering.lowered import Lowered, Outputs, Settings
 from simulator.frontends.lowering.optimizers import update_rule
 from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.frontends.optimizer import Optimizer
-from simulator.frontends.poptorch.optimizer_description import describe_optimizer
+from simulator.frontends.poptorch.optimizers.description import describe_optimizer
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.progress import ProgressLines
 from simulator.poplar import Device, Target, compileGraph

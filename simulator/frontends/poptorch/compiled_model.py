@@ -19,16 +19,19 @@ from simulator.base.errors import poplar_error
 from simulator.engine.options import resolve
 from simulator.frontends.capture.modules import CapturedModule, capture
 from simulator.frontends.fitting import memory_error_text
+from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.interface_text import from_json, to_json
-from simulator.frontends.lowering.lowered import Interface, Settings
+from simulator.frontends.lowering.lowered import Interface, Observed, Outputs, Settings
 from simulator.frontends.lowering.optimizers import update_rule
 from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.frontends.optimizer import Optimizer
 from simulator.frontends.poptorch.blocks import capturing
 from simulator.frontends.poptorch.documents.operator_names import name_operators
+from simulator.frontends.poptorch.enums import OutputMode, ReductionType
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_weights import plain_tensors
 from simulator.frontends.poptorch.micro_batches import BoundArguments
+from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.strategies import ExecutionStrategy
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache, executable_key
@@ -37,6 +40,12 @@ from simulator.poplar import Executable, Target, compileGraph
 #: what PopART asks of every engine
 ENGINE_OPTIONS = {"exchange.streamBufferOverlap": "hostRearrangeOnly", "exchange.enablePrefetch": "true"}
 
+_OUTPUTS = {
+    OutputMode.Final: Outputs.FINAL,
+    OutputMode.All: Outputs.ALL,
+    OutputMode.EveryN: Outputs.EVERY_N,
+    OutputMode.Sum: Outputs.SUM,
+}
 
 _before_compilation: OrderedDict[int, Callable[[], Any]] = OrderedDict()
 _after_compilation: OrderedDict[int, Callable[[], Any]] = OrderedDict()
@@ -95,6 +104,37 @@ class CompiledModel:
     def program(self) -> DeviceProgram:
         """A new engine for it."""
         return DeviceProgram(self.executable, self.interface, self.options)
+
+
+def settings_of(options: Options, training: bool, optimizer: Optimizer | None) -> Settings:
+    """What lowering needs of the options."""
+    default = OutputMode.Final if training else OutputMode.All
+    mode = default if options.output_mode is OutputMode.Default else options.output_mode
+    precision = Precision(
+        "half" if options.Precision.partials_type == "float16" else "float",
+        dict(options.available_memory_proportion),
+        options.Precision.stochastic_rounding,
+        options.Precision.floating_point_exceptions,
+        options.stable_norm,
+    )
+    means = options.Training.accumulation_and_replication_reduction_type is ReductionType.Mean
+    return Settings(
+        iterations=options.device_iterations,
+        accumulation=options.Training.gradient_accumulation if training else 1,
+        replicas=options.replication_factor,
+        outputs=_OUTPUTS[mode],
+        period=options.output_return_period,
+        loss_scaling=optimizer.loss_scaling.value if optimizer is not None else 1.0,
+        mean_over_accumulation=means,
+        mean_over_replicas=means,
+        precision=precision,
+        observed=tuple(
+            Observed(name, one.long_name, _OUTPUTS[one.output_mode or mode], one.output_return_period)
+            for name, one in options.anchored_tensors.items()
+        ),
+        synthetic_data=options.synthetic_data,
+        pipelined=options.execution_strategy.is_pipelined,
+    )
 
 
 def capture_model(request: ModelRequest) -> CapturedModule:

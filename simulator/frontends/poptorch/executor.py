@@ -17,8 +17,6 @@ import torch
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.fitting import memory_error_text
-from simulator.frontends.lowering.building import Precision
-from simulator.frontends.lowering.lowered import Observed, Outputs, Settings
 from simulator.frontends.lowering.shards import ipus_of
 from simulator.frontends.optimizer import Optimizer, refused_replacements
 from simulator.frontends.poptorch import exported, performance
@@ -29,9 +27,10 @@ from simulator.frontends.poptorch.compiled_model import (
     ModelRequest,
     capture_model,
     compile_model,
+    settings_of,
 )
 from simulator.frontends.poptorch.devices import Connection, attached_device, connection_for, ipus_to_reserve
-from simulator.frontends.poptorch.enums import ConnectionType, OutputMode, ReductionType
+from simulator.frontends.poptorch.enums import ConnectionType
 from simulator.frontends.poptorch.environment import check_of_first_step
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_inputs import input_groups, send_inputs, take_written_inputs
@@ -39,19 +38,13 @@ from simulator.frontends.poptorch.host_weights import HostWeights
 from simulator.frontends.poptorch.index_checks import IndexChecks
 from simulator.frontends.poptorch.logging import device_logger, logger
 from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, result_tensor
-from simulator.frontends.poptorch.optimizer_description import AttributeWatch, describe_optimizer
+from simulator.frontends.poptorch.optimizers.description import AttributeWatch, describe_optimizer
+from simulator.frontends.poptorch.optimizers.states import OptimizerStates
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.profiling import Channel, core_call, instrumented, traced
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache
 from simulator.frontends.session.progress import compilation_progress
-
-_OUTPUTS = {
-    OutputMode.Final: Outputs.FINAL,
-    OutputMode.All: Outputs.ALL,
-    OutputMode.EveryN: Outputs.EVERY_N,
-    OutputMode.Sum: Outputs.SUM,
-}
 
 
 class PoplarExecutor:
@@ -81,7 +74,8 @@ class PoplarExecutor:
         self._connection: Connection | None = None
         self._weights: HostWeights | None = None
         self._indices: IndexChecks | None = None
-        self._states: Mapping[str, Any] = {}
+        self._states: Mapping[str, Any] = {}  #: of the optimizer, as the device had them last
+        self._optimizer_states = OptimizerStates(self._newest_states)
         self._rates_are_sent = False
         self._cycles = 0
         self._seed = int(options.random_seed) if options.exists("random_seed") else int(torch.initial_seed())
@@ -137,6 +131,7 @@ class PoplarExecutor:
             device_logger.debug("Total number of IPU cycles: %d", self._cycles)
         if self._training or self._compiled.captured.program.updates:
             self._weights.note_trained()
+            self._optimizer_states.note_run(self._options.device_iterations)
         take_written_inputs(self._program, arguments.tensors(), self._input_groups)
         return self._result(buffers)
 
@@ -160,6 +155,7 @@ class PoplarExecutor:
         """Write the compiled model to a file. Raises Error before compilation, and where it cannot be written."""
         if self._compiled is None:
             raise Error(_NOT_COMPILED)
+        self._optimizer_states.bring()
         model = self._user_model if export_model else None
         rest = (self._options, self._optimizer) if export_model else (None, None)
         whole = exported.Exported(self._compiled, self._signature, self._training, model, *rest)
@@ -179,7 +175,7 @@ class PoplarExecutor:
                 f"{filename} holds a model for {kinds[found.training]}, this one is for {kinds[self._training]}."
             )
         if self._training:
-            self._described = describe_optimizer(self._optimizer, self._user_model.named_parameters())
+            self._describe(self._optimizer)
         self._options.freeze()
         self._compiled, self._signature = found.compiled, found.signature
         self._connect(ipus_of(found.compiled.captured.program))
@@ -220,7 +216,7 @@ class PoplarExecutor:
     def _request(self, arguments: BoundArguments) -> ModelRequest:
         if self._training:
             self._watch.check(self._optimizer)
-            self._described = describe_optimizer(self._optimizer, self._user_model.named_parameters())
+            self._describe(self._optimizer)
         recorded = self._options.recorded_only()
         if recorded:
             logger.warning("Options without effect on the simulated IPU (docs/poptorch.md): %s", ", ".join(recorded))
@@ -228,7 +224,7 @@ class PoplarExecutor:
             self._user_model,
             arguments,
             self._training,
-            self._settings(),
+            settings_of(self._options, self._training, self._described),
             self._described,
             self._run_name(),
             dict(self._options._Popart.engine_options),
@@ -237,36 +233,6 @@ class PoplarExecutor:
             self._options.module_namescope_enabled,
             recorded,
             max(self._input_groups) + 1,
-        )
-
-    def _settings(self) -> Settings:
-        options = self._options
-        default = OutputMode.Final if self._training else OutputMode.All
-        mode = default if options.output_mode is OutputMode.Default else options.output_mode
-        precision = Precision(
-            "half" if options.Precision.partials_type == "float16" else "float",
-            dict(options.available_memory_proportion),
-            options.Precision.stochastic_rounding,
-            options.Precision.floating_point_exceptions,
-            options.stable_norm,
-        )
-        means = options.Training.accumulation_and_replication_reduction_type is ReductionType.Mean
-        return Settings(
-            iterations=options.device_iterations,
-            accumulation=options.Training.gradient_accumulation if self._training else 1,
-            replicas=options.replication_factor,
-            outputs=_OUTPUTS[mode],
-            period=options.output_return_period,
-            loss_scaling=self._described.loss_scaling.value if self._described is not None else 1.0,
-            mean_over_accumulation=means,
-            mean_over_replicas=means,
-            precision=precision,
-            observed=tuple(
-                Observed(name, one.long_name, _OUTPUTS[one.output_mode or mode], one.output_return_period)
-                for name, one in options.anchored_tensors.items()
-            ),
-            synthetic_data=options.synthetic_data,
-            pipelined=options.execution_strategy.is_pipelined,
         )
 
     def _result(self, buffers: list[Any]) -> Any:
@@ -281,6 +247,7 @@ class PoplarExecutor:
     def _send_what_changed(self) -> None:
         assert self._program is not None
         assert self._weights is not None
+        self._take_loaded_states()
         values = self._weights.newest()
         if values is not None:
             with self.channel.method("copyWeightsToDevice"), core_call("copyWeightsToDevice"):
@@ -305,6 +272,24 @@ class PoplarExecutor:
             fetched = self._program.fetch_weights()
         self._states = {name: fetched[name].copy() for name in self._program.interface.states}
         return fetched
+
+    def _newest_states(self) -> Mapping[str, Any] | None:
+        """The optimizer's states as they are on the device; None before a device has any."""
+        if self._weights is not None and self._weights.device_is_newer:
+            self._weights.bring_to_host()
+        if self._program is not None and not self._states:
+            return self._program.first_states()
+        return self._states or None
+
+    def _take_loaded_states(self) -> None:
+        """States and values that the user loaded into the optimizer replace the device's, which keeps its weights."""
+        if not self._optimizer_states.is_loaded():
+            return
+        assert self._weights is not None
+        self._describe(self._optimizer)
+        known = self._newest_states() or {}
+        self._states = self._optimizer_states.take_loaded(known)
+        self._weights.note_unsent()
 
     @instrumented
     def copyWeightsToHost(self) -> None:
@@ -341,11 +326,17 @@ class PoplarExecutor:
         if not self._training:
             raise Error("Optimizer can only be set on a training model.")
         self._watch.check(optimizer)
-        described = describe_optimizer(optimizer, self._user_model.named_parameters())
+        self._describe(optimizer)
+
+    def _describe(self, optimizer: Any) -> None:
+        """Take over an optimizer's values. Raises Error for one that a compiled model cannot have."""
+        parameters = dict(self._user_model.named_parameters())
+        described = describe_optimizer(optimizer, parameters)
         if self._described is not None:
             for sentence in refused_replacements(self._described, described):
                 raise Error(sentence)
         self._optimizer, self._described = optimizer, described
+        self._optimizer_states.follow(optimizer, described, parameters)
         self._rates_are_sent = False
 
     # Device
@@ -386,6 +377,7 @@ class PoplarExecutor:
         """Give up device and program; the module keeps its weights."""
         if self._weights is not None:
             self._weights.forget()
+        self._optimizer_states.leave()
         if self._program is not None:
             self._program.close()
         if self._connection is not None:

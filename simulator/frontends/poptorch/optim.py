@@ -46,13 +46,18 @@ class VariableAttributes:
 class Optimizer:
     """State that a device keeps. `ipu_state` has its states by name, `ipu_param` PopTorch's numbers that change."""
 
+    #: brings the device's newer states here; of the model that trains with this optimizer
+    read_device: Callable[[], None] | None = None
+
     def __init__(self) -> None:
         self._state_dict: dict[str, Any] = {"ipu_state": None, "ipu_param": None}
         self.ipu_state_is_dirty = False  #: the host's state must go to the device
         self.host_state_is_dirty = False  #: the device's state is newer
 
     def state_dict(self) -> dict[str, Any]:
-        """The device's state and PyTorch's."""
+        """The device's state and PyTorch's. None stand for the device's before a model compiled for one."""
+        if self.read_device is not None:
+            self.read_device()
         return self.get_state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -83,6 +88,8 @@ class Optimizer:
         return all(part is not None for part in self._state_dict.values())
 
     def __getstate__(self) -> dict[str, Any]:
+        if self.read_device is not None:
+            self.read_device()
         # A scheduler hangs a function on the optimizer, which cannot be pickled.
         state = {name: value for name, value in vars(self).items() if not name.startswith("_") and not callable(value)}
         return {

@@ -66,6 +66,10 @@ class DeviceProgram:
         names = [*self.interface.weights, *self.interface.states]
         return {name: self._fetched[name][0, ...] for name in names}
 
+    def first_states(self) -> Mapping[str, AnyArray]:
+        """The optimizer's states that the host sent last, before any those that a program begins with."""
+        return {name: self._sent[name].copy() for name in self.interface.states}
+
     def send_rates(self, values: Mapping[str, float]) -> None:
         """Send the optimizer's variable values."""
         for name, value in values.items():

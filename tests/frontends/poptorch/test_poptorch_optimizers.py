@@ -8,7 +8,7 @@ import torch
 
 from simulator.frontends.optimizer import Rule, Setting, refused_replacements
 from simulator.frontends.poptorch import Options, optim
-from simulator.frontends.poptorch.optimizer_description import AttributeWatch, describe_optimizer
+from simulator.frontends.poptorch.optimizers.description import AttributeWatch, describe_optimizer
 
 PAIRS = [
     (optim.SGD, torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}),

@@ -65,6 +65,15 @@ wants one type ([tests](../tests/frontends/operators/test_mixed_precision.py)). 
 where `validate_args=True` is given, which a graph of the device refuses. `ctc_loss` is unrolled over its steps, so that
 its cycles are a guess ([tests](../tests/frontends/poptorch/test_ctc_loss.py)).
 
+## States of optimizers
+
+`optimizer.state_dict()` has the device's states: of poptorch.optim in `ipu_state` under PopART's names, with the
+numbers that the device was told in `ipu_param`; of torch.optim in `state`, as after steps in eager torch. None stand
+in both before a model is compiled for a device. A state that `load_state_dict` takes, before the model is made or
+between steps, goes to the device before the next run, and so do the rates of its `param_groups`: a resumed run is the
+uninterrupted one ([tests](../tests/frontends/poptorch/test_optimizer_states.py)). States that are missing stay as
+they are, with a line. All weights count their steps together.
+
 ## Gradients
 
 Forward is traced once, with autograd on; gradients are those of eager torch, or one sentence refuses the construct
