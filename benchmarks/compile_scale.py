@@ -35,6 +35,7 @@ from simulator.poplar import FLOAT, Engine, Graph, IPUModel, Tensor
 from simulator.poplar.program import Execute, Sequence
 
 COUNTS = (10_000, 100_000, 1_000_000)
+KINDS = ("Compute", "ExternalExchange", "ControlFlow")  #: of instrumentation
 LAYERS, TYPES, SIZES, REMOTE_EDGES = 20, 50, 1_000, 0.30
 SECONDS, MEMORY_MIB = 20.0, 4 * 1024
 TUTORIAL, TUTORIAL_SECONDS = "tutorial6", 8.0
@@ -95,7 +96,7 @@ def measure_tutorial() -> dict[str, float]:
         began = _processor_seconds()
         graph, program = tutorial6.program(target)
         built = _processor_seconds()
-        Engine(graph, program, {"debug.instrument": "true"}).close()
+        Engine(graph, program, {f"debug.instrument{kind}": "true" for kind in KINDS}).close()
         ended = _processor_seconds()
     vertices = sum(len(block) for block in graph.store.blocks)
     return {"vertices": vertices, "build": built - began, "compile": ended - built}

@@ -20,7 +20,7 @@ CASES = {
     "debug.cpuMultiThreadExecution": (PLAIN, *ON, {}),
     "debug.dumpDirectory": (PLAIN, "a", "b", TRACED | {"debug.traceFile": "trace"}),
     "debug.floatPointOpException": (Case(x=-1), *ON, {}),
-    "debug.instrument": (PLAIN, *ON, {}),
+    "debug.instrument": (PLAIN, *ON, PROFILE | RUNS | {"autoReport.streamAtEachRun": "false"}),
     "debug.instrumentCompute": (PLAIN, *ON, {}),
     "debug.instrumentControlFlow": (PLAIN, *ON, COUNTED),
     "debug.instrumentExternalExchange": (PLAIN, *ON, {}),

@@ -153,12 +153,12 @@ def test_unknown_names_are_refused_with_their_value() -> None:
 def test_the_environment_overrides_the_program() -> None:
     options = settled(
         {"autoReport.directory": "a", "autoReport.executionProfileProgramRunCount": "3"},
-        '{"autoReport.directory": "~/b", "debug.instrument": true, "autoReport.outputLoweredVars": "true"}',
+        '{"autoReport.directory": "~/b", "debug.instrumentCompute": true, "autoReport.outputLoweredVars": "true"}',
     )
     assert options.report.directory == Path("~/b").expanduser()
     assert options.run.runs_kept == 3
     assert options.compile.compute_level == "tile"
-    assert options.given["debug.instrument"] == "true"
+    assert options.given["debug.instrumentCompute"] == "true"
     assert settled({}, '{"autoReport.executionProfileProgramRunCount": 7}').run.runs_kept == 7
 
 
@@ -212,7 +212,9 @@ def test_explicit_options_win_over_implied_ones() -> None:
     assert not options.compile.external_exchange
     assert options.report.archive == Path("mine.a")
     assert not settled({"autoReport.outputExecutionProfile": "true", "debug.instrument": "false"}).compile.compute_level
-    assert settled({"debug.instrument": "true", "debug.instrumentControlFlow": "false"}).compile.compute_level
+    two_kinds = {"debug.instrument": "true", "debug.instrumentControlFlow": "false"}
+    assert settled(two_kinds, target=Target(TargetType.IPU)).compile.compute_level
+    assert not settled(two_kinds).compile.compute_level, "debug.instrument adds nothing on an IPU Model"
     assert not settled({"autoReport.outputExecutionProfile": "true"}).compile.allow_out_of_memory
 
 

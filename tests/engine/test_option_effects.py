@@ -31,6 +31,7 @@ from tests.compiler.tiny_graphs import Sum, hardware, model, tutorial3
 
 PROFILE = {"autoReport.outputGraphProfile": "true", "autoReport.outputExecutionProfile": "true"}
 QUIET = PROFILE | {"debug.instrument": "false"}
+KINDS = ("Compute", "ExternalExchange", "ControlFlow")
 
 
 @pytest.fixture(autouse=True)
@@ -186,10 +187,10 @@ def test_instrumentation_takes_memory(tmp_path):
     run(model(), tmp_path / "off", QUIET)
     assert counters(tmp_path / "off") == [0, 0, 0, 0]
     sizes = {}
-    for kind in ("Compute", "ExternalExchange", "ControlFlow", ""):
-        folder = tmp_path / (kind or "all")
-        run(model(), folder, QUIET | {f"debug.instrument{kind}": "true"})
-        sizes[kind] = np.array(counters(folder))
+    for kind in KINDS:
+        run(model(), tmp_path / kind, QUIET | {f"debug.instrument{kind}": "true"})
+        sizes[kind] = np.array(counters(tmp_path / kind))
+    run(model(), tmp_path / "all", PROFILE)
     assert sizes["ExternalExchange"].tolist() == [12] * 4
     assert sizes["ControlFlow"].tolist() == [0, 0, 0, 4 * 3]  # the switch, the loop, the loop of the function
     reader = ProfileReader(tmp_path / "Compute" / "profile.pop")
@@ -197,7 +198,30 @@ def test_instrumentation_takes_memory(tmp_path):
     for step in {int(c): i for i, c in enumerate(reader.steps().compute_set) if c >= 0}.values():
         busy += reader.array(reader.steps_on_ipu(0).cycles_array[step]) > 0
     assert sizes["Compute"].tolist() == (4 * busy).tolist()
-    assert sizes[""].tolist() == (sizes["Compute"] + sizes["ExternalExchange"] + sizes["ControlFlow"]).tolist()
+    assert counters(tmp_path / "all") == sum(sizes.values()).tolist()
+
+
+def test_debug_instrument_adds_nothing_on_a_model(tmp_path):
+    """Neither bytes nor cycles nor settings, whether or not reports of runs bring counters; hardware has them of it."""
+    graph_alone = {"autoReport.outputGraphProfile": "true"}
+    for name, target, given, adds in (
+        ("model", model(), graph_alone, False),
+        ("model with runs", model(), PROFILE, False),
+        ("hardware", hardware(), graph_alone, True),
+    ):
+        found = {}
+        for folder, option in (("plain", {}), ("instrumented", {"debug.instrument": "true"})):
+            run(target, tmp_path / name / folder, given | option)
+            reader = ProfileReader(tmp_path / name / folder / "profile.pop")
+            settings = [
+                reader.meta[f"{kind}Instrumentation"] for kind in ("compute", "externalExchange", "controlFlow")
+            ]
+            memory = reader.tile_memory()
+            found[folder] = (settings, memory.including_gaps.tolist(), cycles(tmp_path / name / folder))
+        assert (found["plain"] != found["instrumented"]) == adds
+        assert (found["plain"][0] == ["Off"] * 3) == (given is graph_alone)
+    run(model(), tmp_path / "off", QUIET)
+    assert counters(tmp_path / "off") == [0] * 4
 
 
 def test_instrumentation_costs_cycles_on_hardware_only(tmp_path):
@@ -223,9 +247,6 @@ def test_hardware_records_nothing_without_counters(tmp_path):
     run(hardware(), tmp_path / "on", PROFILE)
     run(hardware(), tmp_path / "off", PROFILE | {"debug.instrument": "false"})
     assert (len(cycles(tmp_path / "on")), cycles(tmp_path / "off")) == (2, [])
-
-
-KINDS = ("Compute", "ExternalExchange", "ControlFlow")
 
 
 def recorded(folder):
@@ -323,6 +344,26 @@ def test_levels_differ_in_cycles_on_hardware(tmp_path):
         run(hardware(), tmp_path / level, PROFILE | {"debug.computeInstrumentationLevel": level})
         length[level] = cycles(tmp_path / level)[0]
     assert length["vertex"] == length["tile"] < length["ipu"] == length["device"]
+
+
+def test_single_vertices_are_counted_one_by_one_on_hardware_only():
+    """Three vertices of a tile run at once on its workers, unless each is counted; a model counts none."""
+    for target, serial in ((hardware(), True), (model(), False)):
+        graph = Graph(target)
+        graph.addCodelets(Sum)
+        cs, x, total = graph.addComputeSet(), *(graph.addVariable(FLOAT, [3], name) for name in ("x", "total"))
+        for tensor in (x, total):
+            graph.setTileMapping(tensor, 0)
+        for i in range(3):
+            graph.setTileMapping(graph.addVertex(cs, "Sum", {"x": x.slice(i, i + 1), "out": total[i]}), 0)
+        length = {}
+        for level in ("tile", "vertex"):
+            options = {"debug.instrumentCompute": "true", "debug.computeInstrumentationLevel": level}
+            with Device(target) as device, Engine(graph, Execute(cs), options) as engine:
+                engine.loadAndRun(device)
+                length[level] = engine.getTimeStamp().device_cycles
+        assert (length["vertex"] > length["tile"]) == serial
+        assert length["vertex"] == length["tile"] or serial
 
 
 def test_branch_record(tmp_path):

@@ -31,7 +31,7 @@ from simulator.runtime.clock import data_dependent_time
 from simulator.runtime.clock.device_clock import DeviceClock
 
 PROFILED = {
-    "debug.instrument": "true",
+    "debug.instrumentControlFlow": "true",
     "debug.retainDebugInformation": "true",
     "autoReport.executionProfileProgramRunCount": "9",
 }

@@ -31,6 +31,15 @@ _BUILDING = "tests/poplar/options/test_building.py"
 _BLOCKS = "tests/poplar/options/test_block_options.py"
 
 
+def _instrumented(values: OptionValues) -> str | None:
+    """The text of a kind of instrumentation that is not given itself. None = that of debug.instrument, which is "only
+    available for an IPU target (not an IPU Model target)": it adds nothing to a model. A model has counters where
+    reports of runs ask for them, as the published matmul chain has (docs/options.md)."""
+    if values.target.type is TargetType.IPU_MODEL and not values.on("autoReport.outputExecutionProfile"):
+        return "false"
+    return None
+
+
 def _existing_tile(tile: int, tiles: int) -> int:
     if tile >= tiles:
         raise ValueError(f"the last tile is {tiles - 1}.")
@@ -101,10 +110,11 @@ COMPILE_SWITCHES = (
         "debug.instrument",
         BOOL,
         "false",
-        "Turn on the three kinds of instrumentation below.",
+        "Turn on the three kinds of instrumentation below. On an IPU Model it adds nothing to what "
+        "autoReport.outputExecutionProfile turns on; false turns them off on every target.",
         changes="The default of the three switches below.",
         effects=Effects("bytes report", "", "cycles bytes report"),
-        test=f"{_EFFECTS}::test_hardware_records_nothing_without_counters",
+        test=f"{_EFFECTS}::test_debug_instrument_adds_nothing_on_a_model",
         implied=lambda values: "true" if values.on("autoReport.outputExecutionProfile") else None,
     ),
     Option(
@@ -115,6 +125,7 @@ COMPILE_SWITCHES = (
         changes="Memory of counters; on hardware cycles, and whether runs record these steps.",
         effects=Effects("bytes", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_each_kind_records_its_own_part_and_costs_its_own_cycles",
+        implied=_instrumented,
     ),
     Option(
         "opt.maxComputeSetsPerLoweredCopy",
@@ -167,7 +178,7 @@ class CompileSettings:
         one_of("vertex", "tile", "ipu", "device"),
         "tile",
         "Grain of the cycle counters: each vertex, each compute set on every tile, or on one tile per IPU or device.",
-        changes="Memory of the counters, cycles on hardware, syncs at level ipu, vertices one by one at level vertex. "
+        changes="Memory of the counters; on hardware cycles, syncs at level ipu, vertices one by one at level vertex. "
         "Levels ipu and device lose the cycles of single tiles: the viewer and pva's cyclesByTile do not show them.",
         effects=Effects("bytes", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_level_and_profiling_tile_say_where_counters_lie",
@@ -183,6 +194,7 @@ class CompileSettings:
         "and their syncs.",
         effects=Effects("bytes", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_each_kind_records_its_own_part_and_costs_its_own_cycles",
+        implied=_instrumented,
         inactive=False,
     )
     control_flow: bool = setting(
@@ -195,6 +207,7 @@ class CompileSettings:
         "control code.",
         effects=Effects("bytes report", "", "cycles bytes report"),
         test=f"{_EFFECTS}::test_branch_record",
+        implied=_instrumented,
         inactive=False,
     )
     profiling_tile: int = setting(  #: of each IPU; -1 = the last

@@ -70,6 +70,14 @@ too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets th
 `autoReport.outputGraphProfile` sets `debug.allowOutOfMemory`; `autoReport.outputArchive` sets `target.saveArchive` to
 `archive.a` in `autoReport.directory`. Paths may begin with `~`.
 
+`debug.instrument` adds nothing on an IPU Model. Poplar's documentation says so ("only available for an IPU target (not
+an IPU Model target)"), and a model estimates cycles and records runs without counters. Two sources have counters in
+the memory of a model all the same, never cycles: the published report of a matmul chain on one, made with
+`autoReport.all`, which shows Instrumentation Tile and 66 kB of results ([validation.md](validation.md), 6.1), and
+`debug.branchRecordTile`, which "in an IPU Model only affects the memory profile". So a model's memory has the counters
+of each kind that `autoReport.outputExecutionProfile` turns on, with `debug.instrument` not false, and of each that is
+given itself ([tests](../tests/engine/test_option_effects.py)).
+
 Variables of the simulator itself: `POPVISION_TARGET` (ipu1, ipu2, ipu21), `POPVISION_TILES` (tiles per IPU) and
 `POPVISION_IPU_MODEL` (`name=value,...`, fields of IPUModel such as `tileClockFrequency=1.5e9`; `popvision run --set`)
 replace what a program asks for, on simulated hardware too, and reports say so; `POPVISION_IPUS` = IPUs of the

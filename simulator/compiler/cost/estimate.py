@@ -269,7 +269,7 @@ def estimate_all(
         types.setdefault(block.type.name, len(types))
     level = settings.compute_level
     own = len(store.compute_set_names)
-    serialised = level == "vertex"
+    serialised = machine.hardware and level == "vertex"
 
     def estimate(index: int) -> ComputeEstimate:
         with pvti.Tracepoint(channel, "poplar::core::estimateComputeSet"):
