@@ -53,7 +53,7 @@ class Building:
     body_program: programs.Sequence | None = None  #: of the loop or branch that is being built
     around_body: DebugInfo | None = None  #: the record of that loop or branch
     streams: dict[str, Any] = field(default_factory=dict)  #: streams and host functions of operators, by their handle
-    loss_scaling: float = 1.0  #: factor of all gradients
+    loss_scaling: float | Tensor = 1.0  #: factor of all gradients
     sends_data: bool = True  #: whether there are copies of streams
     build_body: Callable[[Body, Sequence[Tensor]], list[Tensor]] = field(init=False)  #: (body, inputs) -> outputs
 
@@ -185,16 +185,21 @@ class Building:
 
     def without_loss_scaling(self, slopes: Sequence[Tensor]) -> list[Tensor]:
         """Gradients as the user's own code expects them."""
-        return [self._scaled(slope, 1 / self.loss_scaling) for slope in slopes]
+        return [self._scaled(slope, e.Divide) for slope in slopes]
 
     def with_loss_scaling(self, slopes: Sequence[Tensor]) -> list[Tensor]:
         """Gradients as the rest of the backward pass expects them."""
-        return [self._scaled(slope, self.loss_scaling) for slope in slopes]
+        return [self._scaled(slope, e.Mul) for slope in slopes]
 
-    def _scaled(self, slope: Tensor, factor: float) -> Tensor:
-        if factor == 1:
+    def _scaled(self, slope: Tensor, apply: Callable[[e.Expr, e.Expr], e.Expr]) -> Tensor:
+        factor = self.loss_scaling
+        if factor == 1.0:
             return slope
-        return popops.map(self.graph, e._1 * e.Const(factor, slope.elementType()), [slope], self.program, self.name())
+        if isinstance(factor, Tensor):
+            factor = self.cast(factor, slope.elementType())
+            return popops.map(self.graph, apply(e._1, e._2), [slope, factor], self.program, self.name())
+        term = apply(e._1, e.Const(factor, slope.elementType()))
+        return popops.map(self.graph, term, [slope], self.program, self.name())
 
     def product_options(self, kind: str = "matmul") -> dict[str, Any]:
         """The options of matMul, or of another kind ("convolution"), for the operator at hand."""

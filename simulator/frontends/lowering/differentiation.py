@@ -44,6 +44,7 @@ class Tape:
     name_of: Callable[[Value], str]  #: of a weight or input
     with_gradient: set[int]
     hooks: tuple[Hook, ...] = ()
+    track: Callable[[Tensor], None] | None = None  #: is told of each gradient that an operator gives
     tensors: dict[int, Tensor] = field(default_factory=dict)
     homes: dict[int, Spot] = field(default_factory=dict)
     slopes: dict[int, Tensor] = field(default_factory=dict)
@@ -240,6 +241,9 @@ class Tape:
     def _add(self, operator: Operator, value: Value, slope: Tensor) -> None:
         assert tuple(slope.shape()) == value.shape, f"{operator.name}: gradient {slope.shape()} of {value}"
         self.tensor(value)  # an operand that nothing read gets its place
+        if self.track is not None:
+            with self.at.operator(operator.name, "Histogram", operator.place):
+                self.track(slope)
         before, home = self.slopes.get(value.number), self.at.execution.slope_spot(self.homes[value.number])
         if (spot := self.at.spot_of(operator.place)) != home:
             with self.at.operator(operator.name, "IpuCopy", operator.place):

@@ -41,6 +41,9 @@ class Settings:
     outputs: Outputs = Outputs.ALL
     period: int = 1
     loss_scaling: float = 1.0
+    loss_scaling_varies: bool = False  #: the host sends it with the optimizer's other numbers
+    automatic_loss_scaling: bool = False  #: it follows the gradients (loss_scaling)
+    accumulator_type: str = ""  #: of gradients that micro-batches add up; "": their weight's
     mean_over_accumulation: bool = True
     mean_over_replicas: bool = True
     precision: Precision = field(default_factory=Precision)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.loss_scaling import RATE
 from simulator.frontends.lowering.programs import Updated
 from simulator.frontends.optimizer import Optimizer, Rule
 from simulator.poplar import FLOAT, HALF, Tensor
@@ -39,6 +40,8 @@ class _Step:
 
     def value(self, name: str) -> Tensor | float:
         """A number of the optimizer by its name in `Optimizer.settings`: a scalar tensor if it may change."""
+        if name == RATE and isinstance(self.at.loss_scaling, Tensor):
+            return self.at.loss_scaling
         setting = dict(self.optimizer.settings())[name]
         if setting.is_constant:
             return setting.value
@@ -64,14 +67,28 @@ class _Step:
         return self.steps
 
     def apply(self, term: Term, tensors: Sequence[Tensor | float], name: str) -> Tensor:
-        """`term(*operands)` of tensors and numbers, as one expression."""
-        operands, real = _placed(tensors)
-        return popops.map(self.at.graph, term(*operands), real, self.at.program, name)
+        """`term(*operands)` of tensors and numbers, as one expression. Among halves and floats it is computed in float
+        and has the first tensor's type."""
+        expression, real = _placed(term, tensors)
+        return popops.map(self.at.graph, expression, real, self.at.program, name)
 
     def assign(self, term: Term, tensors: Sequence[Tensor | float], name: str) -> None:
         """The same, written to the first tensor."""
-        operands, real = _placed(tensors)
-        popops.mapInPlace(self.at.graph, term(*operands), real, self.at.program, name)
+        expression, real = _placed(term, tensors)
+        popops.mapInPlace(self.at.graph, expression, real, self.at.program, name)
+
+    def widest_state_type(self) -> str:
+        """That of the moments; of descent and RMSprop, whose states share a type, that."""
+        types = [self.optimizer.first_state_type]
+        if self.optimizer.rule in (Rule.ADAM, Rule.ADAMW, Rule.LAMB):
+            types.append(self.optimizer.second_state_type)
+        return "float32" if "float32" in types else "float16"
+
+    def cast(self, tensor: Tensor, like: Tensor, name: str) -> Tensor:
+        """A tensor in the type of another one."""
+        if tensor.elementType() == like.elementType():
+            return tensor
+        return popops.cast(self.at.graph, tensor, like.elementType(), self.at.program, name)
 
     def subtract(self, weight: Tensor, change: Tensor, factor: Tensor | float, name: str) -> None:
         """weight -= factor * change, whatever their types."""
@@ -100,17 +117,21 @@ class _Step:
         return made
 
 
-def _placed(tensors: Sequence[Tensor | float]) -> tuple[list[Term], list[Tensor]]:
-    """Place holders for tensors and constants for numbers."""
+def _placed(term: Term, tensors: Sequence[Tensor | float]) -> tuple[Term, list[Tensor]]:
+    """The expression of place holders for tensors and constants for numbers, and its tensors."""
+    real = [one for one in tensors if isinstance(one, Tensor)]
+    is_mixed = len({one.elementType() for one in real}) > 1
     operands: list[Term] = []
-    real: list[Tensor] = []
+    number = 0
     for one in tensors:
-        if isinstance(one, Tensor):
-            real.append(one)
-            operands.append(e.PlaceHolder(len(real)))
-        else:
+        if not isinstance(one, Tensor):
             operands.append(e.Const(float(one)))
-    return operands, real
+            continue
+        number += 1
+        holder = e.PlaceHolder(number)
+        operands.append(e.Cast(holder, FLOAT) if is_mixed and one.elementType() == HALF else holder)
+    expression = term(*operands)
+    return (e.Cast(expression, HALF) if is_mixed and real[0].elementType() == HALF else expression), real
 
 
 def update_rule(optimizer: Optimizer) -> Callable[[Building, Mapping[str, tuple[Tensor, Tensor]]], Updated]:
@@ -138,9 +159,9 @@ def update_rule(optimizer: Optimizer) -> Callable[[Building, Mapping[str, tuple[
 
 
 def _unscaled(step: _Step, name: str, slope: Tensor) -> Tensor:
-    """The gradient divided by the loss scaling, in the type of the optimizer's states."""
+    """The gradient divided by the loss scaling, in the widest type of the optimizer's states."""
     scaling = step.value("loss_scaling")
-    type_ = _TYPES[step.optimizer.first_state_type]
+    type_ = _TYPES[step.widest_state_type()]
     if slope.elementType() != type_:
         slope = popops.cast(step.at.graph, slope, type_, step.at.program, f"{name}/gradient")
     if isinstance(scaling, float) and scaling == 1.0:
@@ -218,11 +239,10 @@ def _moments(step: _Step, name: str, prefix: str, weight: Tensor, slope: Tensor)
     first = step.state(f"Accl1___{name}", weight, chosen.first_state_type)
     second = step.state(f"Accl2___{name}", weight, chosen.second_state_type)
     one = e.Const(1.0)
-    step.assign(lambda m, g, b: m * b + g * (one - b), [first, slope, beta1], f"{name}/AdamAccl1")
-    wide = slope
-    if wide.elementType() != second.elementType():
-        wide = popops.cast(step.at.graph, slope, second.elementType(), step.at.program, f"{name}/gradient2")
-    step.assign(lambda s, g, b: s * b + g * g * (one - b), [second, wide, beta2], f"{name}/AdamAccl2")
+    own = step.cast(slope, first, f"{name}/gradient1")
+    step.assign(lambda m, g, b: m * b + g * (one - b), [first, own, beta1], f"{name}/AdamAccl1")
+    own = step.cast(slope, second, f"{name}/gradient2")
+    step.assign(lambda s, g, b: s * b + g * g * (one - b), [second, own, beta2], f"{name}/AdamAccl2")
     if first.elementType() != second.elementType():
         first = popops.cast(step.at.graph, first, FLOAT, step.at.program, f"{name}/moment1")
         second = popops.cast(step.at.graph, second, FLOAT, step.at.program, f"{name}/moment2")

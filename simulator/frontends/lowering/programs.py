@@ -18,6 +18,7 @@ from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.differentiation import Tape
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.in_place import with_updates_in_place
+from simulator.frontends.lowering.loss_scaling import LossScaling
 from simulator.frontends.lowering.lowered import (
     Entry,
     Interface,
@@ -56,6 +57,13 @@ class Updated:
     rates: Mapping[str, Tensor] = field(default_factory=dict)
     first_values: Mapping[str, float] = field(default_factory=dict)
 
+    def joined(self, scaling: LossScaling) -> Updated:
+        """With the tensors of the loss scaling."""
+        first = dict.fromkeys(scaling.states, 1.0)
+        return Updated(
+            {**self.states, **scaling.states}, {**self.rates, **scaling.rates}, {**self.first_values, **first}
+        )
+
 
 #: (building, tensor and gradient of each weight) -> the tensors of the step
 Update = Callable[[Building, Mapping[str, tuple[Tensor, Tensor]]], Updated]
@@ -83,8 +91,10 @@ class ModuleLowering:
         self._weights: dict[int, Weight] = {weight.value.number: weight for weight in program.weights}
         self._inputs: dict[int, Input] = {one.value.number: one for one in program.inputs}
         with_gradient = values_with_gradient(program) if update else set()
-        self.at.loss_scaling = settings.loss_scaling
+        self.loss_scaling = LossScaling(self.at, settings)
         self.tape = Tape(self.at, self._place_value, self._name, with_gradient, self.captured.hooks)
+        if settings.automatic_loss_scaling:
+            self.tape.track = self.loss_scaling.track
         self.output_copies: dict[int, Tensor] = {}  #: outputs that are views of what the step writes, by number
 
     def _execution(self) -> Execution:
@@ -190,6 +200,7 @@ class ModuleLowering:
         updated = Updated()
         self.before = programs.Sequence(debugContext="zeroAccumulators")
         self.after = programs.Sequence(debugContext="update")
+        self.loss_scaling.begin(self.before)
         gradients = self._gradients(self.before) if self.update is not None else {}
         with self.at.part("buffers", "CopyVarUpdate"):
             self._update_buffers()
@@ -202,7 +213,8 @@ class ModuleLowering:
         if self.update is not None:
             self.at.leave_operators(self.after)
             self._reduce(gradients)
-            updated = self.update(self.at, gradients)
+            updated = self.update(self.at, gradients).joined(self.loss_scaling)
+            self.loss_scaling.end()
         return updated
 
     def _update_buffers(self) -> None:
@@ -238,12 +250,10 @@ class ModuleLowering:
         """Weights and their gradients by name; with accumulation the sums over micro-batches."""
         loss = self.captured.loss
         assert loss is not None, "a training program has a loss"
-        scale = self.settings.loss_scaling
-        if self.settings.mean_over_accumulation:
-            scale /= self.settings.accumulation
+        share = 1.0 / self.settings.accumulation if self.settings.mean_over_accumulation else 1.0
         home = self.execution.slope_spot(self.tape.homes[loss.number])
         with self.at.at_spot(home):
-            slope = self.at.constant(loss.dtype, loss.shape, scale, "lossScaling")
+            slope = self.loss_scaling.slope(loss.dtype, loss.shape, share)
         self.tape.backward(loss, slope)
         gradients = {}
         for weight in self.captured.weights:
@@ -260,8 +270,12 @@ class ModuleLowering:
         """The sum of a weight's gradients over the micro-batches of a step."""
         spot, name = self.execution.slope_spot(self.tape.homes[weight.value.number]), f"Accl___{weight.name}"
         graph = self.execution.graph(spot)
-        total = graph.clone(self.tape.tensor(weight.value), name)
+        like, chosen = self.tape.tensor(weight.value), self.settings.accumulator_type
+        type_ = element_type(chosen) if chosen else like.elementType()
+        total = graph.clone(type_, like, name)
         popops.zero(graph, total, before, f"{name}/zero")
+        if slope.elementType() != type_:
+            slope = popops.cast(graph, slope, type_, self.execution.program(spot), f"{name}/cast")
         popops.addInPlace(graph, total, slope, self.execution.program(spot), f"{name}/add")
         return total
 

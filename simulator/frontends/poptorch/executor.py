@@ -331,7 +331,7 @@ class PoplarExecutor:
     def _describe(self, optimizer: Any) -> None:
         """Take over an optimizer's values. Raises Error for one that a compiled model cannot have."""
         parameters = dict(self._user_model.named_parameters())
-        described = describe_optimizer(optimizer, parameters)
+        described = describe_optimizer(optimizer, parameters, self._options.Training.automatic_loss_scaling)
         if self._described is not None:
             for sentence in refused_replacements(self._described, described):
                 raise Error(sentence)

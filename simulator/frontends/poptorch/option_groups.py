@@ -58,13 +58,9 @@ class TrainingOptions(OptionGroup):
 
     @setter
     def setAutomaticLossScaling(self, enabled: bool) -> None:
-        """Refused where True: the loss scaling is the optimizer's."""
-        if checked_bool("Training.setAutomaticLossScaling", enabled):
-            raise NotImplementedError(
-                "Training.setAutomaticLossScaling is not simulated; give the optimizer a loss_scaling "
-                "(docs/poptorch.md)."
-            )
-        self.set(automatic_loss_scaling=False)
+        """Let the loss scaling follow the float16 gradients: it is halved after a step in which one of them is large,
+        else doubled."""
+        self.set(automatic_loss_scaling=checked_bool("Training.setAutomaticLossScaling", enabled))
 
     @setter
     def setConvolutionDithering(self, enabled: bool) -> None:

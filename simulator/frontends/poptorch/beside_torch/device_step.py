@@ -142,6 +142,7 @@ def _keep_gradients(at: Building, gradients: Mapping[str, tuple[Tensor, Tensor]]
 def checked_settings(settings: Settings, training: bool) -> Settings:
     """Those of the first step, with all outputs. A pipeline that infers needs all its micro-batches."""
     iterations = settings.iterations if settings.pipelined and not training else 1
+    settings = replace(settings, loss_scaling_varies=False, automatic_loss_scaling=False)  # as the first step has it
     return replace(settings, iterations=iterations, outputs=Outputs.ALL, period=1, observed=(), synthetic_data=False)
 
 

@@ -53,8 +53,11 @@ _REFUSED = {
 }
 
 
-def describe_optimizer(optimizer: Any, params: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Optimizer:
-    """The description of an optimizer for the parameters of a module, by name (`module.named_parameters()`).
+def describe_optimizer(
+    optimizer: Any, params: Mapping[str, Any] | Iterable[tuple[str, Any]], automatic_loss_scaling: bool = False
+) -> Optimizer:
+    """The description of an optimizer for the parameters of a module, by name (`module.named_parameters()`). Its loss
+    scaling varies where it is automatic.
 
     Parameters that the optimizer does not have are in no group: no step changes them. Raises ValueError for an
     optimizer of another kind or with attributes that PopTorch does not support, and for a number that is none."""
@@ -68,6 +71,7 @@ def describe_optimizer(optimizer: Any, params: Mapping[str, Any] | Iterable[tupl
         raise ValueError("All parameter groups must have the same value for the 'centered' attribute.")
     scaling = _number("loss_scaling", getattr(optimizer, "loss_scaling", 1.0))
     is_constant = variables.isConstant("loss_scaling") if variables else scaling == 1.0
+    is_constant = is_constant and not automatic_loss_scaling
     clipping = _number("max_grad_norm", getattr(optimizer, "max_grad_norm", math.inf))
     if math.isnan(clipping):
         raise ValueError("max_grad_norm must not be NaN")

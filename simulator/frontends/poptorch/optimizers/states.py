@@ -187,6 +187,9 @@ def _popart_names(states: DeviceStates, described: Optimizer) -> Iterator[tuple[
     """Pairs of a device's name and PopART's."""
     for name in states:
         prefix, _, weight = name.partition("___")
+        if not weight and prefix != "Step":  # of no weight
+            yield name, name
+            continue
         if prefix == "Step":
             for group in described.groups:
                 yield from ((name, f"Step___{_MODULE}{one}") for one in group.parameters)
