@@ -4,7 +4,8 @@ Runs each program with a published figure (`benchmarks.validation`), compares ea
 docs/validation.md. The exit code is 1 when a figure misses its bound without a reason in `explanations`, or when a
 neighbouring size jumps without one. `--quick` leaves out neighbouring sizes and the
 programs that are only reported. The constants behind the figures have a
-page of their own (`python -m benchmarks.sensitivity`).
+page of their own (`python -m benchmarks.sensitivity`). `--tools` runs the programs of PopLibs' own tools instead
+(`benchmarks.tools`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.document import DOCS
 from benchmarks.neighbours import neighbour_table
+from benchmarks.tools import command
 from benchmarks.validation import (
     adder,
     chain_liveness,
@@ -41,7 +43,8 @@ of published figures that the code cites as published-numbers: 1 constants, 3 ex
 vertices on hardware, 6 reports, 7 cycle formulas of PopLibs. A figure is *met* when its deviation is within the bound;
 *reported* figures have no bound. [sensitivity.md](sensitivity.md) lists the constants
 without a published source, and how much five programs depend on each. [sweep.md](sweep.md) holds programs of growing
-size, plans beside what their programs take, and the reason of each step.
+size, plans beside what their programs take, and the reason of each step. [poplibs-tools.md](poplibs-tools.md) holds the
+programs of PopLibs' own tools: 216 published figures of which few were looked at when constants were chosen.
 """
 
 
@@ -66,6 +69,8 @@ def groups() -> tuple[list[Group], list[str]]:
 
 def main() -> int:
     """Print and write the page. Returns exit code 1 when a miss has no explanation."""
+    if "--tools" in sys.argv[1:]:
+        return command.main([argument for argument in sys.argv[1:] if argument != "--tools"])
     found, plans = groups()
     lines = [_HEAD]
     for group in found:
