@@ -6,6 +6,10 @@ from __future__ import annotations
 
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _TRIES = 16  # some microseconds in all; a guess: one try that nothing interrupts is enough
 
 
@@ -20,6 +24,22 @@ def measure_offset_ns() -> int:
         if nearest is None or after - before < nearest:
             nearest, offset = after - before, now - (before + after) // 2
     return offset
+
+
+SECOND_VARIABLE = "SOURCE_DATE_EPOCH"
+
+_LAST_SECOND = 253_402_300_799  #: of the year 9999
+
+
+def fixed_second(environment: Mapping[str, str]) -> int | None:
+    """The second since 1970 that SOURCE_DATE_EPOCH names, as reproducible-builds.org specifies it; None where it is not
+    set. Raises ValueError for anything else than a whole number up to the year 9999."""
+    text = environment.get(SECOND_VARIABLE, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) <= _LAST_SECOND):
+        raise ValueError(f"{SECOND_VARIABLE} cannot be '{text}'; it takes a whole number of seconds since 1970.")
+    return int(text)
 
 
 #: Of this process and its forked children.

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from popvision.pvti.clock import OFFSET_NS
+from popvision.pvti.clock import OFFSET_NS, fixed_second
 from popvision.pvti.declarations import Declarations
 from popvision.pvti.process_series import ProcessSeries
 from popvision.pvti.recorder import LATE_NS, ThreadBuffer, local
@@ -61,7 +61,6 @@ class Session:
         # Imported here and not at the first event, which may be inside a signal handler.
         import atexit
         from sqlite3 import Error
-        from uuid import uuid4
 
         from popvision.formats.pvti.writer import TraceWriter
 
@@ -71,7 +70,7 @@ class Session:
         self.path = self._new_path()
         if options.duration_s:
             self._limit_ns = time.perf_counter_ns() + int(options.duration_s * 1e9)
-        self.run_id = os.environ.setdefault(RUN_ID_VARIABLE, uuid4().hex)
+        self.run_id = os.environ.setdefault(RUN_ID_VARIABLE, _new_run_id())
         self._meta["run_id"] = self.run_id
         atexit.register(self.close)
         os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
@@ -255,7 +254,9 @@ class Session:
         return self._limit_ns is not None and time.perf_counter_ns() > self._limit_ns
 
     def _new_path(self) -> str:
-        name = time.strftime("%a_%b_%d_%H:%M:%S_%Y_%Z") + f"_{os.getpid()}.pvti"
+        second = _fixed_second()
+        moment, zone = (time.localtime(), "%Z") if second is None else (time.gmtime(second), "UTC")
+        name = time.strftime(f"%a_%b_%d_%H:%M:%S_%Y_{zone}", moment) + f"_{os.getpid()}.pvti"
         return os.path.join(self._directory, name)
 
     # -- quiet threads, forks
@@ -309,6 +310,26 @@ class Session:
             buffer.declared_name = None
             self._buffers.append(buffer)
         self.on_fork()
+
+
+def _new_run_id() -> str:
+    """Random; with SOURCE_DATE_EPOCH it follows from that second and the command, as ids of reports do from theirs."""
+    second = _fixed_second()
+    if second is None:
+        from uuid import uuid4
+
+        return uuid4().hex
+    from hashlib import sha256
+
+    return sha256("\n".join([str(second), *sys.argv]).encode(errors="surrogateescape")).hexdigest()[:32]
+
+
+def _fixed_second() -> int | None:
+    """That of SOURCE_DATE_EPOCH; None for a value that is no second: a trace must not end the program."""
+    try:
+        return fixed_second(os.environ)
+    except ValueError:
+        return None
 
 
 def _at_worker_exit(close: Callable[[], None]) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from popvision.formats.profile import ProfileReader
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 300  #: seconds that a program may take on a loaded machine
+PATIENCE = 2 * LIMIT  #: seconds that a program may take, longer than it waits for the others to come
 PROGRAM = """
 import os, sys, threading
 from pathlib import Path
@@ -41,7 +42,7 @@ def runs(engine, device=device):
 def meet(name, number):
     \"\"\"Wait until so many have come, so that all of them live.\"\"\"
     (folder / f"{name}.{threading.get_native_id()}").touch()
-    wait_until(lambda: len(list(folder.glob(f"{name}.*"))) >= number)
+    wait_until(lambda: len(list(folder.glob(f"{name}.*"))) >= number, f"{number} that {name}")
 """
 #: each one waits for the others before it writes and before it ends
 PROCESS = 'meet("begin", 3)\nwith made() as engine:\n    runs(engine)\nmeet("end", 3)\n'
@@ -108,10 +109,15 @@ def start(folder: Path, code: str) -> subprocess.Popen[str]:
 def texts(processes: list[subprocess.Popen[str]]) -> str:
     """What they wrote on standard error; all of them must end well."""
     written = ""
-    for process in processes:
-        text = process.communicate(timeout=PATIENCE)[1]
-        assert process.returncode == 0, text
-        written += text
+    try:
+        for process in processes:
+            text = process.communicate(timeout=PATIENCE)[1]
+            assert process.returncode == 0, text
+            written += text
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
     return written
 
 

@@ -23,6 +23,23 @@ def test_the_file_is_named_after_date_and_process(tmp_path: Path) -> None:
     assert re.fullmatch(rf"\w{{3}}_\w{{3}}_\d\d_\d\d:\d\d:\d\d_\d{{4}}_\w+_{done.stdout.strip()}\.pvti", name)
 
 
+def test_with_source_date_epoch_the_second_is_that_one_and_the_run_id_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1600000000")
+    ids = []
+    for name in ("one", "other"):
+        run(EVENT + "print(pvti.runId())\n", tmp_path, options=json.dumps({"directory": name}))
+        trace = only_trace(tmp_path / name)
+        assert trace.path.name.startswith("Sun_Sep_13_12:26:40_2020_UTC_")
+        ids.append(trace.meta["run_id"])
+    assert ids[0] == ids[1]
+    assert len(ids[0]) == 32
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    run(EVENT, tmp_path, options='{"directory": "further"}')
+    assert only_trace(tmp_path / "further").meta["run_id"] != ids[0]
+
+
 def test_the_folder_is_made(tmp_path: Path) -> None:
     run(EVENT, tmp_path, options=json.dumps({"enable": True, "directory": "deep/below"}))
     assert len(list((tmp_path / "deep" / "below").glob("*.pvti"))) == 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +16,28 @@ from simulator.base.options.flags import OptionFlags, from_environment
 from simulator.frontends.lowering.interface_text import to_json
 from simulator.frontends.lowering.lowered import Interface
 from simulator.poplar import Executable
+from simulator.runtime.recording.report_meta import fixed_second
+
+#: Programs of this process whose folders are named without time and process.
+_programs = itertools.count()
 
 
 class ReportFiles:
-    """The folder of one program's report: <autoReport.directory>/tf_report__<date>__<time>.<ms>__<pid>."""
+    """The folder of one program's report: <autoReport.directory>/tf_report__<date>__<time>.<ms>__<pid>. With
+    SOURCE_DATE_EPOCH the time is that second, in UTC, and the last number counts the programs of the process."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         """`options` are the Engine's; those of POPLAR_ENGINE_OPTIONS win over them, as in the Engine. Raises
         invalid_option for a malformed variable."""
         self._options = OptionFlags(options) | from_environment(os.environ, "POPLAR_ENGINE_OPTIONS")
-        now = datetime.now()
-        self.name = f"tf_report__{now:%Y-%m-%d__%H-%M-%S}.{now.microsecond // 1000:03d}__{os.getpid()}"
+
+    @cached_property
+    def name(self) -> str:
+        """Of the folder. Raises invalid_option for a SOURCE_DATE_EPOCH that is no second."""
+        second = fixed_second(os.environ)
+        now = datetime.now() if second is None else datetime.fromtimestamp(second, UTC)
+        number = os.getpid() if second is None else next(_programs)
+        return f"tf_report__{now:%Y-%m-%d__%H-%M-%S}.{now.microsecond // 1000:03d}__{number}"
 
     @property
     def are_wanted(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from popvision.pvti import clock
 from simulator.base.errors import invalid_option
 from simulator.base.rank import Rank
 from simulator.base.version import versionString
@@ -26,21 +27,13 @@ from simulator.compiler.compiled_graph import CompiledGraph
 MODEL_VERSION = "1"
 
 
-SECOND_VARIABLE = "SOURCE_DATE_EPOCH"
-
-
 def fixed_second(environment: Mapping[str, str]) -> int | None:
     """The second since 1970 that SOURCE_DATE_EPOCH names, None where it is not set. Raises invalid_option for anything
     else than a whole number up to the year 9999."""
-    text = environment.get(SECOND_VARIABLE, "")
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and int(text) <= _LAST_SECOND):
-        raise invalid_option(f"{SECOND_VARIABLE} cannot be '{text}'; it takes a whole number of seconds since 1970.")
-    return int(text)
-
-
-_LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
+    try:
+        return clock.fixed_second(environment)
+    except ValueError as error:
+        raise invalid_option(str(error)) from None
 
 
 def new_id(*content: Any) -> str:

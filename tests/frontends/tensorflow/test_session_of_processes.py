@@ -2,6 +2,7 @@
 
 Each child is a process of its own; the other side is the test's own process, which saves an import of TensorFlow."""
 
+import itertools
 import json
 import os
 import resource
@@ -20,10 +21,11 @@ import tensorflow as tf
 
 from simulator.base import version
 from simulator.engine import executable_file
-from simulator.frontends.tensorflow import log_lines, system
+from simulator.frontends.tensorflow import files, log_lines, system
 from simulator.frontends.tensorflow.capture.function import capture_function
 from simulator.frontends.tensorflow.configuration.enumerations import DeviceConnectionType
 from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
+from simulator.runtime.recording import report_folder
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -250,6 +252,33 @@ def test_a_hit_writes_no_report_and_says_so(
     sum_of_ones()
     assert len(list(tmp_path.glob("tf_report__*"))) == 2
     assert says not in capfd.readouterr().err
+
+
+def test_with_source_date_epoch_two_processes_write_the_same_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names of folders, and every byte of what compilations write; each program of a process has a folder."""
+    options = {"autoReport.all": "true", "autoReport.directory": "reports"}
+    monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps(options))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1600000000")
+    monkeypatch.delenv("TF_POPLAR_FLAGS")
+    written = []
+    for name in ("one", "other"):
+        monkeypatch.setattr(files, "_programs", itertools.count())  # as in another process
+        monkeypatch.setattr(report_folder, "_directories", {})
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        configure()
+        for _ in range(2):
+            sum_of_ones()
+        reset_ipu_configuration()
+        #: the journals of runs, until the process ends, have SQLite's random numbers
+        paths = [path for path in Path("reports").rglob("*") if path.is_file() and "pop-" not in path.name]
+        written.append({str(path): path.read_bytes() for path in paths})
+    assert written[0] == written[1]
+    folders = {Path(name).parts[1] for name in written[0] if name.endswith("profile.pop")}
+    assert folders == {f"tf_report__2020-09-13__12-26-40.000__{number}" for number in range(2)}
+    assert {f"reports/{folder}/framework.json" for folder in folders} <= written[0].keys()
 
 
 def test_the_framework_file_tells_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
