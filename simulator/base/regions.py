@@ -42,6 +42,20 @@ def distinct(values: Int64Array) -> Int64Array:
     return ordered[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])]
 
 
+def ranked(values: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """(the different values, ascending; the place of each value among them): in a pass where the values lie close
+    together, else by sorting."""
+    flat = values.reshape(-1)
+    first = int(flat.min()) if len(flat) else 0
+    span = int(flat.max()) - first + 1 if len(flat) else 0
+    if span > 4 * len(flat):
+        used, place = np.unique(flat, return_inverse=True)
+        return used, place.reshape(-1).astype(np.int64)
+    seen = np.zeros(span, np.bool_)
+    seen[flat - first] = True
+    return np.flatnonzero(seen) + first, (np.cumsum(seen) - 1)[flat - first]
+
+
 def of_elements(elements: Int64Array) -> Regions:
     """The regions of a list of elements, in the order of the list."""
     flat = elements.reshape(-1)
@@ -136,6 +150,14 @@ def overlap_themselves(starts: Int64Array, lengths: Int64Array) -> bool:
     """Whether some element occurs more than once."""
     if len(starts) < 2:
         return False
+    first, total = int(starts.min()), int(lengths.sum())
+    span = int((starts + lengths).max()) - first
+    if span < total:
+        return True
+    if span <= 4 * total < 32 * len(starts):  # short and dense: a mark for each element, which needs no order
+        seen = np.zeros(span, np.bool_)
+        seen[elements(starts - first, lengths)] = True
+        return int(np.count_nonzero(seen)) < total
     order = np.argsort(starts, kind="stable")
     s, n = starts[order], lengths[order]
     return bool((s[1:] < (s + n)[:-1]).any())

@@ -117,6 +117,10 @@ class View:
                 self._simplify(*self._pieces)
         return self._pieces
 
+    def has_regions_of(self, elements: int) -> bool:
+        """Whether regions are known already and have so many elements each on average."""
+        return self._pieces is not None and prod(self.shape) >= elements * len(self._pieces[0])
+
     def _simplify(self, starts: Int64Array, lengths: Int64Array) -> None:
         """Become strided where the regions turn out to be one run of one variable."""
         if len(starts) == 1:

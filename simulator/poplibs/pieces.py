@@ -19,6 +19,7 @@ from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges
 from simulator.machine.cycles.rounding import WORKERS
+from simulator.poplibs.memory_order import ordered_by_memory
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ def aligned_runs(
 
     `grain`: cuts between workers are at multiples of this many elements. `always_dealt`: workers also share the only
     run of a tile. Each element of `out` must be mapped."""
+    out, *operands = ordered_by_memory(out, operands) or [out, *operands]
     pieces = _mapped_pieces(store, out)
     head = _run_heads(store, pieces)
     pieces, workers = _share_pieces(pieces, head, grain, 0 if always_dealt else 1)

@@ -103,8 +103,7 @@ def _layout_of(state: GraphState, t: Tensor, method: TensorCloneMethod) -> _Layo
     if new_order or (t.isContiguous() and not gather):
         _, ends, tiles = intervals_of(state, t)
         return _Layout(t.numElements(), None, ends, tiles)
-    used, place = np.unique(regions.elements(*t.regions()), return_inverse=True)
-    place = place.reshape(-1).astype(np.int64)
+    used, place = regions.ranked(regions.elements(*t.regions()))
     pieces = state.store.cut_at_variables(*regions.of_elements(used))
     elements = t.view.with_pieces((len(used),), pieces, t.view.variable)
     _, ends, tiles = intervals_of(state, tensor_of(t.element_type, elements))
